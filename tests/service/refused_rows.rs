@@ -6,8 +6,6 @@ use std::{
     time::Duration,
 };
 
-use petstore_testing::needs;
-
 use crate::support::{
     answer::Answer,
     catalogue::pet,
@@ -20,7 +18,7 @@ use crate::support::{
 on_stores!(
     sql:
     a_row_that_a_rule_refuses_fails_its_own_request_and_the_log_names_the_rule,
-    #[needs(time)]
+    #[petstore_testing::needs(time)]
     others_keep_more_than_half_of_their_throughput,
 );
 

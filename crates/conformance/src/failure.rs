@@ -1,6 +1,9 @@
 //! Why a promise was not kept, and the checks that find it.
 
-use std::{error::Error, fmt};
+use std::{
+    error::Error,
+    fmt::{self, Write as _},
+};
 
 /// Why a promise was not kept: what was expected, and what came instead.
 ///
@@ -107,7 +110,7 @@ fn with_short_digests(text: &str) -> String {
         if let Ok([a, b, c, d, others @ ..]) = bytes.as_deref()
             && others.len() >= 12
         {
-            short.push_str(&format!("{:08x}…", u32::from_be_bytes([*a, *b, *c, *d])));
+            let _ = write!(short, "{:08x}…", u32::from_be_bytes([*a, *b, *c, *d]));
             rest = &list[end..];
         }
     }

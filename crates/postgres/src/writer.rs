@@ -31,6 +31,8 @@ use crate::{
 
 /// Additions in one transaction.
 pub(crate) const MAX_GROUP: usize = 1024;
+/// How long rows are written one by one after the server has refused one of them: mostly another one follows.
+const REFUSAL_MEMORY: Duration = Duration::from_secs(1);
 /// The pause before the next try after a connection was broken or could not be made.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
@@ -53,7 +55,7 @@ impl Attempt {
 
 /// Writes until the queue ends. It never ends because something failed.
 pub(crate) async fn run(pool: Arc<Pool>, version: Arc<VersionCache>, mut jobs: Jobs) {
-    let mut task = Task { pool, version, connection: None };
+    let mut task = Task { pool, version, connection: None, refused_at: None };
     // What has to be tried again stays in the group.
     let mut group: Vec<Attempt> = Vec::new();
     while let Some(waiting) = jobs.next(group.len()).await {
@@ -72,6 +74,8 @@ struct Task {
     pool: Arc<Pool>,
     version: Arc<VersionCache>,
     connection: Option<Connection>,
+    /// When the server last refused a row.
+    refused_at: Option<Instant>,
 }
 
 impl Task {
@@ -82,6 +86,9 @@ impl Task {
             Ok(written) => {
                 if let Some(stored) = written.version {
                     self.version.observe(stored, began);
+                }
+                if written.has_refused {
+                    self.refused_at = Some(began);
                 }
                 answer(group, written.outcomes)
             }
@@ -101,7 +108,9 @@ impl Task {
             None => self.pool.connect(Purpose::Calls).await?,
         };
         let timeout = self.pool.config().call_timeout;
-        let written = time::timeout(timeout, Box::pin(group::write(&connection, group))).await;
+        let are_refused = self.refused_at.is_some_and(|at| at.elapsed() < REFUSAL_MEMORY);
+        let written = Box::pin(group::write(&connection, group, are_refused));
+        let written = time::timeout(timeout, written).await;
         let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
         let written = written.unwrap_or_else(late);
         let is_clean = match &written {

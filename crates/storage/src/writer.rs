@@ -26,7 +26,8 @@
 //! - A row that the store refuses for good fails its own job with [`Refused`] and no other job of the group.
 //! - The future that a caller holds may be dropped at any time. Its job then happens whole or not at all.
 //!
-//! Writes other than additions, such as a save of keys, may share the queue as a value of the adapter's own ([`Other`]).
+//! Writes other than additions, such as a save of keys, may share the queue as boxed closures ([`Work`]) or as a value of
+//! the adapter's own ([`Other`]).
 //! An adapter without any says `Infallible`.
 //!
 //! [`Unavailable`]: StoreError::Unavailable
@@ -34,6 +35,7 @@
 
 #[cfg(test)]
 mod tests;
+mod work;
 
 use std::{convert::Infallible, fmt, mem, time::Duration};
 
@@ -47,6 +49,8 @@ use tokio::{
     time::{self, Instant},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use self::work::Work;
 
 /// The largest number of jobs that wait. One more is refused at once, as [`StoreError::Unavailable`].
 pub const MAX_QUEUE: usize = 4096;

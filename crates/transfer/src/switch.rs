@@ -96,6 +96,11 @@ impl CurrentStore {
         self.view.send_replace(View { ports, ..View::default() });
     }
 
+    /// Uses no store any more: every call is unavailable.
+    pub fn clear(&self) {
+        self.view.send_replace(View::default());
+    }
+
     /// Returns whether the next store could be read at the last poll.
     #[must_use]
     pub fn next_is_reachable(&self) -> bool {

@@ -11,7 +11,8 @@ use std::{
 };
 
 use clap::Args;
-use petstore_domain::{Handover, Severity, StoreId, UpgradeMode};
+use petstore_domain::{Handover, StoreId};
+use petstore_storage::{Severity, UpgradeMode};
 use petstore_transfer::{Mover, release};
 
 use crate::{
@@ -54,7 +55,8 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let shown = quotable_path(&file);
     let missing = || Failure::runtime(format!("there is no backup at {shown}"));
     match fs::metadata(&file) {
-        Err(_) => return Err(missing()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+        Err(error) => return Err(Failure::runtime(format!("cannot read {shown}: {error}"))),
         Ok(found) if !found.is_file() => {
             return Err(Failure::runtime(format!("{shown} is no file; name that of a backup")));
         }
@@ -67,7 +69,7 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::of_store)?;
     let is_current = upgrade.ok_or_else(missing)?.steps.is_empty();
     let location = &*store.store.location;
-    let restored = match location.file() {
+    let restored = match location.restore_path() {
         Some(path) => into_file(backup, is_current, &path, &signals).await,
         None => into_store(backup, is_current, location, &signals).await,
     };
@@ -75,7 +77,7 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
         let stopped = || Failure::runtime("stopped before the store was restored; run it again");
         if signals.stop_asked() { stopped() } else { failure }
     })?;
-    let is_older = !is_current && location.file().is_some();
+    let is_older = !is_current && location.restore_path().is_some();
     let later = if is_older { "; 'petstore serve' upgrades its older schema" } else { "" };
     Console.print(&format!("restored {shown} to {place}, found sound{later}\n"))?;
     Console.note(LOST);
@@ -103,7 +105,7 @@ async fn into_file(
     if is_current {
         let copy = &*stores::in_file(partial.temporary().to_owned());
         with_store(copy, OpenMode::ReadWrite, async |store| {
-            give_identity(&*store.side(copy).map_err(Failure::runtime)?.handover).await
+            give_identity(&*store.ports(copy).map_err(Failure::runtime)?.handover).await
         })
         .await?;
     }
@@ -138,8 +140,8 @@ async fn into_store(
     }
     with_store(copy, OpenMode::ReadWrite, async |source| {
         with_store(target, OpenMode::Create, async |store| {
-            let from = source.side(copy).map_err(Failure::runtime)?;
-            let to = store.side(target).map_err(Failure::runtime)?;
+            let from = source.ports(copy).map_err(Failure::runtime)?;
+            let to = store.ports(target).map_err(Failure::runtime)?;
             let handover = Arc::clone(&to.handover);
             let mover = Mover::new(from, to, Arc::new(SystemClock));
             mover.run(&mut store::watch(signals)).await.map_err(Failure::runtime)?;
@@ -181,7 +183,7 @@ fn companion(path: &Path) -> Option<PathBuf> {
 /// Refuses a backup that is not sound, as `check` finds it.
 async fn examine(backup: &dyn StoreLocation, signals: &Signals) -> Result<(), Failure> {
     let findings = check::examine(backup, signals).await?;
-    let fault = findings.iter().find(|finding| finding.severity == Severity::Fault);
+    let fault = findings.iter().find(|finding| finding.severity == Severity::Error);
     fault.map_or(Ok(()), |fault| {
         let (subject, detail) = (&fault.subject, &fault.detail);
         Err(Failure::runtime(format!("the backup is not sound: {subject}: {detail}")))

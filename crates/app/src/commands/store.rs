@@ -1,20 +1,25 @@
 //! The commands `store copy`, `store verify`, `store move` and `store release`.
 
-use std::{ops::ControlFlow, sync::Arc, time::Duration};
+use std::{
+    io::{self, IsTerminal as _},
+    ops::ControlFlow,
+    sync::Arc,
+};
 
 use clap::{Args, Subcommand};
-use petstore_domain::{Archive, Clock as _, StoreCounts, StoreId};
+use petstore_domain::{Clock as _, StoreCounts, StoreId};
 use petstore_transfer::{
-    Copied, Mover, OnProgress, TransferError, TransferProgress, TransferStep, Verified, cancel,
-    release,
+    CopyPorts, CopySummary, MoveOutcome, MovePreview, Mover, OnProgress, TransferError,
+    TransferProgress, TransferStep, VerifySummary, release,
 };
+use tokio::task;
 
 use crate::{
     commands::keys::random,
     stores::{
         StoreArg,
-        driver::{OpenMode, StoreLocation},
-        opening::{with_archive, with_store},
+        driver::{OpenMode, OpenStore, StoreLocation, StoreNotFound},
+        opening::{not_open, require_undamaged, with_archive, with_store},
     },
     system::{
         clock::SystemClock,
@@ -28,10 +33,10 @@ use crate::{
 /// What to do with a whole store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Copy a store into an empty one, or go on with a copy that was cut off.
+    /// Copy a store into an empty one, or continue a copy that was interrupted.
     ///
     /// Animals keep their identifiers; API keys and the idempotency records that still count are
-    /// copied too. A target that holds anything else is refused.
+    /// copied too. A target that holds anything else is refused. No service uses the target until it is complete.
     Copy(BothStores),
     /// Compare two stores and name the first difference.
     Verify(BothStores),
@@ -39,7 +44,8 @@ pub(crate) enum StoreCommand {
     ///
     /// Copies the animals, API keys and idempotency records, follows what is added meanwhile, and then lets the
     /// target take the store's place; writes wait for less than a second. Services must have been started with
-    /// --next-store. A command that was stopped or killed is run again. docs/STORES.md explains it.
+    /// --next-store. Asks before it begins. A command that was stopped or killed is run again. docs/STORES.md explains
+    /// it.
     Move(MoveArgs),
     /// Make a store of its own of one that was handed over, or that is being filled, such as a restored backup.
     Release(ReleaseArgs),
@@ -50,9 +56,15 @@ pub(crate) enum StoreCommand {
 pub(crate) struct MoveArgs {
     #[command(flatten)]
     stores: BothStores,
-    /// Give it up, and let the source go on.
-    #[arg(long)]
+    /// Cancel the handover, and open the source
+    #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
     cancel: bool,
+    /// Begin without asking
+    #[arg(long)]
+    yes: bool,
+    /// Show how much there is to move and what is in the way, and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
 }
 
 /// A store that is not open.
@@ -108,18 +120,33 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
     Console.print(&answer?)
 }
 
-/// Does `work` with two stores as a whole, of which the target is opened in a mode of its own. `canceled` is what a stop
-/// leaves.
+/// Calls `work` with two stores, of which the target is opened in a mode of its own. `canceled` is the failure after a
+/// stop.
 async fn transfer(
     stores: BothStores,
     target_mode: OpenMode,
-    work: impl AsyncFnOnce(&dyn Archive, &dyn Archive, OnProgress<'_>) -> Result<String, TransferError>,
+    work: impl AsyncFnOnce(
+        CopyPorts<'_>,
+        CopyPorts<'_>,
+        OnProgress<'_>,
+    ) -> Result<String, TransferError>,
     canceled: &str,
     signals: &Signals,
 ) -> Result<String, Failure> {
     let (from, to) = stores.locations().await?;
-    with_archive(from, OpenMode::ReadOnly, async |_, source| {
-        with_archive(to, target_mode, async |_, target| {
+    with_archive(from, OpenMode::ReadOnly, async |source, archive| {
+        require_undamaged(from).await?;
+        let source = CopyPorts { archive, handover: source.handover.as_deref() };
+        with_archive(to, target_mode, async |target, archive| {
+            if target.created_at.is_none() {
+                require_undamaged(to).await?;
+            }
+            if target_mode == OpenMode::Create && target.handover.is_none() {
+                Console.note(&format!(
+                    "nothing marks {to} while it is incomplete: start no service on it before the copy has ended"
+                ));
+            }
+            let target = CopyPorts { archive, handover: target.handover.as_deref() };
             let done = work(source, target, &mut watch(signals)).await;
             done.map_err(|error| {
                 let is_canceled = matches!(error, TransferError::Canceled);
@@ -132,30 +159,33 @@ async fn transfer(
 }
 
 async fn copy(
-    from: &dyn Archive,
-    to: &dyn Archive,
+    from: CopyPorts<'_>,
+    to: CopyPorts<'_>,
     on_progress: OnProgress<'_>,
 ) -> Result<String, TransferError> {
     let done = petstore_transfer::copy(from, to, SystemClock.now(), on_progress).await?;
-    let Copied { found, pets, keys, idempotency_records } = done;
+    let CopySummary { found, pets, keys, records, was_marked: _ } = done;
     Ok(format!(
-        "copied {pets} animals ({found} were there before), {keys} API keys and {idempotency_records} \
+        "copied {pets} animals ({found} were there before), {keys} API keys and {records} \
          idempotency records\n"
     ))
 }
 
 async fn verify(
-    from: &dyn Archive,
-    to: &dyn Archive,
+    from: CopyPorts<'_>,
+    to: CopyPorts<'_>,
     on_progress: OnProgress<'_>,
 ) -> Result<String, TransferError> {
+    let (from, to) = (from.archive, to.archive);
     let done = petstore_transfer::verify(from, to, SystemClock.now(), on_progress).await?;
-    let Verified { counts: StoreCounts { pets, keys, idempotency_records }, ranges } = done;
+    let VerifySummary { counts, ranges } = done;
     let mut lines: Vec<_> = ranges.iter().map(ToString::to_string).collect();
-    lines.push(format!(
-        "the stores are equal: {pets} animals, {keys} API keys and {idempotency_records} idempotency records\n"
-    ));
+    lines.push(format!("the stores are equal: {}\n", shown(counts)));
     Ok(lines.join("\n"))
+}
+
+fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {
+    format!("{pets} animals, {keys} API keys and {records} idempotency records")
 }
 
 /// Shows how far the work is, and cancels it when a signal has asked for a stop.
@@ -165,35 +195,123 @@ pub(crate) fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> Contro
         match step {
             TransferStep::ComparePets => progress.at("comparing", done, total),
             TransferStep::CopyPets => progress.at("copying", done, total),
-            TransferStep::CopyRecords => {}
+            TransferStep::CopyRecords | TransferStep::ChangeState => {}
         }
         signals.go_on()
     }
 }
 
-/// Hands a store over to another one, or gives that up.
+/// Hands a store over to another one, cancels that, or shows what would be moved.
 async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure> {
-    let MoveArgs { stores, cancel: gives_up } = args;
+    let MoveArgs { stores, cancel, yes, dry_run } = args;
+    if !(yes || dry_run || cancel || io::stdin().is_terminal()) {
+        return Err(Failure::usage(
+            "a handover asks before it begins, and there is no terminal to answer on; --yes begins without asking",
+        ));
+    }
     let (from, to) = stores.locations().await?;
-    let target_mode = if gives_up { OpenMode::ReadWrite } else { OpenMode::Create };
+    if !cancel {
+        let preview = preview(from, to, signals).await?;
+        if dry_run {
+            return Ok(preview);
+        }
+        if !yes && !confirms(&preview, from, to).await? {
+            return Err(Failure::runtime("nothing is handed over, and nothing was changed"));
+        }
+    }
+    let target_mode = if cancel { OpenMode::ReadWrite } else { OpenMode::Create };
     with_store(from, OpenMode::ReadWrite, async |source| {
         with_store(to, target_mode, async |target| {
-            let source = source.side(from).map_err(Failure::runtime)?;
-            let target = target.side(to).map_err(Failure::runtime)?;
-            if gives_up {
-                cancel(&source, &target).await.map_err(Failure::runtime)?;
-                return Ok(format!("{from} is open, and nothing is handed over\n"));
-            }
-            let mover = Mover::new(source, target, Arc::new(SystemClock));
-            let done = mover.run(&mut watch(signals)).await;
-            let paused = done.map_err(Failure::runtime)?.as_ref().map_or(0, Duration::as_millis);
-            Ok(format!(
-                "{from} was handed over to {to}, and writes waited {paused} ms; restart services with --store {to}\n"
-            ))
+            let mover = mover(source, from, target, to)?;
+            let mut watch = watch(signals);
+            let done = if cancel { mover.cancel(&mut watch) } else { mover.run(&mut watch) };
+            Ok(match done.await.map_err(Failure::runtime)? {
+                MoveOutcome::HandedOver { writes_waited } => format!(
+                    "{from} was handed over to {to}, and writes waited {} ms; restart services with --store {to}\n",
+                    writes_waited.as_millis()
+                ),
+                MoveOutcome::AlreadyHandedOver => format!(
+                    "{from} was handed over to {to} before, and writes waited 0 ms; restart services with --store {to}\n"
+                ),
+                MoveOutcome::SealedAgain => format!(
+                    "{from} was handed over to {to} before, but had forgotten its seal; {to} holds everything, and \
+                     {from} is sealed again; restart services with --store {to}\n"
+                ),
+                MoveOutcome::Canceled => format!("{from} is open, and nothing is handed over\n"),
+            })
         })
         .await
     })
     .await
+}
+
+fn mover(
+    source: &OpenStore,
+    from: &dyn StoreLocation,
+    target: &OpenStore,
+    to: &dyn StoreLocation,
+) -> Result<Mover, Failure> {
+    let source = source.ports(from).map_err(Failure::runtime)?;
+    let target = target.ports(to).map_err(Failure::runtime)?;
+    Ok(Mover::new(source, target, Arc::new(SystemClock)))
+}
+
+/// Returns what a handover would move. Changes nothing, and makes no target.
+///
+/// # Errors
+/// Says what is in the way.
+async fn preview(
+    from: &dyn StoreLocation,
+    to: &dyn StoreLocation,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    with_archive(from, OpenMode::ReadOnly, async |source, archive| {
+        require_undamaged(from).await?;
+        let is_missing = match to.open(OpenMode::ReadOnly.into()).await {
+            Ok(target) => {
+                target.close().await;
+                false
+            }
+            Err(problem) if problem.is::<StoreNotFound>() => true,
+            Err(problem) => return Err(not_open(problem)),
+        };
+        if is_missing {
+            source.ports(from).map_err(Failure::runtime)?;
+            source.require_open(from).await?;
+            let counts = async { archive.snapshot().await?.counts().await };
+            let counts = shown(counts.await.map_err(Failure::of_store)?);
+            return Ok(format!("{from} holds {counts}; {to} is not there yet, and is made\n"));
+        }
+        require_undamaged(to).await?;
+        with_store(to, OpenMode::ReadOnly, async |target| {
+            let mover = mover(source, from, target, to)?;
+            let preview = mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)?;
+            let MovePreview { source, target, is_handed_over } = preview;
+            let (source, target) = (shown(source), shown(target));
+            let before = if is_handed_over { "; it was handed over before" } else { "" };
+            Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
+        })
+        .await
+    })
+    .await
+}
+
+/// Asks whether to begin.
+async fn confirms(
+    preview: &str,
+    from: &dyn StoreLocation,
+    to: &dyn StoreLocation,
+) -> Result<bool, Failure> {
+    Console.note(&format!(
+        "{preview}Every service that uses {from} must run with --next-store {to} now. A service without it answers 503 \
+         from the handover on, until it is restarted with --store {to}.\nHand {from} over to {to}? [y/N]"
+    ));
+    let answer = task::spawn_blocking(|| {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line).map(|_| line)
+    });
+    let answer = answer.await.map_err(Failure::runtime)?.map_err(Failure::runtime)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
 /// Makes a store of its own of one that was handed over, or is being filled.
@@ -205,9 +323,9 @@ async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<Str
         )));
     }
     with_store(location, OpenMode::ReadWrite, async |store| {
-        let side = store.side(location).map_err(Failure::runtime)?;
+        let ports = store.ports(location).map_err(Failure::runtime)?;
         let id = StoreId(random()?);
-        let released = release(&*side.handover, id).await.map_err(Failure::runtime)?;
+        let released = release(&*ports.handover, id).await.map_err(Failure::runtime)?;
         if !released {
             return Err(Failure::runtime("its state was changed meanwhile; run it again"));
         }

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
 use petstore_http::{Sample, SampleSource};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
-use petstore_transfer::Side;
+use petstore_transfer::StorePorts;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
@@ -227,16 +227,22 @@ impl OpenStore {
         Self { handover: Some(handover), ..self }
     }
 
-    /// Returns the store as the source or the target of a handover.
+    /// Returns the ports of the store as the source or the target of a handover.
     ///
     /// # Errors
     /// One line, if the store lacks an archive or the handover port.
-    pub(crate) fn side(&self, location: &dyn StoreLocation) -> Result<Side, String> {
+    pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, String> {
         let label = location.to_string();
         let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
             return Err(format!("{label} cannot be handed over: copy it with 'store copy'"));
         };
-        Ok(Side { pets: self.pets.clone(), keys: self.keys.clone(), archive, handover, label })
+        Ok(StorePorts {
+            pets: self.pets.clone(),
+            keys: self.keys.clone(),
+            archive,
+            handover,
+            label,
+        })
     }
 
     /// Refuses a store that was handed over to another one, or that is being filled.

@@ -162,7 +162,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a snapshot ends after a second", &[LATER], |_| {
         snapshots(SnapshotFault { expires: true, ..SnapshotFault::default() })
     }),
-    Flaw::new("a snapshot takes ids for text", &[ORDER], |_| records(|it| read_as_text(it))),
+    Flaw::new("a snapshot takes ids for text", &[ORDER], |_| {
+        records(|records| read_as_text(records))
+    }),
     Flaw::new("a snapshot's records are out of order", &[ORDER, LATER], |_| {
         records(|records| records.reverse())
     }),
@@ -172,7 +174,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "a snapshot is damaged by a purge",
         &["a_write_shows_everywhere_and_changes_nothing_else"],
-        |notes| damaged_by_a_purge(notes),
+        damaged_by_a_purge,
     ),
     Flaw::new("a snapshot does not know the highest animal", &[COPIED], |_| {
         highest(|highest| highest.pet = None)

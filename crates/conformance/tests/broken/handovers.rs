@@ -82,9 +82,8 @@ fn cached_state() -> Faults {
     let seen: Arc<Mutex<Option<Instant>>> = Arc::default();
     let believes = move |is_open: Option<bool>| {
         let mut seen = seen.lock().unwrap();
-        match is_open {
-            Some(is_open) => *seen = is_open.then(Instant::now),
-            None => {}
+        if let Some(is_open) = is_open {
+            *seen = is_open.then(Instant::now);
         }
         seen.is_some_and(|at| at.elapsed() < Duration::from_millis(30))
     };

@@ -63,7 +63,7 @@ where
 
 /// Whether this is a handle that is not the first one opened.
 fn is_another(notes: &Notes) -> bool {
-    notes.handles.fetch_add(1, Ordering::Relaxed) % 2 > 0
+    !notes.handles.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)
 }
 
 async fn ids(store: &MemoryStore) -> Result<Vec<PetId>, StoreError> {
@@ -117,16 +117,16 @@ fn hidden(
 /// Versions that do not change by rows of some writers, or by those of another handle.
 fn unversioned(notes: &Arc<Notes>, by: fn(WriterRole) -> bool, elsewhere: bool) -> Faults {
     let (kept, shown) = (Arc::clone(notes), Arc::clone(notes));
-    let misses = !elsewhere || is_another(notes);
+    let shows_less = !elsewhere || is_another(notes);
     let faults = Faults::change_versions(move |version| {
-        let missed = if misses { shown.offset.load(Ordering::SeqCst) } else { 0 };
+        let missed = if shows_less { shown.offset.load(Ordering::SeqCst) } else { 0 };
         version.saturating_sub(u128::from(missed.unsigned_abs()))
     });
     rows(faults, notes, move |store, writer, rows| {
         let notes = Arc::clone(&kept);
         async move {
             let added = store.write_rows(writer, rows).await?;
-            if by(writer) && added > 0 && !(elsewhere && misses) {
+            if by(writer) && added > 0 && !(elsewhere && shows_less) {
                 notes.offset.fetch_add(1, Ordering::SeqCst);
             }
             Ok(added)

@@ -11,13 +11,13 @@ use crate::{
     connection::Connection,
     error::StoreFailure,
     pets::{idempotency, rows},
-    version::{self, state},
+    version::state,
 };
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
-/// The highest identifiers of animals and of keys. The sequence is at the newest one that was drawn, so it may be ahead of
-/// the snapshot; rows that did not come from it may be ahead of the sequence. A key's is never behind its rows.
+/// The highest identifiers of animals and of keys. The sequence is at the newest one that was drawn, also for a request
+/// that added nothing; rows that did not come from it may be above it. A key's is never below its rows.
 const HIGHEST: &str = concat!(
     "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), (SELECT last_value FROM pg_catalog.pg_sequences \
        WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(c.highest_key_id, 0) FROM ",
@@ -27,20 +27,28 @@ const HIGHEST: &str = concat!(
 
 /// A transaction that sees one state for as long as it is open.
 #[derive(Debug)]
-pub(super) struct PostgresSnapshot(Connection);
+pub(super) struct PostgresSnapshot {
+    transaction: Connection,
+    /// Read first: no transaction keeps a sequence as it was.
+    highest: HighestIds,
+}
 
 impl PostgresSnapshot {
     /// Begins the view, by its first statement.
-    pub(super) async fn new(transaction: Connection) -> Result<Self, StoreFailure> {
-        transaction.query(version::SELECT, &[]).await?;
-        Ok(Self(transaction))
+    pub(super) async fn new(transaction: Connection) -> Result<Self, StoreError> {
+        let rows = transaction.query(HIGHEST, &[]).await?;
+        let missing = || StoreError::corrupt("the state of the store", "there is one");
+        let row = rows.first().ok_or_else(missing)?;
+        let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
+        let highest = HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) };
+        Ok(Self { transaction, highest })
     }
 }
 
 #[async_trait]
 impl Snapshot for PostgresSnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        let rows = self.0.query(COUNTS, &[]).await?;
+        let rows = self.transaction.query(COUNTS, &[]).await?;
         let count = |column| {
             let count = rows.first().and_then(|row| row.try_get::<_, i64>(column).ok());
             count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default()
@@ -49,22 +57,18 @@ impl Snapshot for PostgresSnapshot {
     }
 
     async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
-        let rows = self.0.query(HIGHEST, &[]).await?;
-        let missing = || StoreError::corrupt("the state of the store", "there is one");
-        let row = rows.first().ok_or_else(missing)?;
-        let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
-        Ok(HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) })
+        Ok(self.highest)
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
         let first = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1));
         let Some(first) = first else { return Ok(Vec::new()) };
-        let rows = self.0.query(rows::FROM, &[&first, &i64::from(limit)]).await?;
+        let rows = self.transaction.query(rows::FROM, &[&first, &i64::from(limit)]).await?;
         Ok(rows.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?)
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        api_keys::rows::keys(&self.0.query(api_keys::rows::ALL, &[]).await?)
+        api_keys::rows::keys(&self.transaction.query(api_keys::rows::ALL, &[]).await?)
     }
 
     async fn records(
@@ -75,7 +79,8 @@ impl Snapshot for PostgresSnapshot {
         // Every id is above the empty one.
         let (pet, id) =
             after.as_ref().map_or((i64::MIN, &[][..]), |RecordPosition { pet, id }| (pet.0, &id.0));
-        let rows = self.0.query(idempotency::AFTER, &[&pet, &id, &i64::from(limit)]).await?;
+        let rows =
+            self.transaction.query(idempotency::AFTER, &[&pet, &id, &i64::from(limit)]).await?;
         Ok(rows.iter().map(idempotency::record).collect::<Result<_, _>>()?)
     }
 }

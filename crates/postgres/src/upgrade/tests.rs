@@ -95,6 +95,26 @@ async fn an_upgraded_store_is_like_a_new_one() {
 
 #[needs(postgres)]
 #[tokio::test]
+async fn a_store_that_a_release_left_becomes_like_a_new_one() {
+    let Some(new) = postgres_or_skip("a_store_that_a_release_left") else { return };
+    drop(PostgresStore::connect(&config(&new)).await.unwrap());
+    for release in ["1.0.0", "1.1.0", "1.2.0"] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrades");
+        let dump = std::fs::read_to_string(format!("{folder}/{release}/postgres.sql")).unwrap();
+        let old = postgres_or_skip("a_store_that_a_release_left").unwrap();
+        old.sql(&dump).unwrap();
+        let rows = "SELECT string_agg(pet::text, E'\\n' ORDER BY id) FROM pet";
+        let animals = old.sql(rows).unwrap();
+        run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
+        assert_eq!(description(&old), description(&new), "{release}");
+        assert_eq!((old.sql(rows).unwrap(), record(&old)), (animals, record(&new)), "{release}");
+        let store = PostgresStore::connect(&config(&old)).await.unwrap();
+        assert!(!petstore_domain::load_keys(&store).await.unwrap().keys.is_empty(), "{release}");
+    }
+}
+
+#[needs(postgres)]
+#[tokio::test]
 async fn a_store_between_two_versions_is_upgraded_from_there() {
     for done in 2..STEPS.len() {
         let Some(old) = old("a_store_between_two_versions").await else { return };
@@ -164,6 +184,46 @@ async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are
         env!("CARGO_PKG_VERSION")
     );
     assert!(refusal.contains(&expected), "{refusal}");
+}
+
+/// Statements of petstore 1.2.0, one of each kind.
+const STATEMENTS_OF_1_2_0: [&str; 10] = [
+    "SELECT c.version, c.changes FROM catalogue c WHERE c.only_row = 1",
+    "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status \
+       FROM catalogue c LEFT JOIN pet p ON p.id = 1 WHERE c.only_row = 1",
+    "SELECT FROM catalogue WHERE only_row = 1 FOR NO KEY UPDATE",
+    "UPDATE catalogue SET version = '', changes = changes + 1 WHERE only_row = 1 RETURNING version, changes",
+    "WITH new AS MATERIALIZED (SELECT nextval('pet_id') AS id FROM catalogue c WHERE c.only_row = 1), \
+       inserted AS (INSERT INTO pet (id, name, category_id) SELECT id, 'Rex', 1 FROM new) SELECT FROM new",
+    "DELETE FROM idempotency WHERE id IN (SELECT i.id \
+       FROM (SELECT FROM catalogue WHERE only_row = 1 FOR SHARE) c, idempotency i)",
+    "SELECT id, key_revision, highest_key_id FROM catalogue c LEFT JOIN api_key ON true WHERE c.only_row = 1",
+    "SELECT c.key_revision FROM catalogue c WHERE c.only_row = 1 FOR NO KEY UPDATE OF c",
+    "SELECT identity, revision, rewrites, state, other, label FROM catalogue WHERE only_row = 1",
+    "UPDATE catalogue SET state = 'open', revision = 9 WHERE only_row = 1 AND revision >= 0 RETURNING 1",
+];
+
+/// It has prepared them before the upgrade.
+#[needs(postgres)]
+#[tokio::test]
+async fn a_process_of_an_older_release_that_still_runs_neither_reads_nor_writes_and_is_told_why() {
+    let Some(old) = old("a_process_of_an_older_release").await else { return };
+    run(&old, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.unwrap();
+    old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
+    let connection = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
+    for sql in STATEMENTS_OF_1_2_0 {
+        connection.query(sql, &[]).await.unwrap();
+    }
+    old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
+    let refusal = run(&old, UpgradeMode::Run, &STEPS).await.unwrap_err();
+    assert!(refusal.contains("step to schema version 7 cannot run beside"), "{refusal}");
+    run(&old, UpgradeMode::Force, &STEPS).await.unwrap();
+    for sql in STATEMENTS_OF_1_2_0 {
+        let failure = connection.query(sql, &[]).await.unwrap_err();
+        let expected = "was upgraded for petstore 2.0.0, and older releases cannot use it";
+        assert!(failure.sealed().is_some_and(|why| why.starts_with(expected)), "{sql}: {failure}");
+    }
+    assert_eq!(old.sql("SELECT count(*) FROM idempotency").unwrap().trim(), "1");
 }
 
 #[needs(postgres)]

@@ -5,7 +5,7 @@
 //!
 //! If the server refuses a row of it, or the lock came late, nothing has happened. Then the lock is awaited first, additions
 //! that nobody waits for any more are left out, and each row has a savepoint of its own (`schema/7.sql`): whatever the
-//! server refuses costs its own addition, and the others one more transaction.
+//! server refuses costs its own addition, and the others some milliseconds. Groups of the next second begin like that.
 
 use std::collections::HashMap;
 
@@ -34,6 +34,8 @@ pub(super) struct Written {
     pub(super) outcomes: Vec<Outcome>,
     /// The version that the group has left.
     pub(super) version: Option<StoredVersion>,
+    /// Whether the server has refused one of them.
+    pub(super) has_refused: bool,
 }
 
 /// A group was not written, or it is not known whether it was.
@@ -56,10 +58,11 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
     }
 }
 
-/// Writes the group, or what is left of it.
+/// Writes the group, or what is left of it; each row under a savepoint at once if rows `are_refused` these days.
 pub(super) async fn write(
     connection: &Connection,
     group: &mut Vec<Attempt>,
+    are_refused: bool,
 ) -> Result<Written, Failed> {
     // A statement that had to be prepared first would be sent behind the commit that is sent beside it.
     for sql in [
@@ -69,20 +72,27 @@ pub(super) async fn write(
         rows::ADD,
         version::RENEW,
         rows::INSERT,
+        rows::ADD_EACH,
     ] {
         connection.prepare(sql).await?;
     }
-    let written = transaction(connection, group, false).await;
-    match &written {
-        Err(Failed { failure, in_doubt: false }) if failure.is_refusal() || failure.is_late() => {}
-        _ => return written,
+    if !are_refused {
+        match Box::pin(transaction(connection, group, false)).await {
+            Err(Failed { failure, in_doubt: false })
+                if failure.is_refusal() || failure.is_late() => {}
+            written => return written,
+        }
+        connection.rollback().await?;
     }
-    connection.rollback().await?;
-    connection.prepare(rows::ADD_EACH).await?;
-    connection.begin(APPENDING).await?;
-    connection.query(version::LOCK, &[]).await?;
+    let (begun, locked) = tokio::join!(
+        biased;
+        connection.begin(APPENDING),
+        connection.query(version::LOCK, &[]),
+    );
+    begun?;
+    locked?;
     group.retain(|attempt| !attempt.add.reply.is_abandoned());
-    transaction(connection, group, true).await
+    Box::pin(transaction(connection, group, true)).await
 }
 
 /// Sends one transaction, or all that follows its lock. Then each addition has a savepoint.
@@ -138,10 +148,11 @@ async fn transaction(
         Failed { failure, in_doubt }
     })?;
     let outcomes = outcomes(group, &found, &added);
-    Ok(Written {
-        outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,
-        version: version::from_row(added.first()).ok(),
-    })
+    let outcomes = outcomes.map_err(|error| Failed::in_doubt(error.into()))?;
+    let is_refused =
+        |outcome: &Outcome| matches!(outcome, Some(Err(AddError::Store(StoreError::Refused(_)))));
+    let has_refused = outcomes.iter().any(is_refused);
+    Ok(Written { outcomes, version: version::from_row(added.first()).ok(), has_refused })
 }
 
 /// Returns the default without asking, where there is nothing to ask for.

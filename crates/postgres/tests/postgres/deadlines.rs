@@ -71,7 +71,7 @@ async fn a_change_of_keys_waits_for_that_of_another_instance() {
     let (one, other) = (open(&url).await, open(&url).await);
     let name = KeyName::parse("web").unwrap();
     add_key(&one, new_key(1, "web")).await.unwrap();
-    let guard = "BEGIN; SELECT 1 FROM api_key_guard FOR UPDATE; SELECT pg_sleep(3600)";
+    let guard = "BEGIN; SELECT 1 FROM petstore_state FOR UPDATE; SELECT pg_sleep(3600)";
     let mut psql = Command::new("psql");
     psql.args(["-X", "-q", "-c", guard, &database.url]).stdout(Stdio::null()).stderr(Stdio::null());
     let mut holder = EndOnDrop::new(psql.spawn().unwrap());
@@ -80,7 +80,7 @@ async fn a_change_of_keys_waits_for_that_of_another_instance() {
     let wait_for = async |expected: &str| {
         recovers(async || {
             let waits = database.sql(waiting)?.trim() == expected;
-            waits.then_some(()).ok_or("nobody waits for the guard".to_owned())
+            waits.then_some(()).ok_or("nobody waits for the lock".to_owned())
         })
         .await;
     };

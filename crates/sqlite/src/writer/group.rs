@@ -97,16 +97,7 @@ impl Committer {
             done => done,
         };
         self.in_doubt = matches!(&done, Err(Failure::Sqlite(error) | Failure::Commit(error)) if is_in_doubt(error));
-        let outcomes = done.map_err(|failure| match failure {
-            Failure::Answer(error) => error,
-            Failure::Sqlite(error) => explain(error, "the transaction was rolled back"),
-            Failure::Commit(error) if !is_in_doubt(&error) => {
-                explain(error, "the transaction was rolled back")
-            }
-            Failure::Commit(error) => {
-                explain(error, "whether the transaction was committed is in doubt")
-            }
-        })?;
+        let outcomes = done.map_err(explain)?;
         // A file that was removed meanwhile has taken the transaction with it.
         self.presence.check()?;
         Ok(outcomes.unwrap_or_default())
@@ -141,43 +132,46 @@ impl Committer {
     fn run_job(
         &self,
         job: &mut Job<Other>,
-        has_savepoint: bool,
+        with_savepoint: bool,
     ) -> Result<Option<Outcome>, Failure<StoreError>> {
         let connection = &self.connection;
         let changes = connection.total_changes();
-        if has_savepoint {
+        if with_savepoint {
             connection.execute_batch("SAVEPOINT job")?;
         }
         let result = match job {
-            Job::Add(add) => pets::add(connection, add, has_savepoint),
+            Job::Add(add) => pets::add(connection, add, with_savepoint),
             Job::Other(other) => other.run(connection).map(|()| Outcome::Done),
         };
         let outcome = match result {
-            Ok(outcome) => outcome,
             // Given before anything was written.
             Err(Failure::Answer(error)) => Outcome::Failed(error),
-            Err(Failure::Sqlite(error) | Failure::Commit(error)) => {
-                let is_refusal = error::is_refusal(&error);
-                let is_of_the_job = is_refusal
-                    || error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
-                    || error.sqlite_error_code() == Some(ErrorCode::DiskFull)
-                        && !has_savepoint
-                        && rows::require_identifiers(connection, MAX_GROUP).is_err();
-                if !is_of_the_job {
-                    return Err(Failure::Sqlite(error));
-                }
-                if has_savepoint {
+            Err(Failure::Sqlite(error)) if self.is_of_one_job(&error, with_savepoint) => {
+                if with_savepoint {
                     connection.execute_batch("ROLLBACK TO job")?;
-                } else if !is_refusal || connection.total_changes() != changes {
+                } else if !error::is_refusal(&error) || connection.total_changes() != changes {
                     return Ok(None);
                 }
                 Outcome::Failed(error::of_statement(error))
             }
+            result => result?,
         };
-        if has_savepoint {
+        if with_savepoint {
             connection.execute_batch("RELEASE job")?;
         }
         Ok(Some(outcome))
+    }
+
+    /// Returns whether an error of SQLite is about the rows of one job, and the rest of its group can be committed.
+    fn is_of_one_job(&self, error: &rusqlite::Error, with_savepoint: bool) -> bool {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseCorrupt) => true,
+            // SQLite says so too if no identifier is left. It has rolled back then; with savepoints that is asked first.
+            Some(ErrorCode::DiskFull) => {
+                !with_savepoint && rows::require_identifiers(&self.connection, MAX_GROUP).is_err()
+            }
+            _ => false,
+        }
     }
 
     /// The old connection is closed when the new one has read: the last connection that is closed
@@ -198,8 +192,17 @@ impl Committer {
     }
 }
 
-/// Returns the error of all callers of a transaction, which has ended so.
-fn explain(error: rusqlite::Error, end: &str) -> StoreError {
+/// Returns the error of all callers of a transaction that failed.
+fn explain(failure: Failure<StoreError>) -> StoreError {
+    let (end, error) = match failure {
+        Failure::Answer(error) => return error,
+        Failure::Commit(error) if is_in_doubt(&error) => {
+            ("whether the transaction was committed is in doubt", error)
+        }
+        Failure::Sqlite(error) | Failure::Commit(error) => {
+            ("the transaction was rolled back", error)
+        }
+    };
     if error::is_refusal(&error) {
         return StoreError::refused(error);
     }
