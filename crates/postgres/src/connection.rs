@@ -12,7 +12,6 @@ mod tests;
 use std::{
     collections::HashMap,
     fmt, future,
-    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -24,11 +23,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     time,
 };
-use tokio_postgres::{
-    AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement,
-    binary_copy::BinaryCopyInWriter,
-    types::{ToSql, Type},
-};
+use tokio_postgres::{AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
@@ -187,26 +182,6 @@ impl Connection {
         begun?;
         let rows = rows?;
         committed.map(|()| rows)
-    }
-
-    /// Writes rows of these types by `sql`, a binary `COPY`. `false`, and nothing has happened, in a shared session:
-    /// the driver copies only by a prepared statement.
-    pub(crate) async fn copy<'a, const N: usize>(
-        &self,
-        sql: &'static str,
-        types: &[Type; N],
-        rows: impl Iterator<Item = [&'a (dyn ToSql + Sync); N]>,
-    ) -> Result<bool, StoreFailure> {
-        self.bounded(async {
-            let Some(statement) = self.prepare(sql).await? else { return Ok(false) };
-            let mut writer =
-                pin!(BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, types));
-            for row in rows {
-                writer.as_mut().write(&row).await?;
-            }
-            writer.finish().await.map(|_| true)
-        })
-        .await
     }
 
     /// Prepares a statement unless it is, so that later nothing waits for that. `None` in a shared

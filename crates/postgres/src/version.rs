@@ -44,14 +44,6 @@ pub(crate) const SELECT: &str = select_with_version!(" FROM ", state!(), " c");
 /// Locks the row until the transaction ends: the next statement sees everything that others have committed under the
 /// lock, and identifiers that are drawn under it can be read in their order.
 pub(crate) const LOCK: &str = "SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
-/// Writes the row again, with a new version if there is one. Without one (null) nothing has changed, but the commit waits
-/// until all that it has read is durable, on a standby too.
-pub(crate) const RENEW: &str = concat!(
-    "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1",
-    where_state!(),
-    "RETURNING version, changes"
-);
-
 /// Reads the first two columns of a row.
 pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
     let columns = |row: &Row| {

@@ -65,15 +65,8 @@ pub(super) async fn write(
     are_refused: bool,
 ) -> Result<Written, Failed> {
     // A statement that had to be prepared first would be sent behind the commit that is sent beside it.
-    for sql in [
-        version::LOCK,
-        idempotency::PURGE_IDS,
-        idempotency::FIND,
-        rows::ADD,
-        version::RENEW,
-        rows::INSERT,
-        rows::ADD_EACH,
-    ] {
+    for sql in [version::LOCK, idempotency::PURGE_IDS, idempotency::FIND, rows::ADD, rows::ADD_EACH]
+    {
         connection.prepare(sql).await?;
     }
     if !are_refused {
@@ -112,26 +105,17 @@ async fn transaction(
     let ids: Vec<&[u8]> = requests().flatten().map(|request| &request.id.0[..]).collect();
     let cutoffs: Vec<i64> = requests().flatten().map(|request| request.cutoff.0).collect();
     let version = version::random()?;
-    let (version, renewed) = (version.as_slice(), Some(version.as_slice()));
+    let version = version.as_slice();
     let (known, expired): (Values<'_>, Values<'_>) = (&[&ids], &[&ids, &cutoffs]);
-    let (renewal, plain): (Values<'_>, Values<'_>) =
-        (&[&renewed], &[&names, &categories, &statuses]);
-    let keyed: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
-    // All begin with the lock, under which identifiers are drawn. What has no key is added in any case.
-    let (lock, add) = if is_locked {
-        ((version::LOCK, &[][..]), (rows::ADD_EACH, keyed))
-    } else if ids.is_empty() {
-        ((version::RENEW, renewal), (rows::INSERT, plain))
-    } else {
-        ((version::LOCK, &[][..]), (rows::ADD, keyed))
-    };
+    let all: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
+    let add = if is_locked { rows::ADD_EACH } else { rows::ADD };
     let (begun, locked, purged, found, added, committed) = tokio::join!(
         biased;
         unless(is_locked, connection.begin(APPENDING)),
-        unless(is_locked, connection.query(lock.0, lock.1)),
+        unless(is_locked, connection.query(version::LOCK, &[])),
         unless(ids.is_empty(), connection.query(idempotency::PURGE_IDS, expired)),
         unless(ids.is_empty(), connection.query(idempotency::FIND, known)),
-        connection.query(add.0, add.1),
+        connection.query(add, all),
         connection.commit(),
     );
     // A statement that the server refuses takes the commit with it; one whose answer got lost
