@@ -16,11 +16,12 @@ const ON_ONE: [&[&str]; 7] = [
     &["keys", "roll", "web", "--store"],
 ];
 /// The same of two: what a store that is there takes part in, and the word before the other.
-const ON_TWO: [(&[&str], &str, &str); 5] = [
+const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "copy"], "--to", "--from"),
     (&["store", "verify"], "--to", "--from"),
     (&["store", "verify"], "--from", "--to"),
-    (&["store", "move"], "--to", "--from"),
+    (&["store", "move", "--yes"], "--to", "--from"),
+    (&["store", "move", "--dry-run"], "--to", "--from"),
     (&["store", "move", "--cancel"], "--from", "--to"),
 ];
 

@@ -130,9 +130,9 @@ fn one_store_is_recognised_under_any_spelling(kind: Kind) {
     let store = made(kind);
     let url = store.url.as_str();
     for other in spellings(&store) {
-        for command in ["copy", "verify", "move"] {
+        for command in [&["copy"][..], &["verify"], &["move", "--yes"]] {
             for [from, to] in [[url, &other], [&other, url]] {
-                run(&["store", command, "--from", from, "--to", to])
+                run(&[&["store"], command, &["--from", from, "--to", to]].concat())
                     .fails(2, "name the same store");
             }
         }

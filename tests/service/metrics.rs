@@ -393,7 +393,9 @@ fn after_a_handover_the_figures_are_those_of_the_store_that_answers() {
     for (from, to, is_at_next) in [(&watched.store, &next, true), (&next, &watched.store, false)] {
         assert!(has("petstore_sqlite_commits_total") == is_at_next);
         assert!(has("petstore_postgres_pool_connections") != is_at_next);
-        petstore(&["store", "move", "--from", &from.url, "--to", &to.url]).finish().succeeds();
+        petstore(&["store", "move", "--yes", "--from", &from.url, "--to", &to.url])
+            .finish()
+            .succeeds();
         watched.until("petstore_next_store_used", f64::from(u8::from(is_at_next)));
     }
     assert!(has("petstore_sqlite_commits_total") && !has("petstore_postgres_pool_connections"));

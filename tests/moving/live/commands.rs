@@ -20,7 +20,7 @@ fn command(from: &Store, to: &Store, more: &[&str]) -> Run {
 /// Hands the store over.
 #[track_caller]
 pub(crate) fn hand_over(from: &Store, to: &Store) -> Finished {
-    command(from, to, &[]).finish()
+    command(from, to, &["--yes"]).finish()
 }
 
 /// Gives it up.
