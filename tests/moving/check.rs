@@ -1,9 +1,14 @@
 //! What `check` finds in a store.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
+
+use petstore_testing::EndOnDrop;
 
 use super::{
     animals::many,
@@ -128,22 +133,24 @@ fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
         serde_json::json!({"name": "Rex", "categoryId": 1, "status": status}).to_string() + "\n"
     };
     import(&store.url, "ndjson", &(0..ANIMALS).map(record).collect::<String>()).succeeds();
-    let over = AtomicBool::new(false);
+    let over = EndOnDrop::new(Arc::<AtomicBool>::default());
+    let is_over = Arc::clone(&over);
     thread::scope(|scope| {
+        let over = over;
         scope.spawn(|| {
             for round in 0_usize.. {
-                if over.load(Ordering::Relaxed) {
+                if is_over.load(Ordering::Relaxed) {
                     break;
                 }
                 let status = ["available", "pending", "sold"][round % 3];
                 let sql =
-                    format!("UPDATE pet SET status = '{status}' WHERE id % 7 = {}", round % 7);
+                    format!("UPDATE pet SET status = '{status}' WHERE id % 97 = {}", round % 97);
                 store.try_sql(&sql).unwrap();
                 store.try_sql(&format!("DELETE FROM pet WHERE id = {}", ANIMALS - round)).unwrap();
             }
         });
         let checks: Vec<_> = (0..3).map(|_| check(&store)).collect();
-        over.store(true, Ordering::Relaxed);
+        drop(over);
         for said in checks {
             said.succeeds();
         }

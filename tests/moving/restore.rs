@@ -40,7 +40,7 @@ fn files(folder: &Path) -> usize {
 
 fn identity(store: &Store) -> Vec<u8> {
     let file = Connection::open(store.file()).unwrap();
-    file.query_row("SELECT identity FROM catalogue", [], |row| row.get(0)).unwrap()
+    file.query_row("SELECT identity FROM petstore_state", [], |row| row.get(0)).unwrap()
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_backup_becomes_a_store_of_any_kind(kind: Kind) {
     if kind == Kind::Postgres {
         // It names no other store.
         let own =
-            "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM catalogue); END $$";
+            "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM petstore_state); END $$";
         restored.try_sql(own).unwrap();
     }
 }
@@ -141,7 +141,7 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
     let sealed = Store::sqlite();
     make(&sealed);
     sealed.vandalise(
-        "UPDATE catalogue SET state = 'sealed', other = randomblob(16), label = 'elsewhere', \
+        "UPDATE petstore_state SET state = 'sealed', other = randomblob(16), label = 'elsewhere', \
          version = zeroblob(0)",
     );
     refused(&sealed, "was handed over to elsewhere");

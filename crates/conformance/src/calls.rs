@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use petstore_domain::{
-    Added, Archive, CatalogueVersion, Handover, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus,
-    Phase, Purged, Rows, StoreState, Timestamp, WriterRole,
+    AddError, Added, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError, NewPet,
+    Pet, PetId, PetPage, PetQuery, PetStatus, Phase, Purged, Rows, StoreError, StoreState,
+    Timestamp, WriterRole,
 };
 use tokio::{
     task::JoinSet,
@@ -181,3 +182,26 @@ pub(crate) async fn still_works(store: &Store) -> PromiseResult {
     let pet = add(store, samples::rex()).await?;
     ensure_eq("finding a new animal", &find(store, pet.id).await?, &Some(pet))
 }
+
+/// The error of a store, out of the error of any call.
+pub(crate) struct Cause(pub(crate) StoreError);
+
+impl From<StoreError> for Cause {
+    fn from(error: StoreError) -> Self {
+        Self(error)
+    }
+}
+
+macro_rules! cause {
+    ($($error:ident),*) => {$(
+        impl From<$error> for Cause {
+            fn from(error: $error) -> Self {
+                match error {
+                    $error::Store(error) => Self(error),
+                    other => Self(StoreError::refused(other)),
+                }
+            }
+        }
+    )*};
+}
+cause!(AddError, KeyChangeError, ArchiveError);

@@ -24,7 +24,7 @@ fn restored(store: &Store) -> Store {
 
 fn state(store: &Store) -> String {
     let file = Connection::open(store.file()).unwrap();
-    file.query_row("SELECT state FROM catalogue", [], |row| row.get(0)).unwrap()
+    file.query_row("SELECT state FROM petstore_state", [], |row| row.get(0)).unwrap()
 }
 
 /// Two stores, of which the mover was killed while it filled the new one, and what `prepare` gave for the old one. The

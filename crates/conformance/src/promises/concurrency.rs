@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{Rows, WriterRole};
+use petstore_domain::Rows;
 use tokio::{
     runtime,
     sync::oneshot,
@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use super::{
+    outage::{cut_off, reconnect},
     rows::content,
     snapshots::Content,
     writes::{nine, require_held},
@@ -26,23 +27,9 @@ use crate::{
     calls::{add, add_many, all, archive, join, rows_of, write_rows},
     failure::{Failure, PromiseResult, ensure},
     fixture::Fixture,
-    harness::{Capability, Store},
+    harness::Capability,
     samples::{NO_LIMIT, at, request, rex},
 };
-
-/// Reads until rows show, of which nothing may show without the rest.
-async fn watch(store: Store, before: Content, after: Content) -> PromiseResult {
-    let begun = Instant::now();
-    loop {
-        let seen = Content::read(&store).await?;
-        if seen == after {
-            return Ok(());
-        }
-        ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
-        ensure!(begun.elapsed() < Duration::from_mins(1), "the rows do not show");
-        yield_now().await;
-    }
-}
 
 /// Contract: all of the rows or none, on every handle.
 pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
@@ -57,7 +44,19 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     after.pets.splice(0..0, held.pets.clone());
     let mut watchers = JoinSet::new();
     for store in &fixture.handles {
-        watchers.spawn(watch(store.clone(), held.clone(), after.clone()));
+        let (store, before, after) = (store.clone(), held.clone(), after.clone());
+        let begun = Instant::now();
+        watchers.spawn(async move {
+            loop {
+                let seen = Content::read(&store).await?;
+                if seen == after {
+                    return Ok(());
+                }
+                ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
+                ensure!(begun.elapsed() < Duration::from_mins(1), "the rows do not show");
+                yield_now().await;
+            }
+        });
     }
     yield_now().await;
     write_rows(store, Rows { pets, keys, records, ..Rows::default() }).await?;
@@ -65,54 +64,36 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     join(watchers).await.map(drop)
 }
 
-/// Ends the promise unless the call is done in time.
-async fn done<T, E: std::fmt::Debug>(
-    what: &str,
-    limit: Duration,
-    call: impl Future<Output = Result<T, E>>,
-) -> PromiseResult {
-    let end = timeout(limit, call).await;
-    let end = end.map_err(|_| Failure::new(format!("{what} has no end within {limit:?}")))?;
-    ensure!(end.is_ok(), "{what} beside rows: {:?}", end.err());
-    Ok(())
-}
-
 /// Contract: writers beside rows wait for no more than those rows.
 pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult {
-    const BATCHES: i64 = 30;
+    const BATCHES: i64 = 20;
     let limit = fixture.harness.time_limit() / 4;
-    let written = Arc::new(AtomicBool::new(false));
-    let mut tasks = JoinSet::new();
-    for (number, store) in fixture.handles.iter().cloned().enumerate() {
-        let written = Arc::clone(&written);
-        tasks.spawn(async move {
-            for round in 0.. {
-                let request = request(&format!("beside-{number}-{round}"), &rex(), 0);
-                done("adding", limit, store.pets.add(rex(), None)).await?;
-                done("adding once", limit, store.pets.add(rex(), Some(request))).await?;
-                done("purging", limit, store.pets.purge_expired(at(-1), NO_LIMIT)).await?;
-                if written.load(Ordering::SeqCst) {
-                    break;
-                }
-                yield_now().await;
+    let (store, other) = (fixture.handle(0), fixture.handle(1));
+    let written = AtomicBool::new(false);
+    let writing = async {
+        for number in 0.. {
+            let request = request(&format!("beside-{number}"), &rex(), 0);
+            other.pets.add(rex(), None).await?;
+            other.pets.add(rex(), Some(request)).await?;
+            other.pets.purge_expired(at(-1), NO_LIMIT).await?;
+            if written.load(Ordering::SeqCst) {
+                break;
             }
-            Ok(())
-        });
-    }
-    let store = fixture.store();
-    let write = async {
-        for number in 1..=BATCHES {
-            let rows = rows_of(nine(number * 1_000_000));
-            let writing = archive(store)?.write_rows(WriterRole::Service, rows);
-            done("writing rows", limit, writing).await?;
-            done("adding many", limit, archive(store)?.add_new(vec![rex()], None)).await?;
+            yield_now().await;
         }
         Ok(())
     };
-    let end: PromiseResult = write.await;
-    written.store(true, Ordering::SeqCst);
-    end?;
-    join(tasks).await?;
+    let batches = async {
+        for number in 1..=BATCHES {
+            write_rows(store, rows_of(nine(number * 1_000_000))).await?;
+            archive(store)?.add_new(vec![rex()], None).await?;
+            yield_now().await;
+        }
+        written.store(true, Ordering::SeqCst);
+        PromiseResult::Ok(())
+    };
+    let end = timeout(limit, async { tokio::try_join!(writing, batches) }).await;
+    end.map_err(|_| Failure::new(format!("writes beside rows have no end within {limit:?}")))??;
     let listed = all(store).await?;
     let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
     ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
@@ -138,29 +119,28 @@ pub(super) async fn a_write_that_waits_holds_up_no_other_task(fixture: Fixture) 
 async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
     let fixture = fixture.another().await?;
     let store = fixture.store();
-    let adding = async {
-        for _ in 0..20 {
+    let add_some = async || {
+        for _ in 0..10 {
             add(store, rex()).await?;
         }
         PromiseResult::Ok(())
     };
     // A busy machine may hold up a thread by itself, so all of three tries have to be bad.
-    let mut gap = require_turns(adding).await?;
-    for _ in 0..2 {
-        if gap.is_some() {
-            gap = require_turns(async { add(store, rex()).await.map(drop) }).await?;
+    let mut gap = None;
+    for _ in 0..3 {
+        gap = longest_gap(add_some()).await?;
+        if gap.is_none() {
+            break;
         }
     }
     if gap.is_none() && fixture.supports(Capability::Outage) {
-        let failed = |problem| Failure::new(format!("the harness cannot cut it off: {problem}"));
-        fixture.scratch.cut_off().await.map_err(failed)?;
+        cut_off(&fixture).await?;
         let refused = async {
             let _ = timeout(Duration::from_secs(2), store.pets.add(rex(), None)).await;
             Ok(())
         };
-        gap = require_turns(refused).await?;
-        let failed = |problem| Failure::new(format!("the harness cannot reconnect: {problem}"));
-        fixture.scratch.reconnect().await.map_err(failed)?;
+        gap = longest_gap(refused).await?;
+        reconnect(&fixture).await?;
     }
     let held_up = |gap| Failure::new(format!("a write has held up its thread for {gap:?}"));
     gap.map_or(Ok(()), |gap| Err(held_up(gap)))
@@ -168,9 +148,7 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
 
 /// Runs `call` beside a timer. Returns the longest gap between two turns of the timer if that is most of a call that
 /// took its time.
-async fn require_turns(
-    call: impl Future<Output = PromiseResult>,
-) -> PromiseResult<Option<Duration>> {
+async fn longest_gap(call: impl Future<Output = PromiseResult>) -> PromiseResult<Option<Duration>> {
     const LONG: Duration = Duration::from_millis(100);
     let (begun, done) = (Instant::now(), Arc::new(AtomicBool::new(false)));
     let is_done = Arc::clone(&done);

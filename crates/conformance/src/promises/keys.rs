@@ -16,9 +16,6 @@ use crate::{
     samples::{at, by_name, key, read_only_key, rex},
 };
 
-/// Keys that are changed at the same time.
-const RACERS: u16 = 16;
-
 pub(crate) async fn add(store: &Store, key: NewApiKey) -> PromiseResult<ApiKey> {
     Ok(add_key(&*store.keys, key).await?)
 }
@@ -100,62 +97,6 @@ pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseRes
     ensure_eq_lists("the keys", &listed(&store).await?, &expected)
 }
 
-/// Contract: every key, live or not, ascending by identifier.
-pub(super) async fn every_key_is_listed_in_order_live_or_not(store: Store) -> PromiseResult {
-    let mut expected = Vec::new();
-    for seed in 0..30_u16 {
-        let expires = (seed % 3 == 0).then_some(1);
-        expected.push(add(&store, key(seed, &format!("k{}", 99 - seed), 0, expires)).await?.id);
-    }
-    revoke(&store, by_name("k98"), at(0)).await?;
-    let removed = vec![expected.remove(7), expected.remove(20), KeyId(i64::MAX - 1)];
-    save(&store, vec![], removed).await?;
-    let actual: Vec<KeyId> = listed(&store).await?.iter().map(|key| key.id).collect();
-    ensure_eq_lists("the keys", &actual, &expected)
-}
-
-/// Contract: `None` if the revision is still `unless`.
-pub(super) async fn nothing_is_loaded_that_has_not_changed(store: Store) -> PromiseResult {
-    let empty = loaded(&store).await?;
-    let again = store.keys.load(Some(empty.revision)).await?;
-    ensure_eq("the keys of a new store, loaded again", &again, &None)?;
-    add(&store, key(1, "web", 0, None)).await?;
-    let one = loaded(&store).await?;
-    ensure_eq("the keys, loaded again", &store.keys.load(Some(one.revision)).await?, &None)?;
-    for other in [empty.revision, KeyRevision(0)] {
-        let loaded = store.keys.load(Some(other)).await?;
-        ensure_eq("the keys unless another revision", &loaded.as_ref(), &Some(&one))?;
-    }
-    Ok(())
-}
-
-/// Contract: no identifier is assigned twice, also when its key was removed.
-pub(super) async fn no_identifier_of_a_key_is_assigned_twice(store: Store) -> PromiseResult {
-    let mut highest = KeyId(0);
-    for seed in 0..9 {
-        let id = add(&store, key(seed, &format!("k{seed}"), 0, None)).await?.id;
-        ensure!(id > highest, "{id:?} was assigned after {highest:?}");
-        highest = id;
-        // The highest one, and then all of them.
-        match seed % 4 {
-            2 => save(&store, vec![], vec![id]).await?,
-            3 => {
-                let ids = listed(&store).await?.iter().map(|key| key.id).collect();
-                save(&store, vec![], ids).await?;
-            }
-            _ => {}
-        }
-        let next = loaded(&store).await?.next_id;
-        ensure!(next > highest, "{next:?} is the next identifier after {highest:?}");
-    }
-    // The next one need not be the one that is taken.
-    let skipping = key(50, "far", 0, None).with_id(KeyId(highest.0 + 1000));
-    save(&store, vec![skipping.clone()], vec![]).await?;
-    let next = loaded(&store).await?.next_id;
-    ensure!(next > skipping.id, "{next:?} is the next identifier after {:?}", skipping.id);
-    Ok(())
-}
-
 /// Contract: at most `MAX_KEYS_PER_SAVE` of `changed` and `removed` together, and as many uses.
 pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> PromiseResult {
     let max = u16::try_from(MAX_KEYS_PER_SAVE)?;
@@ -202,9 +143,11 @@ pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResu
     for round in 0..2 {
         let other = fixture.another().await?;
         let store = other.store();
+        let mut known = None;
         let mut is_new = async |what: &str| -> PromiseResult {
-            let KeyRevision(revision) = loaded(store).await?.revision;
-            ensure!(seen.insert(revision), "{what} has left the revision, or given an older one");
+            known = store.keys.load(known).await?.map(|loaded| loaded.revision);
+            let is_new = known.is_some_and(|revision| seen.insert(revision.0));
+            ensure!(is_new, "{what} has left the revision, or given an older one");
             Ok(())
         };
         is_new("a new store").await?;
@@ -227,23 +170,6 @@ pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResu
         }
         calls::add(store, rex()).await?;
         ensure_eq("the keys after an animal", &store.keys.load(Some(known)).await?, &None)?;
-    }
-    Ok(())
-}
-
-/// Contract: writes and removes keys if the revision is still `expected`.
-pub(super) async fn a_save_over_other_keys_is_a_conflict(store: Store) -> PromiseResult {
-    let old = loaded(&store).await?.revision;
-    let web = add(&store, key(1, "web", 0, None)).await?;
-    let expected = loaded(&store).await?;
-    for other in [old, KeyRevision(0)] {
-        let revoked = ApiKey { revoked_at: Some(at(1)), ..web.clone() };
-        let new = key(2, "app", 0, None).with_id(expected.next_id);
-        let saved = store.keys.save(other, vec![revoked, new], vec![]).await?;
-        ensure_eq("a save over another revision", &saved, &SaveOutcome::Conflict)?;
-        let saved = store.keys.save(other, vec![], vec![web.id]).await?;
-        ensure_eq("a removal over another revision", &saved, &SaveOutcome::Conflict)?;
-        ensure_eq("the keys", &loaded(&store).await?, &expected)?;
     }
     Ok(())
 }
@@ -289,61 +215,29 @@ pub(super) async fn a_save_keeps_the_latest_use(fixture: Fixture) -> PromiseResu
 
 /// Contract: writes and removes keys if the revision is still `expected`.
 pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> PromiseResult {
+    const RACERS: u16 = 16;
     for round in 0..3 {
         let before = loaded(fixture.store()).await?;
         let (revision, id) = (before.revision, before.next_id);
-        let ends = concurrently(&fixture, move |store, seed| async move {
+        let start = Arc::new(Barrier::new(RACERS.into()));
+        let mut tasks = JoinSet::new();
+        for seed in 0..RACERS {
+            let (store, start) = (fixture.handle(seed.into()).clone(), Arc::clone(&start));
             let key = key(round * RACERS + seed, "web", 0, None).with_id(id);
-            Ok(store.keys.save(revision, vec![key], vec![]).await?)
-        });
-        let kept = ends.await?.into_iter().filter(|end| *end == SaveOutcome::Saved).count();
+            tasks.spawn(async move {
+                start.wait().await;
+                Ok(store.keys.save(revision, vec![key], vec![]).await?)
+            });
+        }
+        let kept = join(tasks).await?.into_iter().filter(|end| *end == SaveOutcome::Saved).count();
         ensure_eq("saves that were kept", &kept, &1)?;
+        for other in [revision, KeyRevision(0)] {
+            let removal = fixture.store().keys.save(other, vec![], vec![id]).await?;
+            ensure_eq("a removal over another revision", &removal, &SaveOutcome::Conflict)?;
+        }
         for store in &fixture.handles {
             ensure_eq("keys", &listed(store).await?.len(), &(before.keys.len() + 1))?;
         }
     }
     Ok(())
-}
-
-/// Contract: what has been acknowledged, every later read sees.
-pub(super) async fn keys_added_at_the_same_time_are_all_there(fixture: Fixture) -> PromiseResult {
-    let used = add(fixture.store(), key(999, "used", 0, None)).await?;
-    let (before, id) = (loaded(fixture.store()).await?.revision, used.id);
-    let ends = concurrently(&fixture, move |store, seed| async move {
-        store.keys.note_uses(vec![(id, at(seed.into()))]).await?;
-        let added = add_key(&*store.keys, key(seed, &format!("k{seed}"), 0, None)).await?;
-        let loaded = store.keys.load(Some(before)).await?;
-        let keys = loaded.map(|loaded| loaded.keys).unwrap_or_default();
-        ensure!(keys.contains(&added), "{added:?} is not there after it was added");
-        Ok(added)
-    });
-    let mut expected = ends.await?;
-    expected.sort_by_key(|key| key.id);
-    expected.insert(0, ApiKey { last_used_at: Some(at(i64::from(RACERS) - 1)), ..used });
-    for store in &fixture.handles {
-        ensure_eq_lists("the keys", &listed(store).await?, &expected)?;
-    }
-    Ok(())
-}
-
-/// Runs [`RACERS`] calls at the same time, on each of the handles in turn.
-async fn concurrently<T, F>(
-    fixture: &Fixture,
-    call: impl Fn(Store, u16) -> F,
-) -> PromiseResult<Vec<T>>
-where
-    T: Send + 'static,
-    F: Future<Output = PromiseResult<T>> + Send + 'static,
-{
-    let start = Arc::new(Barrier::new(RACERS.into()));
-    let mut tasks = JoinSet::new();
-    for seed in 0..RACERS {
-        let call = call(fixture.handle(seed.into()).clone(), seed);
-        let start = Arc::clone(&start);
-        tasks.spawn(async move {
-            start.wait().await;
-            call.await
-        });
-    }
-    join(tasks).await
 }

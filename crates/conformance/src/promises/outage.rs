@@ -2,56 +2,47 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_domain::{AddError, Added, PetPage, StoreError, StoredKeys, Versioned};
+use petstore_domain::{Added, PetPage, StoreError, StoredKeys, Versioned};
 use tokio::time::{sleep, timeout};
 
 use super::keys;
 use crate::{
-    calls::{add, all, find, still_works},
+    calls::{Cause, add, all, find, still_works},
     failure::{Failure, PromiseResult, ensure, ensure_eq},
     fixture::Fixture,
     harness::Store,
     samples::{at, key, query, request, rex},
 };
 
-async fn cut_off(fixture: &Fixture) -> PromiseResult {
+pub(super) async fn cut_off(fixture: &Fixture) -> PromiseResult {
     let failed = |problem| Failure::new(format!("the harness cannot cut off the store: {problem}"));
     fixture.scratch.cut_off().await.map_err(failed)
 }
 
-async fn reconnect(fixture: &Fixture) -> PromiseResult {
+pub(super) async fn reconnect(fixture: &Fixture) -> PromiseResult {
     let failed = |problem| Failure::new(format!("the harness cannot reconnect it: {problem}"));
     fixture.scratch.reconnect().await.map_err(failed)
 }
 
-/// Whether an error is the one of a store that cannot answer.
-pub(super) trait IsUnavailable {
-    fn is_unavailable(&self) -> bool;
-}
-
-impl IsUnavailable for StoreError {
-    fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Unavailable(_))
-    }
-}
-
-impl IsUnavailable for AddError {
-    fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Store(error) if error.is_unavailable())
-    }
-}
-
-/// Ends the promise unless the write ends as [`StoreError`] in time.
-async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
+/// Ends the promise unless the call ends as `StoreError::Unavailable` in time.
+async fn refused<T: std::fmt::Debug, E: Into<Cause>>(
     what: &str,
     limit: Duration,
-    write: impl Future<Output = Result<T, E>>,
+    call: impl Future<Output = Result<T, E>>,
 ) -> PromiseResult {
-    let end = timeout(limit, write).await;
-    let end = end.map_err(|_| Failure::new(format!("{what} has no end within {limit:?}")))?;
-    let refused = end.as_ref().is_err_and(IsUnavailable::is_unavailable);
+    let end = in_time(what, limit, call).await?.map_err(|error| error.into().0);
+    let refused = matches!(end, Err(StoreError::Unavailable(_)));
     ensure!(refused, "{what}: {end:?} instead of Unavailable");
     Ok(())
+}
+
+async fn in_time<T>(
+    what: &str,
+    limit: Duration,
+    call: impl Future<Output = T>,
+) -> PromiseResult<T> {
+    let end = timeout(limit, call).await;
+    end.map_err(|_| Failure::new(format!("{what} has no end within {limit:?}")))
 }
 
 /// Makes every write at the same time: each must fail as unavailable.
@@ -75,38 +66,21 @@ async fn reads_are_right_or_refused(
     expected: &PetPage,
     limit: Duration,
 ) -> PromiseResult {
-    let reading = store.pets.list(query(20, None, None));
-    let end = timeout(limit, reading).await;
-    match end.map_err(|_| Failure::new(format!("listing has no end within {limit:?}")))? {
-        Err(StoreError::Unavailable(_)) => {}
+    match in_time("listing", limit, store.pets.list(query(20, None, None))).await? {
         Ok(Versioned { value, .. }) => ensure_eq("a list while cut off", &value, expected)?,
-        Err(error @ (StoreError::Corrupt(_) | StoreError::Sealed(_) | StoreError::Refused(_))) => {
-            return Err(Failure::new(format!("listing while cut off: {error}")));
-        }
+        Err(StoreError::Unavailable(_)) => {}
+        Err(error) => return Err(Failure::new(format!("listing while cut off: {error}"))),
     }
-    let live = timeout(limit, store.keys.load(None)).await;
-    let live = live.map_err(|_| Failure::new(format!("load has no end within {limit:?}")))?;
-    let right = match &live {
-        Ok(loaded) => loaded.as_ref().is_some_and(|loaded| loaded.keys.len() == 1),
-        Err(error) => error.is_unavailable(),
-    };
-    ensure!(right, "the keys while cut off: {live:?}");
+    match in_time("loading keys", limit, store.keys.load(None)).await? {
+        Ok(loaded) => {
+            let keys = loaded.map_or(0, |loaded| loaded.keys.len());
+            ensure_eq("keys while cut off", &keys, &1)?;
+        }
+        Err(StoreError::Unavailable(_)) => {}
+        Err(error) => return Err(Failure::new(format!("loading keys while cut off: {error}"))),
+    }
     store.pets.version();
     Ok(())
-}
-
-/// Contract: a store that cannot answer is `StoreError` within a bounded time.
-pub(super) async fn an_unreachable_store_is_unavailable_in_time(fixture: Fixture) -> PromiseResult {
-    let pets = vec![add(fixture.store(), rex()).await?];
-    keys::add(fixture.store(), key(1, "a", 0, None)).await?;
-    let known = keys::loaded(fixture.store()).await?;
-    cut_off(&fixture).await?;
-    let (store, limit) = (fixture.store(), fixture.harness.outage_timeout());
-    let writes = writes_are_refused(store, known, limit).await;
-    let reads = reads_are_right_or_refused(store, &PetPage { pets, more: false }, limit).await;
-    // Also when the promise is broken: a store that is cut off may not be able to clean up.
-    reconnect(&fixture).await?;
-    writes.and(reads)
 }
 
 /// Waits until the store takes animals again. What it takes is added under `key`, so once.
@@ -123,19 +97,25 @@ async fn recovery(store: &Store, key: &str, limit: Duration) -> PromiseResult<Ad
     }
 }
 
-/// Contract: and answers again by itself once it can.
-pub(super) async fn it_comes_back_by_itself_with_all_it_had(fixture: Fixture) -> PromiseResult {
-    let first = add(fixture.store(), rex()).await?;
+/// Contract: a store that cannot answer is `Unavailable` within a bounded time, and answers again by itself
+/// once it can.
+pub(super) async fn an_unreachable_store_is_unavailable_and_comes_back(
+    fixture: Fixture,
+) -> PromiseResult {
+    let (store, limit) = (fixture.store(), fixture.harness.outage_timeout());
+    let first = add(store, rex()).await?;
+    keys::add(store, key(1, "a", 0, None)).await?;
+    let known = keys::loaded(store).await?;
     cut_off(&fixture).await?;
-    let refusal =
-        refused("adding", fixture.harness.outage_timeout(), fixture.store().pets.add(rex(), None))
-            .await;
+    let writes = writes_are_refused(store, known, limit).await;
+    let page = PetPage { pets: vec![first.clone()], more: false };
+    let reads = reads_are_right_or_refused(store, &page, limit).await;
+    // Also when the promise is broken: a store that is cut off may not be able to clean up.
     reconnect(&fixture).await?;
-    refusal?;
-    recovery(fixture.store(), "once", fixture.harness.outage_timeout()).await?;
-    let found = find(fixture.store(), first.id).await?;
-    ensure_eq("what was there before", &found, &Some(first))?;
-    still_works(fixture.store()).await
+    writes.and(reads)?;
+    recovery(store, "once", limit).await?;
+    ensure_eq("what was there before", &find(store, first.id).await?, &Some(first))?;
+    still_works(store).await
 }
 
 /// Contract: an addition happens whole or not at all.

@@ -77,13 +77,10 @@ pub(super) async fn many_animals_are_added_in_their_order(store: Store) -> Promi
     ensure_eq("how many are listed", &listed.len(), &count)
 }
 
-/// Adds nine animals, of which `digest` is the name.
-async fn add_nine(store: &Store, digest: u8, millis: i64) -> Result<u64, ArchiveError> {
+/// Adds nine animals, of which `digest` is the name. Returns how many were added.
+async fn add_nine(store: &Store, digest: u8, millis: i64) -> PromiseResult<u64> {
     let request = Some(IdempotencyRequest::of_batch([digest; 32], at(millis)));
-    match archive(store) {
-        Ok(archive) => archive.add_new(samples::numbers(9).collect(), request).await,
-        Err(failure) => Err(ArchiveError::conflict(failure)),
-    }
+    Ok(archive(store)?.add_new(samples::numbers(9).collect(), request).await?)
 }
 
 /// Contract: none of the new animals is added if the request is a repeat. Its record is that of the
@@ -120,7 +117,7 @@ pub(super) async fn of_equal_batches_at_once_one_is_added(fixture: Fixture) -> P
     let mut writers = JoinSet::new();
     for number in 0..6 {
         let store = fixture.handle(number).clone();
-        writers.spawn(async move { Ok(add_nine(&store, 5, 0).await?) });
+        writers.spawn(async move { add_nine(&store, 5, 0).await });
     }
     let mut added = join(writers).await?;
     added.sort_unstable();

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use petstore_domain::{
-    ApiKey, HighestIds, IdempotencyId, IdempotencyRecord, Pet, PetId, Rows, Snapshot, StoreCounts,
-    WriterRole,
+    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Rows, Snapshot, StoreCounts, WriterRole,
 };
 
 use super::keys;
 use crate::{
-    calls::{add, add_many, all, archive, created, purge},
+    calls::{add, add_many, all, archive, created, purge, write_rows},
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
     harness::Store,
@@ -30,27 +29,19 @@ impl Content {
         Self::read_batches(&mut *archive(store)?.snapshot().await?, 100).await
     }
 
-    /// Writes everything, by one call if the store allows that. Returns how many animals were not
-    /// there before.
+    /// Writes everything, each kind of rows by itself. Returns how many animals were not there before.
     pub(super) async fn write(&self, store: &Store, writer: WriterRole) -> PromiseResult<u64> {
         let (archive, mut added) = (archive(store)?, 0);
-        for rows in self.batches(archive.max_batch()) {
+        let max = archive.max_batch();
+        let Self { pets, keys, records } = self;
+        let pets = pets.chunks(max).map(|it| Rows { pets: it.to_vec(), ..Rows::default() });
+        let keys = keys.chunks(max).map(|it| Rows { keys: it.to_vec(), ..Rows::default() });
+        let records =
+            records.chunks(max).map(|it| Rows { records: it.to_vec(), ..Rows::default() });
+        for rows in pets.chain(keys).chain(records) {
             added += archive.write_rows(writer, rows).await?;
         }
         Ok(added)
-    }
-
-    fn batches(&self, max: usize) -> Vec<Rows> {
-        let Self { pets, keys, records } = self.clone();
-        let highest = HighestIds::default();
-        if pets.len() + keys.len() + records.len() <= max {
-            return vec![Rows { pets, keys, records, highest }];
-        }
-        let pets = pets.chunks(max).map(|pets| Rows { pets: pets.to_vec(), ..Rows::default() });
-        let keys = keys.chunks(max).map(|keys| Rows { keys: keys.to_vec(), ..Rows::default() });
-        let records = records.chunks(max);
-        let records = records.map(|records| Rows { records: records.to_vec(), ..Rows::default() });
-        pets.chain(keys).chain(records).collect()
     }
 
     /// Reads everything in batches of `limit`, which must be ascending.
@@ -126,17 +117,14 @@ pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
 /// the bytes of their ids, also those whose animal is gone.
 pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> PromiseResult {
     let mut expected = populate(fixture.store()).await?;
-    if fixture.supports(crate::Capability::Archive) {
-        // Several records of one animal, which is not there.
-        let records: Vec<_> = [[255; 16], [0; 16], [127; 16], [128; 16]]
-            .map(|id| request_with(IdempotencyId(id.map(|byte| byte ^ 1)), &rex(), 9))
-            .map(|request| request.into_record(PetId(77_000)))
-            .to_vec();
-        expected.records.extend(&records);
-        expected.sort();
-        let rows = Rows { records, ..Rows::default() };
-        archive(fixture.store())?.write_rows(WriterRole::Service, rows).await?;
-    }
+    // Several records of one animal, which is not there.
+    let records = [[255; 16], [0; 16], [127; 16], [128; 16]].map(|id: [u8; 16]| {
+        let id = IdempotencyId(id.map(|byte| byte ^ 1));
+        request_with(id, &rex(), 9).into_record(PetId(77_000))
+    });
+    expected.records.extend(records);
+    expected.sort();
+    write_rows(fixture.store(), Rows { records: records.to_vec(), ..Rows::default() }).await?;
     for (number, limit) in [1, 4, 1000].into_iter().enumerate() {
         let mut snapshot = archive(fixture.handle(number))?.snapshot().await?;
         let counts = StoreCounts {

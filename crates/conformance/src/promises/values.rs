@@ -1,6 +1,6 @@
 //! Values come back as they were given.
 
-use petstore_domain::{HighestIds, NewPet, PetPage, PetStatus, StoreCounts};
+use petstore_domain::{HighestIds, NewPet, PetId, PetPage, PetStatus, StoreCounts};
 
 use super::keys;
 use crate::{
@@ -38,21 +38,13 @@ fn names() -> Vec<String> {
         "ẞß",
         "İi",
         "'; DROP TABLE pet; --",
-        "\"quoted\"",
-        "\\n\\u0041\\",
         "%s%20{}$1?",
-        "NULL",
         "null",
         "0",
-        "1e3",
-        "true",
-        "<b>&amp;</b>",
         "\u{feff}bom",
-        "\u{200b}",
         "\u{202e}right to left",
         "\u{fffd}\u{ffff}\u{10ffff}",
         "👩‍👩‍👧‍👦",
-        "a,b;c|d",
     ];
     let limits = ["🐕", "\u{10ffff}", "é", "n"].map(|character| character.repeat(255));
     odd.map(str::to_owned).into_iter().chain([printable]).chain(limits).collect()
@@ -86,6 +78,9 @@ async fn come_back(fixture: Fixture, pets: Vec<NewPet>) -> PromiseResult {
     for store in &fixture.handles {
         for pet in &expected {
             ensure_eq("the result of finding", &find(store, pet.id).await?.as_ref(), &Some(pet))?;
+        }
+        for id in [i64::MIN, -1, i64::MAX].map(PetId) {
+            ensure_eq("an animal that is not there", &find(store, id).await?, &None)?;
         }
         ensure_eq_lists("the list", &all(store).await?, &expected)?;
     }

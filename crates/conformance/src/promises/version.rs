@@ -39,15 +39,12 @@ pub(super) async fn a_read_carries_the_version_of_what_it_saw(store: Store) -> P
 }
 
 async fn reads_carry_the_version(store: &Store, pet: PetId) -> PromiseResult {
-    let mut tries = 0;
-    loop {
-        let now = version(store).await?;
-        let outcome = reads_carry(store, pet, now).await;
-        if outcome.is_ok() || tries == MAX_TRIES || version(store).await? == now {
-            return outcome;
+    for _ in 0..MAX_TRIES {
+        if reads_carry(store, pet, version(store).await?).await.is_ok() {
+            return Ok(());
         }
-        tries += 1;
     }
+    reads_carry(store, pet, version(store).await?).await
 }
 
 async fn reads_carry(store: &Store, pet: PetId, now: CatalogueVersion) -> PromiseResult {

@@ -95,6 +95,26 @@ async fn an_upgraded_store_is_like_a_new_one() {
 
 #[needs(postgres)]
 #[tokio::test]
+async fn a_store_that_a_release_left_becomes_like_a_new_one() {
+    let Some(new) = postgres_or_skip("a_store_that_a_release_left") else { return };
+    drop(PostgresStore::connect(&config(&new)).await.unwrap());
+    for release in ["1.0.0", "1.1.0", "1.2.0"] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrades");
+        let dump = std::fs::read_to_string(format!("{folder}/{release}/postgres.sql")).unwrap();
+        let old = postgres_or_skip("a_store_that_a_release_left").unwrap();
+        old.sql(&dump).unwrap();
+        let rows = "SELECT string_agg(pet::text, E'\\n' ORDER BY id) FROM pet";
+        let animals = old.sql(rows).unwrap();
+        run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
+        assert_eq!(description(&old), description(&new), "{release}");
+        assert_eq!((old.sql(rows).unwrap(), record(&old)), (animals, record(&new)), "{release}");
+        let store = PostgresStore::connect(&config(&old)).await.unwrap();
+        assert!(!petstore_domain::load_keys(&store).await.unwrap().keys.is_empty(), "{release}");
+    }
+}
+
+#[needs(postgres)]
+#[tokio::test]
 async fn a_store_between_two_versions_is_upgraded_from_there() {
     for done in 2..STEPS.len() {
         let Some(old) = old("a_store_between_two_versions").await else { return };
