@@ -205,7 +205,7 @@ fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
         if target.pets() == 20_000 {
             continue;
         }
-        Launch::on(&target).finish().fails(78, "is being filled from another one");
+        Launch::on(&target).finish().fails(78, "is being filled from another store");
         restore(&backup, &target.url).succeeds();
         verify(&store.url, &target.url);
         Launch::on(&target).start().stop();

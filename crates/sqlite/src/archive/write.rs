@@ -42,13 +42,13 @@ pub(super) fn in_transaction(
     writer: WriterRole,
     work: impl FnOnce(&Connection) -> Result<Written, Failure<ArchiveError>>,
 ) -> Result<u64, Failure<ArchiveError>> {
-    let connection =
+    let mut connection =
         connection::open_writer(path, Synchronous::Full, BusyTimeout::default().writer)?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     // One call may follow another at once, and would keep other writers from the lock, which has no queue.
     thread::sleep(FREE);
-    let transaction = WriteTransaction::begin(&connection, writer).map_err(failed)?;
-    let Written { added, rewrites } = work(&connection)?;
+    let mut transaction = WriteTransaction::begin(&mut connection, writer).map_err(failed)?;
+    let Written { added, rewrites } = work(transaction.connection())?;
     transaction.commit((added > 0).then_some(rewrites), versions).map_err(failed)?;
     Ok(added)
 }

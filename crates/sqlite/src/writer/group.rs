@@ -1,9 +1,9 @@
 //! Writes that share one transaction, on a connection that is opened anew after a failure that leaves it in doubt.
 //!
 //! **A job that SQLite refuses** (a unique index of the operator, a damaged page) fails alone. A statement that a
-//! constraint refuses undoes itself, so most such jobs have written nothing, and the group continues. If a job fails
-//! behind its first change, the group is rolled back and run again, each job in a savepoint. Savepoints would cost
-//! every group a copy of each page that it changes.
+//! constraint refuses undoes itself, so most such additions have written nothing, and the group continues. If one fails
+//! behind its first change, the group is rolled back and run again, each addition in a savepoint. Savepoints would cost
+//! every group a copy of each page that it changes. Other writes are rare, run once, and always have one.
 //!
 //! **In doubt.** When a synchronisation has failed, the system may forget what it could not write and report success
 //! the next time, and the connection's cache still holds it. So nothing more is written through a
@@ -15,11 +15,11 @@ use std::sync::Arc;
 use petstore_domain::{AddError, Added, PetId, StoreError, WriterRole};
 use petstore_storage::{
     VersionCache,
-    writer::{Add, Answers, Job},
+    writer::{Add, Answers, Job, Work},
 };
 use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 
-use super::{MAX_GROUP, Tally, job::Other, transaction::WriteTransaction};
+use super::{MAX_GROUP, Tally, transaction::WriteTransaction};
 use crate::{
     error::{self, Failure},
     pets::{self, rows},
@@ -36,9 +36,9 @@ pub(crate) enum Outcome {
     Replayed(PetId),
     /// The idempotency key belongs to another animal.
     Reused,
-    /// A job that is no addition has kept its result.
+    /// A write that is no addition has kept its result or its error.
     Done,
-    /// This job failed, and has changed nothing.
+    /// This addition failed, and has changed nothing.
     Failed(StoreError),
 }
 
@@ -66,7 +66,11 @@ impl Committer {
 
     /// Runs the jobs in one transaction, but for those whose callers do not wait any more. If the transaction fails,
     /// none of them has happened.
-    pub(super) fn commit(&mut self, mut group: Vec<Job<Other>>, tally: &Tally) -> Answers<Other> {
+    pub(super) fn commit(
+        &mut self,
+        mut group: Vec<Job<Work<Connection>>>,
+        tally: &Tally,
+    ) -> Answers<Work<Connection>> {
         let mut answers = Answers::default();
         match self.run(&mut group) {
             Ok(outcomes) => {
@@ -85,7 +89,7 @@ impl Committer {
     }
 
     /// Runs the jobs. Returns the outcomes of those that are left in `group`, which are committed.
-    fn run(&mut self, group: &mut Vec<Job<Other>>) -> Result<Vec<Outcome>, StoreError> {
+    fn run(&mut self, group: &mut Vec<Job<Work<Connection>>>) -> Result<Vec<Outcome>, StoreError> {
         self.presence.check()?;
         if self.in_doubt || !self.connection.is_autocommit() {
             self.reopen().map_err(|error| {
@@ -103,19 +107,26 @@ impl Committer {
         Ok(outcomes.unwrap_or_default())
     }
 
-    /// Runs the jobs in one transaction. Returns `None`, and has changed nothing, if it must be run again with a
-    /// savepoint for each job.
+    /// Runs the jobs in one transaction: additions first, as other writes run only once. Returns `None`, and has changed
+    /// nothing, if it must be run again with a savepoint for each addition.
     fn transaction(
-        &self,
-        group: &mut Vec<Job<Other>>,
+        &mut self,
+        group: &mut Vec<Job<Work<Connection>>>,
         with_savepoints: bool,
     ) -> Result<Option<Vec<Outcome>>, Failure<StoreError>> {
-        let transaction = WriteTransaction::begin(&self.connection, WriterRole::Service)?;
+        let mut transaction = WriteTransaction::begin(&mut self.connection, WriterRole::Service)?;
         // Some may have been answered while this process waited for the lock.
         group.retain(|job| !job.is_abandoned());
+        group.sort_by_key(|job| matches!(job, Job::Other(_)));
         let mut outcomes = Vec::with_capacity(group.len());
         for job in group.iter_mut() {
-            match self.run_job(job, with_savepoints)? {
+            let connection = transaction.connection();
+            let outcome = match job {
+                Job::Add(add) if with_savepoints => Some(add_in_savepoint(connection, add)?),
+                Job::Add(add) => add_optimistically(connection, add)?,
+                Job::Other(work) => Some(run_in_savepoint(connection, work)?),
+            };
+            match outcome {
                 Some(outcome) => outcomes.push(outcome),
                 None => return Ok(None),
             }
@@ -126,52 +137,6 @@ impl Committer {
             transaction.commit(rewrites, &self.versions)?;
         }
         Ok(Some(outcomes))
-    }
-
-    /// Runs one job. Returns `None` if the whole group must be run again with savepoints.
-    fn run_job(
-        &self,
-        job: &mut Job<Other>,
-        with_savepoint: bool,
-    ) -> Result<Option<Outcome>, Failure<StoreError>> {
-        let connection = &self.connection;
-        let changes = connection.total_changes();
-        if with_savepoint {
-            connection.execute_batch("SAVEPOINT job")?;
-        }
-        let result = match job {
-            Job::Add(add) => pets::add(connection, add, with_savepoint),
-            Job::Other(other) => other.run(connection).map(|()| Outcome::Done),
-        };
-        let outcome = match result {
-            // Given before anything was written.
-            Err(Failure::Answer(error)) => Outcome::Failed(error),
-            Err(Failure::Sqlite(error)) if self.is_of_one_job(&error, with_savepoint) => {
-                if with_savepoint {
-                    connection.execute_batch("ROLLBACK TO job")?;
-                } else if !error::is_refusal(&error) || connection.total_changes() != changes {
-                    return Ok(None);
-                }
-                Outcome::Failed(error::of_statement(error))
-            }
-            result => result?,
-        };
-        if with_savepoint {
-            connection.execute_batch("RELEASE job")?;
-        }
-        Ok(Some(outcome))
-    }
-
-    /// Returns whether an error of SQLite is about the rows of one job, and the rest of its group can be committed.
-    fn is_of_one_job(&self, error: &rusqlite::Error, with_savepoint: bool) -> bool {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseCorrupt) => true,
-            // SQLite says so too if no identifier is left. It has rolled back then; with savepoints that is asked first.
-            Some(ErrorCode::DiskFull) => {
-                !with_savepoint && rows::require_identifiers(&self.connection, MAX_GROUP).is_err()
-            }
-            _ => false,
-        }
     }
 
     /// The old connection is closed when the new one has read: the last connection that is closed
@@ -192,6 +157,61 @@ impl Committer {
     }
 }
 
+/// Adds an animal. Returns `None` if that failed behind its first change.
+fn add_optimistically(
+    connection: &Connection,
+    add: &Add,
+) -> Result<Option<Outcome>, Failure<StoreError>> {
+    let changes = connection.total_changes();
+    match pets::add(connection, add, false) {
+        Err(Failure::Answer(error)) => Ok(Some(Outcome::Failed(error))),
+        Err(Failure::Sqlite(error)) if error::is_refusal(&error) => {
+            let is_undone = connection.total_changes() == changes;
+            Ok(is_undone.then(|| Outcome::Failed(error::of_statement(error))))
+        }
+        Err(Failure::Sqlite(error)) if is_of_one_addition(connection, &error) => Ok(None),
+        outcome => outcome.map(Some),
+    }
+}
+
+/// Adds an animal, and undoes what a failure leaves.
+fn add_in_savepoint(connection: &Connection, add: &Add) -> Result<Outcome, Failure<StoreError>> {
+    connection.execute_batch("SAVEPOINT job")?;
+    let outcome = match pets::add(connection, add, true) {
+        Err(Failure::Answer(error)) => Outcome::Failed(error),
+        Err(Failure::Sqlite(error)) if is_of_one_addition(connection, &error) => {
+            connection.execute_batch("ROLLBACK TO job")?;
+            Outcome::Failed(error::of_statement(error))
+        }
+        outcome => outcome?,
+    };
+    connection.execute_batch("RELEASE job")?;
+    Ok(outcome)
+}
+
+/// Runs another write, and undoes what a failure leaves.
+fn run_in_savepoint(
+    connection: &mut Connection,
+    work: &mut Work<Connection>,
+) -> Result<Outcome, Failure<StoreError>> {
+    connection.execute_batch("SAVEPOINT job")?;
+    if !work.run(connection) {
+        connection.execute_batch("ROLLBACK TO job")?;
+    }
+    connection.execute_batch("RELEASE job")?;
+    Ok(Outcome::Done)
+}
+
+/// Returns whether an error of SQLite is about the rows of one addition, and the rest of its group can be committed.
+fn is_of_one_addition(connection: &Connection, error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseCorrupt) => true,
+        // SQLite says so too if no identifier is left, which is asked first where there are savepoints.
+        Some(ErrorCode::DiskFull) => rows::require_identifiers(connection, MAX_GROUP).is_err(),
+        _ => false,
+    }
+}
+
 /// Returns the error of all callers of a transaction that failed.
 fn explain(failure: Failure<StoreError>) -> StoreError {
     let (end, error) = match failure {
@@ -209,7 +229,7 @@ fn explain(failure: Failure<StoreError>) -> StoreError {
     StoreError::unavailable(format!("{end}: {error}{}", error::io_step(&error)))
 }
 
-fn answer(answers: &mut Answers<Other>, job: Job<Other>, outcome: Outcome) {
+fn answer(answers: &mut Answers<Work<Connection>>, job: Job<Work<Connection>>, outcome: Outcome) {
     match job {
         Job::Add(Add { pet, reply, .. }) => match outcome {
             Outcome::Created(id) => answers.add(reply, Ok(Added::Created(pet.with_id(id)))),

@@ -9,18 +9,23 @@ use rusqlite::Connection;
 use crate::{error::Failure, handover::rows as handover, version};
 
 /// A write transaction of a role that may write. Dropping it rolls it back.
-pub(crate) struct WriteTransaction<'a>(&'a Connection);
+pub(crate) struct WriteTransaction<'a>(&'a mut Connection);
 
 impl<'a> WriteTransaction<'a> {
     /// Waits for the write lock, and asks the state of the store whether `writer` may write.
     pub(crate) fn begin(
-        connection: &'a Connection,
+        connection: &'a mut Connection,
         writer: WriterRole,
     ) -> Result<Self, Failure<StoreError>> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let transaction = Self(connection);
-        handover::state(connection)?.permit_write(writer).map_err(Failure::Answer)?;
+        handover::state(transaction.0)?.permit_write(writer).map_err(Failure::Answer)?;
         Ok(transaction)
+    }
+
+    /// Returns the connection, to run statements.
+    pub(crate) fn connection(&mut self) -> &mut Connection {
+        self.0
     }
 
     /// Commits. If animals have changed, renews the version, and publishes it: `rewrites` is then 1 if they were
