@@ -40,6 +40,9 @@ pub(crate) const WRITING: &str =
 /// The same, where animals are added under the next identifiers and nothing else is changed.
 pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
+/// The same, where the lock is awaited before the next statement is sent.
+pub(crate) const APPENDING_LOCKED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'; SET LOCAL petstore.locked = 'on'";
 /// All statements see what was committed before the first.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 

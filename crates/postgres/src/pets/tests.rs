@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use super::{idempotency, rows};
 use crate::{
     config::PostgresConfig,
-    connection::{APPENDING, SNAPSHOT},
+    connection::{APPENDING_LOCKED, SNAPSHOT},
     connector::{Connector, Purpose},
     store::PostgresStore,
     version,
@@ -101,7 +101,7 @@ async fn no_statement_walks_over_the_states_that_an_open_snapshot_keeps() {
     let purge = idempotency::PURGE.replace("$1", "0").replace("$2", "1");
     let add = rows::ADD.replace("$7", "'\\x00'");
     let add = (1..7).fold(add, |sql, n| sql.replace(&format!("${n}"), "NULL"));
-    connection.begin(APPENDING).await.unwrap();
+    connection.begin(APPENDING_LOCKED).await.unwrap();
     for sql in [version::SELECT, version::LOCK, &list, &find, &purge, &add] {
         // The first time, index entries of rows that nobody needs any more are marked.
         for _ in 0..2 {
