@@ -34,10 +34,9 @@ pub(crate) const STEPS: [Step; 2] = [
     },
 ];
 
-/// The head that releases before 2.0.0 read. `oldest` refuses them at their start, `phase` and `label` refuse every
-/// request: "the store was handed over to petstore 2.0.0; use that one". No process expects this revision, so that no
-/// mover of theirs changes the state.
-const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
+/// The head that releases before 2.0.0 read. `oldest` refuses them at their start; `phase` refuses every request, and
+/// `label` is in their log. No process expects this revision, so none of their movers changes the state.
+const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0, which has upgraded its schema: stop this process and start that release","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
 
 /// For so long nobody may write before the step that must run alone.
 const QUIET_TIME: Duration = Duration::from_secs(2);

@@ -23,7 +23,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{
-    group::{Committer, Outcome},
+    group::{Committer, Stored},
     transaction::WriteTransaction,
 };
 use crate::{error::Failure, store::Activity};

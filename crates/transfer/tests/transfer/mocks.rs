@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use petstore_domain::{
-    MockArchive, MockSnapshot, Pet, PetId, ArchiveError, Snapshot, StoreCounts, StoreError,
-    Timestamp, mocks::new_pet,
+    ArchiveError, HighestIds, MockArchive, MockSnapshot, Pet, PetId, Snapshot, StoreCounts,
+    StoreError, Timestamp, mocks::new_pet,
 };
-use petstore_transfer::TransferError;
+use petstore_transfer::{CopyPorts, TransferError};
 
 fn pet(name: &str) -> Pet {
     new_pet(name).with_id(PetId(1))
@@ -23,6 +23,7 @@ fn read_only(name: &'static str) -> MockArchive {
         snapshot.expect_pets().returning(move |after, _| {
             Ok(if after.is_none() { vec![pet(name)] } else { Vec::new() })
         });
+        snapshot.expect_highest_ids().returning(|| Ok(HighestIds::default()));
         snapshot.expect_keys().returning(|| Ok(Vec::new()));
         snapshot.expect_records().returning(|_, _| Ok(Vec::new()));
         Ok(Box::new(snapshot) as Box<dyn Snapshot>)
@@ -31,7 +32,8 @@ fn read_only(name: &'static str) -> MockArchive {
 }
 
 async fn failure(from: MockArchive, to: MockArchive) -> TransferError {
-    petstore_transfer::copy(&from, &to, Timestamp(0), &mut |_| ControlFlow::Continue(()))
+    let [from, to] = [&from, &to].map(|archive| CopyPorts { archive, handover: None });
+    petstore_transfer::copy(from, to, Timestamp(0), &mut |_| ControlFlow::Continue(()))
         .await
         .unwrap_err()
 }
@@ -68,6 +70,7 @@ async fn a_corrupt_row_of_the_target_is_named() {
     corrupt.expect_snapshot().returning(|| {
         let mut snapshot = MockSnapshot::new();
         snapshot.expect_counts().returning(|| Ok(StoreCounts::default()));
+        snapshot.expect_highest_ids().returning(|| Ok(HighestIds::default()));
         snapshot
             .expect_pets()
             .returning(|_, _| Err(StoreError::corrupt("animal 7", "it has a name")));

@@ -14,7 +14,10 @@ use crate::stores::{
     use_first_key,
 };
 
-async fn verify(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> Result<VerifySummary, TransferError> {
+async fn verify(
+    from: &Arc<MemoryStore>,
+    to: &Arc<MemoryStore>,
+) -> Result<VerifySummary, TransferError> {
     petstore_transfer::verify(&**from, &**to, START, &mut |_| ControlFlow::Continue(())).await
 }
 
