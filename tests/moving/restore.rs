@@ -94,8 +94,7 @@ fn a_backup_becomes_a_store_of_any_kind(kind: Kind) {
     run(&["check", "--store", &restored.url]).succeeds();
     if kind == Kind::Postgres {
         // It names no other store.
-        let own =
-            "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM petstore_state); END $$";
+        let own = "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM petstore_state); END $$";
         restored.try_sql(own).unwrap();
     }
 }
@@ -205,7 +204,7 @@ fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
         if target.pets() == 20_000 {
             continue;
         }
-        Launch::on(&target).finish().fails(78, "is being filled from another one");
+        Launch::on(&target).finish().fails(78, "is being filled from another store");
         restore(&backup, &target.url).succeeds();
         verify(&store.url, &target.url);
         Launch::on(&target).start().stop();

@@ -164,8 +164,8 @@ impl Mover {
 
     fn not_empty(&self, StoreCounts { pets, keys, records }: StoreCounts) -> MoveError {
         MoveError::Refused(format!(
-            "{} is not empty: it holds {pets} animals, {keys} API keys and {records} idempotency records; \
-             name an empty store",
+            "{} is not empty; name an empty store (it holds {pets} animals, {keys} API keys and {records} \
+             idempotency records)",
             self.target.label
         ))
     }

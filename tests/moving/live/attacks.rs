@@ -126,7 +126,7 @@ fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
         standby.sql("SELECT pg_is_in_recovery()").is_ok_and(|answer| answer.trim() == "f")
     });
     assert_ne!(standby.sql(count).unwrap().trim(), "30000", "the standby is not behind");
-    Launch::on(&to).finish().fails(78, "is being filled from another one");
+    Launch::on(&to).finish().fails(78, "is being filled from another store");
 
     hand_over(&from, &to).succeeds();
     let mut load = load(&[server.client()], &all);

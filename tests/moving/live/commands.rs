@@ -31,7 +31,7 @@ pub(crate) fn cancel(from: &Store, to: &Store) -> Finished {
 
 /// Begins to hand the store over.
 pub(crate) fn spawn(from: &Store, to: &Store) -> Running {
-    command(from, to, &[]).spawn()
+    command(from, to, &["--yes"]).spawn()
 }
 
 /// A service that takes part.

@@ -71,10 +71,10 @@ fn a_service_without_a_next_store_answers_503_after_the_seal() {
 fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
     let (from, to, ()) = killed_in_the_middle(|from| drop(populate(from, 30_000)));
     let of_new = restored(&to);
-    Launch::on(&of_new).finish().fails(78, "is being filled from another one");
+    Launch::on(&of_new).finish().fails(78, "is being filled from another store");
     petstore(&["import", "--store", &of_new.url])
         .finish()
-        .fails(1, "is being filled from another one");
+        .fails(1, "is being filled from another store");
     hand_over(&from, &to).succeeds();
     let of_old = restored(&from);
     let there = fs::read(to.file()).unwrap();

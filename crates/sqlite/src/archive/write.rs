@@ -4,7 +4,7 @@ use std::{path::Path, thread};
 
 use petstore_domain::{
     ApiKey, ArchiveError, IdempotencyRecord, IdempotencyRequest, NewPet, Pet, Resolution, Rows,
-    StoreError, WriterRole,
+    WriterRole,
 };
 use petstore_storage::VersionCache;
 use rusqlite::Connection;
@@ -42,23 +42,15 @@ pub(super) fn in_transaction(
     writer: WriterRole,
     work: impl FnOnce(&Connection) -> Result<Written, Failure<ArchiveError>>,
 ) -> Result<u64, Failure<ArchiveError>> {
-    let connection =
+    let mut connection =
         connection::open_writer(path, Synchronous::Full, BusyTimeout::default().writer)?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     // One call may follow another at once, and would keep other writers from the lock, which has no queue.
     thread::sleep(FREE);
-    let transaction = WriteTransaction::begin(&connection, writer).map_err(failed)?;
-    let Written { added, rewrites } = work(&connection)?;
-    transaction.commit((added > 0).then_some(rewrites), versions).map_err(failed)?;
+    let mut transaction = WriteTransaction::begin(&mut connection, writer)?;
+    let Written { added, rewrites } = work(transaction.connection())?;
+    transaction.commit((added > 0).then_some(rewrites), versions)?;
     Ok(added)
-}
-
-fn failed(failure: Failure<StoreError>) -> Failure<ArchiveError> {
-    match failure {
-        Failure::Answer(error) => Failure::Answer(error.into()),
-        Failure::Sqlite(error) => Failure::Sqlite(error),
-        Failure::Commit(error) => Failure::Commit(error),
-    }
 }
 
 /// Writes rows under their own identifiers.

@@ -172,35 +172,76 @@ fn path(begin: &World, parents: &[(usize, Option<Event>)], mut place: usize) -> 
     lines.join("\n")
 }
 
+/// Explores, and returns how the runs have ended.
+#[track_caller]
+fn ends(stores: [Store; 2], source: usize, budget: Budget) -> Vec<End> {
+    explore(World::new(stores, source, budget)).ends
+}
+
 #[test]
-fn a_run_survives_lost_answers_crashes_and_stores_out_of_reach() {
-    let budget = Budget {
-        additions: 2,
-        unanswered: 2,
-        unread: 1,
-        crashes: 1,
-        late: 1,
-        runs: 2,
-        ..Budget::default()
-    };
-    explore(World::new(fresh(), 0, budget));
+fn a_run_survives_crashes_lost_answers_and_stores_out_of_reach() {
+    let lost = Budget { additions: 2, unanswered: 2, crashes: 1, runs: 2, ..Budget::default() };
+    let unread = Budget { unanswered: 1, unread: 1, ..lost };
+    for budget in [lost, unread] {
+        let ends = ends(fresh(), 0, budget);
+        assert!(ends.contains(&End::HandedOver), "{ends:?}");
+    }
+}
+
+#[test]
+fn a_run_that_is_late_or_stopped_leaves_the_source_open() {
+    let late =
+        Budget { additions: 2, late: 2, failures: 1, stops: 1, runs: 2, ..Budget::default() };
+    let lost = Budget { additions: 2, unacknowledged: 1, unanswered: 1, ..late };
+    let ends = [ends(fresh(), 0, late), ends(fresh(), 0, Budget { late: 1, failures: 0, ..lost })];
+    assert!(ends.iter().all(|ends| ends.contains(&End::Stopped)), "{ends:?}");
 }
 
 #[test]
 fn two_movers_at_once_do_no_harm() {
     let budget = Budget { additions: 1, unanswered: 1, movers: 2, ..Budget::default() };
-    explore(World::new(fresh(), 0, budget));
+    let ends = ends(fresh(), 0, budget);
+    assert!(ends.contains(&End::Overtaken), "{ends:?}");
 }
 
 #[test]
 fn a_cancel_at_any_moment_leaves_one_store_open() {
-    let budget = Budget {
-        additions: 1,
-        unanswered: 1,
-        crashes: 1,
-        movers: 1,
-        cancels: 1,
-        ..Budget::default()
-    };
-    explore(World::new(fresh(), 0, budget));
+    let budget = Budget { additions: 1, unanswered: 1, movers: 1, cancels: 1, ..Budget::default() };
+    let crashed = Budget { unanswered: 0, crashes: 1, runs: 1, movers: 0, ..budget };
+    for budget in [budget, crashed] {
+        let ends = ends(fresh(), 0, budget);
+        assert!(ends.contains(&End::Canceled) && ends.contains(&End::TooLate), "{ends:?}");
+    }
+}
+
+#[test]
+fn rows_changed_by_sql_meanwhile_are_never_served_as_they_were() {
+    let [mut old, new] = fresh();
+    old.rows = vec![(101, 0), (102, 0)];
+    let budget =
+        Budget { additions: 1, sql: 2, late: 1, unanswered: 1, runs: 1, ..Budget::default() };
+    let ends = ends([old, new], 0, budget);
+    assert!(ends.contains(&End::Different) && ends.contains(&End::HandedOver), "{ends:?}");
+}
+
+#[test]
+fn a_target_that_a_stranger_uses_is_given_back() {
+    let budget = Budget { additions: 1, strangers: 1, runs: 2, unanswered: 1, ..Budget::default() };
+    let ends = ends(fresh(), 0, budget);
+    assert!(ends.contains(&End::Different), "{ends:?}");
+}
+
+#[test]
+fn the_way_back_is_a_handover_like_any_other() {
+    let budget =
+        Budget { additions: 1, unanswered: 1, crashes: 1, sql: 1, runs: 2, ..Budget::default() };
+    let ends = ends(handed_over(), 1, budget);
+    assert!(ends.contains(&End::Different) && ends.contains(&End::HandedOver), "{ends:?}");
+}
+
+#[test]
+fn a_raw_copy_of_the_source_is_sealed_only_if_the_target_holds_all_of_it() {
+    let budget = Budget { additions: 2, restores: 1, runs: 3, ..Budget::default() };
+    let ends = ends(fresh(), 0, Budget { unanswered: 1, runs: 2, ..budget });
+    assert!(ends.contains(&End::SealedAgain) && ends.contains(&End::Different), "{ends:?}");
 }

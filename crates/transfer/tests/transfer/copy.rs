@@ -1,0 +1,300 @@
+//! [`copy`](petstore_transfer::copy) over two stores.
+
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    Archive, ArchiveError, Fingerprint, IdempotencyRecord, IdempotencyRequest, KeyId, KeySelector,
+    NewPet, Rows, Snapshot, StoreError, WriterRole,
+};
+use petstore_memory::MemoryStore;
+use petstore_transfer::{
+    CopyPorts, CopySummary, OnProgress, TransferError, TransferProgress, TransferStep,
+};
+
+use crate::stores::{
+    START, add, fill, held, id, key, name, pet, restore, store, use_first_key, write,
+};
+
+async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<CopySummary, TransferError> {
+    copy_with(from, &*to, &mut |_| ControlFlow::Continue(())).await
+}
+
+/// Copies into a store without a state.
+async fn copy_with(
+    from: &Arc<MemoryStore>,
+    to: &dyn Archive,
+    on_progress: OnProgress<'_>,
+) -> Result<CopySummary, TransferError> {
+    let source = CopyPorts { archive: &**from, handover: Some(&**from) };
+    let target = CopyPorts { archive: to, handover: None };
+    petstore_transfer::copy(source, target, START, on_progress).await
+}
+
+#[tokio::test]
+async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
+    let (from, to) = (store(), store());
+    fill(&from, 22_000).await;
+    let web = key(&from, 1, "web").await;
+    let old = add(&from, "Old", Some((id(1), START.minus(Duration::from_hours(24))))).await;
+    add(&from, "New", Some((id(2), START))).await;
+
+    let copied = copy(&from, to.clone()).await.unwrap();
+    assert_eq!(
+        copied,
+        CopySummary { found: 0, pets: 22_002, keys: 1, records: 1, was_marked: false }
+    );
+    let (ours, theirs) = (held(&*from).await, held(&*to).await);
+    assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
+    let ids: Vec<_> = theirs.2.iter().map(|record| record.id).collect();
+    assert_eq!(ids, [id(2)], "{old:?} has expired");
+    assert_eq!(add(&to, "Next", None).await.id.0, 22_003);
+    assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
+}
+
+#[tokio::test]
+async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
+    const BATCH: u32 = 10_000;
+    let (from, to) = (store(), store());
+    let rex = add(&from, "Rex", None).await;
+    let records = (0..=BATCH).map(|number| {
+        let fingerprint = Fingerprint([7; 32]);
+        IdempotencyRecord { id: id(number), fingerprint, pet: rex.id, at: START }
+    });
+    write(&from, Rows { records: records.collect(), ..Rows::default() }).await;
+
+    let mut seen = Vec::new();
+    let mut note = |TransferProgress { step, done, total }| {
+        if step == TransferStep::CopyRecords {
+            seen.push((done, total));
+        }
+        ControlFlow::Continue(())
+    };
+    let copied = copy_with(&from, &*to, &mut note).await.unwrap();
+    assert_eq!(copied.records, u64::from(BATCH) + 1);
+    assert_eq!(held(&*from).await.2, held(&*to).await.2);
+    assert_eq!(seen, [(10_000, 10_001), (10_001, 10_001)]);
+}
+
+#[tokio::test]
+async fn a_copy_that_has_been_done_is_done_again_without_a_change() {
+    let (from, to) = (store(), store());
+    fill(&from, 3).await;
+    copy(&from, to.clone()).await.unwrap();
+    let before = held(&*to).await;
+    let again = copy(&from, to.clone()).await.unwrap();
+    assert_eq!(again, CopySummary { found: 3, pets: 0, keys: 0, records: 0, was_marked: false });
+    assert_eq!(held(&*to).await, before);
+}
+
+#[tokio::test]
+async fn a_second_copy_brings_what_has_changed_of_a_key() {
+    use petstore_domain::{load_keys, revoke_keys};
+    let (from, to) = (store(), store());
+    key(&from, 1, "web").await;
+    copy(&from, to.clone()).await.unwrap();
+    use_first_key(&from, START.plus(Duration::from_secs(9))).await;
+    revoke_keys(&*from, KeySelector::Name(name("web")), START).await.unwrap();
+    key(&from, 2, "web").await;
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(held(&*from).await, held(&*to).await);
+
+    // A key revoked in the target stays revoked.
+    revoke_keys(&*to, KeySelector::Id(KeyId(2)), START).await.unwrap();
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(load_keys(&*to).await.unwrap().live(START).count(), 0);
+}
+
+#[tokio::test]
+async fn an_idempotency_key_that_was_used_again_stands_for_the_later_animal() {
+    let (from, to) = (store(), store());
+    let earlier = START.minus(Duration::from_hours(23));
+    add(&from, "First", Some((id(1), earlier))).await;
+    copy(&from, to.clone()).await.unwrap();
+    let later = add(&from, "Second", Some((id(1), earlier.plus(Duration::from_hours(25))))).await;
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(held(&*to).await.2[0].pet, later.id);
+}
+
+#[tokio::test]
+async fn a_new_record_in_front_of_those_that_were_copied_is_copied() {
+    let (from, to) = (store(), store());
+    add(&from, "First", Some((id(2), START))).await;
+    copy(&from, to.clone()).await.unwrap();
+    add(&from, "Second", Some((id(1), START))).await;
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(held(&*from).await, held(&*to).await);
+}
+
+#[tokio::test]
+async fn a_target_whose_record_is_of_the_same_time_and_another_animal_is_left_as_it_is() {
+    let (from, to) = (store(), store());
+    for (store, first) in [(&from, true), (&to, false)] {
+        add(store, "Rex", first.then(|| (id(1), START))).await;
+        add(store, "Tom", (!first).then(|| (id(1), START))).await;
+    }
+    let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
+    assert!(
+        refusal.contains("idempotency record 00000000000000000000000000000001 is of animal 1"),
+        "{refusal}"
+    );
+}
+
+#[tokio::test]
+async fn a_target_that_holds_anything_else_is_left_as_it_is() {
+    let source = store();
+    restore(&source, vec![pet(1, "a"), pet(2, "b"), pet(4, "d")]).await;
+    let table = [
+        (vec![pet(1, "x")], "animal 1"),
+        (vec![pet(2, "b")], "animal 1"),
+        (vec![pet(1, "a"), pet(4, "d")], "animal 2"),
+        (vec![pet(1, "a"), pet(2, "b"), pet(3, "c")], "animal 3"),
+        (vec![pet(1, "a"), pet(2, "b"), pet(4, "d"), pet(9, "e")], "animal 9"),
+        (vec![pet(0, "zero")], "animal 0"),
+    ];
+    for (pets, what) in table {
+        let target = store();
+        restore(&target, pets).await;
+        let before = held(&*target).await;
+        let refusal = copy(&source, target.clone()).await.unwrap_err();
+        let TransferError::OtherData(difference) = &refusal else { panic!("{refusal}") };
+        assert_eq!(difference.what, what);
+        assert_eq!(held(&*target).await, before);
+    }
+    let target = store();
+    key(&target, 7, "own").await;
+    let refusal = copy(&source, target.clone()).await.unwrap_err().to_string();
+    let start = "the target holds other data and was left as it is: API key 1 is nothing in the \
+                 source and 'own' (pst_";
+    assert!(refusal.starts_with(start), "{refusal}");
+    assert_eq!(held(&*target).await.0, []);
+}
+
+#[tokio::test]
+async fn a_target_with_a_record_of_its_own_is_left_as_it_is() {
+    let (from, to) = (store(), store());
+    for store in [&from, &to] {
+        add(store, "Rex", None).await;
+    }
+    let own = add(&to, "Tom", Some((id(1), START))).await;
+    add(&from, "Tom", None).await;
+    let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
+    let what = format!("idempotency record {}", id(1));
+    let start = format!("{what} is nothing in the source and of animal {}", own.id);
+    assert!(refusal.contains(&start), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_copy_into_a_target_that_failed_is_resumed() {
+    let (from, to) = (store(), store());
+    fill(&from, 32_000).await;
+    key(&from, 1, "web").await;
+    let mut founds = Vec::new();
+    for commits in [1, 0, 2] {
+        let failing = Failing { store: to.clone(), left: AtomicI32::new(commits) };
+        let failure = copy(&from, Arc::new(failing)).await.unwrap_err();
+        assert!(
+            matches!(
+                failure,
+                TransferError::Target(ArchiveError::Store(StoreError::Unavailable(_)))
+            ),
+            "{failure}"
+        );
+        founds.push(held(&*to).await.0.len());
+    }
+    assert_eq!(founds, [10_000, 10_000, 30_000]);
+    let copied = copy(&from, to.clone()).await.unwrap();
+    assert_eq!(
+        copied,
+        CopySummary { found: 30_000, pets: 2_000, keys: 1, records: 0, was_marked: false }
+    );
+    assert_eq!(held(&*from).await, held(&*to).await);
+}
+
+#[tokio::test]
+async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
+    let (from, to) = (store(), store());
+    fill(&from, 22_000).await;
+    let mut steps = Vec::new();
+    let stopped = copy_with(&from, &*to, &mut |progress| {
+        steps.push(progress);
+        if progress.done == 20_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .await;
+    assert!(matches!(stopped, Err(TransferError::Canceled)));
+    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 22_000 };
+    assert_eq!(steps, [state(0), state(10_000), state(20_000)]);
+    assert_eq!(held(&*to).await.0.len(), 20_000);
+}
+
+#[tokio::test]
+async fn a_concurrent_write_to_the_target_is_noticed() {
+    let (from, to) = (store(), store());
+    fill(&from, 3).await;
+    let early = copy_with(&from, &*to, &mut |progress| {
+        if progress.done == 0 {
+            at_once(add(&to, "Early", None));
+        }
+        ControlFlow::Continue(())
+    })
+    .await;
+    let conflict = early.unwrap_err().to_string();
+    assert_eq!(conflict, "the target: the target already holds another animal 1");
+
+    let (from, to) = (store(), store());
+    fill(&from, 3).await;
+    let late = copy_with(&from, &*to, &mut |progress| {
+        if progress.done == 3 {
+            at_once(add(&to, "Late", None));
+        }
+        ControlFlow::Continue(())
+    })
+    .await;
+    assert!(matches!(late, Err(TransferError::ConcurrentWrite)), "{late:?}");
+}
+
+/// Polls a future that never waits to its end.
+fn at_once<T>(work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match work.as_mut().poll(&mut context) {
+        std::task::Poll::Ready(done) => done,
+        std::task::Poll::Pending => panic!("the store in memory never waits"),
+    }
+}
+
+/// A store that fails after some transactions.
+struct Failing {
+    store: Arc<MemoryStore>,
+    left: AtomicI32,
+}
+
+#[async_trait]
+impl Archive for Failing {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.store.snapshot().await
+    }
+
+    async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
+            self.store.write_rows(writer, rows).await
+        } else {
+            Err(StoreError::unavailable("the network is gone").into())
+        }
+    }
+
+    async fn add_new(
+        &self,
+        _: Vec<NewPet>,
+        _: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        Err(StoreError::unavailable("the network is gone").into())
+    }
+}

@@ -1,0 +1,371 @@
+//! What fails at each step of a handover, and what becomes of it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    AddError, Added, Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, Pet, PetId,
+    PetQuery, PetRepository, Phase, Rows, Snapshot, StoreError, StoreState, WriterRole,
+    mocks::new_pet,
+};
+use petstore_memory::MemoryStore;
+use petstore_transfer::{MoveError, StorePorts, release};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{
+    pair::{cancel, hand_over, service, side},
+    stores::held,
+};
+
+async fn add(store: &dyn PetRepository) -> PetId {
+    match store.add(new_pet("Rex"), None).await.unwrap() {
+        Added::Created(pet) | Added::Replayed(pet) => pet.id,
+    }
+}
+
+async fn all(store: &dyn PetRepository) -> Vec<Pet> {
+    let query = PetQuery { limit: petstore_domain::PageLimit::MAX, ..PetQuery::default() };
+    store.list(query).await.unwrap().value.pets
+}
+
+/// What goes wrong, once the store is in this phase.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The answer of the change that opens the store is lost, and it has happened.
+    OpensWithoutAnswer,
+    /// The same, and it has not happened.
+    FailsToOpen,
+    /// The change that opens the store hangs.
+    HangsAtOpening,
+    /// Filling fails while the old store is sealed.
+    FailsToFill,
+    /// As much is added while a batch is copied as was copied.
+    Grows,
+    /// An animal takes a millisecond to be copied.
+    IsSlow,
+    /// The store is far away.
+    IsFar,
+}
+
+/// So many animals are too many to be copied while the old store is sealed.
+const MANY: usize = 1_001;
+
+struct Faulty {
+    store: Arc<MemoryStore>,
+    fault: Fault,
+    /// How often it goes wrong.
+    left: AtomicI64,
+    /// Of which the seal is looked at.
+    old: Arc<MemoryStore>,
+}
+
+impl Faulty {
+    fn new(store: &Arc<MemoryStore>, old: &Arc<MemoryStore>, fault: Fault) -> Arc<Self> {
+        let (store, old) = (store.clone(), old.clone());
+        Arc::new(Self { store, fault, left: AtomicI64::new(1), old })
+    }
+
+    fn is_due(&self, fault: Fault) -> bool {
+        self.fault == fault && self.left.fetch_sub(1, Ordering::SeqCst) > 0
+    }
+}
+
+#[async_trait]
+impl Handover for Faulty {
+    async fn state(&self) -> Result<StoreState, StoreError> {
+        self.store.state().await
+    }
+
+    async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
+        let lost = || Err(StoreError::unavailable("the answer is lost"));
+        if matches!(new.phase, Phase::Open { from: Some(_) }) {
+            if self.is_due(Fault::OpensWithoutAnswer) {
+                self.store.change_state(expected, new).await?;
+                return lost();
+            }
+            if self.is_due(Fault::FailsToOpen) {
+                return lost();
+            }
+            if self.is_due(Fault::HangsAtOpening) {
+                sleep(Duration::from_hours(1)).await;
+            }
+        }
+        self.store.change_state(expected, new).await
+    }
+}
+
+#[async_trait]
+impl Archive for Faulty {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.store.snapshot().await
+    }
+
+    async fn write_rows(&self, writer: WriterRole, batch: Rows) -> Result<u64, ArchiveError> {
+        if self.fault == Fault::IsSlow {
+            sleep(Duration::from_millis(batch.pets.len() as u64)).await;
+        }
+        if self.fault == Fault::IsFar {
+            sleep(Duration::from_millis(300)).await;
+        }
+        if self.fault == Fault::Grows {
+            for _ in 0..batch.pets.len() {
+                add(&*self.old).await;
+            }
+        }
+        let is_sealed = matches!(self.old.state().await?.phase, Phase::Sealed { .. });
+        if is_sealed && self.is_due(Fault::FailsToFill) {
+            return Err(StoreError::unavailable("the disk is full").into());
+        }
+        self.store.write_rows(writer, batch).await
+    }
+
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        self.store.add_new(pets, request).await
+    }
+}
+
+fn stores() -> (Arc<MemoryStore>, Arc<MemoryStore>) {
+    (Arc::default(), Arc::default())
+}
+
+async fn phase(store: &MemoryStore) -> Phase {
+    store.state().await.unwrap().phase
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_fails_while_the_old_store_is_sealed_is_undone_and_tried_again() {
+    for fault in
+        [Fault::OpensWithoutAnswer, Fault::FailsToOpen, Fault::HangsAtOpening, Fault::FailsToFill]
+    {
+        let (old, new) = stores();
+        add(&*old).await;
+        let from = side(&old, None, "old");
+        let faulty = Faulty::new(&new, &old, fault);
+        let to = StorePorts { archive: faulty.clone(), ..side(&new, Some(faulty), "new") };
+        let both = service(&from, &side(&new, None, "new")).await;
+        // Something to fill in the pause.
+        let writer = tokio::spawn({
+            let both = both.clone();
+            async move {
+                for _ in 0..200 {
+                    add(&*both).await;
+                    sleep(Duration::from_millis(37)).await;
+                }
+            }
+        });
+        hand_over(&from, &to).await.unwrap();
+        writer.await.unwrap();
+        assert_eq!(all(&*both).await.len(), 100);
+        assert!(matches!(phase(&new).await, Phase::Open { from: Some(_) }));
+        assert!(matches!(phase(&old).await, Phase::Sealed { .. }));
+        assert_eq!(held(&*new).await.0.len(), 201);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_the_service() {
+    let (old, new) = stores();
+    for _ in 0..MANY {
+        add(&*old).await;
+    }
+    let from = side(&old, None, "old");
+    let archive = Faulty::new(&new, &old, Fault::Grows);
+    let to = StorePorts { archive, ..side(&new, None, "new") };
+    let ended = hand_over(&from, &to).await;
+    assert!(matches!(ended, Err(MoveError::TooFast)), "{ended:?}");
+    add(&*old).await;
+}
+
+/// With every other batch at half of its pace, the mover would fall behind for good.
+#[tokio::test(start_paused = true)]
+async fn additions_that_come_nearly_as_fast_as_they_are_copied_are_followed_also_to_a_store_far_away()
+ {
+    for (fault, every) in [(Fault::IsSlow, 12), (Fault::IsFar, 100)] {
+        let (old, new) = stores();
+        for _ in 0..5 * MANY {
+            add(&*old).await;
+        }
+        let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+        let adding = tokio::spawn(async move {
+            while phase(&old).await == (Phase::Open { from: None }) {
+                for _ in 0..10 {
+                    let _ = old.add(new_pet("Rex"), None).await;
+                }
+                sleep(Duration::from_millis(every)).await;
+            }
+        });
+        let to = StorePorts { archive: Faulty::new(&new, &new, fault), ..to };
+        let paused = hand_over(&from, &to).await.unwrap();
+        assert!(paused.is_some_and(|paused| paused < Duration::from_secs(1)), "{paused:?}");
+        adding.await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_wait_for_less_than_a_second_and_reads_do_not() {
+    let (old, new) = stores();
+    add(&*old).await;
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let both = service(&from, &to).await;
+    let moving = tokio::spawn(async move { hand_over(&from, &to).await.unwrap().unwrap() });
+    let (mut longest_write, mut longest_read) = (Duration::ZERO, Duration::ZERO);
+    while !moving.is_finished() {
+        let began = Instant::now();
+        all(&*both).await;
+        longest_read = longest_read.max(began.elapsed());
+        let began = Instant::now();
+        let id = add(&*both).await;
+        longest_write = longest_write.max(began.elapsed());
+        assert!(both.find(id).await.unwrap().value.is_some());
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert!(longest_write < Duration::from_millis(400), "{longest_write:?}");
+    assert!(longest_read < Duration::from_millis(30), "{longest_read:?}");
+    assert!(moving.await.unwrap() >= Duration::from_millis(200));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mover_that_died_after_the_seal_leaves_reads_and_is_run_again_or_given_up() {
+    for gives_up in [false, true] {
+        let (old, new) = stores();
+        let id = add(&*old).await;
+        let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+        let both = service(&from, &to).await;
+        // As a dead mover leaves them.
+        let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
+        let filling = other.with(Phase::Filling { from: state.id });
+        assert!(new.change_state(other.revision, filling).await.unwrap());
+        let sealed = state.with(Phase::Sealed { to: other.id, label: "new".to_owned() });
+        assert!(old.change_state(state.revision, sealed).await.unwrap());
+        assert_eq!(all(&*both).await.len(), 1);
+        assert!(both.find(id).await.unwrap().value.is_some());
+        assert!(both.find(PetId(77)).await.unwrap().value.is_none());
+        assert!(
+            timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err(),
+            "it waits"
+        );
+        if gives_up {
+            cancel(&from, &to).await.unwrap();
+            assert!(matches!(phase(&new).await, Phase::Sealed { .. }));
+            assert!(matches!(phase(&old).await, Phase::Open { .. }));
+            add(&*both).await;
+            assert_eq!(held(&*old).await.0.len(), 2);
+        }
+        hand_over(&from, &to).await.unwrap();
+        add(&*both).await;
+        cancel(&from, &to).await.unwrap_err();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_store_that_forgets_what_it_took_is_not_opened() {
+    let (old, new) = stores();
+    for _ in 0..5 {
+        add(&*old).await;
+    }
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let both = service(&from, &to).await;
+    // A failover to a server that is empty, while the old store is sealed: it is no store that is filled any more.
+    let state = old.state().await.unwrap();
+    let sealed =
+        state.with(Phase::Sealed { to: new.state().await.unwrap().id, label: "new".to_owned() });
+    assert!(old.change_state(state.revision, sealed).await.unwrap());
+    assert!(timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err());
+    assert_eq!(all(&*both).await.len(), 5, "reads are those of the old store");
+    hand_over(&from, &to).await.unwrap();
+    assert_eq!(all(&*both).await.len(), 5);
+    assert_eq!(held(&*new).await.0.len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_store_that_forgets_its_seal_is_not_used() {
+    let (old, new) = stores();
+    add(&*old).await;
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let both = service(&from, &to).await;
+    let open = old.state().await.unwrap();
+    hand_over(&from, &to).await.unwrap();
+    let now = old.state().await.unwrap();
+    assert!(old.change_state(now.revision, open).await.unwrap());
+    sleep(Duration::from_secs(1)).await;
+    add(&*both).await;
+    let late = service(&from, &to).await;
+    add(&*late).await;
+    assert_eq!(all(&*late).await.len(), 3);
+    assert_eq!(held(&*old).await.0.len(), 1);
+    // Run again, the mover seals it.
+    assert!(hand_over(&from, &to).await.unwrap().is_none());
+    assert!(matches!(phase(&old).await, Phase::Sealed { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_way_back_the_later_store_counts_whatever_the_other_says() {
+    let (old, new) = stores();
+    add(&*old).await;
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    hand_over(&from, &to).await.unwrap();
+    let open = new.state().await.unwrap();
+    hand_over(&to, &from).await.unwrap();
+    let now = new.state().await.unwrap();
+    assert!(new.change_state(now.revision, open).await.unwrap(), "it forgets its seal");
+    for (first, next) in [(&from, &to), (&to, &from)] {
+        let both = service(first, next).await;
+        sleep(Duration::from_secs(1)).await;
+        add(&*both).await;
+    }
+    assert_eq!(held(&*old).await.0.len(), 3);
+    assert_eq!(held(&*new).await.0.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
+    let (old, new) = stores();
+    add(&*old).await;
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let moving = tokio::spawn({
+        let (from, to) = (from.clone(), to.clone());
+        async move { hand_over(&from, &to).await }
+    });
+    // Imports under identifiers of their own, below and above the highest.
+    for id in [3_000_000, 2_000_000, 1_000_000] {
+        let pets = vec![new_pet("Rex").with_id(PetId(id))];
+        if old.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await.is_err() {
+            break;
+        }
+        sleep(Duration::from_millis(1)).await;
+    }
+    match moving.await.unwrap() {
+        Ok(_) => {
+            assert_eq!(held(&*new).await, held(&*old).await);
+        }
+        Err(error) => {
+            assert!(matches!(error, MoveError::OtherRows(_)), "{error}");
+            add(&*old).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_was_refused_as_sealed_is_repeated() {
+    let (old, new) = stores();
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    hand_over(&from, &to).await.unwrap();
+    let refused = PetRepository::add(&*old, new_pet("Rex"), None).await.unwrap_err();
+    assert!(matches!(refused, AddError::Store(StoreError::Sealed(_))), "{refused}");
+    assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
+    add(&*old).await;
+    let both = service(&from, &to).await;
+    sleep(Duration::from_secs(1)).await;
+    add(&*both).await;
+    assert_eq!(held(&*new).await.0, vec![], "it is a store of its own now");
+}

@@ -1,0 +1,14 @@
+//! Copies and handovers between stores in memory: the promises of the storage ports over two stores, and what fails at
+//! each step.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod after;
+mod before;
+mod copy;
+mod faults;
+mod mocks;
+mod pair;
+mod small_batches;
+mod stores;
+mod verify;

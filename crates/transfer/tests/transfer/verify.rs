@@ -1,0 +1,236 @@
+//! [`verify`](petstore_transfer::verify) over two stores.
+
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
+
+use petstore_domain::{
+    ApiKey, CategoryId, Fingerprint, IdempotencyRecord, KeyDigest, KeyId, Pet, PetId, PetName,
+    PetStatus, StoreCounts, Timestamp,
+};
+use petstore_memory::MemoryStore;
+use petstore_transfer::{RangeDigest, TransferError, VerifySummary};
+
+use crate::stores::{
+    START, add, fill, held, id, key, name, pet, restore, restore_key, restore_record, store,
+    use_first_key,
+};
+
+async fn verify(
+    from: &Arc<MemoryStore>,
+    to: &Arc<MemoryStore>,
+) -> Result<VerifySummary, TransferError> {
+    petstore_transfer::verify(&**from, &**to, START, &mut |_| ControlFlow::Continue(())).await
+}
+
+async fn difference(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> String {
+    match verify(from, to).await {
+        Err(TransferError::Different { difference, .. }) => difference.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn equal_stores_have_a_digest_for_each_range() {
+    let (from, to) = (store(), store());
+    for store in [&from, &to] {
+        fill(store, 6_000).await;
+        restore(store, vec![pet(100_000, "last"), pet(100_001, "first"), pet(900_000, "far")])
+            .await;
+        key(store, 1, "web").await;
+        add(store, "Rex", Some((id(1), START))).await;
+        add(store, "Rex", Some((id(2), START))).await;
+    }
+    let VerifySummary { counts, ranges } = verify(&from, &to).await.unwrap();
+    assert_eq!(counts, StoreCounts { pets: 6_005, keys: 1, records: 2 });
+    let shape: Vec<_> = ranges.iter().map(|r| (r.first.0, r.last.0, r.pets)).collect();
+    assert_eq!(shape[..2], [(1, 100_000, 6_001), (100_001, 200_000, 1)]);
+    assert_eq!(shape[2..], [(800_001, 900_000, 1), (900_001, 1_000_000, 2)]);
+    assert_eq!(verify(&to, &from).await.unwrap().ranges, ranges);
+}
+
+#[tokio::test]
+async fn a_digest_is_over_every_field() {
+    let pets = [
+        pet(1, "a"),
+        pet(2, "a"),
+        pet(1, "b"),
+        Pet { category_id: CategoryId(2), ..pet(1, "a") },
+        Pet { status: Some(PetStatus::Sold), ..pet(1, "a") },
+    ];
+    let mut digests = Vec::new();
+    for pet in pets {
+        let store = store();
+        restore(&store, vec![pet]).await;
+        digests.push(verify(&store, &store).await.unwrap().ranges[0].digest);
+    }
+    for (index, digest) in digests.iter().enumerate() {
+        assert!(!digests[..index].contains(digest), "{index}");
+    }
+    // The bytes: 1 and 1 as 8 bytes, no status, a zero byte, "a", a zero byte.
+    assert_eq!(&digests[0][..4], [0xa1, 0x01, 0x43, 0x6b]);
+    let (first, last) = (PetId(1), PetId(100_000));
+    let shown = RangeDigest { first, last, pets: 1, digest: digests[0] }.to_string();
+    assert!(shown.starts_with("animals 1 to 100000: 1, SHA-256 a101436b"), "{shown}");
+    assert_eq!(shown.len(), "animals 1 to 100000: 1, SHA-256 ".len() + 64);
+}
+
+#[tokio::test]
+async fn the_first_difference_is_named_with_both_sides() {
+    let (from, to) = (store(), store());
+    fill(&from, 7_000).await;
+    fill(&to, 6_999).await;
+    let words = difference(&from, &to).await;
+    let expected = "animal 7000 is \"Rex\" of category 1, without a status in the source and nothing in the target";
+    assert_eq!(words, expected);
+    let counts = verify(&from, &to).await.unwrap_err().to_string();
+    let end = "; the source holds 7000 animals and 0 API keys, the target 6999 and 0";
+    assert!(counts.ends_with(end), "{counts}");
+    assert!(
+        difference(&to, &from).await.starts_with("animal 7000 is nothing in the source and \"")
+    );
+    add(&to, "Tom", None).await;
+    assert!(
+        difference(&from, &to)
+            .await
+            .ends_with("and \"Tom\" of category 1, without a status in the target")
+    );
+}
+
+#[tokio::test]
+async fn the_last_use_of_a_key_is_not_compared() {
+    let (from, to) = (store(), store());
+    key(&from, 1, "web").await;
+    assert!(difference(&from, &to).await.starts_with("API key 1 is 'web' (pst_"));
+    key(&to, 1, "web").await;
+    use_first_key(&to, START).await;
+    verify(&from, &to).await.unwrap();
+}
+
+/// A change of one field, and how the difference begins and ends.
+type Change<T> = (fn(&mut T), &'static str, &'static str);
+
+#[tokio::test]
+async fn every_field_of_an_animal_is_compared() {
+    let changes: [Change<Pet>; 4] = [
+        (|pet| pet.id = PetId(8), "animal 7 is ", " in the source and nothing in the target"),
+        (
+            |pet| pet.name = PetName::parse("Tom").unwrap(),
+            "animal 7 is \"Rex\" of ",
+            " and \"Tom\" of category 1, without a status in the target",
+        ),
+        (
+            |pet| pet.category_id = CategoryId(2),
+            "animal 7 is \"Rex\" of category 1, ",
+            " and \"Rex\" of category 2, without a status in the target",
+        ),
+        (
+            |pet| pet.status = Some(PetStatus::Sold),
+            "animal 7 is \"Rex\" of category 1, without a status ",
+            " and \"Rex\" of category 1, sold in the target",
+        ),
+    ];
+    for (change, start, end) in changes {
+        let (from, to) = (store(), store());
+        let mut other = pet(7, "Rex");
+        restore(&from, vec![other.clone()]).await;
+        change(&mut other);
+        restore(&to, vec![other]).await;
+        let words = difference(&from, &to).await;
+        assert!(words.starts_with(start) && words.ends_with(end), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn every_field_of_a_key_is_compared_but_its_last_use() {
+    let changes: [Change<ApiKey>; 7] = [
+        (
+            |key| key.id = KeyId(2),
+            "API key 1 is 'web' (",
+            " in the source and nothing in the target",
+        ),
+        (|key| key.name = name("Web"), "API key 1 is 'web' (", " ms in the target"),
+        (|key| key.digest = KeyDigest([9; 32]), "API key 1 is ", " ms in the target"),
+        (|key| key.prefix = "pst_other".to_owned(), "API key 1 is ", " ms in the target"),
+        (|key| key.created_at.0 += 1, "API key 1 is ", ", made at 1800000000001 ms in the target"),
+        (
+            |key| key.expires_at = Some(Timestamp(5)),
+            "API key 1 is ",
+            " ms, expires at 5 ms in the target",
+        ),
+        (
+            |key| key.revoked_at = Some(Timestamp(6)),
+            "API key 1 is ",
+            " ms, revoked at 6 ms in the target",
+        ),
+    ];
+    for (change, start, end) in changes {
+        let (from, to) = (store(), store());
+        let mut other = key(&from, 1, "web").await;
+        change(&mut other);
+        restore_key(&to, other).await;
+        let words = difference(&from, &to).await;
+        assert!(words.starts_with(start) && words.ends_with(end), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn every_field_of_a_record_is_compared() {
+    let changes: [fn(&mut IdempotencyRecord); 4] = [
+        |record| record.id = id(2),
+        |record| record.fingerprint = Fingerprint([9; 32]),
+        |record| record.pet = PetId(2),
+        |record| record.at.0 -= 1,
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        let (from, to) = (store(), store());
+        add(&from, "Rex", Some((id(1), START))).await;
+        add(&from, "Rex", None).await;
+        fill(&to, 2).await;
+        let mut record = held(&*from).await.2.remove(0);
+        change(&mut record);
+        restore_record(&to, record).await;
+        let words = difference(&from, &to).await;
+        assert!(words.starts_with("idempotency record 0000"), "{index}: {words}");
+    }
+}
+
+#[tokio::test]
+async fn records_are_compared_until_they_expire() {
+    let (from, to) = (store(), store());
+    let expired = START.minus(Duration::from_hours(24));
+    add(&from, "Rex", Some((id(1), expired))).await;
+    add(&to, "Rex", None).await;
+    verify(&from, &to).await.unwrap();
+    add(&from, "Rex", Some((id(2), START))).await;
+    add(&to, "Rex", None).await;
+    let words = difference(&from, &to).await;
+    let start = format!("idempotency record {} is of animal 2 (digest ", id(2));
+    assert!(words.starts_with(&start), "{words}");
+}
+
+#[tokio::test]
+async fn identifiers_at_the_ends_of_their_range_are_compared_too() {
+    let (from, to) = (store(), store());
+    for store in [&from, &to] {
+        let ends = [i64::MIN, -1, 0, i64::MAX];
+        restore(store, ends.map(|id| pet(id, "end")).into()).await;
+    }
+    let VerifySummary { counts, ranges } = verify(&from, &to).await.unwrap();
+    assert_eq!((counts.pets, ranges.len()), (4, 3));
+    assert!(ranges.is_sorted_by_key(|range| range.first));
+    assert_eq!(ranges[2].last, PetId(i64::MAX));
+}
+
+#[tokio::test]
+async fn what_the_target_alone_holds_is_a_difference() {
+    let (from, to) = (store(), store());
+    for store in [&from, &to] {
+        add(store, "Rex", Some((id(1), START))).await;
+        key(store, 1, "web").await;
+    }
+    verify(&from, &to).await.unwrap();
+    let (id, fingerprint) = (id(2), Fingerprint([2; 32]));
+    restore_record(&to, IdempotencyRecord { id, fingerprint, pet: PetId(1), at: START }).await;
+    assert!(difference(&from, &to).await.contains("nothing in the source"));
+    key(&to, 2, "more").await;
+    assert!(difference(&from, &to).await.contains("API key 2 is nothing in the source"));
+}
