@@ -163,6 +163,7 @@ impl Own {
                 if self.claim.is_some() && self.opening.is_none() {
                     // Another command has claimed the target since; this claim only ends a seal.
                     self.ending.get_or_insert(End::Overtaken);
+                    self.tries_left = self.tries_left.saturating_sub(1);
                 }
                 (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
             }

@@ -142,7 +142,9 @@ async fn a_target_whose_record_is_of_the_same_time_and_another_animal_is_left_as
     }
     let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
     assert!(
-        refusal.contains("idempotency record 00000000000000000000000000000001 is of animal 1"),
+        refusal.contains(
+            "idempotency record 00000000000000000000000000000001 is nothing in the source"
+        ),
         "{refusal}"
     );
 }

@@ -243,9 +243,9 @@ async fn a_mover_that_died_after_the_seal_leaves_reads_and_is_run_again_or_given
         let both = service(&from, &to).await;
         // As a dead mover leaves them.
         let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
-        let filling = other.with(Phase::Filling { from: state.id });
+        let filling = other.next(Phase::Filling { from: state.id });
         assert!(new.change_state(other.revision, filling).await.unwrap());
-        let sealed = state.with(Phase::Sealed { to: other.id, label: "new".to_owned() });
+        let sealed = state.next(Phase::Sealed { to: other.id, label: "new".to_owned() });
         assert!(old.change_state(state.revision, sealed).await.unwrap());
         assert_eq!(all(&*both).await.len(), 1);
         assert!(both.find(id).await.unwrap().value.is_some());
@@ -278,7 +278,7 @@ async fn a_new_store_that_forgets_what_it_took_is_not_opened() {
     // A failover to a server that is empty, while the old store is sealed: it is no store that is filled any more.
     let state = old.state().await.unwrap();
     let sealed =
-        state.with(Phase::Sealed { to: new.state().await.unwrap().id, label: "new".to_owned() });
+        state.next(Phase::Sealed { to: new.state().await.unwrap().id, label: "new".to_owned() });
     assert!(old.change_state(state.revision, sealed).await.unwrap());
     assert!(timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err());
     assert_eq!(all(&*both).await.len(), 5, "reads are those of the old store");
