@@ -166,7 +166,11 @@ impl Own {
                 }
                 (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
             }
-            Change::Seal => (self.seal, self.sealing) = (Some(revision), None),
+            Change::Seal => {
+                // The work under an earlier seal does not count.
+                (self.seal, self.sealing) = (Some(revision), None);
+                self.stage = self.stage.min(Stage::Ready);
+            }
             Change::Reopen => {
                 // From here on rows are added, so the work under the seal is to be done again.
                 self.retreats |= self.seal.is_some() || self.sealing.is_some();

@@ -219,6 +219,9 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
 /// The target is open in the source's place.
 fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let own = &seen.own;
+    // The source was open after the target had been opened, so the seal is this mover's also if it had no answer.
+    let (sealed, sealing) =
+        (own.seal == Some(source.revision), own.sealing == Some(source.revision - 1));
     match &source.phase {
         _ if own.goal == Goal::Cancel => Step::End(End::TooLate),
         Phase::Open { .. } if own.sealing == Some(source.revision) => reopen(own, source, None),
@@ -228,7 +231,7 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
             None => Step::Work(Work::CompareBehind),
         },
         Phase::Sealed { to, .. } if *to != target.id => Step::End(End::RefusedSource),
-        Phase::Sealed { .. } if !own.is_behind || own.seal != Some(source.revision) => {
+        Phase::Sealed { .. } if !(own.is_behind && (sealed || sealing)) => {
             Step::End(End::HandedOver)
         }
         Phase::Sealed { .. } if own.ending.is_some() || own.retreats => reopen(own, source, None),

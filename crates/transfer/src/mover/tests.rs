@@ -206,9 +206,9 @@ fn two_movers_at_once_do_no_harm() {
 
 #[test]
 fn a_cancel_at_any_moment_leaves_one_store_open() {
-    let budget = Budget { additions: 1, unanswered: 1, movers: 1, cancels: 1, ..Budget::default() };
-    let crashed = Budget { unanswered: 0, crashes: 1, runs: 1, movers: 0, ..budget };
-    for budget in [budget, crashed] {
+    let killed = Budget { additions: 1, crashes: 1, movers: 1, cancels: 1, ..Budget::default() };
+    let lost = Budget { additions: 0, crashes: 0, unanswered: 1, ..killed };
+    for budget in [killed, lost] {
         let ends = ends(fresh(), 0, budget);
         assert!(ends.contains(&End::Canceled) && ends.contains(&End::TooLate), "{ends:?}");
     }
