@@ -89,7 +89,9 @@ impl Committer {
         };
         if self.is_damaged && group.len() > 1 && group.iter().all(|job| matches!(job, Job::Add(_)))
         {
-            group.into_iter().for_each(|job| self.commit(vec![job], tally).send());
+            for job in group {
+                self.commit(vec![job], tally).send();
+            }
             return Answers::default();
         }
         if error.is_none() && !group.is_empty() {
