@@ -1,13 +1,15 @@
 //! Group commit.
 
 use std::{
+    fs,
+    os::unix::fs::FileExt as _,
     sync::Arc,
     task::{Context, Waker},
 };
 
 use petstore_domain::{
     AddError, Added, Fingerprint, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
-    PetRepository, StoreError, Timestamp,
+    PetRepository, PetStatus, StoreError, Timestamp,
 };
 use petstore_storage::writer::MAX_QUEUE;
 use rusqlite::Connection;
@@ -189,6 +191,31 @@ async fn beside_an_offender_sixty_three_writers_keep_their_throughput() {
             assert_eq!(store.activity().commits, commits + 2, "the block's, and one: {index}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_damaged_index_of_one_status_costs_the_additions_of_that_status() {
+    let place = Place::new();
+    add(&place.open()).await;
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'pet_sold'";
+    let page: u32 = place.raw().query_row(root, [], |row| row.get(0)).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
+    file.write_all_at(&[0; 4096], u64::from(page - 1) * 4096).unwrap();
+    let store = Arc::new(place.open());
+    let release = block_writer(&store).await;
+    let additions = [None, Some(PetStatus::Sold), Some(PetStatus::Pending)].map(|status| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { store.add(NewPet { status, ..rex() }, None).await })
+    });
+    tokio::task::yield_now().await;
+    drop(release);
+    let [one, damaged, other] = additions;
+    let message = in_time(damaged).await.unwrap().unwrap_err().to_string();
+    assert!(message.ends_with("database disk image is malformed"), "{message}");
+    for addition in [one, other] {
+        in_time(addition).await.unwrap().unwrap();
+    }
+    assert_eq!(place.count(), 3, "half of it is left");
 }
 
 #[tokio::test]

@@ -1,9 +1,12 @@
 //! Writes that share one transaction, on a connection that is opened anew after a failure that leaves it in doubt.
 //!
-//! **A job that SQLite refuses** (a unique index of the operator, a damaged page) fails alone. A statement that a
+//! **A job that SQLite refuses**, for example by a unique index of the operator, fails alone. A statement that a
 //! constraint refuses undoes itself, so most such additions have written nothing, and the group continues. If one fails
 //! behind its first change, the group is rolled back and run again, each addition in a savepoint. Savepoints would cost
 //! every group a copy of each page that it changes. Other writes are rare, run once, and always have one.
+//!
+//! **A damaged page** ends the transaction that meets it: SQLite commits nothing more of it. Then each addition of the
+//! group gets a transaction of its own, and only those that need the page fail.
 //!
 //! **In doubt.** When a synchronisation has failed, the system may forget what it could not write and report success
 //! the next time, and the connection's cache still holds it. So nothing more is written through a
@@ -46,6 +49,8 @@ pub(crate) struct Committer {
     connection: Connection,
     /// Whether the last transaction failed so that the connection must not be used any more.
     in_doubt: bool,
+    /// Whether the last transaction met a damaged page.
+    is_damaged: bool,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
 }
@@ -65,7 +70,14 @@ impl Committer {
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
     ) -> Self {
-        Self { open: Box::new(open), connection, in_doubt: false, versions, presence }
+        Self {
+            open: Box::new(open),
+            connection,
+            in_doubt: false,
+            is_damaged: false,
+            versions,
+            presence,
+        }
     }
 
     /// Runs the jobs in one transaction, but for those whose callers do not wait any more. If the transaction fails,
@@ -75,6 +87,13 @@ impl Committer {
             Ok(outcomes) => (outcomes, None),
             Err(error) => (Vec::new(), Some(error)),
         };
+        if self.is_damaged && group.len() > 1 && group.iter().all(|job| matches!(job, Job::Add(_)))
+        {
+            for job in group {
+                self.commit(vec![job], tally).send();
+            }
+            return Answers::default();
+        }
         if error.is_none() && !group.is_empty() {
             tally.note(group.len());
         }
@@ -96,6 +115,7 @@ impl Committer {
 
     /// Runs the jobs, and leaves those in `group` that are committed: first the additions, whose outcomes it returns.
     fn run(&mut self, group: &mut Group) -> Result<Vec<Outcome>, StoreError> {
+        self.is_damaged = false;
         self.presence.check()?;
         if self.in_doubt || !self.connection.is_autocommit() {
             self.reopen().map_err(|error| {
@@ -107,6 +127,9 @@ impl Committer {
             done => done,
         };
         self.in_doubt = matches!(&done, Err(Failure::Sqlite(error) | Failure::Commit(error)) if is_in_doubt(error));
+        let damage = Some(ErrorCode::DatabaseCorrupt);
+        self.is_damaged =
+            matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
         let outcomes = done.map_err(explain)?;
         // A file that was removed meanwhile has taken the transaction with it.
         self.presence.check()?;
@@ -201,7 +224,7 @@ fn run_other(connection: &mut Connection, work: &mut Work<Connection>) -> rusqli
 /// Returns whether an error of SQLite is about the rows of one addition, and the rest of its group can be committed.
 fn is_of_one_addition(connection: &Connection, error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
-        Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseCorrupt) => true,
+        Some(ErrorCode::ConstraintViolation) => true,
         // SQLite says so too if no identifier is left, which is asked first where there are savepoints.
         Some(ErrorCode::DiskFull) => rows::require_identifiers(connection, MAX_GROUP).is_err(),
         _ => false,
