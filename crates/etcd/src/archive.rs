@@ -9,7 +9,7 @@ use petstore_domain::{
 };
 
 use self::snapshot::EtcdSnapshot;
-use crate::{core::ENTRY_OPS, store::EtcdStore};
+use crate::{limits::ENTRY_OPS, store::EtcdStore};
 
 /// The largest number of rows in one write. A record that replaces another one is three operations, and one more names
 /// all records for the purge. The animals of [`Archive::add_new`] are two operations each, its record is two.

@@ -5,10 +5,10 @@ use std::fmt::Display;
 use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, WriterRole};
 
 use crate::{
-    core::ENTRY_OPS,
     error::Failure,
     head::{Head, HeadRead},
     kv::{Bytes, KeyValue},
+    limits::ENTRY_OPS,
     rows::{self, Changes, Expiry, Keys},
 };
 

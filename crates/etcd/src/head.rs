@@ -4,14 +4,25 @@
 use petstore_domain::{
     CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreId, StoreState,
 };
-use petstore_storage::StoredVersion;
+use petstore_storage::{Step, StoredVersion};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Failure,
     kv::{Bytes, Compare, KeyValue},
-    schema,
 };
+
+/// The version of the schema that this release makes and upgrades to.
+pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
+
+/// Versions of the schema. They have no SQL: [`upgrade`](crate::schema::upgrade) has the code of each step.
+pub(crate) const STEPS: [Step; 2] = [
+    Step::new(1, 1, "the entries of petstore 1.2.0", ""),
+    Step {
+        oldest_release: "2.0.0",
+        ..Step::new(2, 2, "list idempotency records by their animals; refuse older releases", "")
+    },
+];
 
 /// The number of groups that the head remembers. After a lost answer, the head tells whether the group was written if
 /// others have written at most so many groups since.
@@ -46,7 +57,7 @@ pub(crate) struct Head {
 impl Head {
     /// Makes the head of a new store.
     pub(crate) fn new() -> Result<Self, Failure> {
-        let newest = &schema::STEPS[schema::STEPS.len() - 1];
+        let newest = &STEPS[STEPS.len() - 1];
         Ok(Self {
             schema: newest.version,
             oldest: newest.oldest,

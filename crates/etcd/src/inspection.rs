@@ -5,7 +5,7 @@ use petstore_storage::Finding;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{schema::VERSION, store::EtcdStore};
+use crate::{head::VERSION, store::EtcdStore};
 
 #[derive(Deserialize)]
 struct Status {

@@ -13,7 +13,7 @@
 //!
 //! # Its limits
 //! - Every write replaces one entry, the head, so the store takes as many transactions a second as etcd commits one
-//!   after the other. How many additions a transaction holds, `ENTRY_OPS` in `core.rs` says.
+//!   after the other. How many additions a transaction holds, `ENTRY_OPS` in `limits.rs` says.
 //! - All data are in the memory and on the disk of each node: etcd's authors advise at most 8 GiB.
 //! - A snapshot is a revision: it can be read until etcd compacts that revision away.
 //! - A program that changes entries by itself, such as `etcdctl`, must not change the head. The version does not show its
@@ -44,6 +44,7 @@ mod handover;
 mod head;
 mod inspection;
 mod kv;
+mod limits;
 mod open;
 mod pets;
 mod rows;

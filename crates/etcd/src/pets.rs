@@ -7,10 +7,11 @@ use petstore_domain::{
 };
 
 use crate::{
-    core::{Core, ENTRY_OPS},
+    core::Core,
     error::Failure,
     head::HeadRead,
     kv::{Bytes, KeyValue, Range},
+    limits::ENTRY_OPS,
     rows,
     store::EtcdStore,
 };

@@ -1,4 +1,4 @@
-//! Versions of the schema, and the upgrade of a store that an older release made.
+//! The upgrade of a store that an older release made.
 //!
 //! The step to version 2 must run alone, but etcd does not tell who uses a store. So the step refuses to begin while
 //! somebody else writes, and then fences older releases off: one transaction moves the head to another key and leaves
@@ -15,24 +15,13 @@ use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode, require_known};
 use tokio::time;
 
 use crate::{
-    core::{Core, ENTRY_OPS, is_absent},
+    core::{Core, is_absent},
     error::{Failure, Reason},
-    head::HeadRead,
+    head::{HeadRead, STEPS, VERSION},
     kv::{Bytes, KeyValue, Op, Range, Txn},
+    limits::ENTRY_OPS,
     rows,
 };
-
-/// The version of the schema that this release makes and upgrades to.
-pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
-
-/// Versions of the schema. They have no SQL: [`upgrade`] has the code of each step.
-pub(crate) const STEPS: [Step; 2] = [
-    Step::new(1, 1, "the entries of petstore 1.2.0", ""),
-    Step {
-        oldest_release: "2.0.0",
-        ..Step::new(2, 2, "list idempotency records by their animals; refuse older releases", "")
-    },
-];
 
 /// The head that releases before 2.0.0 read. `oldest` refuses them at their start; `phase` refuses every request, and
 /// `label` is in their log. No process expects this revision, so none of their movers changes the state.

@@ -10,11 +10,7 @@ use petstore_domain::{
 };
 use petstore_storage::writer::{Add, Job, Jobs};
 
-use crate::{
-    core::{Core, ENTRY_OPS},
-    draft::Draft,
-    error::Failure,
-};
+use crate::{core::Core, draft::Draft, error::Failure, limits::ENTRY_OPS};
 
 /// The largest number of additions in one transaction.
 pub(crate) const MAX_GROUP: usize = ENTRY_OPS;

@@ -10,10 +10,10 @@ use petstore_storage::writer::{Add, Job, Jobs, channel};
 
 use super::{MAX_GROUP, Outcome, fitting, plan};
 use crate::{
-    core::ENTRY_OPS,
     draft::Draft,
     head::{Head, HeadRead},
     kv::KeyValue,
+    limits::ENTRY_OPS,
     rows::{self, Changes, Keys},
 };
 
