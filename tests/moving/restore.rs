@@ -94,8 +94,7 @@ fn a_backup_becomes_a_store_of_any_kind(kind: Kind) {
     run(&["check", "--store", &restored.url]).succeeds();
     if kind == Kind::Postgres {
         // It names no other store.
-        let own =
-            "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM petstore_state); END $$";
+        let own = "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM petstore_state); END $$";
         restored.try_sql(own).unwrap();
     }
 }
