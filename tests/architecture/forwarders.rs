@@ -76,9 +76,11 @@ fn sources(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap().path();
-        if entry.ends_with("tests.rs") || entry.ends_with("tests") {
+        let is_test = entry.ends_with("tests.rs") || entry.ends_with("tests");
+        if is_test {
             continue;
-        } else if entry.is_dir() {
+        }
+        if entry.is_dir() {
             found.extend(sources(&entry));
         } else if entry.extension().is_some_and(|extension| extension == "rs") {
             found.push((entry.display().to_string(), fs::read_to_string(&entry).unwrap()));

@@ -28,8 +28,8 @@ fn changed(kind: Kind) -> (Store, Vec<Answer>) {
 }
 
 fn add(client: &Client, number: usize) -> Answer {
-    let name = format!("Rex {number}");
-    client.add(&pet(&name)).header("idempotency-key", &name).send()
+    let (name, key) = (format!("Rex {number}"), format!("key-{number}"));
+    client.add(&pet(&name)).header("idempotency-key", &key).send()
 }
 
 /// Holds that each repeat gets the first answer, and that the store is sound.

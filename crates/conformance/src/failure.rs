@@ -15,13 +15,13 @@ pub struct Failure(String);
 impl Failure {
     /// Makes a failure from its reason.
     pub fn new(reason: impl fmt::Display) -> Self {
-        Self(reason.to_string())
+        Self(with_short_digests(&reason.to_string()))
     }
 
     /// Puts what was tried in front of the reason.
     #[must_use]
     pub fn context(self, tried: impl fmt::Display) -> Self {
-        Self(format!("{tried}: {}", self.0))
+        Self::new(format_args!("{tried}: {}", self.0))
     }
 }
 

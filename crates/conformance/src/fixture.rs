@@ -36,7 +36,8 @@ impl Fixture {
         Ok(Self { handles: Vec::new(), scratch, harness, scratches })
     }
 
-    async fn opened(mut self, reads_while_sealed: bool) -> PromiseResult<Self> {
+    /// Opens its handles.
+    pub(crate) async fn opened(mut self, reads_while_sealed: bool) -> PromiseResult<Self> {
         for _ in 0..if self.supports(Capability::SecondHandle) { 2 } else { 1 } {
             self.handles.push(open(&*self.scratch, reads_while_sealed).await?);
         }
@@ -51,11 +52,6 @@ impl Fixture {
     /// Makes another store that nobody has opened yet.
     pub(crate) async fn another_unopened(&self) -> PromiseResult<Self> {
         Self::unopened(Arc::clone(&self.harness), Arc::clone(&self.scratches)).await
-    }
-
-    /// Makes another store, whose handles read while it is sealed.
-    pub(crate) async fn another_read_while_sealed(&self) -> PromiseResult<Self> {
-        self.another_unopened().await?.opened(true).await
     }
 
     /// Closes every handle and opens the store again.

@@ -195,19 +195,3 @@ impl Capability {
         Self::Handover,
     ];
 }
-
-impl fmt::Display for Capability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Reopen => "reopening",
-            Self::SecondHandle => "a second handle",
-            Self::OtherProcess => "another process",
-            Self::Outage => "an outage",
-            Self::RefusedRow => "a rule of the store's own",
-            Self::DeletedRow => "deleting rows",
-            Self::Version => "a version",
-            Self::Archive => "an archive",
-            Self::Handover => "a handover",
-        })
-    }
-}

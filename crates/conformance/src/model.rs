@@ -6,7 +6,8 @@ mod keys;
 use std::collections::HashMap;
 
 use petstore_domain::{
-    Fingerprint, IdempotencyId, IdempotencyRequest, Pet, PetId, PetPage, PetQuery, Timestamp,
+    Fingerprint, IdempotencyId, IdempotencyRequest, Pet, PetId, PetPage, PetQuery, PetStatus,
+    Timestamp,
 };
 
 pub(crate) use self::{command::Command, keys::KeyModel};
@@ -69,16 +70,6 @@ impl PetModel {
         self.pets.last().map(|pet| pet.id)
     }
 
-    pub(crate) fn find(&self, id: PetId) -> Option<Pet> {
-        self.pets.iter().find(|pet| pet.id == id).cloned()
-    }
-
-    /// Returns the identifier of one of the animals, or one that none has.
-    pub(crate) fn some_id(&self, number: u32) -> PetId {
-        let index = number as usize % (self.pets.len() + 1);
-        self.pets.get(index).map_or(PetId(i64::MAX - 1), |pet| pet.id)
-    }
-
     pub(crate) fn page(&self, query: &PetQuery) -> PetPage {
         let matches = |pet: &&Pet| {
             Some(pet.id) > query.after && (query.status.is_none() || pet.status == query.status)
@@ -88,8 +79,9 @@ impl PetModel {
         PetPage { pets, more: matching.next().is_some() }
     }
 
-    pub(crate) fn all(&self) -> Vec<Pet> {
-        self.pets.clone()
+    pub(crate) fn all(&self, status: Option<PetStatus>) -> Vec<Pet> {
+        let matches = |pet: &&Pet| status.is_none() || pet.status == status;
+        self.pets.iter().filter(matches).cloned().collect()
     }
 
     pub(crate) fn purge(&mut self, cutoff: Timestamp) -> u32 {

@@ -26,7 +26,7 @@ impl fmt::Display for Outcome {
             Self::Kept => f.write_str("kept"),
             Self::Broken(failure) => write!(f, "broken: {failure}"),
             Self::NotChecked { unsupported, reason } => {
-                write!(f, "not checked: it needs {unsupported}, and {reason}")
+                write!(f, "not checked: it needs {unsupported:?}, and {reason}")
             }
         }
     }

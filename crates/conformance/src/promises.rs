@@ -66,12 +66,11 @@ macro_rules! __for_each_promise {
         durability::a_dropped_addition_happens_whole_or_not_at_all [];
         durability::a_refused_row_fails_its_own_request_only [RefusedRow];
 
-        version::a_read_carries_the_version_of_what_it_saw [Version];
+        version::the_version_is_that_of_reads_and_answered_at_once [Version];
         version::a_version_never_comes_back [Version];
         version::reads_under_one_version_are_equal [Version];
         version::an_addition_elsewhere_changes_the_version_within_100_ms [Version, SecondHandle];
         version::after_a_pause_the_version_is_not_an_old_one [Version];
-        version::the_version_is_answered_at_once [Version];
 
         keys::a_key_comes_back_as_it_was_given [];
         keys::a_save_takes_a_hundred_keys [];

@@ -92,10 +92,10 @@ pub fn print_coverage(harness: &impl Harness) -> PromiseResult {
     let missing = PROMISES.iter().filter_map(|promise| unsupported(harness, promise));
     let mut missing: Vec<_> = missing.collect();
     let (total, unchecked) = (PROMISES.len(), missing.len());
-    missing.sort_by_key(|(capability, _)| capability.to_string());
+    missing.sort_by_key(|(capability, _)| format!("{capability:?}"));
     missing.dedup();
     let reasons = missing.into_iter();
-    let reasons = reasons.map(|(need, reason)| format!("; {need} is unsupported ({reason})"));
+    let reasons = reasons.map(|(need, reason)| format!("; {need:?} is unsupported ({reason})"));
     let reasons: String = reasons.collect();
     print(&format!("{total} promises: {} checked, {unchecked} not{reasons}", total - unchecked))
 }

@@ -1,7 +1,8 @@
-//! Calls of etcd's JSON gateway, at whichever node answers.
+//! Calls of etcd's JSON gateway, with failover between the nodes.
 //!
-//! All requests may be sent twice: they read, or they compare what no state has again. So a node that does not answer,
-//! or that has no leader, costs one `request_timeout`, and the next one is asked, until the call's deadline.
+//! Every request may be sent twice: it reads, or it compares a head whose value never comes back. So a node that does
+//! not answer, or that has no leader, costs one `request_timeout`. Then the next node is asked, until the call's
+//! deadline.
 
 use std::{
     collections::BTreeMap,
@@ -35,20 +36,20 @@ use crate::{
     tls,
 };
 
-/// Requests in flight, at most.
+/// The largest number of requests in flight.
 const MAX_REQUESTS: usize = 64;
 /// The pause after every node has failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// How long a connection may be idle before it is closed.
+/// The time after which an idle connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) struct Client {
     http: HttpClient<HttpsConnector<HttpConnector>, Full<Bytes>>,
     nodes: Vec<String>,
-    /// The one that answered last.
+    /// The index of the node that is asked first.
     current: AtomicUsize,
     credential: Option<(String, String)>,
-    /// The token of the user; none if it must be asked for.
+    /// The user's token; `None` before it was fetched, and after a node has refused it.
     token: Mutex<Option<HeaderValue>>,
     requests: Semaphore,
     request_timeout: Duration,
@@ -58,19 +59,19 @@ pub(crate) struct Client {
 /// An answer.
 pub(crate) struct Reply<T> {
     pub(crate) answer: T,
-    /// Whether an earlier try may have been carried out.
+    /// Whether an earlier try may have been carried out, too.
     pub(crate) is_repeated: bool,
 }
 
-/// Why one try has failed.
+/// The error of one try.
 enum TryError {
-    /// It was not carried out.
+    /// The request was not carried out.
     Unsent(String),
-    /// It may have been carried out.
+    /// The request may have been carried out.
     InDoubt(String),
-    /// The token counts no more.
+    /// The node refuses the token.
     Unauthenticated(String),
-    /// Every node would answer that.
+    /// Every node would answer the same.
     Final(Failure),
 }
 
@@ -92,7 +93,7 @@ impl Client {
         })
     }
 
-    /// Returns when a call that begins now must have ended.
+    /// Returns the deadline of a call that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.call_timeout
     }
@@ -114,7 +115,7 @@ impl Client {
         Ok(Reply { answer, is_repeated })
     }
 
-    /// The same for bytes. In a box, so that what calls it is compiled without all that is in here.
+    /// As [`call`](Self::call), for bytes. Boxed so that the future is compiled here, not in each caller.
     fn send<'a>(
         &'a self,
         path: &'static str,
@@ -154,12 +155,12 @@ impl Client {
                     errors.insert(current, why);
                 }
             }
-            // Others may have gone on to the next node meanwhile.
+            // Another call may have moved on to the next node meanwhile.
             let next = (current + 1) % self.nodes.len();
             let _ =
                 self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
             if errors.len() == self.nodes.len() {
-                // A node does not answer to a token out of the future, as one has that was restored.
+                // After a snapshot was restored, a node may not answer a token at all: it has a later revision.
                 if let Ok(mut token) = self.token.try_lock() {
                     *token = None;
                 }
@@ -188,7 +189,7 @@ impl Client {
         answer
     }
 
-    /// Returns the token of the user, and asks for one if there is none.
+    /// Returns the user's token; fetches one if none is known.
     async fn authenticate(&self, node: &str) -> Result<HeaderValue, TryError> {
         let mut known = self.token.lock().await;
         if let Some(token) = &*known {
@@ -197,7 +198,7 @@ impl Client {
         let (name, password) = self.credential.as_ref().map_or(("", ""), |(n, p)| (n, p));
         let body = json!({ "name": name, "password": password }).to_string();
         let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
-        // Nothing else was sent yet.
+        // The request itself was not sent yet.
         let answer = answer.map_err(|try_error| match try_error {
             TryError::InDoubt(why) | TryError::Unauthenticated(why) => TryError::Unsent(why),
             other @ (TryError::Unsent(_) | TryError::Final(_)) => other,
@@ -240,7 +241,7 @@ struct Token {
     token: String,
 }
 
-/// What etcd says where it refuses, with the codes of gRPC.
+/// The body of an error of etcd, with a code of gRPC.
 #[derive(Default, Deserialize)]
 struct Refusal {
     #[serde(default)]
@@ -249,7 +250,7 @@ struct Refusal {
     code: u32,
 }
 
-/// Returns what an answer means that is no success.
+/// Returns the error of an answer without success.
 fn try_error(status: u16, body: &[u8]) -> TryError {
     let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
     let Refusal { message, code } = refusal;

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use petstore_domain::{Corruption, Pet, PetId};
+use petstore_domain::Corruption;
 use petstore_storage::VersionCache;
 use tokio::{
     sync::Mutex,
@@ -114,6 +114,11 @@ impl Core {
         read_of(answer)
     }
 
+    /// Sends a transaction of any kind.
+    pub(crate) async fn transact(&self, txn: &Txn) -> Result<TxnAnswer, Failure> {
+        Ok(self.client.call("/v3/kv/txn", txn, self.client.deadline()).await?.answer)
+    }
+
     /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest.
     pub(crate) async fn scan(
         &self,
@@ -139,27 +144,30 @@ impl Core {
         }
     }
 
-    /// Reads up to `limit` animals behind `after`, at the revision of `read`.
-    pub(crate) async fn scan_pets(
+    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`, in a folder whose keys begin with
+    /// an identifier.
+    pub(crate) async fn scan_by_id(
         &self,
         read: &HeadRead,
-        mut after: Option<PetId>,
+        folder: &str,
+        mut after: Option<String>,
         limit: usize,
-    ) -> Result<Vec<Pet>, Failure> {
-        let mut pets = Vec::new();
+    ) -> Result<Vec<KeyValue>, Failure> {
+        let mut all = Vec::new();
         loop {
-            let (wanted, mut page) = (PAGE.min(limit - pets.len()), Vec::new());
-            for (range, last) in self.keys.pet_ranges(None, after, wanted) {
+            let (wanted, mut page) = (PAGE.min(limit - all.len()), Vec::new());
+            for (range, _) in rows::growing_ranges(folder, after.as_deref(), wanted) {
                 page = self.scan(range, wanted, read.revision).await?;
-                if page.len() == wanted || last >= read.head.last_pet {
+                if page.len() == wanted {
                     break;
                 }
             }
-            pets.extend(page.iter().map(rows::pet).collect::<Result<Vec<_>, _>>()?);
-            if page.len() < wanted || pets.len() == limit {
-                return Ok(pets);
+            let is_end = page.len() < wanted;
+            all.extend(page);
+            if is_end || all.len() == limit {
+                return Ok(all);
             }
-            after = pets.last().map(|pet| pet.id);
+            after = all.last().map(KeyValue::key);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What can be said of a store besides its rows.
+//! The size of a store, and the findings of an examination.
 
 use petstore_domain::StoreError;
 use petstore_storage::Finding;
@@ -20,7 +20,7 @@ struct Status {
 }
 
 impl EtcdStore {
-    /// Returns the size of the data of the node that answers, of all prefixes together, in bytes.
+    /// Returns the size in bytes of the data of the node that answers, all prefixes together.
     ///
     /// # Errors
     /// [`StoreError`] if no node answers.
@@ -33,8 +33,7 @@ impl EtcdStore {
         Ok(client.call(path, &json!({}), client.deadline()).await?.answer)
     }
 
-    /// Examines what the node that answers says of itself: its release, how large its data are, and its alarms. Nothing
-    /// is written.
+    /// Examines the node that answers: its release, the size of its data, and its alarms. Writes nothing.
     ///
     /// # Errors
     /// [`StoreError`] if no node answers.

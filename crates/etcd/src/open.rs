@@ -9,7 +9,7 @@ use crate::{
     core::{Core, is_absent},
     error::{Failure, OpenError, Reason},
     head::Head,
-    kv::{Op, Range, RangeAnswer, Txn, TxnAnswer},
+    kv::{Op, Range, RangeAnswer, Txn},
     rows, schema,
     store::{EtcdSettings, EtcdStore},
 };
@@ -88,11 +88,10 @@ async fn create(core: &Core) -> Result<bool, Failure> {
         success: vec![Op::put(&head, raw.clone()), schema::fence(core)],
         ..Txn::default()
     };
-    let deadline = core.client.deadline();
-    let reply = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
     // The answer to the first try may have been lost.
-    let is_there = || core.try_read(&[], deadline);
-    Ok(reply.answer.succeeded || is_there().await?.is_some_and(|read| read.raw == raw))
+    let is_there = || core.try_read(&[], core.client.deadline());
+    let is_done = core.transact(&txn).await?.succeeded;
+    Ok(is_done || is_there().await?.is_some_and(|read| read.raw == raw))
 }
 
 async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
@@ -109,7 +108,5 @@ async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
         success: vec![Op::delete_all(&core.keys.prefix)],
         ..Txn::default()
     };
-    let deadline = core.client.deadline();
-    let reply = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
-    Ok(reply.answer.succeeded)
+    Ok(core.transact(&txn).await?.succeeded)
 }

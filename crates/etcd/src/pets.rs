@@ -78,8 +78,9 @@ impl Core {
         after: Option<PetId>,
         limit: usize,
     ) -> Result<(Vec<KeyValue>, Option<CatalogueVersion>), Failure> {
-        let mut page = (Vec::new(), None);
-        for (range, last) in self.keys.pet_ranges(status, after, limit) {
+        let (folder, mut page) = (self.keys.pets(status), (Vec::new(), None));
+        let after = after.map(|id| self.keys.pet(status, id));
+        for (range, last) in rows::growing_ranges(&folder, after.as_deref(), limit) {
             let (entries, highest, version) = self.read_pets(Range { limit, ..range }).await?;
             let is_whole = entries.len() == limit || last >= highest;
             page = (entries, version);

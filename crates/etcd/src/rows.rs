@@ -63,30 +63,6 @@ impl Keys {
         format!("{}{}", self.pets(status), ordered(id.0))
     }
 
-    /// Returns ranges of the animals behind `after`, each larger than the one before, with the highest identifier that
-    /// the range may hold. The last range holds all. `limit` animals are in the first range, unless most identifiers
-    /// belong to other animals or to none.
-    ///
-    /// etcd counts every entry of a range, whatever the limit is. One range to the end would make a page more expensive
-    /// the more the store holds.
-    pub(crate) fn pet_ranges(
-        &self,
-        status: Option<PetStatus>,
-        after: Option<PetId>,
-        limit: usize,
-    ) -> [(Range, i64); 3] {
-        let (first, limit) = (after.map_or(0, |id| id.0), i64::try_from(limit).unwrap_or(i64::MAX));
-        [8, 512, i64::MAX].map(|factor| {
-            let range = Range::after(after.map(|id| self.pet(status, id)), &self.pets(status));
-            let last = first.saturating_add(limit.saturating_mul(factor));
-            if factor == i64::MAX || last == i64::MAX {
-                return (range, i64::MAX);
-            }
-            let end = Bytes::from(&*(self.pet(status, PetId(last)) + "\0"));
-            (Range { end, ..range }, last)
-        })
-    }
-
     pub(crate) fn record(&self, id: &impl Display) -> String {
         format!("{}records/{id}", self.prefix)
     }
@@ -103,6 +79,28 @@ impl Keys {
     pub(crate) fn api_key(&self, id: KeyId) -> String {
         format!("{}keys/{}", self.prefix, ordered(id.0))
     }
+}
+
+/// Returns ranges behind the key `after`, in a folder whose keys begin with an identifier: each larger than the one
+/// before, with the highest identifier that it may hold. The last range holds all. `limit` entries are in the first
+/// range, unless most identifiers have none.
+///
+/// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer the
+/// more the store holds.
+pub(crate) fn growing_ranges(folder: &str, after: Option<&str>, limit: usize) -> [(Range, i64); 3] {
+    let digits = after.and_then(|key| key.get(folder.len()..folder.len() + 16));
+    let (first, limit) =
+        (digits.and_then(unordered).unwrap_or(0), i64::try_from(limit).unwrap_or(i64::MAX));
+    [8, 512, i64::MAX].map(|factor| {
+        let range = Range::after(after.map(str::to_owned), folder);
+        let last = first.saturating_add(limit.saturating_mul(factor));
+        if factor == i64::MAX || last == i64::MAX {
+            return (range, i64::MAX);
+        }
+        // `0` follows the `/` that may follow the identifier.
+        let end = Bytes::from(&*format!("{folder}{}0", ordered(last)));
+        (Range { end, ..range }, last)
+    })
 }
 
 fn ordered(number: i64) -> String {

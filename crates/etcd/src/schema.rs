@@ -18,7 +18,7 @@ use crate::{
     core::{Core, ENTRY_OPS, is_absent},
     error::{Failure, Reason},
     head::HeadRead,
-    kv::{Op, Range, Txn, TxnAnswer},
+    kv::{Bytes, KeyValue, Op, Range, Txn},
     rows,
 };
 
@@ -34,13 +34,15 @@ pub(crate) const STEPS: [Step; 2] = [
     },
 ];
 
-/// The head that releases before 2.0.0 read. `oldest` refuses them at their start, `phase` and `label` refuse every
-/// request: "the store was handed over to petstore 2.0.0; use that one". No process expects this revision, so that no
-/// mover of theirs changes the state.
-const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
+/// The head that releases before 2.0.0 read. `oldest` refuses them at their start; `phase` refuses every request, and
+/// `label` is in their log. No process expects this revision, so none of their movers changes the state.
+const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0, which has upgraded its schema: stop this process and start that release","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
 
 /// For so long nobody may write before the step that must run alone.
 const QUIET_TIME: Duration = Duration::from_secs(2);
+/// The records are read in so many parts, by the first two digits of their ids. etcd visits every entry of a range for
+/// each page, so that one range of all would take hours for a million records.
+const PARTS: u32 = 256;
 const IN_USE: &str =
     "another process is writing to the store; stop it, or run 'petstore upgrade --force'";
 
@@ -66,8 +68,7 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     let ranges = [Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
     let success = ranges.into_iter().map(Op::Range).collect();
     let txn = Txn { success, ..Txn::default() };
-    let deadline = core.client.deadline();
-    let answer = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?.answer;
+    let answer = core.transact(&txn).await?;
     let revision = answer.header.revision;
     let mut found = answer.found();
     let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(Failure::from);
@@ -123,9 +124,8 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
         return Ok(());
     }
     // A record that cannot be read is reported while older releases can still use the store.
-    let mut after = None;
-    while let Some((last, _)) = records(core, after.take()).await? {
-        after = Some(last);
+    for part in 0..PARTS {
+        records(core, part).await?;
     }
     let mut head = read.head.clone();
     (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
@@ -134,43 +134,41 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
         success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
         failure: vec![core.contend()],
     };
-    core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, core.client.deadline()).await?;
+    core.transact(&txn).await?;
     Ok(())
 }
 
 /// Puts every record under its animal too, and then the new version. Ends early if another process has changed the head.
 async fn index_records(core: &Core, read: &HeadRead) -> Result<(), Failure> {
-    let mut after = None;
-    loop {
-        let page = records(core, after.take()).await?;
-        let is_end = page.is_none();
-        let mut success = Vec::new();
-        if let Some((last, puts)) = page {
-            (after, success) = (Some(last), puts);
-        } else {
-            let mut head = read.head.clone();
-            head.schema = 2;
-            success.push(Op::put(&core.keys.head(), rows::json(&head)));
-        }
-        let compare = vec![read.is_unchanged(&core.keys.head())];
-        let txn = Txn { compare, success, ..Txn::default() };
-        let deadline = core.client.deadline();
-        let reply = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
-        if is_end || !reply.answer.succeeded {
-            return Ok(());
+    let compare = vec![read.is_unchanged(&core.keys.head())];
+    for part in 0..PARTS {
+        for some in records(core, part).await?.chunks(ENTRY_OPS) {
+            let txn = Txn { compare: compare.clone(), success: some.to_vec(), ..Txn::default() };
+            if !core.transact(&txn).await?.succeeded {
+                return Ok(());
+            }
         }
     }
+    let mut head = read.head.clone();
+    head.schema = 2;
+    let success = vec![Op::put(&core.keys.head(), rows::json(&head))];
+    core.transact(&Txn { compare, success, ..Txn::default() }).await?;
+    Ok(())
 }
 
-/// Reads as many records behind the key `after` as one transaction can index. Returns the last key and the operations
-/// that index them; `None` if there is none.
-async fn records(core: &Core, after: Option<String>) -> Result<Option<(String, Vec<Op>)>, Failure> {
-    let range = Range::after(after, &core.keys.folder("records"));
-    let entries = core.scan(range, ENTRY_OPS, 0).await?;
-    let mut puts = Vec::new();
-    for entry in &entries {
-        let position = rows::record(entry)?.position();
-        puts.push(Op::put(&core.keys.recorded(position), entry.value.0.clone()));
+/// Returns the operations that put each record of a part under its animal.
+async fn records(core: &Core, part: u32) -> Result<Vec<Op>, Failure> {
+    let folder = core.keys.folder("records");
+    let mut range = Range::after(None, &folder);
+    if part > 0 {
+        range.key = Bytes::from(&*format!("{folder}{part:02x}"));
     }
-    Ok(entries.last().map(|entry| (entry.key(), puts)))
+    if part + 1 < PARTS {
+        range.end = Bytes::from(&*format!("{folder}{:02x}", part + 1));
+    }
+    let put = |entry: &KeyValue| {
+        let key = core.keys.recorded(rows::record(entry)?.position());
+        Ok(Op::put(&key, entry.value.0.clone()))
+    };
+    core.scan(range, usize::MAX, 0).await?.iter().map(put).collect()
 }

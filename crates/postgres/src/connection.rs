@@ -12,7 +12,6 @@ mod tests;
 use std::{
     collections::HashMap,
     fmt, future,
-    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -24,11 +23,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     time,
 };
-use tokio_postgres::{
-    AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement,
-    binary_copy::BinaryCopyInWriter,
-    types::{ToSql, Type},
-};
+use tokio_postgres::{AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
@@ -45,6 +40,9 @@ pub(crate) const WRITING: &str =
 /// The same, where animals are added under the next identifiers and nothing else is changed.
 pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
+/// The same, where the lock is awaited before the next statement is sent.
+pub(crate) const APPENDING_LOCKED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'; SET LOCAL petstore.locked = 'on'";
 /// All statements see what was committed before the first.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
@@ -187,26 +185,6 @@ impl Connection {
         begun?;
         let rows = rows?;
         committed.map(|()| rows)
-    }
-
-    /// Writes rows of these types by `sql`, a binary `COPY`. `false`, and nothing has happened, in a shared session:
-    /// the driver copies only by a prepared statement.
-    pub(crate) async fn copy<'a, const N: usize>(
-        &self,
-        sql: &'static str,
-        types: &[Type; N],
-        rows: impl Iterator<Item = [&'a (dyn ToSql + Sync); N]>,
-    ) -> Result<bool, StoreFailure> {
-        self.bounded(async {
-            let Some(statement) = self.prepare(sql).await? else { return Ok(false) };
-            let mut writer =
-                pin!(BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, types));
-            for row in rows {
-                writer.as_mut().write(&row).await?;
-            }
-            writer.finish().await.map(|_| true)
-        })
-        .await
     }
 
     /// Prepares a statement unless it is, so that later nothing waits for that. `None` in a shared

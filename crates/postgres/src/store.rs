@@ -43,13 +43,14 @@ impl PostgresStore {
         settings: &PostgresSettings,
     ) -> Self {
         let (pool, version) = (Arc::new(pool), Arc::new(version));
-        let (writers, observed) = (Arc::clone(&pool), Arc::clone(&version));
+        let (writers, readers) = (Arc::clone(&pool), Arc::clone(&pool));
+        let observed = Arc::clone(&version);
         let tasks = StoreTasks::spawn(
             &settings.on_task_panic,
             version,
             (MAX_GROUP, Some(pool.config().call_timeout)),
             |jobs| writer::run(writers, observed, jobs),
-            version::reader(&pool),
+            move || version::read(Arc::clone(&readers)),
         );
         Self { pool, tasks, reads_while_sealed: settings.reads_while_sealed, was_created }
     }

@@ -4,7 +4,7 @@
 //! While an older snapshot is open, the server keeps every version of that row. So each statement finds the newest one
 //! from the end of an index, and none by a value that they all have (`schema/7.sql`).
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{CatalogueVersion, StoreError};
 use petstore_storage::StoredVersion;
@@ -44,14 +44,6 @@ pub(crate) const SELECT: &str = select_with_version!(" FROM ", state!(), " c");
 /// Locks the row until the transaction ends: the next statement sees everything that others have committed under the
 /// lock, and identifiers that are drawn under it can be read in their order.
 pub(crate) const LOCK: &str = "SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
-/// Writes the row again, with a new version if there is one. Without one (null) nothing has changed, but the commit waits
-/// until all that it has read is durable, on a standby too.
-pub(crate) const RENEW: &str = concat!(
-    "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1",
-    where_state!(),
-    "RETURNING version, changes"
-);
-
 /// Reads the first two columns of a row.
 pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
     let columns = |row: &Row| {
@@ -72,19 +64,11 @@ pub(crate) fn random() -> Result<[u8; 16], StoreFailure> {
     Ok(version)
 }
 
-/// Returns how the version is read again and again.
-pub(crate) fn reader(
-    pool: &Arc<Pool>,
-) -> impl Fn() -> Pin<Box<dyn Future<Output = Option<StoredVersion>> + Send>> + use<> {
-    let pool = Arc::clone(pool);
-    move || {
-        let pool = Arc::clone(&pool);
-        Box::pin(async move {
-            let Ok(rows) = time::timeout(TIMEOUT, pool.query(SELECT, &[])).await else {
-                pool.drop_all();
-                return None;
-            };
-            from_row(rows.ok()?.first()).ok()
-        })
-    }
+/// Reads the version; `None` if it is not known.
+pub(crate) async fn read(pool: Arc<Pool>) -> Option<StoredVersion> {
+    let Ok(rows) = time::timeout(TIMEOUT, pool.query(SELECT, &[])).await else {
+        pool.drop_all();
+        return None;
+    };
+    from_row(rows.ok()?.first()).ok()
 }

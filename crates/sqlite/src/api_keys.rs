@@ -23,7 +23,7 @@ impl KeyStore for SqliteStore {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
         let save = move |connection: &Connection| {
-            if rows::head(connection)?.revision != expected {
+            if rows::head(connection)?.0 != expected {
                 return Ok(SaveOutcome::Conflict);
             }
             rows::remove(connection, &removed)?;

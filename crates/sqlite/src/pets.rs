@@ -12,7 +12,7 @@ use petstore_storage::writer::Add;
 use rusqlite::Connection;
 
 use crate::{
-    error::Failure, handover::rows as handover, store::SqliteStore, version, writer::Outcome,
+    error::Failure, handover::rows as handover, store::SqliteStore, version, writer::Stored,
 };
 
 #[async_trait]
@@ -68,7 +68,7 @@ pub(crate) fn add(
     connection: &Connection,
     Add { pet, request, .. }: &Add,
     has_savepoint: bool,
-) -> Result<Outcome, Failure<StoreError>> {
+) -> Result<Stored, Failure<AddError>> {
     let stored = match request {
         Some(request) => idempotency::find(connection, request.id)?,
         None => None,
@@ -76,8 +76,10 @@ pub(crate) fn add(
     let decision = request.map(|request| request.decide(stored.as_ref()));
     match decision.unwrap_or(IdempotencyDecision::Create) {
         IdempotencyDecision::Create => {}
-        IdempotencyDecision::Replay(id) => return Ok(Outcome::Replayed(id)),
-        IdempotencyDecision::Reused => return Ok(Outcome::Reused),
+        IdempotencyDecision::Replay(id) => return Ok(Stored { id, is_new: false }),
+        IdempotencyDecision::Reused => {
+            return Err(Failure::Answer(AddError::IdempotencyKeyReused));
+        }
     }
     if has_savepoint {
         rows::require_identifiers(connection, 1)?;
@@ -86,5 +88,5 @@ pub(crate) fn add(
     if let Some(request) = request {
         idempotency::write(connection, stored.as_ref(), &request.into_record(id))?;
     }
-    Ok(Outcome::Created(id))
+    Ok(Stored { id, is_new: true })
 }

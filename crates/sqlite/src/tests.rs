@@ -105,9 +105,8 @@ async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
     let (started, has_started) = oneshot::channel();
     let store = Arc::clone(store);
     tokio::spawn(async move {
-        let mut started = Some(started);
         let work = move |_: &Connection| {
-            let _ = started.take().unwrap().send(());
+            let _ = started.send(());
             let _ = until.recv();
             Ok(())
         };

@@ -29,10 +29,10 @@ pub(crate) fn current(connection: &Connection) -> Result<StoredVersion, Failure<
 
 /// Renews the version at the end of a transaction that has changed animals. `rewrites` is 1 if it has changed them
 /// otherwise than by additions, else 0.
-pub(crate) fn renew(
+pub(crate) fn renew<E: From<StoreError>>(
     connection: &Connection,
     rewrites: i64,
-) -> Result<StoredVersion, Failure<StoreError>> {
+) -> Result<StoredVersion, Failure<E>> {
     let mut statement = connection.prepare_cached(RENEW)?;
     let mut rows = statement.query([rewrites])?;
     Ok(stored(rows.next()?.ok_or_else(missing)?)?)

@@ -1,7 +1,6 @@
 //! Writes: one thread, one connection, group commit. The queue, groups and answers are `petstore-storage`'s.
 
 mod group;
-mod job;
 mod transaction;
 
 use std::{
@@ -15,14 +14,16 @@ use std::{
 };
 
 use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError};
-use petstore_storage::{PanicGuard, writer as queue};
+use petstore_storage::{
+    PanicGuard,
+    writer::{self as queue, Jobs, Work},
+};
 use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use self::job::Other;
 pub(crate) use self::{
-    group::{Committer, Outcome},
+    group::{Committer, Stored},
     transaction::WriteTransaction,
 };
 use crate::{error::Failure, store::Activity};
@@ -42,7 +43,7 @@ pub(crate) const FREE: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(crate) struct Writer {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
-    queue: queue::Writer<Other>,
+    queue: queue::Writer<Work<Connection>>,
     tally: Arc<Tally>,
     _thread: JoinOnDrop,
 }
@@ -91,12 +92,13 @@ impl Writer {
     /// Runs `work` in a transaction and returns what it returned, once that is committed. It changes no animals.
     ///
     /// From the first poll on the work is done whole or not at all, whether or not the future is
-    /// polled again. If a job of the same transaction is undone, `work` may run again.
+    /// polled again. If it fails, the rest of the transaction is committed.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnMut(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.queue.run(|reply| Other::new(work, reply)).await
+        let work = |connection: &mut Connection| work(connection).map_err(Failure::into_error);
+        self.queue.run(|reply| Work::new(work, reply)).await
     }
 
     /// Returns how busy the writer is. It knows of no reads.
@@ -111,7 +113,12 @@ impl Writer {
 }
 
 /// Runs until the queue is closed and empty. It never ends because something failed.
-fn run(committer: &mut Committer, mut jobs: queue::Jobs<Other>, tally: &Tally, runtime: &Handle) {
+fn run(
+    committer: &mut Committer,
+    mut jobs: Jobs<Work<Connection>>,
+    tally: &Tally,
+    runtime: &Handle,
+) {
     let (mut turn, mut ended) = (Instant::now(), Instant::now());
     while let Some(mut group) = jobs.blocking_next(0) {
         let is_over = turn.elapsed() >= TURN;

@@ -6,7 +6,7 @@ use tokio::{task::JoinHandle, time};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    essential,
+    panics::essential,
     version_cache::{StoredVersion, VersionCache, watch},
     writer::{Jobs, Other, Writer, channel},
 };

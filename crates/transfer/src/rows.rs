@@ -64,8 +64,9 @@ impl RowWriter<'_> {
             records.extend(next);
             if records.len() == self.target.max_batch() || is_end && !records.is_empty() {
                 copied += records.len() as u64;
-                *last = records.last().map(petstore_domain::IdempotencyRecord::position);
+                let end = records.last().map(petstore_domain::IdempotencyRecord::position);
                 self.write(Rows { records: mem::take(&mut records), ..Rows::default() }).await?;
+                *last = end;
                 report(on_progress, TransferStep::CopyRecords, copied, total)?;
             }
             if is_end {

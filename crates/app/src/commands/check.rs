@@ -292,21 +292,21 @@ mod tests {
         NewPet { name, category_id: CategoryId(1), status }.with_id(PetId(id))
     }
 
-    fn answer<T>(value: T) -> Result<Versioned<T>, StoreError> {
-        Ok(Versioned { value, version: None })
+    fn answer<T>(value: T) -> Versioned<T> {
+        Versioned { value, version: None }
     }
 
     /// Lists of the animals 1 to 999 that lack some of them, which `find` still returns.
     fn lists_without(lost: fn(i64) -> bool) -> MockPetRepository {
         let mut pets = MockPetRepository::new();
-        pets.expect_find().returning(|id| answer(Some(pet(id.0))));
+        pets.expect_find().returning(|id| Ok(answer(Some(pet(id.0)))));
         pets.expect_list().returning(move |query| {
             let mut listed = (1..=999)
                 .filter(|id| !lost(*id))
                 .map(pet)
                 .filter(|pet| pet.status == query.status && Some(pet.id) > query.after);
             let pets = listed.by_ref().take(query.limit.get().into()).collect();
-            answer(PetPage { pets, more: listed.next().is_some() })
+            Ok(answer(PetPage { pets, more: listed.next().is_some() }))
         });
         pets
     }
@@ -352,12 +352,12 @@ mod tests {
             other => Some(other),
         };
         let mut pets = MockPetRepository::new();
-        pets.expect_find().returning(move |id| answer(now(id.0)));
+        pets.expect_find().returning(move |id| Ok(answer(now(id.0))));
         pets.expect_list().returning(move |query| {
             let of_status = |pet: &Pet| pet.status == query.status && Some(pet.id) > query.after;
             let mut listed = (1..=999).filter_map(now).filter(of_status);
             let pets = listed.by_ref().take(query.limit.get().into()).collect();
-            answer(PetPage { pets, more: listed.next().is_some() })
+            Ok(answer(PetPage { pets, more: listed.next().is_some() }))
         });
         let signals = Signals::take_over().unwrap();
         let (_, unlisted) = read_archive(&store, &pets, &signals).await.unwrap();

@@ -16,7 +16,7 @@ pub(super) async fn what_is_declared_unsupported_is_not_there(fixture: Fixture) 
         (Capability::Handover, fixture.store().handover.is_some()),
     ] {
         let declared = fixture.harness.unsupported(capability).is_some();
-        ensure!(!(declared && there), "{capability} is declared unsupported, but it is there");
+        ensure!(!(declared && there), "{capability:?} is declared unsupported, but it is there");
     }
     Ok(())
 }

@@ -1,18 +1,16 @@
 //! The store and the model, driven by the same random commands.
 
-use std::collections::BTreeMap;
-
 use petstore_domain::{AddError, Added, ApiKey, IdempotencyRequest, NewPet};
 
 use super::keys::{listed, loaded, save};
 use crate::{
-    calls::{all, find, purge},
+    calls::{purge, walk},
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
     harness::Store,
     model::{Addition, Command, KeyModel, PetModel},
     random::{Random, SEED_VARIABLE, seed},
-    samples::{self, NO_LIMIT, at, key, query},
+    samples::{self, NO_LIMIT, at, key},
 };
 
 const STEPS: u16 = 400;
@@ -51,13 +49,6 @@ impl Run {
     async fn step(&mut self, command: Command) -> PromiseResult {
         match command {
             Command::Add { pet, key } => self.add(pet, key).await,
-            Command::Find { number } => self.find(number).await,
-            Command::List { limit, status, after } => {
-                let after = after.map(|number| self.pets.some_id(number));
-                let query = query(limit, status, after);
-                let page = self.store.pets.list(query).await?.value;
-                ensure_eq("the page", &page, &self.pets.page(&query))
-            }
             Command::Purge { age } => {
                 let cutoff = at(self.now - LIFETIME + age);
                 let purged = purge(&self.store, cutoff, NO_LIMIT).await?;
@@ -72,10 +63,11 @@ impl Run {
                 self.keys.remove(id);
                 save(&self.store, vec![], vec![id]).await
             }
-            Command::NoteUse { numbers, ago } => self.note_use(numbers, ago).await,
-            Command::Compare => {
+            Command::NoteUse { number, ago } => self.note_use(number, ago).await,
+            Command::Compare { limit, status } => {
                 ensure_eq_lists("the keys", &listed(&self.store).await?, self.keys.list())?;
-                ensure_eq_lists("the animals", &all(&self.store).await?, &self.pets.all())
+                let pets = walk(&self.store, limit, status).await?;
+                ensure_eq_lists("the animals", &pets, &self.pets.all(status))
             }
         }
     }
@@ -104,12 +96,6 @@ impl Run {
         }
     }
 
-    async fn find(&self, number: u32) -> PromiseResult {
-        let id = self.pets.some_id(number);
-        let found = find(&self.store, id).await?;
-        ensure_eq(format!("the animal {id}"), &found, &self.pets.find(id))
-    }
-
     async fn add_key(&mut self, seed: u16, name: &str, lifetime: Option<i64>) -> PromiseResult {
         let new = key(seed, name, self.now, lifetime.map(|lifetime| self.now + lifetime));
         let id = loaded(&self.store).await?.next_id;
@@ -135,15 +121,11 @@ impl Run {
         save(&self.store, vec![ended], vec![]).await
     }
 
-    async fn note_use(&mut self, numbers: [u32; 2], ago: i64) -> PromiseResult {
-        let keys = numbers.iter().filter_map(|&number| self.keys.some_key(number));
-        let used = keys.map(|key| (key.id, self.now - ago)).collect::<BTreeMap<_, _>>();
-        for (id, millis) in &used {
-            self.keys.note_use(*id, at(*millis));
-        }
+    async fn note_use(&mut self, number: u32, ago: i64) -> PromiseResult {
+        let (id, at) = (self.keys.some_id(number), at(self.now - ago));
+        self.keys.note_use(id, at);
         let revision = loaded(&self.store).await?.revision;
-        let used = used.into_iter().map(|(id, millis)| (id, at(millis))).collect();
-        self.store.keys.note_uses(used).await?;
-        ensure_eq("the keys after uses", &self.store.keys.load(Some(revision)).await?, &None)
+        self.store.keys.note_uses(vec![(id, at)]).await?;
+        ensure_eq("the keys after a use", &self.store.keys.load(Some(revision)).await?, &None)
     }
 }

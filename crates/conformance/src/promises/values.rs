@@ -29,20 +29,14 @@ pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {
 fn names() -> Vec<String> {
     let printable: String = (' '..='~').collect();
     let odd = [
-        "a",
         " Rex ",
         "\u{3000}Rex\u{3000}",
-        "Zoë",
         "e\u{301}",
         "é",
         "ẞß",
         "İi",
         "'; DROP TABLE pet; --",
-        "%s%20{}$1?",
-        "null",
-        "0",
         "\u{feff}bom",
-        "\u{202e}right to left",
         "\u{fffd}\u{ffff}\u{10ffff}",
         "👩‍👩‍👧‍👦",
     ];

@@ -87,7 +87,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "the version is stale",
         &[
-            "a_read_carries_the_version_of_what_it_saw",
+            "the_version_is_that_of_reads_and_answered_at_once",
             "a_write_shows_everywhere_and_changes_nothing_else",
             "a_version_never_comes_back",
         ],
@@ -128,7 +128,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     .on_one_thread(),
     Flaw::new(
         "a list has no version",
-        &["a_read_carries_the_version_of_what_it_saw", "reads_under_one_version_are_equal"],
+        &["the_version_is_that_of_reads_and_answered_at_once", "reads_under_one_version_are_equal"],
         |_| {
             Faults::default().list(|store, query| async move {
                 let Versioned { value, .. } = PetRepository::list(&*store, query).await?;

@@ -239,7 +239,7 @@ const OVERWRITES: &[&str] = &["rows_in_the_place_of_others_are_refused"];
 const WHOLE: &[&str] = &["rows_show_as_a_whole_on_every_handle"];
 const WRITERS: &[&str] = &["writers_go_on_beside_rows"];
 const HIGHEST: &[&str] = &["where_no_identifier_is_left_all_else_goes_on"];
-const AT_ONCE: &[&str] = &["the_version_is_answered_at_once"];
+const AT_ONCE: &[&str] = &["the_version_is_that_of_reads_and_answered_at_once"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("written animals are in no list of a status", EVERYWHERE, |notes| {

@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::{
     access::{
-        key_store::CorruptKey,
         name::KeyName,
         secret::{ApiKeySecret, KeyDigest, KeyRights},
     },
@@ -142,6 +141,17 @@ pub struct StoredApiKey<'a> {
     pub revoked_at: Option<i64>,
     /// See [`ApiKey::last_used_at`].
     pub last_used_at: Option<i64>,
+}
+
+/// A row that breaks a rule, and what can be read of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CorruptKey {
+    /// Its identifier.
+    pub id: Option<KeyId>,
+    /// What stands where a name should.
+    pub name: Option<String>,
+    /// The rule.
+    pub corruption: Corruption,
 }
 
 /// Returns the earlier of two moments, of which each may be missing.

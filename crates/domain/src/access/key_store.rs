@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::{
-    access::key::{ApiKey, KeyId},
+    access::key::{ApiKey, CorruptKey, KeyId},
     error::{Corruption, StoreError},
     timestamp::Timestamp,
 };
@@ -97,17 +97,6 @@ pub struct StoredKeys {
     pub next_id: KeyId,
 }
 
-/// A row that breaks a rule, and what can be read of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CorruptKey {
-    /// Its identifier.
-    pub id: Option<KeyId>,
-    /// What stands where a name should.
-    pub name: Option<String>,
-    /// The rule.
-    pub corruption: Corruption,
-}
-
 impl StoredKeys {
     /// Returns the keys of these rows, which ascend by identifier.
     pub fn new(
@@ -151,8 +140,8 @@ impl From<Vec<ApiKey>> for StoredKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::{CorruptKey, StoredKeys};
-    use crate::{ApiKeySecret, Corruption, KeyId, KeyName, NewApiKey, Timestamp};
+    use super::StoredKeys;
+    use crate::{ApiKeySecret, CorruptKey, Corruption, KeyId, KeyName, NewApiKey, Timestamp};
 
     #[test]
     fn all_keys_are_given_unless_a_row_is_corrupt() {

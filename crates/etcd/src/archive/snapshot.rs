@@ -12,7 +12,7 @@ use crate::{
     core::Core,
     error::Failure,
     head::HeadRead,
-    kv::{Range, RangeAnswer},
+    kv::{KeyValue, Range, RangeAnswer},
     rows,
 };
 
@@ -29,6 +29,15 @@ impl EtcdSnapshot {
         let deadline = self.core.client.deadline();
         let reply = self.core.client.call::<RangeAnswer>("/v3/kv/range", &range, deadline).await?;
         Ok(reply.answer.count.unsigned_abs())
+    }
+
+    async fn scan(
+        &self,
+        folder: &str,
+        after: Option<String>,
+        limit: u32,
+    ) -> Result<Vec<KeyValue>, Failure> {
+        self.core.scan_by_id(&self.read, folder, after, limit as usize).await
     }
 }
 
@@ -50,7 +59,9 @@ impl Snapshot for EtcdSnapshot {
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        Ok(self.core.scan_pets(&self.read, after, limit as usize).await?)
+        let after = after.map(|id| self.core.keys.pet(None, id));
+        let pets = self.scan(&self.core.keys.pets(None), after, limit).await?;
+        Ok(pets.iter().map(rows::pet).collect::<Result<_, _>>()?)
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
@@ -64,10 +75,8 @@ impl Snapshot for EtcdSnapshot {
         after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let keys = &self.core.keys;
-        let after = after.map(|position| keys.recorded(position));
-        let range = Range::after(after, &keys.folder("recorded"));
-        let entries = self.core.scan(range, limit as usize, self.read.revision).await?;
-        Ok(entries.iter().map(rows::record).collect::<Result<_, _>>()?)
+        let after = after.map(|position| self.core.keys.recorded(position));
+        let records = self.scan(&self.core.keys.folder("recorded"), after, limit).await?;
+        Ok(records.iter().map(rows::record).collect::<Result<_, _>>()?)
     }
 }

@@ -6,8 +6,8 @@ use petstore_domain::{
 };
 
 use super::{
-    Changes, Expiry, Keys, api_key, expiry, pet, put_api_key, put_expiry, put_pet, put_record,
-    record,
+    Changes, Expiry, Keys, api_key, expiry, growing_ranges, pet, put_api_key, put_expiry, put_pet,
+    put_record, record,
 };
 use crate::kv::{Bytes, KeyValue};
 
@@ -145,4 +145,23 @@ fn a_row_that_breaks_a_rule_is_named() {
     let corrupt = api_key(&entry("zoo/keys/8000000000000003", row)).unwrap_err();
     assert_eq!((corrupt.id, corrupt.name.as_deref()), (Some(KeyId(3)), Some("web")));
     assert_eq!(corrupt.corruption.what, "API key 3");
+}
+
+#[test]
+fn growing_ranges_end_behind_their_last_identifier() {
+    let folder = keys().folder("recorded");
+    let after = keys().recorded(record_at(1, 5, 0).position());
+    let ranges = growing_ranges(&folder, Some(&after), 10);
+    assert_eq!(ranges.each_ref().map(|(_, last)| *last), [85, 5125, i64::MAX]);
+    for (range, last) in &ranges {
+        let contains = |pet| {
+            let key = keys().recorded(record_at(255, pet, 0).position()).into_bytes();
+            range.key.0 <= key && key < range.end.0
+        };
+        assert!(contains(5) && contains(*last) && !contains(4));
+        assert!(*last == i64::MAX || !contains(last + 1));
+    }
+    let [(first, last), ..] = growing_ranges(&keys().pets(None), None, 10);
+    let key = |id| keys().pet(None, PetId(id)).into_bytes();
+    assert!(first.key.0 < key(i64::MIN) && key(last) < first.end.0 && first.end.0 < key(last + 1));
 }

@@ -187,10 +187,8 @@ async fn release_1_2_0_reads_a_head_that_it_refuses() {
     }
     // It looks at the first when it starts, and at the second for every request; the others are for its log.
     assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));
-    assert_eq!(
-        (&fence["oldest_release"], &fence["label"]),
-        (&"2.0.0".into(), &"petstore 2.0.0".into())
-    );
+    assert_eq!(fence["oldest_release"], "2.0.0");
+    assert!(fence["label"].as_str().unwrap().starts_with("petstore 2.0.0, which has upgraded"));
 }
 
 fn value(etcd: &Etcd, key: &str) -> String {

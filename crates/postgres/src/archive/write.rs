@@ -1,7 +1,6 @@
 //! Many rows, as one transaction on a connection outside of the pool.
 //!
-//! Its animals are uploaded into a temporary table, by a binary `COPY` or, where a pooler shares the session out, by an
-//! `INSERT` from arrays, which takes the server twice as long. Only then does it lock the row of the state, as every
+//! Its animals are uploaded into a temporary table. Only then does it lock the row of the state, as every
 //! writer does first: others wait for the server's work, not for the network, nor for this process if it is frozen
 //! meanwhile. Where somebody writes the same rows past petstore, one of both is refused.
 
@@ -18,7 +17,6 @@ use petstore_domain::{
     IdempotencyRequest, KeyDigest, KeyId, NewPet, PetId, PetName, PetStatus, Resolution, Rows,
     StoreError, WriterRole,
 };
-use tokio_postgres::types::{ToSql, Type};
 
 use crate::{
     api_keys::rows as keys,
@@ -39,9 +37,7 @@ const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
 /// Animals by their place in the batch. A new one has no identifier.
 const UPLOAD: &str = "CREATE TEMPORARY TABLE upload (place bigint, id bigint, name text, category_id bigint, \
      status text) ON COMMIT DROP";
-const COPY: &str = "COPY upload FROM STDIN (FORMAT binary)";
-const COLUMNS: [Type; 5] = [Type::INT8, Type::INT8, Type::TEXT, Type::INT8, Type::TEXT];
-const COPY_ARRAYS: &str = "INSERT INTO upload SELECT * FROM \
+const FILL: &str = "INSERT INTO upload SELECT * FROM \
      unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[])";
 /// Adds those with identifiers, and counts them.
 macro_rules! insert {
@@ -179,25 +175,17 @@ async fn upload<'a>(
         return Ok(());
     }
     transaction.batch(UPLOAD).await?;
-    let rows: Vec<_> = (0_i64..)
-        .zip(pets)
-        .map(|(place, (id, name, category, status))| {
-            (place, id, name.as_str(), category.0, status.map(PetStatus::as_str))
-        })
-        .collect();
-    let values = rows.iter().map(|(place, id, name, category, status)| {
-        [place as &(dyn ToSql + Sync), id, name, category, status]
-    });
-    if transaction.copy(COPY, &COLUMNS, values).await? {
-        return Ok(());
+    let (mut places, mut ids, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut categories, mut statuses) = (Vec::new(), Vec::new());
+    for (place, (id, name, category, status)) in (0_i64..).zip(pets) {
+        places.push(place);
+        ids.push(id);
+        names.push(name.as_str());
+        categories.push(category.0);
+        statuses.push(status.map(PetStatus::as_str));
     }
-    let places: Vec<i64> = rows.iter().map(|row| row.0).collect();
-    let ids: Vec<Option<i64>> = rows.iter().map(|row| row.1).collect();
-    let names: Vec<&str> = rows.iter().map(|row| row.2).collect();
-    let categories: Vec<i64> = rows.iter().map(|row| row.3).collect();
-    let statuses: Vec<Option<&str>> = rows.iter().map(|row| row.4).collect();
     let values: Values<'_> = &[&places, &ids, &names, &categories, &statuses];
-    transaction.query(COPY_ARRAYS, values).await.map(drop)
+    transaction.query(FILL, values).await.map(drop)
 }
 
 /// Writes the animals that were uploaded with their identifiers; how many were not there before.

@@ -42,22 +42,6 @@ pub(crate) const fn page(status: Option<PetStatus>) -> &'static str {
 pub(crate) const FROM: &str =
     "SELECT id, name, category_id, status FROM pet WHERE id >= $1 ORDER BY id LIMIT $2";
 
-/// Adds animals without keys. Returns the version with the place in the arrays and the identifier of each: what
-/// `INSERT … RETURNING` promises no order of, the list that is inserted from has.
-pub(crate) const INSERT: &str = concat!(
-    "WITH new AS MATERIALIZED ( \
-       SELECT nextval('pet_id') AS id, u.* FROM ",
-    state!(),
-    " c, unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS u (name, category_id, status, place) \
-       WHERE petstore_may_add() \
-     ), inserted AS ( \
-       INSERT INTO pet (id, name, category_id, status) \
-       SELECT id, name, category_id, status FROM new \
-     ) SELECT c.version, c.changes, new.place, new.id FROM ",
-    state!(),
-    " c LEFT JOIN new ON true"
-);
-
 /// Renews the version if there are any rows in `new`, and returns it with each of them, or without any. Also where
 /// nothing is added the row of the state is written again: it is refused if the store is not open, and the commit waits
 /// until all that it has read is durable, on a standby too.
@@ -77,7 +61,8 @@ macro_rules! renewed {
 }
 
 /// Adds animals, each with the record of its key if it has one that nobody else has, and none whose key somebody
-/// has. Returns the same as [`INSERT`] of those that were added.
+/// has. Returns the version with the place in the arrays and the identifier of each that was added: what
+/// `INSERT … RETURNING` promises no order of, the list that is inserted from has.
 pub(crate) const ADD: &str = concat!(
     "WITH wanted AS MATERIALIZED ( \
        SELECT nextval('pet_id') AS id, u.* FROM ",

@@ -3,9 +3,10 @@
 //! All of it is sent at once and takes one round trip. It begins with the lock that every writer takes first, so
 //! that the server decides alone who is first with a key, and nobody waits for this process meanwhile.
 //!
-//! If the server refuses a row of it, or the lock came late, nothing has happened. Then the lock is awaited first, additions
-//! that nobody waits for any more are left out, and each row has a savepoint of its own (`schema/7.sql`): whatever the
-//! server refuses costs its own addition, and the others some milliseconds. Groups of the next second begin like that.
+//! If the lock came late, nothing has happened. Then it is awaited first, and additions that nobody waits for any more are
+//! left out. If the server refuses a row, nothing has happened either. Then each row has a savepoint of its own
+//! (`schema/7.sql`): whatever the server refuses costs its own addition, and the others some milliseconds. Groups of the
+//! next second begin like that.
 
 use std::collections::HashMap;
 
@@ -17,7 +18,7 @@ use tokio_postgres::{Error, Row};
 
 use super::Attempt;
 use crate::{
-    connection::{APPENDING, Connection},
+    connection::{APPENDING, APPENDING_LOCKED, Connection},
     error::StoreFailure,
     pets::{idempotency, rows},
     values::Values,
@@ -65,41 +66,51 @@ pub(super) async fn write(
     are_refused: bool,
 ) -> Result<Written, Failed> {
     // A statement that had to be prepared first would be sent behind the commit that is sent beside it.
-    for sql in [
-        version::LOCK,
-        idempotency::PURGE_IDS,
-        idempotency::FIND,
-        rows::ADD,
-        version::RENEW,
-        rows::INSERT,
-        rows::ADD_EACH,
-    ] {
+    for sql in [version::LOCK, idempotency::PURGE_IDS, idempotency::FIND, rows::ADD, rows::ADD_EACH]
+    {
         connection.prepare(sql).await?;
     }
-    if !are_refused {
-        match Box::pin(transaction(connection, group, false)).await {
-            Err(Failed { failure, in_doubt: false })
-                if failure.is_refusal() || failure.is_late() => {}
-            written => return written,
+    let mut way = if are_refused { Way::OneByOne } else { Way::AtOnce };
+    loop {
+        if way != Way::AtOnce {
+            let (begun, locked) = tokio::join!(
+                biased;
+                connection.begin(APPENDING_LOCKED),
+                connection.query(version::LOCK, &[]),
+            );
+            begun?;
+            locked?;
+            group.retain(|attempt| !attempt.add.reply.is_abandoned());
         }
+        let written = Box::pin(transaction(connection, group, way)).await;
+        way = match (&written, way) {
+            (Err(failed), Way::AtOnce) if failed.failure.is_late() => Way::Locked,
+            (Err(failed), Way::AtOnce | Way::Locked)
+                if failed.failure.is_refusal() && !failed.in_doubt =>
+            {
+                Way::OneByOne
+            }
+            _ => return written,
+        };
         connection.rollback().await?;
     }
-    let (begun, locked) = tokio::join!(
-        biased;
-        connection.begin(APPENDING),
-        connection.query(version::LOCK, &[]),
-    );
-    begun?;
-    locked?;
-    group.retain(|attempt| !attempt.add.reply.is_abandoned());
-    Box::pin(transaction(connection, group, true)).await
 }
 
-/// Sends one transaction, or all that follows its lock. Then each addition has a savepoint.
+/// How a group is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The whole transaction.
+    AtOnce,
+    /// What follows its lock.
+    Locked,
+    /// The same, with a savepoint for each addition.
+    OneByOne,
+}
+
 async fn transaction(
     connection: &Connection,
     group: &[Attempt],
-    is_locked: bool,
+    way: Way,
 ) -> Result<Written, Failed> {
     let pets = || group.iter().map(|attempt| &attempt.add.pet);
     let requests = || group.iter().map(|attempt| attempt.add.request.as_ref());
@@ -112,26 +123,18 @@ async fn transaction(
     let ids: Vec<&[u8]> = requests().flatten().map(|request| &request.id.0[..]).collect();
     let cutoffs: Vec<i64> = requests().flatten().map(|request| request.cutoff.0).collect();
     let version = version::random()?;
-    let (version, renewed) = (version.as_slice(), Some(version.as_slice()));
+    let version = version.as_slice();
     let (known, expired): (Values<'_>, Values<'_>) = (&[&ids], &[&ids, &cutoffs]);
-    let (renewal, plain): (Values<'_>, Values<'_>) =
-        (&[&renewed], &[&names, &categories, &statuses]);
-    let keyed: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
-    // All begin with the lock, under which identifiers are drawn. What has no key is added in any case.
-    let (lock, add) = if is_locked {
-        ((version::LOCK, &[][..]), (rows::ADD_EACH, keyed))
-    } else if ids.is_empty() {
-        ((version::RENEW, renewal), (rows::INSERT, plain))
-    } else {
-        ((version::LOCK, &[][..]), (rows::ADD, keyed))
-    };
+    let all: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
+    let add = if way == Way::OneByOne { rows::ADD_EACH } else { rows::ADD };
+    let is_locked = way != Way::AtOnce;
     let (begun, locked, purged, found, added, committed) = tokio::join!(
         biased;
         unless(is_locked, connection.begin(APPENDING)),
-        unless(is_locked, connection.query(lock.0, lock.1)),
+        unless(is_locked, connection.query(version::LOCK, &[])),
         unless(ids.is_empty(), connection.query(idempotency::PURGE_IDS, expired)),
         unless(ids.is_empty(), connection.query(idempotency::FIND, known)),
-        connection.query(add.0, add.1),
+        connection.query(add, all),
         connection.commit(),
     );
     // A statement that the server refuses takes the commit with it; one whose answer got lost

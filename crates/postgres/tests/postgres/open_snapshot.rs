@@ -24,6 +24,7 @@ async fn page_time(store: &PostgresStore) -> Duration {
 /// A measurement, printed by
 /// `cargo test -p petstore-postgres --test postgres open_snapshot -- --ignored --nocapture`.
 #[ignore = "a measurement of a minute or two"]
+#[expect(clippy::print_stdout, reason = "it is a measurement")]
 #[needs(postgres)]
 #[tokio::test]
 async fn reads_beside_an_open_snapshot_are_measured() {

@@ -108,7 +108,6 @@ async fn one_client_whose_rows_are_refused_leaves_the_others_more_than_half_of_t
         let (beside, refused) = throughput(&store, "lion").await;
         seen.push((without, beside, refused));
         if beside * 2 > without && refused > 0 {
-            println!("{seen:?}");
             return;
         }
     }

@@ -37,34 +37,26 @@ pub(crate) const NOTE_USE: &str =
     "UPDATE api_key SET last_used_at = max(coalesce(last_used_at, ?2), ?2) WHERE id = ?1";
 pub(crate) const REMOVE: &str = "DELETE FROM api_key WHERE id = ?1";
 
-/// What a store says of its keys as a whole.
-pub(crate) struct Head {
-    pub(crate) revision: KeyRevision,
-    /// The highest identifier that was ever assigned or stored; 0 if there is none.
-    pub(crate) highest: i64,
-}
-
 /// Returns every key, as of one moment; `None` if the revision is `unless`.
 pub(crate) fn load(
     connection: &Connection,
     unless: Option<KeyRevision>,
 ) -> Result<Option<StoredKeys>, Failure<StoreError>> {
     let snapshot = connection.unchecked_transaction()?;
-    let revision = head(&snapshot)?.revision;
+    let (revision, _) = head(&snapshot)?;
     if unless == Some(revision) { Ok(None) } else { all(&snapshot).map(Some) }
 }
 
-/// Returns the revision and the highest identifier.
-pub(crate) fn head(connection: &Connection) -> rusqlite::Result<Head> {
-    connection.prepare_cached(HEAD)?.query_row([], |row| {
-        let revision = KeyRevision(u128::from_be_bytes(row.get(0)?));
-        Ok(Head { revision, highest: row.get(1)? })
-    })
+/// Returns the revision, and the highest identifier that was ever assigned or stored; 0 if there is none.
+pub(crate) fn head(connection: &Connection) -> rusqlite::Result<(KeyRevision, i64)> {
+    connection
+        .prepare_cached(HEAD)?
+        .query_row([], |row| Ok((KeyRevision(u128::from_be_bytes(row.get(0)?)), row.get(1)?)))
 }
 
 /// Returns every key.
 pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure<StoreError>> {
-    let Head { revision, highest } = head(connection)?;
+    let (revision, highest) = head(connection)?;
     let next_id = KeyId(highest.saturating_add(1));
     Ok(StoredKeys::new(revision, next_id, select(connection, ALL, [])?))
 }

@@ -56,7 +56,7 @@ impl Snapshot for ReadTransaction {
 
     async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
         let highest = |connection: &Connection| {
-            let key = keys::head(connection)?.highest;
+            let (_, key) = keys::head(connection)?;
             let key = (key > 0).then_some(KeyId(key));
             Ok(HighestIds { pet: pets::highest(connection)?, key })
         };

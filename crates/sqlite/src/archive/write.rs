@@ -4,7 +4,7 @@ use std::{path::Path, thread};
 
 use petstore_domain::{
     ApiKey, ArchiveError, IdempotencyRecord, IdempotencyRequest, NewPet, Pet, Resolution, Rows,
-    StoreError, WriterRole,
+    WriterRole,
 };
 use petstore_storage::VersionCache;
 use rusqlite::Connection;
@@ -26,13 +26,8 @@ pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq)
 pub(crate) const RAISE_SEQUENCE: &str =
     "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1 AND seq < ?2";
 
-/// What was written.
-pub(super) struct Written {
-    /// The number of animals that were not there before.
-    added: u64,
-    /// The number of changes of animals that are counted as no additions.
-    rewrites: i64,
-}
+/// The number of animals that were not there before, and of changes that are counted as no additions.
+pub(super) type Written = (u64, i64);
 
 /// Runs `work` with full synchronisation, whatever the store was opened with: such transactions are few, so it costs
 /// next to nothing. Returns how many animals were added.
@@ -42,23 +37,15 @@ pub(super) fn in_transaction(
     writer: WriterRole,
     work: impl FnOnce(&Connection) -> Result<Written, Failure<ArchiveError>>,
 ) -> Result<u64, Failure<ArchiveError>> {
-    let connection =
+    let mut connection =
         connection::open_writer(path, Synchronous::Full, BusyTimeout::default().writer)?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     // One call may follow another at once, and would keep other writers from the lock, which has no queue.
     thread::sleep(FREE);
-    let transaction = WriteTransaction::begin(&connection, writer).map_err(failed)?;
-    let Written { added, rewrites } = work(&connection)?;
-    transaction.commit((added > 0).then_some(rewrites), versions).map_err(failed)?;
+    let mut transaction = WriteTransaction::begin(&mut connection, writer)?;
+    let (added, rewrites) = work(transaction.connection())?;
+    transaction.commit((added > 0).then_some(rewrites), versions)?;
     Ok(added)
-}
-
-fn failed(failure: Failure<StoreError>) -> Failure<ArchiveError> {
-    match failure {
-        Failure::Answer(error) => Failure::Answer(error.into()),
-        Failure::Sqlite(error) => Failure::Sqlite(error),
-        Failure::Commit(error) => Failure::Commit(error),
-    }
 }
 
 /// Writes rows under their own identifiers.
@@ -75,7 +62,7 @@ pub(super) fn rows(connection: &Connection, rows: &Rows) -> Result<Written, Fail
     records.iter().try_for_each(|record| write_record(connection, record))?;
     assign_above(connection, "pet", highest.pet.map(|id| id.0))?;
     assign_above(connection, "api_key", highest.key.map(|id| id.0))?;
-    Ok(Written { added, rewrites: 1 })
+    Ok((added, 1))
 }
 
 /// Adds animals under new identifiers, unless the request is a repeat.
@@ -84,24 +71,23 @@ pub(super) fn new_pets(
     pets: &[NewPet],
     request: Option<IdempotencyRequest>,
 ) -> Result<Written, Failure<ArchiveError>> {
-    let mut written = Written { added: 0, rewrites: 0 };
     let stored = match &request {
         Some(request) => idempotency::find(connection, request.id)?,
         None => None,
     };
     let resolution = request.map(|request| Resolution::of_new_pets(stored.as_ref(), &request));
     if resolution.transpose().map_err(Failure::Answer)? == Some(Resolution::Keep) {
-        return Ok(written);
+        return Ok((0, 0));
     }
     pets::require_identifiers(connection, pets.len())?;
+    let mut request = request;
     for pet in pets {
         let id = pets::insert(connection, pet)?;
-        if let (0, Some(request)) = (written.added, request) {
+        if let Some(request) = request.take() {
             idempotency::write(connection, stored.as_ref(), &request.into_record(id))?;
         }
-        written.added += 1;
     }
-    Ok(written)
+    Ok((pets.len() as u64, 0))
 }
 
 /// Returns whether the animal was added.

@@ -11,7 +11,9 @@ const WRITE: &str = "UPDATE petstore_state SET identity = ?1, revision = ?2, sta
      version = CASE ?3 WHEN 'open' THEN randomblob(16) ELSE zeroblob(0) END WHERE only = 1";
 
 /// Returns the state.
-pub(crate) fn state(connection: &Connection) -> Result<StoreState, Failure<StoreError>> {
+pub(crate) fn state<E: From<StoreError>>(
+    connection: &Connection,
+) -> Result<StoreState, Failure<E>> {
     let row = connection.prepare_cached(STATE)?.query_row([], |row| Ok(from_row(row)))?;
     Ok(row?)
 }
@@ -42,7 +44,7 @@ pub(crate) fn permit_read(
     reads_while_sealed: bool,
 ) -> Result<(), Failure<StoreError>> {
     if version.is_none() {
-        state(connection)?.permit_read(reads_while_sealed).map_err(Failure::Answer)?;
+        state(connection)?.permit_read(reads_while_sealed)?;
     }
     Ok(())
 }

@@ -78,9 +78,9 @@ async fn a_transaction_left_open_does_not_stop_the_writer() {
     let leave_open = |connection: &Connection| {
         Ok(connection.execute_batch("COMMIT; BEGIN; INSERT INTO pet VALUES (9, 'x', 1, NULL)")?)
     };
-    store.writer().unwrap().write(leave_open).await.unwrap();
     let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
     let before = store.activity();
+    assert!(store.writer().unwrap().write(leave_open).await.is_err());
     assert!(store.writer().unwrap().write(end).await.is_err());
     assert_eq!(store.activity(), before, "a commit that fails is none");
     add(&store).await;

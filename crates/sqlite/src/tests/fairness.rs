@@ -27,9 +27,8 @@ async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
         let permit = Arc::clone(&permits).acquire_owned().await.unwrap();
         let (store, failed) = (Arc::clone(&store), Arc::clone(&failed));
         tokio::spawn(async move {
-            let mut permit = Some(permit);
             let work = move |connection: &Connection| {
-                drop(permit.take());
+                drop(permit);
                 thread::sleep(DELAY);
                 Ok(rows::insert(connection, &rex())?)
             };

@@ -1,9 +1,12 @@
 //! Writes that share one transaction, on a connection that is opened anew after a failure that leaves it in doubt.
 //!
-//! **A job that SQLite refuses** (a unique index of the operator, a damaged page) fails alone. A statement that a
-//! constraint refuses undoes itself, so most such jobs have written nothing, and the group continues. If a job fails
-//! behind its first change, the group is rolled back and run again, each job in a savepoint. Savepoints would cost
-//! every group a copy of each page that it changes.
+//! **A job that SQLite refuses**, for example by a unique index of the operator, fails alone. A statement that a
+//! constraint refuses undoes itself, so most such additions have written nothing, and the group continues. If one fails
+//! behind its first change, the group is rolled back and run again, each addition in a savepoint. Savepoints would cost
+//! every group a copy of each page that it changes. Other writes are rare, run once, and always have one.
+//!
+//! **A damaged page** ends the transaction that meets it: SQLite commits nothing more of it. Then each addition of the
+//! group gets a transaction of its own, and only those that need the page fail.
 //!
 //! **In doubt.** When a synchronisation has failed, the system may forget what it could not write and report success
 //! the next time, and the connection's cache still holds it. So nothing more is written through a
@@ -12,14 +15,14 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{AddError, Added, PetId, StoreError, WriterRole};
+use petstore_domain::{AddError, Added, NewPet, PetId, StoreError, WriterRole};
 use petstore_storage::{
     VersionCache,
-    writer::{Add, Answers, Job},
+    writer::{Add, Answers, Job, Work},
 };
 use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 
-use super::{MAX_GROUP, Tally, job::Other, transaction::WriteTransaction};
+use super::{MAX_GROUP, Tally, transaction::WriteTransaction};
 use crate::{
     error::{self, Failure},
     pets::{self, rows},
@@ -27,20 +30,17 @@ use crate::{
     version,
 };
 
-/// The result of a job in a transaction that is still to be committed.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    /// The animal of the job has this identifier.
-    Created(PetId),
-    /// It has had this identifier since an earlier request.
-    Replayed(PetId),
-    /// The idempotency key belongs to another animal.
-    Reused,
-    /// A job that is no addition has kept its result.
-    Done,
-    /// This job failed, and has changed nothing.
-    Failed(StoreError),
+/// The animal of an addition in a transaction that is still to be committed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored {
+    pub(crate) id: PetId,
+    /// Whether this transaction has added it; if not, it answers a repeat.
+    pub(crate) is_new: bool,
 }
+
+type Outcome = Result<Stored, AddError>;
+
+type Group = Vec<Job<Work<Connection>>>;
 
 /// Runs groups. It publishes new versions, and refuses to write when a file is lost.
 pub(crate) struct Committer {
@@ -49,8 +49,17 @@ pub(crate) struct Committer {
     connection: Connection,
     /// Whether the last transaction failed so that the connection must not be used any more.
     in_doubt: bool,
+    /// Whether the last transaction met a damaged page.
+    is_damaged: bool,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
+}
+
+impl Stored {
+    fn answer(self, pet: NewPet) -> Added {
+        let pet = pet.with_id(self.id);
+        if self.is_new { Added::Created(pet) } else { Added::Replayed(pet) }
+    }
 }
 
 impl Committer {
@@ -61,31 +70,52 @@ impl Committer {
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
     ) -> Self {
-        Self { open: Box::new(open), connection, in_doubt: false, versions, presence }
+        Self {
+            open: Box::new(open),
+            connection,
+            in_doubt: false,
+            is_damaged: false,
+            versions,
+            presence,
+        }
     }
 
     /// Runs the jobs in one transaction, but for those whose callers do not wait any more. If the transaction fails,
     /// none of them has happened.
-    pub(super) fn commit(&mut self, mut group: Vec<Job<Other>>, tally: &Tally) -> Answers<Other> {
-        let mut answers = Answers::default();
-        match self.run(&mut group) {
-            Ok(outcomes) => {
-                if !outcomes.is_empty() {
-                    tally.note(outcomes.len());
-                }
-                group.into_iter().zip(outcomes).for_each(|(job, outcome)| {
-                    answer(&mut answers, job, outcome);
-                });
+    pub(super) fn commit(&mut self, mut group: Group, tally: &Tally) -> Answers<Work<Connection>> {
+        let (outcomes, error) = match self.run(&mut group) {
+            Ok(outcomes) => (outcomes, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        if self.is_damaged && group.len() > 1 && group.iter().all(|job| matches!(job, Job::Add(_)))
+        {
+            for job in group {
+                self.commit(vec![job], tally).send();
             }
-            Err(error) => group.into_iter().for_each(|job| {
-                answer(&mut answers, job, Outcome::Failed(error::clone_for_caller(&error)));
-            }),
+            return Answers::default();
+        }
+        if error.is_none() && !group.is_empty() {
+            tally.note(group.len());
+        }
+        let failure = || error.as_ref().map(error::clone_for_caller);
+        let (mut answers, mut outcomes) = (Answers::default(), outcomes.into_iter());
+        for job in group {
+            match job {
+                Job::Add(Add { pet, reply, .. }) => {
+                    let failed = || Some(Err(failure()?.into()));
+                    if let Some(outcome) = outcomes.next().or_else(failed) {
+                        answers.add(reply, outcome.map(|stored| stored.answer(pet)));
+                    }
+                }
+                Job::Other(work) => answers.other(work, failure().map_or(Ok(()), Err)),
+            }
         }
         answers
     }
 
-    /// Runs the jobs. Returns the outcomes of those that are left in `group`, which are committed.
-    fn run(&mut self, group: &mut Vec<Job<Other>>) -> Result<Vec<Outcome>, StoreError> {
+    /// Runs the jobs, and leaves those in `group` that are committed: first the additions, whose outcomes it returns.
+    fn run(&mut self, group: &mut Group) -> Result<Vec<Outcome>, StoreError> {
+        self.is_damaged = false;
         self.presence.check()?;
         if self.in_doubt || !self.connection.is_autocommit() {
             self.reopen().map_err(|error| {
@@ -97,81 +127,41 @@ impl Committer {
             done => done,
         };
         self.in_doubt = matches!(&done, Err(Failure::Sqlite(error) | Failure::Commit(error)) if is_in_doubt(error));
+        let damage = Some(ErrorCode::DatabaseCorrupt);
+        self.is_damaged =
+            matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
         let outcomes = done.map_err(explain)?;
         // A file that was removed meanwhile has taken the transaction with it.
         self.presence.check()?;
         Ok(outcomes.unwrap_or_default())
     }
 
-    /// Runs the jobs in one transaction. Returns `None`, and has changed nothing, if it must be run again with a
-    /// savepoint for each job.
+    /// Runs the jobs in one transaction: additions first, as other writes run only once. Returns `None`, and has changed
+    /// nothing, if it must be run again with a savepoint for each addition.
     fn transaction(
-        &self,
-        group: &mut Vec<Job<Other>>,
+        &mut self,
+        group: &mut Group,
         with_savepoints: bool,
-    ) -> Result<Option<Vec<Outcome>>, Failure<StoreError>> {
-        let transaction = WriteTransaction::begin(&self.connection, WriterRole::Service)?;
+    ) -> Result<Option<Vec<Outcome>>, Failure<AddError>> {
+        let mut transaction = WriteTransaction::begin(&mut self.connection, WriterRole::Service)?;
         // Some may have been answered while this process waited for the lock.
         group.retain(|job| !job.is_abandoned());
+        group.sort_by_key(|job| matches!(job, Job::Other(_)));
         let mut outcomes = Vec::with_capacity(group.len());
         for job in group.iter_mut() {
-            match self.run_job(job, with_savepoints)? {
-                Some(outcome) => outcomes.push(outcome),
-                None => return Ok(None),
+            match job {
+                Job::Add(job) => match add(transaction.connection(), job, with_savepoints)? {
+                    Some(outcome) => outcomes.push(outcome),
+                    None => return Ok(None),
+                },
+                Job::Other(work) => run_other(transaction.connection(), work)?,
             }
         }
-        if !outcomes.is_empty() {
-            let is_new = |outcome: &Outcome| matches!(outcome, Outcome::Created(_));
-            let rewrites = outcomes.iter().any(is_new).then_some(0);
-            transaction.commit(rewrites, &self.versions)?;
+        if !group.is_empty() {
+            let is_new = outcomes.iter().flatten().any(|stored| stored.is_new);
+            transaction.commit(is_new.then_some(0), &self.versions)?;
         }
         Ok(Some(outcomes))
-    }
-
-    /// Runs one job. Returns `None` if the whole group must be run again with savepoints.
-    fn run_job(
-        &self,
-        job: &mut Job<Other>,
-        with_savepoint: bool,
-    ) -> Result<Option<Outcome>, Failure<StoreError>> {
-        let connection = &self.connection;
-        let changes = connection.total_changes();
-        if with_savepoint {
-            connection.execute_batch("SAVEPOINT job")?;
-        }
-        let result = match job {
-            Job::Add(add) => pets::add(connection, add, with_savepoint),
-            Job::Other(other) => other.run(connection).map(|()| Outcome::Done),
-        };
-        let outcome = match result {
-            // Given before anything was written.
-            Err(Failure::Answer(error)) => Outcome::Failed(error),
-            Err(Failure::Sqlite(error)) if self.is_of_one_job(&error, with_savepoint) => {
-                if with_savepoint {
-                    connection.execute_batch("ROLLBACK TO job")?;
-                } else if !error::is_refusal(&error) || connection.total_changes() != changes {
-                    return Ok(None);
-                }
-                Outcome::Failed(error::of_statement(error))
-            }
-            result => result?,
-        };
-        if with_savepoint {
-            connection.execute_batch("RELEASE job")?;
-        }
-        Ok(Some(outcome))
-    }
-
-    /// Returns whether an error of SQLite is about the rows of one job, and the rest of its group can be committed.
-    fn is_of_one_job(&self, error: &rusqlite::Error, with_savepoint: bool) -> bool {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseCorrupt) => true,
-            // SQLite says so too if no identifier is left. It has rolled back then; with savepoints that is asked first.
-            Some(ErrorCode::DiskFull) => {
-                !with_savepoint && rows::require_identifiers(&self.connection, MAX_GROUP).is_err()
-            }
-            _ => false,
-        }
     }
 
     /// The old connection is closed when the new one has read: the last connection that is closed
@@ -192,10 +182,60 @@ impl Committer {
     }
 }
 
+/// Adds an animal, and undoes what a failure leaves. Without a savepoint it cannot, and returns `None` then.
+fn add(
+    connection: &Connection,
+    job: &Add,
+    with_savepoint: bool,
+) -> Result<Option<Outcome>, Failure<AddError>> {
+    let changes = connection.total_changes();
+    if with_savepoint {
+        connection.execute_batch("SAVEPOINT job")?;
+    }
+    let outcome = match pets::add(connection, job, with_savepoint) {
+        Ok(stored) => Ok(stored),
+        // Given before anything was written.
+        Err(Failure::Answer(error)) => Err(error),
+        Err(Failure::Sqlite(error)) if is_of_one_addition(connection, &error) => {
+            if with_savepoint {
+                connection.execute_batch("ROLLBACK TO job")?;
+            } else if !error::is_refusal(&error) || connection.total_changes() != changes {
+                return Ok(None);
+            }
+            Err(error::of_statement(error).into())
+        }
+        Err(failure) => return Err(failure),
+    };
+    if with_savepoint {
+        connection.execute_batch("RELEASE job")?;
+    }
+    Ok(Some(outcome))
+}
+
+/// Runs another write, and undoes what a failure leaves.
+fn run_other(connection: &mut Connection, work: &mut Work<Connection>) -> rusqlite::Result<()> {
+    connection.execute_batch("SAVEPOINT job")?;
+    if !work.run(connection) {
+        connection.execute_batch("ROLLBACK TO job")?;
+    }
+    connection.execute_batch("RELEASE job")
+}
+
+/// Returns whether an error of SQLite is about the rows of one addition, and the rest of its group can be committed.
+fn is_of_one_addition(connection: &Connection, error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation) => true,
+        // SQLite says so too if no identifier is left, which is asked first where there are savepoints.
+        Some(ErrorCode::DiskFull) => rows::require_identifiers(connection, MAX_GROUP).is_err(),
+        _ => false,
+    }
+}
+
 /// Returns the error of all callers of a transaction that failed.
-fn explain(failure: Failure<StoreError>) -> StoreError {
+fn explain(failure: Failure<AddError>) -> StoreError {
     let (end, error) = match failure {
-        Failure::Answer(error) => return error,
+        Failure::Answer(AddError::Store(error)) => return error,
+        Failure::Answer(error) => return StoreError::unavailable(error),
         Failure::Commit(error) if is_in_doubt(&error) => {
             ("whether the transaction was committed is in doubt", error)
         }
@@ -207,20 +247,6 @@ fn explain(failure: Failure<StoreError>) -> StoreError {
         return StoreError::refused(error);
     }
     StoreError::unavailable(format!("{end}: {error}{}", error::io_step(&error)))
-}
-
-fn answer(answers: &mut Answers<Other>, job: Job<Other>, outcome: Outcome) {
-    match job {
-        Job::Add(Add { pet, reply, .. }) => match outcome {
-            Outcome::Created(id) => answers.add(reply, Ok(Added::Created(pet.with_id(id)))),
-            Outcome::Replayed(id) => answers.add(reply, Ok(Added::Replayed(pet.with_id(id)))),
-            Outcome::Reused => answers.add(reply, Err(AddError::IdempotencyKeyReused)),
-            Outcome::Failed(error) => answers.add(reply, Err(error.into())),
-            Outcome::Done => {}
-        },
-        Job::Other(other) => answers
-            .other(other, if let Outcome::Failed(error) = outcome { Err(error) } else { Ok(()) }),
-    }
 }
 
 fn is_in_doubt(error: &rusqlite::Error) -> bool {

@@ -46,6 +46,10 @@ impl<X: ?Sized> fmt::Debug for Work<X> {
     }
 }
 
+fn never_run() -> StoreError {
+    StoreError::unavailable("the write has not run")
+}
+
 trait Task<X: ?Sized>: Send {
     fn run(&mut self, transaction: &mut X) -> bool;
     fn is_abandoned(&self) -> bool;
@@ -75,10 +79,12 @@ where
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let never_run = || Err(StoreError::unavailable("the write has not run").into());
-        let result = self.result.unwrap_or_else(never_run);
-        // A write that failed by itself has its own answer, whatever became of the others.
-        let result = result.and_then(|value| committed.map(|()| value).map_err(E::from));
+        let result = match self.result {
+            // A write that failed by itself has its own answer, whatever became of the others.
+            Some(result) => result.and_then(|value| committed.map(|()| value).map_err(E::from)),
+            // The transaction failed before this write has run.
+            None => Err(committed.err().unwrap_or_else(never_run).into()),
+        };
         self.reply.send(result);
     }
 }

@@ -121,22 +121,24 @@ impl<'m> Run<'m> {
         let mut source = source.map_err(MoveError::Source)?;
         let (mut pets, mut records) = (Vec::new(), Vec::new());
         let limit = u32::try_from(writer.target.max_batch()).unwrap_or(u32::MAX);
+        // Noted when the rows are written: this may be cut off by the limit of the seal.
+        let mut copied = self.copied;
         loop {
-            let next = source.pets(self.copied.pet, limit).await.map_err(MoveError::Source)?;
+            let next = source.pets(copied.pet, limit).await.map_err(MoveError::Source)?;
             let Some(end) = next.last() else { break };
-            self.copied.pet = Some(end.id);
+            copied.pet = Some(end.id);
             pets.extend(next);
         }
         loop {
-            let next = source.records(self.copied.record, limit).await;
-            let next = next.map_err(MoveError::Source)?;
+            let next = source.records(copied.record, limit).await.map_err(MoveError::Source)?;
             let Some(end) = next.last() else { break };
-            self.copied.record = Some(end.position());
+            copied.record = Some(end.position());
             records.extend(next.into_iter().filter(|record| record.at > writer.cutoff));
         }
         let keys = writer.changed_keys(&mut *source).await.map_err(rows)?;
         let highest = source.highest_ids().await.map_err(MoveError::Source)?;
         writer.write(Rows { pets, keys, records, highest }).await.map_err(rows)?;
+        self.copied = copied;
         let target = self.mover.target.archive.snapshot().await.map_err(MoveError::Target)?;
         let mut pair = Pair { source, target, cutoff: writer.cutoff };
         let compared = pair.compare(Expect::Equal, self.checked, |_| (), self.on_progress);

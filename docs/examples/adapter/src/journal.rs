@@ -41,7 +41,7 @@ impl Journal {
         options.read(true).append(writes).create(access == Access::Create);
         let mut file = options.open(path).map_err(failed)?;
         let lock = if writes { file.try_lock() } else { file.try_lock_shared() };
-        lock.map_err(locked)?;
+        lock.map_err(|error| locked(path, error))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         let (state, length) = apply(&bytes)?;
@@ -123,11 +123,12 @@ fn first() -> io::Result<Group> {
     Ok(Group { random: random()?, writes: vec![Write::State(state), Write::Saved] })
 }
 
-fn locked(error: TryLockError) -> StoreError {
+fn locked(path: &Path, error: TryLockError) -> StoreError {
     match error {
-        TryLockError::WouldBlock => StoreError::unavailable(
-            "another process has it open; stop that, or try again when it has ended",
-        ),
+        TryLockError::WouldBlock => StoreError::unavailable(format!(
+            "another process has {} open; stop that, or try again when it has ended",
+            path.display()
+        )),
         TryLockError::Error(error) => StoreError::unavailable(error),
     }
 }
