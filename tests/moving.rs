@@ -15,6 +15,7 @@ mod import;
 mod interrupted;
 mod live;
 mod looking;
+mod marked;
 mod missing;
 mod next_store;
 mod paused;

@@ -11,8 +11,14 @@ use crate::{
     difference::{Difference, between_keys, between_pets, between_records},
     error::TransferError,
     progress::{BATCH, OnProgress, TransferStep, report},
-    rows::Position,
 };
+
+/// The last rows that were copied, or compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) pet: Option<PetId>,
+    pub(crate) record: Option<RecordPosition>,
+}
 
 /// The rows that the target is expected to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! Copies a store into another.
 
-use petstore_domain::{Archive, Handover, Phase, Rows, StoreId, StoreState, Timestamp, WriterRole};
+use petstore_domain::{
+    Archive, Handover, HighestIds, Phase, Rows, StoreId, StoreState, Timestamp, WriterRole,
+};
 
 use crate::{
-    compare::{Expect, Pair, cutoff},
+    compare::{Expect, Pair, Position, cutoff},
     error::TransferError,
     progress::OnProgress,
-    rows::{Position, RowWriter},
+    rows::RowWriter,
 };
 
 /// The identity of a source that has none.
@@ -77,17 +79,8 @@ pub async fn copy(
         (Some(handover), Some(found)) => Some((handover, claim(handover, found, source_id).await?)),
         _ => None,
     };
-    if let (Some((handover, claim)), Some(found)) = (&claim, &found)
-        && found.phase.is_open()
-    {
-        // Nobody adds a row from here on. Nobody may have done so since the comparison.
-        let highest = async { target.archive.snapshot().await?.highest_ids().await };
-        let state = handover.state().await.map_err(TransferError::target)?;
-        let is_same = highest.await.map_err(TransferError::target)? == highest_before;
-        if !is_same || state.rewrites != found.rewrites {
-            change(*handover, claim, claim.next(found.phase.clone())).await?;
-            return Err(TransferError::ConcurrentWrite);
-        }
+    if let (Some((handover, claim)), Some(found)) = (&claim, &found) {
+        require_unchanged(target.archive, *handover, claim, found, highest_before).await?;
     }
     let role =
         claim.as_ref().map_or(WriterRole::Service, |(_, state)| WriterRole::Mover(state.revision));
@@ -143,6 +136,27 @@ fn require_fillable(target: &StoreState, source: StoreId) -> Result<(), Transfer
         phase @ (Phase::Filling { .. } | Phase::Sealed { .. }) => phase.refusal(),
     };
     why.map_or(Ok(()), |why| Err(TransferError::Refused(format!("the target {why}"))))
+}
+
+/// Gives back a target that another program has written to between the comparison and the claim.
+async fn require_unchanged(
+    archive: &dyn Archive,
+    handover: &dyn Handover,
+    claim: &StoreState,
+    found: &StoreState,
+    highest_before: HighestIds,
+) -> Result<(), TransferError> {
+    if !found.phase.is_open() {
+        return Ok(());
+    }
+    let highest = async { archive.snapshot().await?.highest_ids().await };
+    let is_same = highest.await.map_err(TransferError::target)? == highest_before;
+    let state = handover.state().await.map_err(TransferError::target)?;
+    if is_same && state.rewrites == found.rewrites {
+        return Ok(());
+    }
+    change(handover, claim, claim.next(found.phase.clone())).await?;
+    Err(TransferError::ConcurrentWrite)
 }
 
 /// Marks the target as being filled. Returns its state then.

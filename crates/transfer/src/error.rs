@@ -75,7 +75,9 @@ pub enum MoveError {
     #[error("{0}")]
     Rows(#[source] TransferError),
     /// The new store holds other rows than the old one.
-    #[error("the old store is open, and nothing is handed over: {0}; use an empty NEW")]
+    #[error(
+        "the target holds other data: {0}; the old store is open, and nothing is handed over: use an empty NEW"
+    )]
     OtherRows(String),
     /// The two stores cannot be handed over like this.
     #[error("{0}")]

@@ -8,6 +8,7 @@
 //!
 //! [`next_step`] decides what comes next; the mover only reads the states, carries the step out, and notes the result.
 
+mod decide;
 mod observed;
 mod step;
 mod work;
@@ -23,14 +24,14 @@ use petstore_domain::{
 use tokio::time::{Instant, sleep, timeout};
 
 use self::{
+    decide::next_step,
     observed::{Goal, Observed},
-    step::{Change, End, Outcome, Step, Work, next_step},
+    step::{Change, End, Outcome, Step, Work},
 };
 use crate::{
-    compare::{Expect, Pair, cutoff},
-    error::{MoveError, TransferError},
+    compare::{Expect, Pair, Position, cutoff},
+    error::MoveError,
     progress::{OnProgress, TransferStep, report},
-    rows::Position,
     store_ports::StorePorts,
 };
 
@@ -127,13 +128,7 @@ impl Mover {
         }
         if !is_handed_over {
             let compared = pair.compare(Expect::Part, Position::default(), |_| (), run.on_progress);
-            compared.await.map_err(|error| match error {
-                TransferError::Canceled => MoveError::Canceled,
-                TransferError::OtherData(difference) => {
-                    MoveError::OtherRows(difference.to_string())
-                }
-                error => MoveError::Rows(error),
-            })?;
+            compared.await.map_err(work::rows)?;
         }
         Ok(MovePreview { source, target, is_handed_over })
     }
@@ -144,7 +139,7 @@ impl Mover {
     /// # Errors
     /// [`MoveError`].
     pub fn run<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
-        Box::pin(Run::new(self, Goal::HandOver, on_progress).to_end())
+        Box::pin(Run::new(self, Goal::HandOver, on_progress).finish_run())
     }
 
     /// Cancels a handover before the target is open: ends the filling of the target, then opens the source. The target
@@ -153,13 +148,13 @@ impl Mover {
     /// # Errors
     /// [`MoveError`].
     pub fn cancel<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
-        Box::pin(Run::new(self, Goal::Cancel, on_progress).to_end())
+        Box::pin(Run::new(self, Goal::Cancel, on_progress).finish_run())
     }
 
     async fn pair(&self) -> Result<Pair, MoveError> {
         let pair =
             Pair::open(&*self.source.archive, &*self.target.archive, cutoff(self.clock.now()));
-        pair.await.map_err(MoveError::Rows)
+        pair.await.map_err(work::rows)
     }
 
     fn not_empty(&self, StoreCounts { pets, keys, records }: StoreCounts) -> MoveError {
@@ -205,7 +200,7 @@ impl<'m> Run<'m> {
         }
     }
 
-    async fn to_end(mut self) -> Result<MoveOutcome, MoveError> {
+    async fn finish_run(mut self) -> Result<MoveOutcome, MoveError> {
         loop {
             self.observe().await?;
             let step = next_step(&self.seen);

@@ -13,13 +13,6 @@ use crate::{
     progress::{OnProgress, TransferStep, report},
 };
 
-/// The last rows that were copied, or compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub(crate) pet: Option<PetId>,
-    pub(crate) record: Option<RecordPosition>,
-}
-
 /// Writes rows into a store.
 pub(crate) struct RowWriter<'t> {
     pub(crate) target: &'t dyn Archive,

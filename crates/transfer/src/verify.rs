@@ -3,11 +3,10 @@
 use petstore_domain::{Archive, Pet, StoreCounts, Timestamp};
 
 use crate::{
-    compare::{Expect, Pair, cutoff},
+    compare::{Expect, Pair, Position, cutoff},
     digest::{RangeDigest, Ranges},
     error::TransferError,
     progress::OnProgress,
-    rows::Position,
 };
 
 /// The rows of two equal stores.

@@ -134,11 +134,10 @@ impl Observed {
                 Work::Follow if own.stage < Stage::Checked => own.stage = Stage::Copied,
                 Work::Follow => own.stage = Stage::Ready,
                 Work::Check => own.stage = Stage::Checked,
-                Work::Finish => own.stage = Stage::Complete,
                 Work::CompareBehind if source.is_some_and(|source| source.phase.is_open()) => {
                     own.is_behind = true;
                 }
-                Work::CompareBehind => own.stage = Stage::Complete,
+                Work::Finish | Work::CompareBehind => own.stage = Stage::Complete,
             },
             (Step::Retry, _) => {
                 (own.retreats, own.tries_left) = (false, own.tries_left.saturating_sub(1));

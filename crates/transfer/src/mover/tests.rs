@@ -1,6 +1,6 @@
 //! Explores everything that can happen to a handover, on a model of two stores.
 //!
-//! The real [`next_step`](super::step::next_step) decides; the model carries its steps out, in every order that
+//! The real [`next_step`](super::decide::next_step) decides; the model carries its steps out, in every order that
 //! crashes, lost answers, other movers, operators and clients allow. In every state:
 //! - no acknowledged animal is missing in a store that serves, and no request has two animals there;
 //! - two stores never serve at once. Only a raw copy of the source, which has its identity, may be open beside the
@@ -100,14 +100,14 @@ struct Explored {
 
 /// Explores every state that can follow, breadth first.
 #[track_caller]
-fn explore(begin: World) -> Explored {
-    let mut places = HashMap::from([(fingerprint(&begin), 0)]);
+fn explore(begin: &World) -> Explored {
+    let mut places = HashMap::from([(fingerprint(begin), 0)]);
     let (mut waiting, mut parents) = (VecDeque::from([begin.clone()]), vec![(0, None)]);
     let (mut following, mut explored) = (Vec::<Vec<u32>>::new(), Explored::default());
     while let Some(world) = waiting.pop_front() {
         let place = following.len();
         if let Some(fault) = fault(&world) {
-            panic!("{fault}, after\n{}", path(&begin, &parents, place));
+            panic!("{fault}, after\n{}", path(begin, &parents, place));
         }
         for run in &world.runs {
             if let At::Ended(end) = run.at
@@ -143,9 +143,8 @@ fn explore(begin: World) -> Explored {
     }
     if ordered < following.len() {
         let place = before.iter().position(|before| *before > 0).unwrap();
-        panic!("a run may go on for ever, after\n{}", path(&begin, &parents, place));
+        panic!("a run may go on for ever, after\n{}", path(begin, &parents, place));
     }
-    println!("{explored:?}");
     explored
 }
 
@@ -175,7 +174,7 @@ fn path(begin: &World, parents: &[(usize, Option<Event>)], mut place: usize) -> 
 /// Explores, and returns how the runs have ended.
 #[track_caller]
 fn ends(stores: [Store; 2], source: usize, budget: Budget) -> Vec<End> {
-    explore(World::new(stores, source, budget)).ends
+    explore(&World::new(stores, source, budget)).ends
 }
 
 #[test]

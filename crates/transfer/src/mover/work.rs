@@ -6,14 +6,14 @@ use petstore_domain::{ArchiveError, Rows, StoreCounts, StoreError, WriterRole};
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    compare::{Expect, Pair, cutoff},
+    compare::{Expect, Pair, Position, cutoff},
     difference::Difference,
     error::{MoveError, TransferError},
     mover::{
         Run, SEAL_LIMIT,
         step::{Outcome, Work},
     },
-    rows::{Position, RowWriter},
+    rows::RowWriter,
 };
 
 /// The old store is sealed once a pass copied at most so many animals, and took at most so long or would not become
@@ -188,14 +188,19 @@ impl<'m> Run<'m> {
     }
 }
 
-fn rows(error: TransferError) -> MoveError {
+pub(super) fn rows(error: TransferError) -> MoveError {
     match error {
         TransferError::Canceled => MoveError::Canceled,
         TransferError::OtherData(difference) => MoveError::OtherRows(difference.to_string()),
         TransferError::Target(
             error @ (ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }),
         ) => MoveError::OtherRows(error.to_string()),
-        error => MoveError::Rows(error),
+        error @ (TransferError::Source(_)
+        | TransferError::Target(_)
+        | TransferError::Refused(_)
+        | TransferError::Different { .. }
+        | TransferError::LowerHighestId { .. }
+        | TransferError::ConcurrentWrite) => MoveError::Rows(error),
     }
 }
 
@@ -207,8 +212,9 @@ fn outcome(error: &MoveError) -> Outcome {
         StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
     };
     match error {
-        MoveError::Source(error) | MoveError::Target(error) => of_store(error),
-        MoveError::Rows(
+        MoveError::Source(error)
+        | MoveError::Target(error)
+        | MoveError::Rows(
             TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)),
         ) => of_store(error),
         // The work is not done, and the run ends.
