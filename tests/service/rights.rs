@@ -48,7 +48,9 @@ impl Granted {
             let pet = client.add(&pet("Rex")).key(&self.key);
             pet.header("idempotency-key", key).send().status
         };
-        let statuses = [get("/v1/pets"), add("once"), add("once"), get("/v1/pets?status=sold")];
+        // A key that is known already needs no right to add.
+        let once = format!("once-{}", server.pid());
+        let statuses = [get("/v1/pets"), add(&once), add(&once), get("/v1/pets?status=sold")];
         let log = server.stop();
         statuses == [200, 201, 201, 200] && !log.contains("could not be noted")
     }
