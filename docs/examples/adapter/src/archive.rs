@@ -50,7 +50,9 @@ impl Archive for FileStore {
                     // The record names the first animal.
                     let record = request.take().map(|request| request.into_record(pet.id));
                     draft.write(Write::Pet(pet));
-                    record.into_iter().for_each(|record| draft.write(Write::Record(record)));
+                    if let Some(record) = record {
+                        draft.write(Write::Record(record));
+                    }
                 }
                 Ok(added)
             })

@@ -29,7 +29,9 @@ impl KeyStore for FileStore {
                 return Ok(SaveOutcome::Conflict);
             }
             draft.or_nothing(|draft| {
-                removed.into_iter().for_each(|id| draft.write(Write::RemovedKey(id)));
+                for id in removed {
+                    draft.write(Write::RemovedKey(id));
+                }
                 for key in changed {
                     let keys = &draft.state.keys;
                     if keys.values().any(|it| it.digest == key.digest && it.id != key.id) {
@@ -50,7 +52,9 @@ impl KeyStore for FileStore {
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         self.write(move |draft| {
             draft.state.handover.permit_write(WriterRole::Service)?;
-            uses.into_iter().for_each(|(id, at)| draft.write(Write::UsedKey(id, at)));
+            for (id, at) in uses {
+                draft.write(Write::UsedKey(id, at));
+            }
             Ok(())
         })
         .await

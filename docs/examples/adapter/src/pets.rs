@@ -45,7 +45,9 @@ impl PetRepository for FileStore {
             let expired = draft.state.records.values().filter(|record| record.at <= cutoff);
             let purged: Vec<_> = expired.map(|it| it.id).take(limit as usize).collect();
             let count = u32::try_from(purged.len()).unwrap_or(limit);
-            purged.into_iter().for_each(|id| draft.write(Write::PurgedRecord(id)));
+            for id in purged {
+                draft.write(Write::PurgedRecord(id));
+            }
             Ok(Purged::up_to(limit, count))
         })
         .await

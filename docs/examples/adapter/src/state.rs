@@ -44,7 +44,9 @@ impl State {
     /// Applies one line of the file.
     pub(crate) fn apply(&mut self, Group { random, writes }: Group) {
         self.renew(random, &writes);
-        writes.into_iter().for_each(|write| self.apply_write(write));
+        for write in writes {
+            self.apply_write(write);
+        }
     }
 
     /// Gives what these writes change another version and another revision.
