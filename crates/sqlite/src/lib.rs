@@ -37,6 +37,7 @@
 //! version, and `watch.rs` reads it again beside the requests, for the shared version cache.
 //! `presence.rs` notices files that are gone. `backup.rs` copies a store in use, `inspection.rs` checks one.
 
+mod activity;
 mod api_keys;
 mod archive;
 mod backup;
@@ -59,7 +60,8 @@ mod version;
 mod watch;
 mod writer;
 
+pub use activity::Activity;
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use error::open::OpenError;
-pub use store::{Activity, SqliteSettings, SqliteStore};
+pub use store::{SqliteSettings, SqliteStore};

@@ -1,19 +1,17 @@
 //! [`PetRepository`] on SQLite.
 
+pub(crate) mod addition;
 pub(crate) mod idempotency;
 pub(crate) mod rows;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyDecision, IdempotencyRequest, NewPet, Pet, PetId,
-    PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
+    AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetRepository, Purged, StoreError, Timestamp, Versioned,
 };
-use petstore_storage::writer::Add;
 use rusqlite::Connection;
 
-use crate::{
-    error::Failure, handover::rows as handover, store::SqliteStore, version, writer::Stored,
-};
+use crate::{error::Failure, handover::rows as handover, store::SqliteStore, version};
 
 #[async_trait]
 impl PetRepository for SqliteStore {
@@ -61,32 +59,4 @@ impl SqliteStore {
         };
         self.readers.read(read).await
     }
-}
-
-/// Adds the animal of a job. With `has_savepoint`, an error of SQLite undoes this job alone.
-pub(crate) fn add(
-    connection: &Connection,
-    Add { pet, request, .. }: &Add,
-    has_savepoint: bool,
-) -> Result<Stored, Failure<AddError>> {
-    let stored = match request {
-        Some(request) => idempotency::find(connection, request.id)?,
-        None => None,
-    };
-    let decision = request.map(|request| request.decide(stored.as_ref()));
-    match decision.unwrap_or(IdempotencyDecision::Create) {
-        IdempotencyDecision::Create => {}
-        IdempotencyDecision::Replay(id) => return Ok(Stored { id, is_new: false }),
-        IdempotencyDecision::Reused => {
-            return Err(Failure::Answer(AddError::IdempotencyKeyReused));
-        }
-    }
-    if has_savepoint {
-        rows::require_identifiers(connection, 1)?;
-    }
-    let id = rows::insert(connection, pet)?;
-    if let Some(request) = request {
-        idempotency::write(connection, stored.as_ref(), &request.into_record(id))?;
-    }
-    Ok(Stored { id, is_new: true })
 }

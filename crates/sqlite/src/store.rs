@@ -6,7 +6,7 @@ use petstore_domain::StoreError;
 use petstore_storage::VersionCache;
 use tokio_util::sync::CancellationToken;
 
-use crate::{config::Synchronous, readers::Readers, writer::Writer};
+use crate::{activity::Activity, config::Synchronous, readers::Readers, writer::Writer};
 
 /// What opening a store needs besides its file.
 #[derive(Clone, Debug, Default)]
@@ -35,19 +35,6 @@ pub struct SqliteStore {
     pub(crate) was_created: bool,
     pub(crate) synchronous: Synchronous,
     pub(crate) reads_while_sealed: bool,
-}
-
-/// How busy a store is. Counts are of this process, since the store was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Activity {
-    /// Transactions that were committed.
-    pub commits: u64,
-    /// Writes in them: animals that were created, changes of keys, purges.
-    pub writes: u64,
-    /// Writes that wait for the writer at this moment.
-    pub write_queue: usize,
-    /// Reads that found no worker, and wait for a thread or run on one at this moment.
-    pub read_queue: usize,
 }
 
 impl SqliteStore {

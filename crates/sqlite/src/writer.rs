@@ -22,11 +22,8 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::{
-    group::{Committer, Stored},
-    transaction::WriteTransaction,
-};
-use crate::{error::Failure, store::Activity};
+pub(crate) use self::{group::Committer, transaction::WriteTransaction};
+use crate::{activity::Activity, error::Failure};
 
 /// The largest number of writes in one transaction.
 const MAX_GROUP: usize = 1024;

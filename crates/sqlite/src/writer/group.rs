@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{AddError, Added, NewPet, PetId, StoreError, WriterRole};
+use petstore_domain::{AddError, StoreError, WriterRole};
 use petstore_storage::{
     VersionCache,
     writer::{Add, Answers, Job, Work},
@@ -25,18 +25,13 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 use super::{MAX_GROUP, Tally, transaction::WriteTransaction};
 use crate::{
     error::{self, Failure},
-    pets::{self, rows},
+    pets::{
+        addition::{self, Stored},
+        rows,
+    },
     presence::Presence,
     version,
 };
-
-/// The animal of an addition in a transaction that is still to be committed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stored {
-    pub(crate) id: PetId,
-    /// Whether this transaction has added it; if not, it answers a repeat.
-    pub(crate) is_new: bool,
-}
 
 type Outcome = Result<Stored, AddError>;
 
@@ -53,13 +48,6 @@ pub(crate) struct Committer {
     is_damaged: bool,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
-}
-
-impl Stored {
-    fn answer(self, pet: NewPet) -> Added {
-        let pet = pet.with_id(self.id);
-        if self.is_new { Added::Created(pet) } else { Added::Replayed(pet) }
-    }
 }
 
 impl Committer {
@@ -192,7 +180,7 @@ fn add(
     if with_savepoint {
         connection.execute_batch("SAVEPOINT job")?;
     }
-    let outcome = match pets::add(connection, job, with_savepoint) {
+    let outcome = match addition::add(connection, job, with_savepoint) {
         Ok(stored) => Ok(stored),
         // Given before anything was written.
         Err(Failure::Answer(error)) => Err(error),
