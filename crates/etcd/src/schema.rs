@@ -34,6 +34,9 @@ const QUIET_TIME: Duration = Duration::from_secs(2);
 const PARTS: u32 = 256;
 const IN_USE: &str =
     "another process is writing to the store; stop it, or run 'petstore upgrade --force'";
+/// The largest number of tries to move the head between two writes of others, who pause for a writer that has lost.
+const MAX_MOVES: u32 = 100;
+const KEEPS_WRITING: &str = "other processes write to the store all the time; stop them";
 
 /// Returns the operation that refuses older releases.
 pub(crate) fn fence(core: &Core) -> Op {
@@ -99,32 +102,35 @@ async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
 
 /// Moves the head to its new key and leaves the fence under the old one, unless another process has done so.
 async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
-    let missing = || Corruption::new("the head of the store", "there is one");
-    let mut read = old_head(core).await?.ok_or_else(|| Failure::from(missing()))?;
-    if mode != UpgradeMode::Force {
-        let before = read.raw;
-        time::sleep(QUIET_TIME).await;
-        read = old_head(core).await?.ok_or_else(|| Failure::from(missing()))?;
-        if read.head.schema < 2 && read.raw != before {
-            return Err(SchemaError::InUse { version: 2, who: IN_USE }.into());
-        }
-    }
-    if read.head.schema >= 2 {
-        return Ok(());
-    }
     // A record that cannot be read is reported while older releases can still use the store.
     for part in 0..PARTS {
         records(core, part).await?;
     }
-    let mut head = read.head.clone();
-    (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
-    let txn = Txn {
-        compare: vec![read.is_unchanged(&core.keys.old_head()), is_absent(&core.keys.head())],
-        success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
-        failure: vec![core.contend()],
-    };
-    core.transact(&txn).await?;
-    Ok(())
+    let missing = || Failure::from(Corruption::new("the head of the store", "there is one"));
+    let before = old_head(core).await?.ok_or_else(missing)?.raw;
+    if mode != UpgradeMode::Force {
+        time::sleep(QUIET_TIME).await;
+    }
+    for _ in 0..MAX_MOVES {
+        let read = old_head(core).await?.ok_or_else(missing)?;
+        if read.head.schema >= 2 {
+            return Ok(());
+        }
+        if mode != UpgradeMode::Force && read.raw != before {
+            return Err(SchemaError::InUse { version: 2, who: IN_USE }.into());
+        }
+        let mut head = read.head.clone();
+        (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
+        let txn = Txn {
+            compare: vec![read.is_unchanged(&core.keys.old_head()), is_absent(&core.keys.head())],
+            success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
+            failure: vec![core.contend()],
+        };
+        if core.transact(&txn).await?.succeeded {
+            return Ok(());
+        }
+    }
+    Err(SchemaError::InUse { version: 2, who: KEEPS_WRITING }.into())
 }
 
 /// Puts every record under its animal too, and then the new version. Ends early if another process has changed the head.

@@ -31,6 +31,16 @@ pub(crate) fn put(etcd: &Etcd, key: &str, value: &str) {
     etcd.post(0, "/v3/kv/put", &format!(r#"{{"key":"{key}","value":"{value}"}}"#)).unwrap();
 }
 
+/// Puts an entry behind the store's back if its value is still `old`. Returns whether it was.
+pub(crate) fn replace(etcd: &Etcd, key: &str, old: &str, new: &str) -> bool {
+    let [key, old, new] = [key, old, new].map(|text| STANDARD.encode(text));
+    let compare = format!(r#"{{"key":"{key}","target":"VALUE","result":"EQUAL","value":"{old}"}}"#);
+    let success = format!(r#"{{"request_put":{{"key":"{key}","value":"{new}"}}}}"#);
+    let txn = format!(r#"{{"compare":[{compare}],"success":[{success}]}}"#);
+    let answer = etcd.post(0, "/v3/kv/txn", &txn).unwrap();
+    serde_json::from_str::<serde_json::Value>(&answer).unwrap()["succeeded"] == true
+}
+
 pub(crate) fn rex() -> NewPet {
     NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
 }

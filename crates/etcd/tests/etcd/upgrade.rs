@@ -11,7 +11,7 @@ use petstore_storage::{Upgrade, UpgradeMode};
 use petstore_testing::{Etcd, etcd_or_skip, needs};
 use serde_json::Value;
 
-use crate::support::{add, entries, open, page, put, refusal, url};
+use crate::support::{add, entries, open, page, put, refusal, replace, url};
 
 /// Puts the entries of `tests/upgrades/1.2.0`, under the prefix `zoo`.
 fn restore(etcd: &Etcd) {
@@ -151,6 +151,35 @@ async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced
     tokio::join!(upgrading, writing);
     assert!(entries(&etcd).iter().all(|(key, _)| key != "zoo/store"));
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
+}
+
+/// A process of 1.2.0 that writes without a pause for whoever loses against it.
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
+    let Some(etcd) = etcd_or_skip("a_forced_step_to_2_0_ends", 1) else { return };
+    restore(&etcd);
+    let etcd = Arc::new(etcd);
+    let writing = {
+        let etcd = Arc::clone(&etcd);
+        tokio::task::spawn_blocking(move || {
+            let first = value(&etcd, "zoo/head");
+            let written = |number: u32| {
+                first.replace("\"rewrites\":1", &format!("\"rewrites\":{}", number + 2))
+            };
+            let (mut before, mut count) = (first.clone(), 0);
+            while count < 2_000 && replace(&etcd, "zoo/head", &before, &written(count)) {
+                before = written(count);
+                count += 1;
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            count
+        })
+    };
+    assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
+    let count = writing.await.unwrap();
+    assert!((1..2_000).contains(&count), "{count} writes");
+    has_everything(&open(&url(&etcd)).await).await;
 }
 
 #[needs(etcd)]
