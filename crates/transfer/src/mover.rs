@@ -208,6 +208,13 @@ impl<'m> Run<'m> {
             let outcome = match &step {
                 Step::End(end) => return self.ended(*end),
                 Step::Change(change, state) => self.change(*change, state).await?,
+                Step::Work(Work::Finish) => {
+                    let outcome = self.work(Work::Finish).await;
+                    // Before the states are read for the last time, so that the target is opened at once.
+                    let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
+                    sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
+                    outcome
+                }
                 Step::Work(work) => self.work(*work).await,
                 Step::Ask => self.pause(ASK_PAUSE).await,
                 Step::Retry => self.pause(RETRY_PAUSE).await,
@@ -234,7 +241,7 @@ impl<'m> Run<'m> {
         self.seen.source = self.read(&*mover.source.handover, MoveError::Source).await;
         self.seen.target = self.read(&*mover.target.handover, MoveError::Target).await;
         self.seen.is_late = self.sealed_at.is_some_and(|at| at.elapsed() >= SEAL_LIMIT);
-        if self.seen.is_rewritten() {
+        if self.seen.is_rewritten() && self.seen.own.ending.is_none() {
             self.error = Some(MoveError::Rewritten);
         }
         Ok(())
@@ -260,10 +267,6 @@ impl<'m> Run<'m> {
                 (&self.mover.target, &self.seen.target, MoveError::Target)
             };
         let expected = expected.as_ref().map_or(0, |state| state.revision);
-        if change == Change::Open {
-            let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
-            sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
-        }
         if change == Change::Seal {
             self.sealed_at = Some(Instant::now());
         }

@@ -152,7 +152,7 @@ fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     if is_sealed_to(source, target) || is_outdated(source, target) {
         return reopen(own, source, Some(target));
     }
-    Step::End(End::Canceled)
+    Step::End(if source.phase.is_open() { End::Canceled } else { End::RefusedSource })
 }
 
 fn is_sealed_to(source: &StoreState, target: &StoreState) -> bool {

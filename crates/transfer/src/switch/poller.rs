@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use petstore_domain::{Phase, StoreError, StoreId, StoreState};
+use petstore_domain::{Phase, StoreError, StoreState};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{CurrentStore, Found, Poll, Ports, View};
@@ -146,9 +146,8 @@ impl Poller {
             None => Found::Unknown,
             Some(state) if state.phase.is_open() => Found::Open,
             Some(now) => {
-                let now = now.clone();
-                let theirs = state(other).map(|state| state.id);
-                self.closed(&now, theirs, is_read[other])
+                let (now, theirs) = (now.clone(), state(other).cloned());
+                self.closed(&now, theirs.as_ref(), is_read[other])
             }
         };
         if found == Found::Open {
@@ -158,25 +157,43 @@ impl Poller {
     }
 
     /// Returns the result of a poll of a current store that is not open, and of another one that has not taken its place.
-    fn closed(&mut self, now: &StoreState, other: Option<StoreId>, is_read: bool) -> Found {
+    fn closed(&mut self, now: &StoreState, other: Option<&StoreState>, is_read: bool) -> Found {
         let since = *self.sealed_since.get_or_insert_with(Instant::now);
         let (to, label) = match &now.phase {
             Phase::Sealed { to, label } => (*to, label.as_str()),
             Phase::Filling { from } => (*from, "another store"),
             Phase::Open { .. } => return Found::Open,
         };
-        let reason = now.phase.refusal().unwrap_or_default();
-        match other {
-            Some(other) if other == to => return if is_read { Found::Sealed } else { Found::Unknown },
-            None if since.elapsed() < MISSING_LIMIT => return Found::Unknown,
-            Some(_) => self.log(format!(
+        let mut reason = now.phase.refusal().unwrap_or_default();
+        let is_young = since.elapsed() < MISSING_LIMIT;
+        let advice = match other {
+            Some(other) if other.id == to => match &other.phase {
+                _ if !is_read => return Found::Unknown,
+                Phase::Filling { from } if *from == now.id => return Found::Sealed,
+                // A server that has lost its last changes.
+                Phase::Open { .. } => return Found::Sealed,
+                Phase::Sealed { to: third, label } if *third != now.id => {
+                    reason = other.phase.refusal().unwrap_or_default();
+                    format!("the next store {reason}: restart this service with --store {label}")
+                }
+                // As for a moment while a handover is canceled.
+                _ if is_young => return Found::Unknown,
+                _ => format!(
+                    "the store {reason}, but the store of --next-store is not open in its place; \
+                     'petstore check' shows the state of each"
+                ),
+            },
+            None if is_young => return Found::Unknown,
+            Some(_) => format!(
                 "the store {reason}: it is not the store of --next-store; restart this service with --store {label}"
-            ), true),
-            None => self.log(format!(
+            ),
+            None => format!(
                 "the store {reason}: --next-store cannot be opened ({}); if it is another store, restart this \
-                 service with --store {label}", self.problem
-            ), true),
-        }
+                 service with --store {label}",
+                self.problem
+            ),
+        };
+        self.log(advice, true);
         Found::Elsewhere(reason)
     }
 

@@ -1,6 +1,7 @@
 //! What fails at each step of a handover, and what becomes of it.
 
 use std::{
+    ops::ControlFlow,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -15,11 +16,11 @@ use petstore_domain::{
     mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
-use petstore_transfer::{MoveError, StorePorts, release};
+use petstore_transfer::{MoveError, StorePorts, TransferStep, release};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    pair::{cancel, hand_over, service, side},
+    pair::{cancel, hand_over, mover, service, side},
     stores::held,
 };
 
@@ -356,6 +357,27 @@ async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_animal_that_is_changed_after_it_was_copied_is_named() {
+    let (old, new) = stores();
+    for _ in 0..3 {
+        add(&*old).await;
+    }
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let done = mover(&from, &to)
+        .run(&mut |progress| {
+            if progress.step == TransferStep::CopyPets && progress.done == 3 {
+                assert!(old.delete_pet(PetId(2)));
+            }
+            ControlFlow::Continue(())
+        })
+        .await;
+    let refusal = done.unwrap_err().to_string();
+    assert!(refusal.contains("animal 3 ") || refusal.contains("animal 2 "), "{refusal}");
+    assert!(refusal.contains("use an empty NEW"), "{refusal}");
+    add(&*old).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_what_was_refused_as_sealed_is_repeated() {
     let (old, new) = stores();
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
@@ -368,4 +390,56 @@ async fn only_what_was_refused_as_sealed_is_repeated() {
     sleep(Duration::from_secs(1)).await;
     add(&*both).await;
     assert_eq!(held(&*new).await.0, vec![], "it is a store of its own now");
+}
+
+/// The service never saw the second store open, which was handed over to a third one since.
+#[tokio::test(start_paused = true)]
+async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
+    let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
+    let [a_side, b_side, c_side] =
+        [(&a, "a"), (&b, "b"), (&c, "c")].map(|(store, label)| side(store, None, label));
+    add(&*a).await;
+    hand_over(&a_side, &b_side).await.unwrap();
+    hand_over(&b_side, &c_side).await.unwrap();
+    let late = add(&*c).await;
+    let service = service(&a_side, &b_side).await;
+    let began = Instant::now();
+    let sealed = |error: StoreError| {
+        assert!(
+            matches!(&error, StoreError::Sealed(reason) if reason.contains("handed over to c")),
+            "{error}"
+        );
+    };
+    sealed(service.find(late).await.unwrap_err());
+    sealed(service.list(PetQuery::default()).await.unwrap_err());
+    match service.add(new_pet("Rex"), None).await.unwrap_err() {
+        AddError::Store(error) => sealed(error),
+        AddError::IdempotencyKeyReused => panic!("no key was sent"),
+    }
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+/// Each is sealed in favor of the other, as after a way back to a copy of the first one.
+#[tokio::test(start_paused = true)]
+async fn a_service_of_two_stores_that_are_sealed_to_each_other_serves_neither() {
+    let [a, b] = [(), ()].map(|()| Arc::new(MemoryStore::new()));
+    let (a_side, b_side) = (side(&a, None, "a"), side(&b, None, "b"));
+    let pet = add(&*a).await;
+    hand_over(&a_side, &b_side).await.unwrap();
+    let (of_a, of_b) = (Handover::state(&*a).await.unwrap(), Handover::state(&*b).await.unwrap());
+    let sealed = of_b.next(Phase::Sealed { to: of_a.id, label: "a copy of a".to_owned() });
+    assert!(b.change_state(of_b.revision, sealed).await.unwrap());
+    let service = service(&a_side, &b_side).await;
+    assert!(service.find(pet).await.is_err());
+}
+
+/// A store that was handed over to another one is not open again by canceling what was never begun.
+#[tokio::test]
+async fn a_handover_to_a_third_store_is_not_canceled_with_success() {
+    let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
+    let [a_side, b_side, c_side] =
+        [(&a, "a"), (&b, "b"), (&c, "c")].map(|(store, label)| side(store, None, label));
+    hand_over(&a_side, &b_side).await.unwrap();
+    let refusal = cancel(&a_side, &c_side).await.unwrap_err().to_string();
+    assert!(refusal.contains("was handed over to b"), "{refusal}");
 }
