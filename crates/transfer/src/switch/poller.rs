@@ -178,7 +178,7 @@ impl Poller {
                 }
                 // As for a moment while a handover is canceled.
                 _ if is_young => return Found::Unknown,
-                _ => format!(
+                Phase::Filling { .. } | Phase::Sealed { .. } => format!(
                     "the store {reason}, but the store of --next-store is not open in its place; \
                      'petstore check' shows the state of each"
                 ),
