@@ -10,6 +10,7 @@
     reason = "tests"
 )]
 
+mod load;
 mod support;
 
 mod crash;

@@ -10,12 +10,16 @@ pub(crate) mod disk;
 mod history;
 mod image;
 mod kill;
-mod load;
 mod power;
 mod torn;
 mod write_log;
 
-use std::env;
+use std::{env, sync::Arc, time::Instant};
+
+use crate::{
+    load::{Load, Outages, WRITERS, journal::Journal},
+    support::client::Client,
+};
 
 /// The number of crashes, stops or clients in this form of the tests.
 pub(crate) fn crashes(short: usize, long: usize) -> usize {
@@ -24,4 +28,12 @@ pub(crate) fn crashes(short: usize, long: usize) -> usize {
         Ok(other) => panic!("PETSTORE_TEST_CRASHES can be 'long', not '{other}'"),
         Err(_) => short,
     }
+}
+
+/// Adds animals. After `enough` more of them, while writers go on, `end` ends the service, and with it each writer.
+fn write_until(client: &Client, journal: &Arc<Journal>, enough: usize, end: impl FnOnce()) {
+    let mut load = Load::on(client, journal, Outages::End).writers(WRITERS, None);
+    load.until("the additions are there", Instant::now(), enough, |entry| entry.added.is_some());
+    end();
+    load.stop();
 }

@@ -9,7 +9,6 @@ mod maintenance;
 mod minority;
 mod restart;
 mod restored;
-mod tail;
 mod trial;
 
 use petstore_testing::{Etcd, Network, or_skip_without};

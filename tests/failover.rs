@@ -3,10 +3,7 @@
 //! Nothing here depends on how fast the machine is, but for the bounds in `times.rs`; the figures
 //! themselves are printed.
 
-pub(crate) mod account;
 mod cluster;
-pub(crate) mod journal;
-pub(crate) mod load;
 pub(crate) mod outage;
 mod partition;
 mod patroni;
@@ -16,7 +13,6 @@ mod starting;
 mod stray;
 pub(crate) mod times;
 mod waiting;
-mod worker;
 
 use petstore_testing::{Cluster, Durability, cluster_or_skip};
 

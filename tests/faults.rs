@@ -3,7 +3,6 @@
 mod damaged_file;
 mod floods;
 mod framing;
-mod load;
 mod memory;
 mod proxies;
 mod sick_disk;

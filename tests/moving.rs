@@ -4,16 +4,20 @@
 
 pub(crate) mod animals;
 mod backup;
+mod changed_rows;
 mod check;
 pub(crate) mod commands;
 mod copy;
 mod export;
 mod export_file;
+mod highest;
 mod import;
 mod interrupted;
 mod live;
 mod looking;
+mod marked;
 mod missing;
+mod next_store;
 mod paused;
 mod restore;
 mod round_trips;

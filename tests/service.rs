@@ -1,7 +1,7 @@
 //! The service: the words of the interface.
 //!
-//! What depends on the store is tested on each kind of store (`on_every_store!`), or on each that
-//! outlives a process (`on_lasting_stores!`). All else is tested once: in memory, or on a SQLite file
+//! What depends on the store is tested on each kind of store (`on_stores!`), or on each that
+//! outlives a process (`on_stores!`). All else is tested once: in memory, or on a SQLite file
 //! where the test needs one.
 
 mod auth;
@@ -43,6 +43,7 @@ mod pooler;
 mod query;
 mod rates;
 mod refusals;
+mod refused_rows;
 mod reload;
 mod request_id;
 mod rights;

@@ -1,6 +1,5 @@
 //! What the tests share.
 
-pub(crate) mod additions;
 pub(crate) mod answer;
 pub(crate) mod catalogue;
 pub(crate) mod client;
@@ -14,7 +13,6 @@ pub(crate) mod proxy;
 pub(crate) mod raw;
 pub(crate) mod rules;
 pub(crate) mod server;
-pub(crate) mod set_on_drop;
 pub(crate) mod shared;
 pub(crate) mod store;
 pub(crate) mod tls;

@@ -1,19 +1,17 @@
 //! Looks for what tests may need, once while building, and again when a package may have come or gone.
 
-use std::{env, path::Path};
+use std::path::Path;
 
 #[path = "../testing/src/programs.rs"]
 mod programs;
 
-use programs::{EXTERNAL, FOLDER, FOLDERS, NEEDS, is_met};
+use programs::{EXTERNAL, FOLDER, FOLDERS, NEEDS, TEST_ALL, is_met, tests_all};
 
 fn main() {
-    // Nothing is ignored there: what is missing fails.
-    let is_ci = env::var("CI").is_ok_and(|value| value == "true");
-    let missing = NEEDS.iter().filter(|need| !is_ci && !is_met(need)).map(|(name, ..)| *name);
+    let missing = NEEDS.iter().filter(|need| !tests_all() && !is_met(need)).map(|(name, ..)| *name);
     println!("cargo::rustc-env=MISSING={}", missing.collect::<Vec<_>>().join(" "));
     println!("cargo::rerun-if-changed=../testing/src/programs.rs");
-    for variable in ["CI", EXTERNAL, FOLDER] {
+    for variable in [TEST_ALL, EXTERNAL, FOLDER] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     // A folder that is not there would count as changed each time.

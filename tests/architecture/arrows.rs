@@ -48,6 +48,7 @@ const OURS: [(&str, &[&str]); 19] = [
         &[
             "petstore-domain",
             "petstore-memory",
+            "petstore-storage",
             "petstore-sqlite",
             "petstore-postgres",
             "petstore-etcd",
@@ -58,7 +59,7 @@ const OURS: [(&str, &[&str]); 19] = [
         ],
     ),
     // Code outside this repository, as the guides show it: an adapter and the service on it.
-    ("example-adapter", &["petstore", "petstore-domain"]),
+    ("example-adapter", &["petstore", "petstore-domain", "petstore-storage"]),
     ("example-testing", &["petstore-domain"]),
     ("example-kept", &["petstore-domain"]),
     // And a program around the HTTP adapter, with a store of its choice.

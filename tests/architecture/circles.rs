@@ -1,5 +1,6 @@
-//! No two modules of a crate import each other, directly or round a longer circle; and what a
-//! module needs, it imports from the module that defines it.
+//! Siblings, modules with the same parent, never import each other, directly or round a longer circle, nor do cousins.
+//! A parent and its child may: what a module imports from those above it does not count, unless they only pass on what
+//! another module defines. And nothing is imported from the root.
 //!
 //! The sources are read as tokens, so that paths inside macros count and comments do not. A path
 //! leads to the file of its longest part that is a module.
@@ -48,15 +49,25 @@ impl Crate {
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut arrows: BTreeMap<&Segments, Vec<Segments>> = BTreeMap::new();
-        for (module, tokens) in self.files.iter().filter(|(module, _)| !module.is_empty()) {
-            for target in self.targets(module, tokens.clone()) {
-                let file = self.file_of(&target);
+        let files = self.files.iter().filter(|(module, _)| !module.is_empty());
+        let imports = files.map(|(module, tokens)| (module, self.targets(module, tokens.clone())));
+        let imports: BTreeMap<_, _> = imports.collect();
+        for (module, targets) in &imports {
+            for target in targets {
+                let mut file = self.file_of(target);
+                if let Some(name) = target.get(file.len())
+                    && let Some(passed_on) =
+                        imports.get(&file).filter(|_| module.starts_with(&file))
+                    && let Some(from) = passed_on.iter().find(|from| from.last() == Some(name))
+                {
+                    file = self.file_of(from);
+                }
                 if file.is_empty() {
                     let (from, to) = (module.join("::"), target.join("::"));
                     faults.push(format!(
                         "{from}: crate::{to}: import it from the module that defines it"
                     ));
-                } else if file != *module {
+                } else if !module.starts_with(&file) {
                     arrows.entry(module).or_default().push(file);
                 }
             }
@@ -217,7 +228,7 @@ fn reachable(arrows: &BTreeMap<&Segments, Vec<Segments>>, from: &Segments) -> Ve
 }
 
 #[test]
-fn no_two_modules_of_a_crate_import_each_other() {
+fn no_two_siblings_import_each_other() {
     let mut faults = Vec::new();
     for folder in fs::read_dir(path("crates")).unwrap() {
         let folder = folder.unwrap().path();
@@ -255,16 +266,38 @@ fn a_circle_is_reported_however_its_imports_are_written() {
             "{a} {b}"
         );
     }
-    let child = ("a/child.rs", "use super::A;");
-    for parent in
-        ["mod child; use child::f;", "mod child; fn g() { child::f() }", "use self::child::f;"]
-    {
-        let found = faults(&[root, ("a.rs", parent), child]);
-        assert_eq!(found, ["import each other: a, a::child"], "{parent}");
-    }
+    let below = [root, ("a.rs", "mod x; mod y;"), ("a/x.rs", "use super::y::Y;")];
+    let found = faults(&[below[0], below[1], below[2], ("a/y.rs", "use crate::a::x::X;")]);
+    assert_eq!(found, ["import each other: a::x, a::y"]);
+    // By way of what their parent passes on.
+    let found = faults(&[
+        root,
+        ("a.rs", "mod x; mod y; pub use x::X; use y::{Y, f};"),
+        ("a/x.rs", "use super::{Y, other};"),
+        ("a/y.rs", "use super::X;"),
+    ]);
+    assert_eq!(found, ["import each other: a::x, a::y"]);
+    // By way of a child.
+    let child = ("a/x.rs", "use crate::b::B; use super::A;");
+    let found = faults(&[root, ("a.rs", "mod x; use x::X;"), child, ("b.rs", "use crate::a::A;")]);
+    assert_eq!(found, ["import each other: a, a::x, b"]);
     let three =
         [("a.rs", "use crate::b::B;"), ("b.rs", "use crate::c::C;"), ("c.rs", "use crate::a::A;")];
     assert_eq!(faults(&three), ["import each other: a, b, c"]);
+}
+
+#[test]
+fn a_parent_and_its_child_may_import_each_other() {
+    let root = ("lib.rs", "mod a;");
+    for (parent, child) in [
+        ("mod child; use child::f;", "use super::A;"),
+        ("mod child; fn g() { child::f() }", "use crate::a::{A, self};"),
+        ("use self::child::{f, deep::g};", "use super::A; mod deep;"),
+    ] {
+        let deep = ("a/child/deep.rs", "use super::super::A; use super::f;");
+        let found = faults(&[root, ("a.rs", parent), ("a/child.rs", child), deep]);
+        assert_eq!(found, [""; 0], "{parent} {child}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod arrows;
 mod circles;
 mod documents;
+mod forwarders;
 mod layout;
 mod mocks;
 

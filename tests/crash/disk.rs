@@ -29,9 +29,9 @@ pub(crate) struct Disk {
 
 impl Disk {
     /// `None`, loudly, where no disk can be had: without root, or with a kernel that has no loop devices.
-    /// No package mends that, so it is no failure with `CI=true` either, but `.ci/run` ends with it.
+    /// No package mends that, so it is no failure with `PETSTORE_TEST_ALL=1` either, but `.ci/run` ends with it.
     ///
-    /// Where a disk can be had, `CI=true` never skips: what goes wrong then fails the test.
+    /// Where a disk can be had, `PETSTORE_TEST_ALL=1` never skips: what goes wrong then fails the test.
     pub(crate) fn new_or_skip(test: &str) -> Option<Self> {
         if let Some(missing) = missing() {
             say(&format!("\n*** SKIPPED: {test} needs {missing} ***\n"));

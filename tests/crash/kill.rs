@@ -1,16 +1,16 @@
 //! The process is killed under load.
 
-use super::{
-    crashes,
-    load::{retry, write_until},
-};
-use crate::support::{
-    additions::everything_is_there,
-    server::Launch,
-    store::{Kind, Store, on_lasting_stores},
+use super::{crashes, write_until};
+use crate::{
+    load::journal::Journal,
+    support::{
+        server::Launch,
+        store::{Kind, Store, on_stores},
+    },
 };
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_killed_server_has_kept_every_acknowledged_animal_once,
 }
 
@@ -22,16 +22,12 @@ const KILLS_OF_A_STORE: usize = 3;
 fn a_killed_server_has_kept_every_acknowledged_animal_once(kind: Kind) {
     for _ in 0..crashes(1, 67) {
         let store = Store::new(kind);
-        let mut additions = Vec::new();
-        for round in 0..KILLS_OF_A_STORE {
+        let journal = Journal::new();
+        for _ in 0..KILLS_OF_A_STORE {
             let mut server = Launch::on(&store).start();
-            let client = server.client();
-            let name = format!("r{round}");
-            additions.extend(write_until(&client, &name, LOAD, |_| true, || server.kill()));
+            write_until(&server.client(), &journal, LOAD, || server.kill());
             let server = Launch::on(&store).start();
-            everything_is_there(&server.client(), &additions);
-            retry(&server.client(), &mut additions);
-            everything_is_there(&server.client(), &additions);
+            journal.is_settled_by("a killed server", &server.client());
             server.stop();
         }
     }

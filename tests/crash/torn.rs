@@ -4,20 +4,21 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    sync::Mutex,
 };
 
 use rusqlite::Connection;
-use serde_json::Value;
 
 use super::{
     crashes,
     history::History,
     image::{Image, Random},
-    load::write_until,
     write_log::{Change, Record, WriteLog},
+    write_until,
 };
-use crate::support::{catalogue::id_of, store::Store};
+use crate::{
+    load::journal::Journal,
+    support::{catalogue::id_of, store::Store},
+};
 
 /// So many additions make SQLite bring its log into the file several times.
 const LOAD: usize = 2_000;
@@ -35,14 +36,14 @@ impl Run {
         let mut store = Store::sqlite();
         store.url += parameters;
         let mut server = log.launch(&store).start();
-        let acknowledged = Mutex::new(BTreeMap::new());
-        let note = |pet: &Value| {
-            let name = pet["name"].as_str().unwrap().to_owned();
-            acknowledged.lock().unwrap().insert(id_of(pet), (log.length(), name));
-            true
-        };
-        write_until(&server.client(), "torn", LOAD, note, || server.kill());
-        Self { records: log.records(&store), acknowledged: acknowledged.into_inner().unwrap() }
+        let journal = Journal::measuring(log.length());
+        write_until(&server.client(), &journal, LOAD, || server.kill());
+        let acknowledged = journal.entries().into_iter().filter(|entry| !entry.replayed);
+        let acknowledged = acknowledged.filter_map(|entry| {
+            let pet = entry.added?;
+            Some((id_of(&pet), (entry.mark, pet["name"].as_str()?.to_owned())))
+        });
+        Self { records: log.records(&store), acknowledged: acknowledged.collect() }
     }
 
     /// The same if nothing had been synchronised.

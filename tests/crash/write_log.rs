@@ -66,9 +66,10 @@ impl WriteLog {
         self.folder.path().join("log")
     }
 
-    /// Its length now, in bytes.
-    pub(crate) fn length(&self) -> usize {
-        usize::try_from(fs::metadata(self.path()).unwrap().len()).unwrap()
+    /// What tells its length, in bytes, whenever it is asked.
+    pub(crate) fn length(&self) -> impl Fn() -> usize + Send + Sync + 'static {
+        let path = self.path();
+        move || usize::try_from(fs::metadata(&path).unwrap().len()).unwrap()
     }
 
     /// Every record of the files of `store`, in order.

@@ -57,12 +57,15 @@ fn nodes(test: &str) -> Option<(Etcd, Disk)> {
     let last = NODES - 1;
     let disk = or_skip_without("root and mount", test, Disk::mount(etcd.data(last)))?;
     (0..NODES).for_each(|node| etcd.resume(node).unwrap());
-    while etcd.wait_for_leader(None).unwrap() != last {
+    wait::until("the last node is the leader", || {
         let leader = etcd.wait_for_leader(None).unwrap();
-        etcd.signal(leader, "STOP").unwrap();
-        etcd.wait_for_leader(Some(leader)).unwrap();
-        etcd.signal(leader, "CONT").unwrap();
-    }
+        if leader != last {
+            etcd.signal(leader, "STOP").unwrap();
+            etcd.wait_for_leader(Some(leader)).unwrap();
+            etcd.signal(leader, "CONT").unwrap();
+        }
+        leader == last
+    });
     Some((etcd, disk))
 }
 
@@ -73,7 +76,7 @@ fn a_leader_whose_disk_is_full_leaves_the_others_going_on() {
     let (what, last) = ("a full disk", NODES - 1);
     recovers(what, || {
         let Some((etcd, disk)) = nodes(what) else { return Vec::new() };
-        let trial = Trial::start(&etcd);
+        let mut trial = Trial::start(&etcd);
         let full = trial.happens(what, Duration::from_secs(6), || {
             disk.fill();
             wait::until("the node ends", || etcd.signal(last, "CONT").is_err());

@@ -24,7 +24,7 @@ fn is_survived(
 ) {
     recovers(what, || {
         let Some(etcd) = nodes(what, network) else { return Vec::new() };
-        let trial = Trial::start(&etcd);
+        let mut trial = Trial::start(&etcd);
         let leader = etcd.wait_for_leader(None).unwrap();
         let away = trial.happens(what, AWAY, || lose(&etcd, leader));
         assert_ne!(etcd.leader(), Some(leader), "{what}: it is still the leader");

@@ -1,8 +1,6 @@
 //! An operator looks after the nodes while the service works: old revisions go, and so does what they leave.
 
 use std::{
-    io::{BufRead as _, BufReader},
-    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -21,10 +19,10 @@ use crate::{
     },
     support::{
         catalogue::{add, pet, pets},
-        command::petstore,
+        command::{ended, lines, petstore},
         server::Launch,
-        set_on_drop::SetOnDrop,
         store::Store,
+        wait,
     },
 };
 
@@ -51,7 +49,7 @@ fn compaction_and_defragmentation_under_load_lose_nothing() {
     let what = "compaction and defragmentation";
     recovers(what, || {
         let Some(etcd) = nodes(what, None) else { return Vec::new() };
-        let trial = Trial::start(&etcd);
+        let mut trial = Trial::start(&etcd);
         let rounds = (0..ROUNDS).map(|round| {
             trial.happens(&format!("{what} {round}"), Duration::from_secs(1), || {
                 compact(&etcd, round % NODES);
@@ -102,16 +100,15 @@ fn an_export_across_a_compaction_is_whole_or_says_so() {
     let store = filled(&etcd);
     let server = Launch::on(&store).start();
     let mut export = petstore(&["export", "--store", &store.url, "--format", "ndjson"]).spawn();
-    let mut out = BufReader::new(export.stdout.take().unwrap());
-    let mut first = String::new();
-    out.read_line(&mut first).unwrap();
+    let mut out = lines(export.stdout.take().unwrap());
+    assert!(out.next().is_some());
     add(&server.client(), &pet("Later"));
     compact(&etcd, 0);
-    let lines = out.lines().map_while(Result::ok).filter(|line| !line.is_empty()).count();
-    let ended = export.wait_with_output().unwrap();
-    match ended.status.code() {
-        Some(0) => assert_eq!(1 + lines, PETS),
-        _ => assert!(String::from_utf8_lossy(&ended.stderr).contains("compact"), "{ended:?}"),
+    let rest = out.filter(|line| !line.is_empty()).count();
+    let ended = ended(export);
+    match ended.code {
+        Some(0) => assert_eq!(1 + rest, PETS),
+        _ => assert!(ended.stderr.contains("compact"), "{ended:?}"),
     }
     assert_eq!(exported(&store.url, "ndjson").lines().count(), PETS + 1);
 }
@@ -120,19 +117,16 @@ fn an_export_across_a_compaction_is_whole_or_says_so() {
 #[test]
 fn a_copy_across_compactions_goes_on_or_says_so_and_ends_equal() {
     let Some(etcd) = nodes("a copy across compactions", None) else { return };
-    let (from, to, over) = (filled(&etcd), Store::sqlite(), AtomicBool::new(false));
+    let (from, to) = (filled(&etcd), Store::sqlite());
     let server = Launch::on(&from).start();
     let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
     feed(&["import", "--create", "--store", &to.url], "").succeeds();
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                add(&server.client(), &pet("Busy"));
-                compact(&etcd, 1);
-                thread::sleep(Duration::from_millis(10));
-            }
-        });
-        let _over = SetOnDrop(&over);
+    let compacts = || {
+        add(&server.client(), &pet("Busy"));
+        compact(&etcd, 1);
+        thread::sleep(Duration::from_millis(10));
+    };
+    wait::beside(1, compacts, || {
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(5) {
             let copied = run(&words);

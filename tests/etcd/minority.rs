@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{NODES, nodes, store};
 use crate::{
     failover::times::{CALL, KNOWN, RECOVERY, hold},
+    load::journal::{Addition, Journal},
     support::{
-        additions::{Addition, everything_is_there},
         answer::Answer,
         catalogue::id_of,
         client::{Call, Client},
@@ -54,20 +54,23 @@ impl Inside {
     /// Holds that nothing is answered but 503, and within the time of a call. Additions that were tried
     /// are in doubt.
     #[track_caller]
-    fn knows_that_it_knows_nothing(&self, what: &str, additions: &mut Vec<Addition>) {
+    fn knows_that_it_knows_nothing(&self, what: &str, journal: &Journal) {
         for round in 0..ROUNDS {
             let tries = [false, true].map(|with_key| {
                 Addition::new(&format!("{what} r{round} k{with_key}"), round, with_key)
             });
             let (start, bound) = (Instant::now(), Bound::begin());
             thread::scope(|scope| {
-                let adds = tries.iter().map(|addition| addition.call(&self.client));
-                for call in self.reads().into_iter().chain(adds) {
+                for call in self.reads() {
                     scope.spawn(|| call.send().refuses(503, "unavailable"));
+                }
+                for addition in &tries {
+                    let refused =
+                        || journal.add(&self.client, addition).refuses(503, "unavailable");
+                    scope.spawn(refused);
                 }
             });
             hold(&bound, &format!("{what}: refusals"), start.elapsed(), CALL);
-            additions.extend(tries);
         }
         // What it has said within the last second it may say again.
         let ready = self.client.get("/readyz").anonymous();
@@ -78,20 +81,17 @@ impl Inside {
 
 /// Adds an animal, as soon as that succeeds: as it came back.
 #[track_caller]
-fn adds(client: &Client, name: &str, additions: &mut Vec<Addition>) -> Value {
-    let mut addition = Addition::new(name, 3, true);
-    let pet = in_time(name, &addition.call(client)).is(201).json();
-    addition.acknowledged = Some(pet.clone());
-    additions.push(addition);
-    pet
+fn adds(client: &Client, name: &str, journal: &Journal) -> Value {
+    let addition = Addition::new(name, 3, true);
+    in_time(name, || journal.add(client, &addition)).is(201).json()
 }
 
 /// Sends until something else than 503 comes back, which must be soon.
 #[track_caller]
-fn in_time(what: &str, call: &Call) -> Answer {
+fn in_time(what: &str, send: impl Fn() -> Answer) -> Answer {
     let (mut last, bound) = (None, Bound::begin());
     let took = wait::until(what, || {
-        let answer = last.insert(call.clone().send());
+        let answer = last.insert(send());
         answer.status != 503
     });
     hold(&bound, what, took, RECOVERY);
@@ -101,28 +101,29 @@ fn in_time(what: &str, call: &Call) -> Answer {
 #[track_caller]
 fn is_not_deceived(what: &str, network: &Network, etcd: &Etcd, cut_off: usize) {
     let store = store(etcd, "zoo");
-    let (mut additions, outside) = (Vec::new(), Launch::on(&store).start());
+    let (journal, outside) = (Journal::new(), Launch::on(&store).start());
     let server = Launch::inside(network, cut_off, &store).start();
-    let known = adds(&server.client(), &format!("{what}: before"), &mut additions);
+    let known = adds(&server.client(), &format!("{what}: before"), &journal);
     let inside = Inside::knows(server.client(), known);
 
     network.cut_from_others(cut_off).unwrap();
     // So long it may answer by what it has asked before.
     thread::sleep(KNOWN);
-    inside.knows_that_it_knows_nothing(what, &mut additions);
-    let meanwhile = adds(&outside.client(), &format!("{what}: meanwhile"), &mut additions);
-    inside.knows_that_it_knows_nothing(&format!("{what} still"), &mut additions);
+    inside.knows_that_it_knows_nothing(what, &journal);
+    let meanwhile = adds(&outside.client(), &format!("{what}: meanwhile"), &journal);
+    inside.knows_that_it_knows_nothing(&format!("{what} still"), &journal);
 
     network.heal_from_others(cut_off).unwrap();
     let call = inside.client.get(&format!("/v1/pets/{}", id_of(&meanwhile)));
-    assert_eq!(in_time(&format!("{what}: healed"), &call).is(200).json(), meanwhile);
+    let found = in_time(&format!("{what}: healed"), || call.clone().send());
+    assert_eq!(found.is(200).json(), meanwhile);
     inside.client.get("/v1/pets").header("if-none-match", &inside.page_tag).send().is(200);
-    for addition in additions.iter_mut().filter(|addition| addition.key.is_some()) {
-        let answer = in_time(&format!("{what}: sent again"), &addition.call(&inside.client));
-        addition.acknowledged = Some(answer.is(201).json());
+    for addition in journal.keyed() {
+        let again = || journal.add(&inside.client, &addition);
+        in_time(&format!("{what}: sent again"), again).is(201);
     }
     for client in [&inside.client, &outside.client()] {
-        everything_is_there(client, &additions);
+        journal.is_kept_by(client);
     }
 }
 

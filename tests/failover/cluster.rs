@@ -6,24 +6,26 @@
 
 use std::{
     env,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use petstore_testing::{Bound, needs};
 
 use super::{
-    account,
-    journal::{Entry, Journal, Kind, NEED_THE_STORE},
-    load::{Load, WRITERS},
     patroni::{Nodes, Patroni},
     stray::Stray,
     times::{deadline, hold},
 };
-use crate::support::{
-    additions::Addition,
-    client::Client,
-    server::{Launch, Server},
-    store::Store,
+use crate::{
+    load::{
+        Load, NEED_THE_STORE, Outages, WRITERS,
+        journal::{Entry, Journal, Kind},
+    },
+    support::{
+        server::{Launch, Server},
+        store::Store,
+    },
 };
 
 /// Within this of a new leader, the service writes again.
@@ -53,7 +55,7 @@ struct Trial {
     bound: Bound,
     services: Vec<Service>,
     /// What was tried by services that know one node alone.
-    strays: Vec<Addition>,
+    strays: Vec<Arc<Journal>>,
     /// When a node that had been frozen as the leader went on, and when it knew that it is not.
     thawed: Option<(Instant, Instant)>,
 }
@@ -62,29 +64,29 @@ impl Trial {
     fn start(patroni: Patroni) -> Self {
         let key = Store::at(&patroni.run("url", "")).new_key("kept-in-the-store");
         let ways = [("addresses", "url"), ("HAProxy", "haproxy-url")];
-        let services = ways.into_iter().enumerate().map(|(number, (by, url))| {
+        let services = ways.into_iter().map(|(by, url)| {
             let server = Launch::on(&Store::at(&patroni.run(url, ""))).start();
-            let numbers = number * WRITERS..(number + 1) * WRITERS;
-            let load = Load::start_as(numbers, &server.client(), &key, true);
+            let load = Load::on(&server.client(), &Journal::new(), Outages::Forget);
+            let load = load.writers(WRITERS, Some(&key)).readers(2).probes(&key);
             Service { by, server, load }
         });
         let services = services.collect();
         let bound = Bound::begin();
-        let trial = Self { patroni, bound, services, strays: Vec::new(), thawed: None };
+        let mut trial = Self { patroni, bound, services, strays: Vec::new(), thawed: None };
         trial.works(Instant::now());
         trial
     }
 
     /// Waits until requests of every kind have succeeded that began after `start`.
-    fn works(&self, start: Instant) {
-        for service in &self.services {
-            service.load.journal.wait_for(start, &NEED_THE_STORE, ENOUGH);
+    fn works(&mut self, start: Instant) {
+        for service in &mut self.services {
+            service.load.works(start, &NEED_THE_STORE, ENOUGH);
         }
     }
 
     /// Something happens; then `gone`, if it names a node, is not the leader any more. Holds that
     /// both services write as soon as there is a leader. When there was one.
-    fn happens(&self, what: &str, event: impl FnOnce(&Patroni), gone: &str) -> Instant {
+    fn happens(&mut self, what: &str, event: impl FnOnce(&Patroni), gone: &str) -> Instant {
         let start = Instant::now();
         event(&self.patroni);
         self.patroni.run("wait-leader", gone);
@@ -93,7 +95,7 @@ impl Trial {
         self.works(leader);
         for Service { by, load, .. } in &self.services {
             for kind in [Kind::Add, Kind::Read] {
-                let first = load.journal.first_success(leader, kind);
+                let first = load.first_success(leader, kind);
                 let what = format!("{what}: first {kind:?} by {by} after there is a leader");
                 hold(&self.bound, &what, first, AFTER_LEADER);
             }
@@ -104,7 +106,7 @@ impl Trial {
     /// The leader is lost by `lose`, and comes back by `back`: as a replica, which takes no write.
     fn loses_its_leader(&mut self, lose: &str, back: &str) {
         let leader = self.patroni.run("leader", "");
-        let stray = Stray::start(self.strays.len(), &self.patroni.run("node-url", &leader));
+        let stray = Stray::start(&self.patroni.run("node-url", &leader));
         let what = format!("{lose} the leader");
         let deposed = self.happens(&what, |patroni| drop(patroni.run(lose, &leader)), &leader);
         let back_at = Instant::now();
@@ -115,11 +117,11 @@ impl Trial {
         }
         let status = self.patroni.run("status", "");
         assert!(!status.contains(&format!("{leader} leader")), "{status}");
-        self.strays.extend(stray.stop(deposed));
+        self.strays.push(stray.stop(deposed));
         self.works(Instant::now());
     }
 
-    fn switches_over(&self) {
+    fn switches_over(&mut self) {
         let leader = self.patroni.run("leader", "");
         let status = self.patroni.run("status", "");
         let candidate = status.lines().find_map(|line| line.split_once(" sync_standby"));
@@ -130,7 +132,7 @@ impl Trial {
     }
 
     /// The replicas first, then the leader, as one would do it.
-    fn restarts_all(&self) {
+    fn restarts_all(&mut self) {
         let leader = self.patroni.run("leader", "");
         let replicas = ["n1", "n2", "n3"].into_iter().filter(|node| *node != leader);
         for node in replicas.chain([leader.as_str()]) {
@@ -143,20 +145,17 @@ impl Trial {
 
     /// Nothing that was acknowledged is lost, nothing is there twice, and no call took too long.
     fn ends(self) {
-        let Self { patroni, bound, services, mut strays, thawed } = self;
-        let mut servers = Vec::new();
-        for Service { by, server, load } in services {
-            let journal = load.journal.clone();
-            strays.extend(load.stop());
-            is_behind_only(by, &journal, thawed);
-            for (kind, longest) in journal.longest() {
+        let Self { patroni, bound, mut services, mut strays, thawed } = self;
+        for Service { by, load, .. } in &mut services {
+            load.stop();
+            is_behind_only(by, load.journal(), thawed);
+            for (kind, longest) in load.journal().longest() {
                 hold(&bound, &format!("longest {kind:?} by {by}"), longest, deadline(kind));
             }
-            servers.push(server);
+            strays.push(Arc::clone(load.journal()));
         }
-        let client: Client = servers[0].client();
-        account::balances("cluster", &client, &strays);
-        drop(patroni);
+        Journal::merged(&strays).is_settled_by("cluster", &services[0].server.client());
+        drop((services, patroni));
     }
 }
 

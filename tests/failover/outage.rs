@@ -8,11 +8,12 @@ use std::{
 use petstore_testing::Bound;
 
 use super::{
-    account,
-    journal::{Entry, Journal, Kind, NEED_THE_STORE},
-    load::Load,
     serve,
     times::{CALL, KNOWN, KNOWN_READY, RECOVERY, deadline, hold},
+};
+use crate::load::{
+    Load, NEED_THE_STORE, Outages, WRITERS,
+    journal::{Entry, Journal, Kind},
 };
 
 /// What happens to the database of a service.
@@ -42,24 +43,30 @@ impl Outage<'_> {
     pub(crate) fn is_survived(&self) {
         let (server, key) = serve(self.url);
         let bound = Bound::begin();
-        let load = Load::start(&server.client(), &key);
-        load.journal.wait_for(Instant::now(), &NEED_THE_STORE, BEFORE);
+        let client = server.client();
+        let load = Load::on(&client, &Journal::new(), Outages::Refuse);
+        let mut load = load.writers(WRITERS, Some(&key)).readers(2).probes(&key);
+        load.works(Instant::now(), &NEED_THE_STORE, BEFORE);
         (self.fail)();
         let failed = Instant::now();
-        load.journal.wait_for_failures(failed, &READS);
+        for kind in READS {
+            let is_refused = |entry: &Entry| entry.kind == kind && entry.status == 503;
+            load.until("requests fail", failed, 1, is_refused);
+        }
+        // Some of what comes later, too.
+        thread::sleep(Duration::from_millis(300));
         thread::sleep(self.lasts.saturating_sub(failed.elapsed()));
         let mending = Instant::now();
         (self.mend)();
-        load.journal.wait_for(Instant::now(), &NEED_THE_STORE, AFTER);
-        let journal = load.journal.clone();
-        let attempts = load.stop();
-        self.was_told(&bound, &journal, |entry| {
+        load.works(Instant::now(), &NEED_THE_STORE, AFTER);
+        load.stop();
+        self.was_told(&bound, load.journal(), |entry| {
             let known = if entry.kind == Kind::Ready { KNOWN_READY } else { KNOWN };
-            let was_known = entry.began <= failed + known && entry.status == 200;
+            let was_known = entry.began <= failed + known && entry.succeeded();
             entry.began >= failed && entry.ended <= mending && !was_known
         });
-        self.was_short(&bound, &journal, mending);
-        account::balances(self.what, &server.client(), &attempts);
+        self.was_short(&bound, &load, mending);
+        load.journal().is_settled_by(self.what, &client);
     }
 
     /// Holds that all that need the store were refused meanwhile, that nobody ever waited beyond
@@ -86,15 +93,10 @@ impl Outage<'_> {
 
     /// Holds that requests of every kind succeed soon again.
     #[track_caller]
-    fn was_short(&self, bound: &Bound, journal: &Journal, mending: Instant) {
+    fn was_short(&self, bound: &Bound, load: &Load, mending: Instant) {
         for kind in NEED_THE_STORE {
-            let first = journal.first_success(mending, kind);
+            let first = load.first_success(mending, kind);
             hold(bound, &format!("{}: recovery of {kind:?}", self.what), first, RECOVERY);
         }
-        let found = journal.entries().iter().filter(|entry| entry.replayed).count();
-        petstore_testing::say(&format!(
-            "failover: {}: {found} additions were in doubt, and found by their keys",
-            self.what
-        ));
     }
 }

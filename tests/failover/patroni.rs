@@ -2,12 +2,14 @@
 
 use std::{
     env, fs,
-    io::{BufRead as _, BufReader, Read as _},
+    io::Read as _,
     path::{Path, PathBuf},
     process::{self, Child, Command, Stdio},
 };
 
 use petstore_testing::or_skip_without;
+
+use crate::support::command::{complete, lines};
 
 /// Three nodes and `HAProxy`. They end with the value, and with this process at the latest.
 pub(crate) struct Patroni {
@@ -43,10 +45,9 @@ impl Patroni {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().map_err(|error| error.to_string())?;
-        let mut said = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        let said = lines(process.stdout.take().unwrap()).next();
         let cluster = Self { folder, process };
-        if said.is_empty() { Err(cluster.complaint()) } else { Ok(cluster) }
+        if said.is_some() { Ok(cluster) } else { Err(cluster.complaint()) }
     }
 
     fn complaint(mut self) -> String {
@@ -59,10 +60,9 @@ impl Patroni {
     /// Runs one of the script's commands on this cluster; what it says.
     #[track_caller]
     pub(crate) fn run(&self, command: &str, node: &str) -> String {
-        let output = script().arg(command).arg(&self.folder).arg(node).output().unwrap();
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command} {node}: {complaint}\n{}", self.logs());
-        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+        let done = complete(script().arg(command).arg(&self.folder).arg(node));
+        assert_eq!(done.code, Some(0), "{command} {node}: {}\n{}", done.stderr, self.logs());
+        done.stdout.trim_end().to_owned()
     }
 
     /// The end of what each node's Patroni has logged.

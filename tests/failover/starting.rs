@@ -38,7 +38,6 @@ fn ten_instances_that_start_on_an_empty_database_all_serve() {
     }
 }
 
-#[needs(postgres)]
 #[test]
 fn ten_instances_that_start_without_a_key_make_one() {
     let store = Store::sqlite();

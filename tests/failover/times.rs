@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use petstore_testing::Bound;
 
-use super::journal::Kind;
+use crate::load::journal::Kind;
 
 /// A call as a whole (`call_timeout` of the store's URL). A key that is kept in the store may need
 /// one such call more, before.
@@ -28,7 +28,7 @@ pub(crate) fn hold(bound: &Bound, what: &str, took: Duration, limit: Duration) {
 /// How long a request may take, whatever happens to the store.
 pub(crate) fn deadline(kind: Kind) -> Duration {
     match kind {
-        Kind::Add | Kind::Read | Kind::Ready => CALL,
+        Kind::Add | Kind::Read | Kind::ReadTail | Kind::Ready => CALL,
         // Reading the keys is a call of its own.
         Kind::AddWithStoredKey | Kind::ReadWithStoredKey => 2 * CALL,
         Kind::Live => Duration::from_secs(1),

@@ -64,7 +64,7 @@ fn a_service_that_has_waited_can_be_handed_over() {
     cluster.resume().unwrap();
     wait::until("the service is ready", || client.get("/readyz").anonymous().send().status == 200);
     let added = add(&client, &pet("late"));
-    let words = ["store", "move", "--from", &first.url, "--to", &next.url];
+    let words = ["store", "move", "--yes", "--from", &first.url, "--to", &next.url];
     crate::support::command::petstore(&words).finish().succeeds();
     assert_eq!(everything(&client), std::slice::from_ref(&added));
     let other = add(&client, &pet("later"));

@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_testing::EndOnDrop;
+
 use crate::support::{
     catalogue::{add, pet},
     frames::{
@@ -15,7 +17,6 @@ use crate::support::{
     },
     memory::{peak_memory, reset_peak_memory},
     server::{Launch, Server},
-    set_on_drop::SetOnDrop,
     store::Store,
     wait,
 };
@@ -48,7 +49,7 @@ fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
         let closed = AtomicBool::new(false);
         thread::scope(|scope| {
             let flood = scope.spawn(|| {
-                let _closed = SetOnDrop(&closed);
+                let _closed = EndOnDrop::new(&closed);
                 flood(&server, start, &next, reads);
             });
             let mut answered = 0;
@@ -77,7 +78,7 @@ fn flood(server: &Server, start: &[u8], next: &impl Fn(u32) -> Vec<u8>, reads: b
         if !open {
             return;
         }
-        assert!(began.elapsed() < wait::LIMIT, "the connection is still open");
+        assert!(began.elapsed() < wait::ANSWER, "the connection is still open");
         let numbers = batch * BATCH..(batch + 1) * BATCH;
         open = frames.send(&numbers.flat_map(next).collect::<Vec<_>>());
         thread::sleep(PAUSE);

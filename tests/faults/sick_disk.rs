@@ -1,16 +1,18 @@
 //! A disk that refuses: writes are refused, reads go on, and when the disk is well again, so is the
 //! service. It never ends by itself.
 
-use std::{cell::RefCell, fs, io, path::Path, time::Instant};
+use std::{cell::RefCell, fs, io, path::Path, sync::Arc, time::Instant};
 
 use petstore_testing::needs;
 use rusqlite::Connection;
 
-use super::load::Load;
 use crate::{
     crash::disk::Disk,
+    load::{
+        Load, Outages,
+        journal::{Entry, Journal, Kind as Asked},
+    },
     support::{
-        additions::{Addition, everything_is_there},
         catalogue::{add, everything, pet},
         command::prlimit,
         disk::{DiskFault, disk_or_skip},
@@ -20,6 +22,8 @@ use crate::{
     },
 };
 
+const WRITERS: usize = 4;
+const READERS: usize = 2;
 /// So many writes are seen before and after a fault, and so many reads during and after it.
 const ENOUGH: usize = 30;
 /// So many writes are seen during a fault: a write waits for seconds for another process's lock.
@@ -40,29 +44,35 @@ fn is_survived(
     end: impl FnOnce(&Server),
 ) {
     let server = launch.start();
-    let additions = under(&server, begin, end);
+    let journal = under(&server, begin, end);
     let log = server.log();
     assert!(log.lines().any(|line| line.contains(cause)), "{cause}: {log}");
     server.stop();
     let server = Launch::on(store).start();
-    everything_is_there(&server.client(), &additions);
+    journal.is_settled_by(cause, &server.client());
     server.stop();
     is_sound(Path::new(store.url.strip_prefix("sqlite:").unwrap()));
 }
 
-/// What was added before, while and after a fault was there.
-fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)) -> Vec<Addition> {
-    Load::run(&server.client(), "sick", |load| {
-        load.until_acknowledged(ENOUGH);
-        begin(server);
-        load.until_refused(REFUSALS);
-        load.until_read(ENOUGH);
-        server.client().get("/livez").send().is(200);
-        server.client().get("/readyz").send().is(200);
-        end(server);
-        load.until_acknowledged(ENOUGH);
-        load.until_read(ENOUGH);
-    })
+/// What was asked before, while and after a fault was there. Every read succeeds.
+fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)) -> Arc<Journal> {
+    let (client, journal) = (server.client(), Journal::new());
+    let mut writers = Load::on(&client, &journal, Outages::Refuse).writers(WRITERS, None);
+    let mut readers = Load::on(&client, &journal, Outages::Never).readers(READERS);
+    writers.works(Instant::now(), &[Asked::Add], ENOUGH);
+    begin(server);
+    let faulty = Instant::now();
+    writers.until("writes are refused", faulty, REFUSALS, |entry: &Entry| entry.status == 503);
+    readers.works(faulty, &[Asked::Read], ENOUGH);
+    client.get("/livez").send().is(200);
+    client.get("/readyz").send().is(200);
+    end(server);
+    let mended = Instant::now();
+    writers.works(mended, &[Asked::Add], ENOUGH);
+    readers.works(mended, &[Asked::Read], ENOUGH);
+    writers.stop();
+    readers.stop();
+    journal
 }
 
 /// The same for a fault that the preloaded library makes.

@@ -5,8 +5,6 @@
 //! wait for answers is reported beside what they wait while as many connections are silent: the difference is
 //! what the slow clients do, the rest is the machine and this test.
 
-mod others;
-
 use std::{
     io::{ErrorKind, Read as _, Write as _},
     net::TcpStream,
@@ -18,9 +16,12 @@ use petstore_testing::say;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Socket, Type};
 
-use self::others::{Others, Waits};
 use crate::{
     crash::crashes,
+    load::{
+        Load, Outages,
+        journal::{Entry, Journal},
+    },
     support::{
         catalogue::pet,
         memory::{peak_memory, reset_peak_memory},
@@ -43,6 +44,8 @@ const MAX_MEMORY: u64 = 400 * 1024;
 /// Between two bytes of a client, and between two looks at all clients.
 const TRICKLE: Duration = Duration::from_millis(500);
 
+/// Clients that behave meanwhile.
+const OTHERS: usize = 4;
 /// How long the answers to others are measured beside silent connections.
 const BESIDE_SILENCE: Duration = Duration::from_secs(2);
 
@@ -137,7 +140,7 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     let server = launch.flag("--max-connections", "20000").start();
     let silent = beside_silence(&server, 4 * senders + readers);
     reset_peak_memory(&server);
-    let others = Others::start(&server);
+    let mut others = others(&server);
     let mut slow = slow_clients(&server, senders, readers);
     let (clients, mut longest) = (slow.len(), Duration::ZERO);
     let deadline = LIMIT + Duration::from_secs(slack as u64);
@@ -156,7 +159,7 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     }
     let peak = peak_memory(&server);
     assert!(peak < MAX_MEMORY, "{peak} KiB");
-    let beside = others.stop();
+    let beside = waits(&mut others);
     say(&format!(
         "{clients} slow clients: the last was closed after {longest:?}, {peak} KiB; others waited {beside}, \
          and {silent} beside as many silent connections"
@@ -164,10 +167,24 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
 }
 
 /// How long others wait while there are so many connections on which nothing happens.
-fn beside_silence(server: &Server, connections: usize) -> Waits {
+fn beside_silence(server: &Server, connections: usize) -> String {
     let connect = |_| TcpStream::connect(server.address).unwrap();
     let _silent: Vec<_> = (0..connections).map(connect).collect();
-    let others = Others::start(server);
+    let mut others = others(server);
     thread::sleep(BESIDE_SILENCE);
-    others.stop()
+    waits(&mut others)
+}
+
+/// Clients that behave, each on a connection of its own that it keeps.
+fn others(server: &Server) -> Load {
+    Load::on(&server.client(), &Journal::new(), Outages::Never).readers(OTHERS)
+}
+
+/// Ends them: how long they waited for their answers, all of which came.
+fn waits(others: &mut Load) -> String {
+    others.stop();
+    let mut waits: Vec<_> = others.entries().iter().map(Entry::took).collect();
+    waits.sort_unstable();
+    let [median, p99] = [50, 99].map(|percent| waits[(waits.len() - 1) * percent / 100]);
+    format!("{median:.1?} (p99 {p99:.1?})")
 }

@@ -1,10 +1,6 @@
 //! A backup of a store in use, and its restore.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt as _,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use petstore_testing::needs;
 
@@ -19,7 +15,6 @@ use crate::support::{
     command::{self, petstore},
     disk::disk_or_skip,
     server::Launch,
-    set_on_drop::SetOnDrop,
     store::Store,
     wait,
 };
@@ -36,16 +31,8 @@ fn a_backup_of_a_running_service_is_restored_with_its_keys_and_retries() {
 
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.db");
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    catalogue::add(&client, &pet("Busy"));
-                }
-            });
-        }
-        let _over = SetOnDrop(&over);
+    let adds = || drop(catalogue::add(&client, &pet("Busy")));
+    wait::beside(4, adds, || {
         let said = run(&["backup", "--store", &store.url, "--to", copy.to_str().unwrap()]);
         let said = said.succeeds();
         assert!(said.starts_with("backed up sqlite:") && said.contains("found sound"), "{said}");
@@ -110,8 +97,8 @@ fn a_backup_that_is_asked_to_stop_stops_and_leaves_no_file() {
         command::signal(&running, "STOP");
         disk.resume();
         let output = end(running, signal);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let said = output.stderr;
+        assert_eq!(output.code, Some(1), "{said}");
         assert!(said.ends_with("petstore: stopped; no backup was made\n"), "{said}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -1,5 +1,15 @@
 //! What `check` finds in a store.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use petstore_testing::EndOnDrop;
+
 use super::{
     animals::many,
     commands::{import, made, run},
@@ -8,7 +18,7 @@ use crate::support::{
     catalogue,
     command::Finished,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores, on_sql_stores},
+    store::{Kind, Store, on_stores},
 };
 
 fn check(store: &Store) -> Finished {
@@ -91,6 +101,16 @@ fn a_damaged_index_of_a_file_is_found() {
     super::commands::make(&store);
     damage_index(&store);
     names(&store, &["integrity", "pet_sold"]);
+    let sound = made(Kind::Sqlite);
+    for words in [
+        &["export", "--store", &store.url][..],
+        &["store", "copy", "--from", &store.url, "--to", &sound.url],
+        &["store", "verify", "--from", &store.url, "--to", &sound.url],
+        &["store", "verify", "--from", &sound.url, "--to", &store.url],
+        &["store", "move", "--yes", "--from", &store.url, "--to", &sound.url],
+    ] {
+        run(words).fails(1, " is damaged: ");
+    }
 }
 
 #[test]
@@ -101,9 +121,47 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains("warning  durability  ") && said.contains("with 1 warning:"), "{said}");
     store.vandalise("CREATE TABLE mine (a)");
     let said = check(&store).succeeds();
-    assert!(said.contains("warning  schema      version 9, and not petstore's: mine"), "{said}");
+    assert!(said.contains("warning  schema      version 10, and not petstore's: mine"), "{said}");
 }
 
-on_lasting_stores!(a_sound_store_is_called_sound);
+/// The check reads animals from a snapshot, and the list of each status as it is meanwhile.
+fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
+    const ANIMALS: usize = 12_000;
+    let store = made(kind);
+    let record = |number| {
+        let status = ["sold", "pending"][number % 2];
+        serde_json::json!({"name": "Rex", "categoryId": 1, "status": status}).to_string() + "\n"
+    };
+    import(&store.url, "ndjson", &(0..ANIMALS).map(record).collect::<String>()).succeeds();
+    let over = EndOnDrop::new(Arc::<AtomicBool>::default());
+    let is_over = Arc::clone(&over);
+    thread::scope(|scope| {
+        let over = over;
+        scope.spawn(|| {
+            for round in 0_usize.. {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let status = ["available", "pending", "sold"][round % 3];
+                let sql =
+                    format!("UPDATE pet SET status = '{status}' WHERE id % 97 = {}", round % 97);
+                store.try_sql(&sql).unwrap();
+                store.try_sql(&format!("DELETE FROM pet WHERE id = {}", ANIMALS - round)).unwrap();
+            }
+        });
+        let checks: Vec<_> = (0..3).map(|_| check(&store)).collect();
+        drop(over);
+        for said in checks {
+            said.succeeds();
+        }
+    });
+}
 
-on_sql_stores!(damaged_rows_are_named, an_index_that_is_gone_is_named);
+on_stores!(lasting: a_sound_store_is_called_sound);
+
+on_stores!(
+    sql:
+    damaged_rows_are_named,
+    an_index_that_is_gone_is_named,
+    statuses_that_are_changed_meanwhile_are_no_fault,
+);

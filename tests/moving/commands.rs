@@ -1,9 +1,7 @@
 //! The commands that move a catalogue.
 
-use std::process::Child;
-
 use crate::support::{
-    command::{Finished, finish, petstore},
+    command::{Finished, Running, finish, petstore},
     store::{Kind, Store},
 };
 
@@ -53,7 +51,7 @@ pub(crate) fn import(url: &str, format: &str, text: &str) -> Finished {
 }
 
 /// Starts `petstore` with a pipe for its standard input.
-pub(crate) fn fed(words: &[&str]) -> Child {
+pub(crate) fn fed(words: &[&str]) -> Running {
     petstore(words).fed().spawn()
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::support::{
     catalogue::{self, id_of, pet},
     server::Launch,
-    store::{Kind, on_pairs_of_stores},
+    store::{Kind, on_stores},
 };
 
 fn the_copy_takes_the_place_of_the_original(kinds: [Kind; 2]) {
@@ -138,7 +138,8 @@ fn a_target_with_a_key_of_its_own_is_refused(kinds: [Kind; 2]) {
     run(&[&["store", "verify"], &words[..]].concat()).fails(1, "animal 1 is \"Rex 0\" of");
 }
 
-on_pairs_of_stores!(
+on_stores!(
+    pairs:
     the_copy_takes_the_place_of_the_original,
     identifiers_above_the_highest_follow_a_copy_and_an_import_with_gaps,
     a_source_that_has_grown_is_caught_up_with,

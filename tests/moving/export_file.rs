@@ -1,13 +1,16 @@
 //! Where an export goes.
 
-use std::{fs, io::Read as _, path::Path};
+use std::{fs, path::Path};
 
 use super::{
     animals::many,
     commands::{exported, import, make, run},
     paused::{end, run_until},
 };
-use crate::support::{command::petstore, store::Store};
+use crate::support::{
+    command::{ended, lines, petstore},
+    store::Store,
+};
 
 fn filled(count: usize) -> Store {
     let store = Store::sqlite();
@@ -89,10 +92,7 @@ fn an_export_that_is_stopped_leaves_no_file() {
     let file = folder.path().join("pets.ndjson");
     let running = petstore(&["export", "--store", &store.url, file.to_str().unwrap()]).spawn();
     run_until(&running, "the export begins", || !names(folder.path()).is_empty());
-    let output = end(running, "TERM");
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "petstore: stopped; the export is not complete\n");
-    assert_eq!(output.status.code(), Some(1));
+    end(running, "TERM").fails(1, "petstore: stopped; the export is not complete\n");
     assert_eq!(names(folder.path()), [""; 0]);
 }
 
@@ -100,11 +100,7 @@ fn an_export_that_is_stopped_leaves_no_file() {
 fn a_reader_that_goes_away_is_said_in_one_line() {
     let store = filled(20_000);
     let mut running = petstore(&["export", "--store", &store.url]).spawn();
-    let mut pipe = running.stdout.take().unwrap();
-    pipe.read_exact(&mut [0; 10]).unwrap();
-    drop(pipe);
-    let output = running.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "petstore: cannot write to stdout: Broken pipe (os error 32)\n");
-    assert_eq!(output.status.code(), Some(1));
+    assert!(lines(running.stdout.take().unwrap()).next().is_some());
+    let expected = "petstore: cannot write to stdout: Broken pipe (os error 32)\n";
+    ended(running).fails(1, expected);
 }

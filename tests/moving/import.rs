@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_testing::needs;
+use petstore_testing::{Bound, needs};
 use serde_json::json;
 
 use super::{
@@ -15,9 +15,9 @@ use super::{
 };
 use crate::support::{
     catalogue,
-    command::{exit, petstore, signal},
+    command::{exit, petstore, signal, until_ended},
     server::Launch,
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
@@ -192,18 +192,17 @@ fn a_service_goes_on_adding_beside_a_large_import(kind: Kind) {
     fs::write(&file, many(pets)).unwrap();
     let server = Launch::on(&store).start();
     let client = server.client();
-    let mut running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
-    let (mut added, mut longest) = (0, Duration::ZERO);
-    while running.try_wait().unwrap().is_none() {
+    let running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
+    let (bound, mut longest) = (Bound::begin(), Duration::ZERO);
+    let (added, done) = until_ended(running, || {
         let began = Instant::now();
         // Whatever else than 201 ends the test.
         catalogue::add(&client, &catalogue::pet("Beside"));
         longest = longest.max(began.elapsed());
-        added += 1;
-    }
-    let output = running.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    assert!(added >= 20 && longest < Duration::from_secs(2), "{added} were added, in {longest:?}");
+    });
+    done.succeeds();
+    assert!(added >= 20, "{added} were added");
+    bound.hold("an addition beside an import", longest, Duration::from_secs(2));
     assert_eq!(store.pets(), pets + added);
     server.stop();
 }
@@ -257,16 +256,14 @@ fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind
         (1..=pets).map(|id| pet(if id == pets / 2 { 500_000 } else { id })).collect();
     let file = store.folder().join("pets.ndjson");
     fs::write(&file, text).unwrap();
-    let mut running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
+    let running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
     wait::until("the first batch is there", || store.pets() > 0);
-    let mut added = 0;
-    while running.try_wait().unwrap().is_none() {
+    let (added, done) = until_ended(running, || {
         let id = catalogue::id_of(&catalogue::add(&client, &catalogue::pet("Beside")));
         assert!(id > 500_000, "{id}");
-        added += 1;
-    }
-    let output = running.wait_with_output().unwrap();
-    assert!(output.status.success() && added > 0, "{output:?}");
+    });
+    done.succeeds();
+    assert!(added > 0);
     assert_eq!(store.pets(), pets + added);
     server.stop();
 }
@@ -367,7 +364,8 @@ fn a_line_without_end_takes_no_memory() {
     assert_eq!(refused.code, Some(1));
 }
 
-on_lasting_stores!(
+on_stores!(
+    lasting:
     the_good_lines_are_kept_if_that_was_asked_for,
     records_with_identifiers_keep_them_and_another_animal_is_a_conflict,
     a_conflict_names_the_lines_of_the_animal,

@@ -1,6 +1,6 @@
 //! Copies and imports that are cut off, and go on.
 
-use std::{fs, io::Write as _, path::Path, process::Child, thread, time::Duration};
+use std::{fs, io::Write as _, path::Path, thread, time::Duration};
 
 use serde_json::Value;
 
@@ -11,9 +11,9 @@ use super::{
 };
 use crate::support::{
     catalogue::{self, id_of, pet},
-    command::petstore,
+    command::{Running, ended, petstore},
     server::Launch,
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
 };
 
 /// Fifteen batches, or 320 small ones.
@@ -21,7 +21,7 @@ fn pets(kind: Kind) -> usize {
     if kind == Kind::Etcd { 320 * kind.batch() } else { 150_000 }
 }
 
-fn copying(from: &Store, to: &Store) -> Child {
+fn copying(from: &Store, to: &Store) -> Running {
     petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
 }
 
@@ -62,8 +62,8 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches(kind: Kind) {
     let running = copying(&from, &to);
     run_until(&running, "the first batch is there", || to.pets() > 0);
     let output = end(running, signal);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = output.stderr;
+    assert_eq!(output.code, Some(1), "{said}");
     let line =
         "petstore: stopped; what was copied stays, and the same command goes on from there\n";
     // On a slow machine it also says now and then how far it is.
@@ -77,7 +77,7 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches(kind: Kind) {
 }
 
 /// An import of these lines from a file, or from standard input, which ends there.
-fn importing(store: &Store, file: Option<&Path>, text: &str) -> Child {
+fn importing(store: &Store, file: Option<&Path>, text: &str) -> Running {
     let mut words = vec!["import", "--store", &store.url];
     if let Some(file) = file {
         words.push(file.to_str().unwrap());
@@ -101,15 +101,14 @@ fn an_import_that_is_cut_off_goes_on_and_adds_nothing_twice(kind: Kind) {
         let found = store.pets();
         assert!(found < pets(kind) && found.is_multiple_of(kind.batch()), "{found}");
         if signal == "TERM" {
-            let said = String::from_utf8(output.stderr).unwrap();
+            let said = output.stderr;
             let expected = "and no further: it was stopped; run it again to go on there\n";
             assert!(
                 said.contains("petstore: kept up to line ") && said.ends_with(expected),
                 "{said}"
             );
         }
-        let said = importing(&store, file, &text).wait_with_output().unwrap();
-        let said = String::from_utf8(said.stdout).unwrap();
+        let said = ended(importing(&store, file, &text)).stdout;
         let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
         let numbers: Vec<usize> = numbers.take(2).collect();
         // A server may finish the commit of a client that was killed.
@@ -134,16 +133,16 @@ fn an_import_that_is_cut_off_before_it_writes_leaves_nothing(kind: Kind) {
         input.write_all(many(20_000).as_bytes()).unwrap();
         thread::sleep(Duration::from_millis(300));
         let output = end(running, signal);
-        assert_eq!(output.status.code(), code);
-        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.code, code);
         let expected = "petstore: nothing was kept: it was stopped\n";
-        assert_eq!(said, if code.is_some() { expected } else { "" });
+        assert_eq!(output.stderr, if code.is_some() { expected } else { "" });
         assert_eq!(store.pets(), 0);
         drop(input);
     }
 }
 
-on_lasting_stores!(
+on_stores!(
+    lasting:
     #[petstore_testing::needs(time)]
     a_copy_that_is_killed_twice_goes_on_each_time,
     #[petstore_testing::needs(time)]

@@ -3,15 +3,12 @@
 //! This is the short form. `PETSTORE_TEST_MOVES=long` moves a million animals.
 
 mod attacks;
-mod commands;
+pub(super) mod commands;
 mod etcd;
 mod kills;
-mod load;
 mod pooled;
-mod populated;
 mod refusals;
 mod whole;
-mod worker;
 
 use std::env;
 

@@ -1,11 +1,6 @@
 //! Commands that only look change nothing.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{BufRead as _, BufReader},
-    path::PathBuf,
-};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use petstore_testing::or_skip_without;
 use rusqlite::Connection;
@@ -15,7 +10,7 @@ use super::{
     commands::{copy, import, run},
 };
 use crate::support::{
-    command::{Finished, petstore},
+    command::{Finished, lines, petstore},
     store::Store,
 };
 
@@ -143,9 +138,7 @@ fn they_work_on_a_read_only_disk() {
     // It waits for the disk.
     let words = ["serve", "--store", &store.url, "--listen", "127.0.0.1:0"];
     let mut waiting = petstore(&words).on_read_only(&store.folder()).spawn();
-    let mut log = BufReader::new(waiting.stderr.take().unwrap()).lines();
-    let said = log.find(|line| line.as_ref().unwrap().contains("the store cannot be reached"));
-    assert!(said.unwrap().unwrap().contains(says));
-    waiting.kill().unwrap();
-    waiting.wait().unwrap();
+    let mut log = lines(waiting.stderr.take().unwrap());
+    let said = log.find(|line| line.contains("the store cannot be reached"));
+    assert!(said.unwrap().contains(says));
 }

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use super::commands::{made, make, run};
-use crate::support::store::{Kind, Store, on_lasting_stores};
+use crate::support::store::{Kind, Store, on_stores};
 
 /// The words of each command that reads one store, or writes to it without being asked to make it.
 const ON_ONE: [&[&str]; 7] = [
@@ -16,11 +16,12 @@ const ON_ONE: [&[&str]; 7] = [
     &["keys", "roll", "web", "--store"],
 ];
 /// The same of two: what a store that is there takes part in, and the word before the other.
-const ON_TWO: [(&[&str], &str, &str); 5] = [
+const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "copy"], "--to", "--from"),
     (&["store", "verify"], "--to", "--from"),
     (&["store", "verify"], "--from", "--to"),
-    (&["store", "move"], "--to", "--from"),
+    (&["store", "move", "--yes"], "--to", "--from"),
+    (&["store", "move", "--dry-run"], "--to", "--from"),
     (&["store", "move", "--cancel"], "--from", "--to"),
 ];
 
@@ -44,7 +45,7 @@ fn a_store_that_is_not_there_is_not_made(kind: Kind) {
     }
 }
 
-on_lasting_stores!(a_store_that_is_not_there_is_not_made);
+on_stores!(lasting: a_store_that_is_not_there_is_not_made);
 
 #[test]
 fn a_server_that_does_not_answer_is_given_up() {

@@ -1,13 +1,9 @@
 //! Commands that stand still whenever a test looks how far they are.
 
-use std::{
-    process::{Child, Output},
-    thread,
-    time::Duration,
-};
+use std::{thread, time::Duration};
 
 use crate::support::{
-    command::{exit, signal},
+    command::{Finished, Running, ended, signal},
     wait,
 };
 
@@ -17,7 +13,7 @@ const STRETCH: Duration = Duration::from_millis(30);
 /// Lets a command run, a stretch at a time, until `done`, and leaves it standing still. It gets no
 /// further while `done` looks, however long that takes.
 #[track_caller]
-pub(crate) fn run_until(running: &Child, what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn run_until(running: &Running, what: &str, mut done: impl FnMut() -> bool) {
     wait::until(what, || {
         signal(running, "CONT");
         thread::sleep(STRETCH);
@@ -29,9 +25,8 @@ pub(crate) fn run_until(running: &Child, what: &str, mut done: impl FnMut() -> b
 /// Sends a signal to a command, whether or not it stands still, and waits for its end, which must come: what the
 /// command leaves behind. It has its standard input still.
 #[track_caller]
-pub(crate) fn end(mut running: Child, name: &str) -> Output {
+pub(crate) fn end(running: Running, name: &str) -> Finished {
     signal(&running, name);
     signal(&running, "CONT");
-    exit(&mut running);
-    running.wait_with_output().unwrap()
+    ended(running)
 }

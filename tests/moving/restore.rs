@@ -17,20 +17,20 @@ use crate::support::{
     command::{self, Finished, petstore},
     disk::disk_or_skip,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
 /// A backup of the store.
 #[track_caller]
-fn backup(store: &Store) -> Store {
+pub(super) fn backup(store: &Store) -> Store {
     let backup = Store::sqlite();
     let file = backup.file();
     run(&["backup", "--store", &store.url, "--to", file.to_str().unwrap()]).succeeds();
     backup
 }
 
-fn restore(backup: &Store, to: &str) -> Finished {
+pub(super) fn restore(backup: &Store, to: &str) -> Finished {
     run(&["restore", backup.file().to_str().unwrap(), "--store", to])
 }
 
@@ -40,7 +40,7 @@ fn files(folder: &Path) -> usize {
 
 fn identity(store: &Store) -> Vec<u8> {
     let file = Connection::open(store.file()).unwrap();
-    file.query_row("SELECT identity FROM catalogue", [], |row| row.get(0)).unwrap()
+    file.query_row("SELECT identity FROM petstore_state", [], |row| row.get(0)).unwrap()
 }
 
 #[test]
@@ -94,8 +94,7 @@ fn a_backup_becomes_a_store_of_any_kind(kind: Kind) {
     run(&["check", "--store", &restored.url]).succeeds();
     if kind == Kind::Postgres {
         // It names no other store.
-        let own =
-            "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM catalogue); END $$";
+        let own = "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM petstore_state); END $$";
         restored.try_sql(own).unwrap();
     }
 }
@@ -141,7 +140,7 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
     let sealed = Store::sqlite();
     make(&sealed);
     sealed.vandalise(
-        "UPDATE catalogue SET state = 'sealed', other = randomblob(16), label = 'elsewhere', \
+        "UPDATE petstore_state SET state = 'sealed', other = randomblob(16), label = 'elsewhere', \
          version = zeroblob(0)",
     );
     refused(&sealed, "was handed over to elsewhere");
@@ -174,10 +173,10 @@ fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
         command::signal(&running, "STOP");
         disk.resume();
         let output = end(running, signal);
-        assert_ne!(output.status.code(), Some(0));
+        assert_ne!(output.code, Some(0));
         assert!(!target.file().exists(), "{signal}");
         if signal == "TERM" {
-            let said = String::from_utf8(output.stderr).unwrap();
+            let said = output.stderr;
             assert!(
                 said.ends_with("petstore: stopped before the store was restored; run it again\n"),
                 "{said}"
@@ -197,16 +196,15 @@ fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
     let file = backup.file();
     for _ in 0..10 {
         let target = Store::new(kind);
-        let mut running =
+        let running =
             petstore(&["restore", file.to_str().unwrap(), "--store", &target.url]).spawn();
         wait::until("it is filled", || target.is_made() && target.pets() > 0);
-        running.kill().unwrap();
-        running.wait().unwrap();
+        drop(running);
         // It may have been faster than its kill.
         if target.pets() == 20_000 {
             continue;
         }
-        Launch::on(&target).finish().fails(78, "is being filled from another one");
+        Launch::on(&target).finish().fails(78, "is being filled from another store");
         restore(&backup, &target.url).succeeds();
         verify(&store.url, &target.url);
         Launch::on(&target).start().stop();
@@ -233,7 +231,8 @@ fn import_into_new(store: &Store, count: usize) {
     import(&store.url, "ndjson", &many(count)).succeeds();
 }
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_backup_becomes_a_store_of_any_kind,
     a_store_that_holds_anything_is_not_replaced,
 }

@@ -12,7 +12,7 @@ use crate::support::{
     catalogue,
     command::petstore,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores, on_pairs_of_stores},
+    store::{Kind, Store, on_stores},
 };
 
 /// Adds awkward animals through the service, as its clients do.
@@ -130,9 +130,9 @@ fn one_store_is_recognised_under_any_spelling(kind: Kind) {
     let store = made(kind);
     let url = store.url.as_str();
     for other in spellings(&store) {
-        for command in ["copy", "verify", "move"] {
+        for command in [&["copy"][..], &["verify"], &["move", "--yes"]] {
             for [from, to] in [[url, &other], [&other, url]] {
-                run(&["store", command, "--from", from, "--to", to])
+                run(&[&["store"], command, &["--from", from, "--to", to]].concat())
                     .fails(2, "name the same store");
             }
         }
@@ -156,13 +156,15 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
     }
 }
 
-on_lasting_stores!(
+on_stores!(
+    lasting:
     an_export_says_what_the_service_says,
     records_without_identifiers_get_them_in_their_order,
     one_store_is_recognised_under_any_spelling,
 );
 
-on_pairs_of_stores!(
+on_stores!(
+    pairs:
     a_copy_holds_what_the_original_holds,
     an_empty_store_is_moved_too,
     an_import_of_an_export_holds_what_the_original_holds,

@@ -1,15 +1,22 @@
 //! Animals that an operator changes with SQL, past the service.
 
+use std::time::Duration;
+
 use crate::support::{
     catalogue::{self, add, id_of, pet_with_status},
     client::Client,
     server::Server,
-    store::{Kind, Store, on_sql_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_sql_stores!(
+/// Within this, a change by SQL shows.
+const SHOWS: Duration = Duration::from_millis(250);
+
+on_stores!(
+    sql:
     a_change_by_sql_shows_in_pages_and_tags,
+    a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals,
     what_the_service_refuses_as_a_name_the_schema_refuses,
 );
 
@@ -46,7 +53,7 @@ fn a_change_by_sql_shows_in_pages_and_tags(kind: Kind) {
         // The page is kept, and its tag is good, until then.
         assert_eq!(page(&client, "available", Some(&tag)).0, 304);
         change(&store, &sql);
-        wait::until(&sql, || {
+        wait::soon(SHOWS, &sql, || {
             let (status, found, new) = page(&client, "available", Some(&tag));
             if status == 200 {
                 assert_ne!(new, tag, "{sql}: the tag is that of the page before, {last:?}");
@@ -56,6 +63,31 @@ fn a_change_by_sql_shows_in_pages_and_tags(kind: Kind) {
             status == 200
         });
     }
+}
+
+fn a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals(kind: Kind) {
+    let (store, server) = Server::start(kind);
+    let client = server.client();
+    let ids = ["a", "b", "c"].map(|name| id_of(&add(&client, &pet_with_status(name, "available"))));
+    let animal = format!("/v1/pets/{}", ids[0]);
+    let targets = ["/v1/pets?limit=2", &animal];
+    let ask = |target, tag: &str| client.get(target).header("if-none-match", tag).send();
+    let first = targets.map(|target| ask(target, "").is(200).must("etag").to_owned());
+    for status in ["sold", "pending"] {
+        let tags = targets.map(|target| ask(target, "").is(200).must("etag").to_owned());
+        change(&store, &format!("UPDATE pet SET status = '{status}' WHERE id = {}", ids[0]));
+        wait::soon(SHOWS, status, || {
+            targets.iter().zip(&tags).all(|(target, tag)| ask(target, tag).status == 200)
+        });
+    }
+    // A tag is that of its answer: what is as before has the tag of before.
+    change(&store, &format!("UPDATE pet SET status = 'available' WHERE id = {}", ids[0]));
+    wait::soon(SHOWS, "as it was", || {
+        targets.iter().zip(&first).all(|(target, tag)| ask(target, tag).status == 304)
+    });
+    change(&store, &format!("DELETE FROM pet WHERE id = {}", ids[0]));
+    wait::soon(SHOWS, "it is gone", || ask(&animal, &first[1]).status == 404);
+    ask(targets[0], &first[0]).is(200);
 }
 
 /// As an operator does, at the prompt of `sqlite3` or `psql`.

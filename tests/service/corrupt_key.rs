@@ -2,11 +2,12 @@
 
 use crate::support::{
     server::{Launch, Server},
-    store::{Kind, Store, on_sql_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_sql_stores! {
+on_stores! {
+    sql:
     a_corrupt_key_is_refused_and_every_other_opens,
     a_corrupt_key_is_named_and_the_others_are_administered,
 }

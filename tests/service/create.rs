@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use crate::support::{
     catalogue::{add, id_of, pet},
     shared,
-    store::{Kind, on_every_store},
+    store::{Kind, on_stores},
 };
 
-on_every_store! {
+on_stores! {
+    every:
     an_added_animal_comes_back_with_its_identifier_and_place,
 }
 

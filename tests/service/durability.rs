@@ -8,10 +8,11 @@ use serde_json::json;
 use crate::support::{
     catalogue::id_of,
     server::{Launch, Server},
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
 };
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     identifiers_go_on_after_a_kill,
 }
 

@@ -1,21 +1,18 @@
 //! The first start of a service on a store without keys, and the key from the environment.
 
-use std::{
-    fs,
-    io::{BufRead as _, BufReader, Write as _},
-    process::Command,
-};
+use std::{fs, io::Write as _, process::Command};
 
 use petstore_testing::needs;
 
 use crate::support::{
-    command::{self, petstore},
+    command::{self, complete, lines, petstore},
     server::{Launch, Server},
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     no_key_is_made_where_there_is_one,
 }
 
@@ -28,14 +25,12 @@ fn keys_in(text: &str) -> Vec<String> {
 /// Holds that a shell does what `command` says, and that this lists the animals of an empty store.
 #[track_caller]
 fn lists(store: &Store, command: &str) {
-    if Command::new("curl").arg("--version").output().is_err() {
-        return;
-    }
-    let run = Command::new("sh").args(["-c", command]).current_dir(store.folder()).output();
-    let listed = String::from_utf8(run.unwrap().stdout).unwrap();
+    let mut shell = Command::new("sh");
+    let listed = complete(shell.args(["-c", command]).current_dir(store.folder())).succeeds();
     assert!(listed.contains("[]"), "{command}: {listed}");
 }
 
+#[needs(curl)]
 #[test]
 fn the_first_start_in_the_background_leaves_a_key_beside_the_store() {
     let store = Store::sqlite();
@@ -86,12 +81,13 @@ fn makes_no_key(store: &Store, says: &str) {
     }
 }
 
+#[needs(curl)]
 #[test]
 fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
     let store = Store::sqlite();
     let serve = ["serve", "--listen", "127.0.0.1:0", "--store", &store.url];
     let mut service = petstore(&serve).on_terminal(200, "xterm").spawn();
-    let mut lines = BufReader::new(service.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut lines = lines(service.stdout.take().unwrap());
     let shown: Vec<_> =
         lines.by_ref().take_while(|line| !line.contains("petstore listens on")).collect();
     let curl = shown.iter().find(|line| line.starts_with("curl ")).unwrap();

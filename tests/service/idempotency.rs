@@ -7,22 +7,25 @@ use serde_json::json;
 
 use crate::support::{
     answer::Answer,
-    catalogue::{everything, id_of, pet},
+    catalogue::{self, everything, id_of, pet},
     client::{Call, Client},
     raw,
     server::{Launch, Server},
     shared,
-    store::{Kind, Store, on_every_store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_every_store! {
+on_stores! {
+    every:
     a_repeat_gets_the_first_answer_and_adds_nothing,
     many_at_once_are_one_animal_for_all,
 }
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_record_outlives_a_restart,
+    a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed,
     lost_answers_that_are_asked_for_again_are_one_animal_each,
 }
 
@@ -146,6 +149,34 @@ fn a_record_outlives_a_restart(kind: Kind) {
     is_replay(&add(&server.client(), "Rex", "k").send(), &first);
     let other = add(&server.client(), "Max", "k").send();
     other.refuses(422, "idempotency_key_reused");
+}
+
+fn a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed(kind: Kind) {
+    let (store, server) = Server::start(kind);
+    let client = server.client();
+    let [deleted, changed] = ["Deleted", "Changed"].map(|name| {
+        let first = add(&client, name, name).send().is(201);
+        (name, id_of(&first.json()), first)
+    });
+    store.delete_pet(deleted.1);
+    store.rename_pet(changed.1, "Changed", "Another");
+    let shown = |id: i64| client.get(&format!("/v1/pets/{id}")).send();
+    wait::until("the changes show", || {
+        shown(deleted.1).status == 404 && shown(changed.1).json()["name"] == "Another"
+    });
+    let repeats = |client: &Client| {
+        for (name, id, first) in [&deleted, &changed] {
+            is_replay(&add(client, name, name).send(), first);
+            let other = client.add(&pet("Other")).header("idempotency-key", name);
+            other.send().refuses(422, "idempotency_key_reused");
+            assert_eq!(id_of(&first.json()), *id);
+        }
+    };
+    repeats(&client);
+    server.stop();
+    let server = Launch::on(&store).start();
+    repeats(&server.client());
+    assert!(id_of(&catalogue::add(&server.client(), &pet("Next"))) > changed.1);
 }
 
 #[test]

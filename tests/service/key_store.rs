@@ -17,7 +17,8 @@ fn digest(key: &str) -> Vec<u8> {
 
 /// Puts a key into a store behind the back of the service.
 fn smuggle(store: &Store, key: &str) {
-    let sql = "INSERT INTO api_key (name, digest, prefix, created_at) VALUES (?1, ?2, ?3, 0)";
+    let sql = "INSERT INTO api_key (name, digest, prefix, rights, created_at) \
+         VALUES (?1, ?2, ?3, 'full', 0)";
     open(store).execute(sql, (format!("k{}", &key[34..]), digest(key), &key[..8])).unwrap();
 }
 

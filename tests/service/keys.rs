@@ -12,11 +12,12 @@ use crate::support::{
     client::Client,
     command::petstore,
     server::{Launch, Server},
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_new_key_opens_a_running_server,
     a_revoked_key_is_refused_by_name_or_identifier,
     a_key_expires_by_itself,

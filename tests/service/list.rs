@@ -6,10 +6,11 @@ use crate::support::{
     catalogue::{STATUSES, add, id_of, pet, pet_with_status, pets, walk},
     server::{Launch, Server},
     shared,
-    store::{Kind, Store, on_every_store},
+    store::{Kind, Store, on_stores},
 };
 
-on_every_store! {
+on_stores! {
+    every:
     a_filter_lets_only_its_status_through,
     an_animal_is_listed_as_it_was_added,
 }

@@ -9,7 +9,6 @@ use std::{
     fs,
     net::{SocketAddr, TcpListener},
     ops::RangeInclusive,
-    sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
@@ -265,18 +264,9 @@ fn pool_has(watched: &Watched, [connections, idle]: [f64; 2], waiting: RangeIncl
     });
 }
 
-/// Sets a flag to false when it is dropped.
-struct Stop<'f>(&'f AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
-}
-
-/// Locks the animals until there is a table `let_go`.
+/// Locks the animals until there is a table `let_go`, for less than a minute.
 const LOCK: &str = "DO $$ BEGIN LOCK TABLE pet IN ACCESS EXCLUSIVE MODE; \
-    FOR turn IN 1..2400 LOOP \
+    FOR turn IN 1..1000 LOOP \
         EXIT WHEN EXISTS (SELECT 1 FROM pg_class WHERE relname = 'let_go'); PERFORM pg_sleep(0.05); \
     END LOOP; END $$";
 
@@ -291,28 +281,18 @@ fn the_postgres_store_says_how_busy_its_pool_is() {
     let launch = Launch::on(&patient).flag("--metrics-listen", "127.0.0.1:0");
     let watched = Watched::of(launch.flag("--page-cache", "0").start(), patient);
     let client = watched.server.client();
-    let reading = AtomicBool::new(true);
     thread::scope(|scope| {
         scope.spawn(|| store.vandalise(LOCK));
-        // Also if this thread panics, or the test would hang.
-        let stop = Stop(&reading);
         // Reads hang once the table is locked: two have a connection, one waits, and perhaps a read of the keys,
         // the look for those that expire soon, and the question how large the database is.
-        let reads: Vec<_> = (0..3)
-            .map(|_| {
-                scope.spawn(|| {
-                    while reading.load(Ordering::Relaxed) {
-                        client.get("/v1/pets").send().is(200);
-                    }
-                })
-            })
-            .collect();
-        pool_has(&watched, [2.0, 0.0], 1.0..=4.0);
-        drop(stop);
-        store.vandalise("CREATE TABLE let_go ()");
-        for read in reads {
-            read.join().unwrap();
-        }
+        wait::beside(
+            3,
+            || drop(client.get("/v1/pets").send().is(200)),
+            || {
+                pool_has(&watched, [2.0, 0.0], 1.0..=4.0);
+                store.vandalise("CREATE TABLE let_go ()");
+            },
+        );
     });
     pool_has(&watched, [2.0, 2.0], 0.0..=0.0);
     assert!(!Watched::start(Kind::Memory).scrape().has("petstore_postgres_pool_connections"));
@@ -413,7 +393,9 @@ fn after_a_handover_the_figures_are_those_of_the_store_that_answers() {
     for (from, to, is_at_next) in [(&watched.store, &next, true), (&next, &watched.store, false)] {
         assert!(has("petstore_sqlite_commits_total") == is_at_next);
         assert!(has("petstore_postgres_pool_connections") != is_at_next);
-        petstore(&["store", "move", "--from", &from.url, "--to", &to.url]).finish().succeeds();
+        petstore(&["store", "move", "--yes", "--from", &from.url, "--to", &to.url])
+            .finish()
+            .succeeds();
         watched.until("petstore_next_store_used", f64::from(u8::from(is_at_next)));
     }
     assert!(has("petstore_sqlite_commits_total") && !has("petstore_postgres_pool_connections"));

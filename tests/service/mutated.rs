@@ -81,7 +81,7 @@ fn send_all(address: SocketAddr, round: u64, requests: u64, statuses: &mut Statu
 /// Sends a request on a connection of its own: the statuses of what is answered.
 fn send(address: SocketAddr, request: &[u8]) -> Vec<u16> {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
+    stream.set_read_timeout(Some(wait::ANSWER)).unwrap();
     // The service may close the connection before it has read everything.
     let _ = stream.write_all(request).and_then(|()| stream.shutdown(Shutdown::Write));
     let mut answers = Vec::new();

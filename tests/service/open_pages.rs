@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use crate::support::{
     shared,
-    store::{Kind, on_every_store},
+    store::{Kind, on_stores},
 };
 
-on_every_store! {
+on_stores! {
+    every:
     a_running_service_is_alive_and_ready,
 }
 

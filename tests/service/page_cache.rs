@@ -1,7 +1,7 @@
 //! Pages that are sent again are never older than what was acknowledged.
 
 use std::{
-    sync::atomic::{AtomicBool, AtomicI64, Ordering},
+    sync::atomic::{AtomicI64, AtomicUsize, Ordering},
     thread,
 };
 
@@ -9,10 +9,12 @@ use crate::support::{
     catalogue::{add, id_of, pet, pet_with_status, pets},
     client::Client,
     server::{Launch, Server},
-    store::{Kind, Store, on_every_store},
+    store::{Kind, Store, on_stores},
+    wait,
 };
 
-on_every_store! {
+on_stores! {
+    every:
     no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for,
 }
 
@@ -23,22 +25,19 @@ const ADDITIONS: usize = 45;
 
 fn no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for(kind: Kind) {
     let (_store, server) = Server::start(kind);
-    let newest = AtomicI64::new(0);
-    let writing = AtomicBool::new(true);
-    thread::scope(|scope| {
-        let readers: Vec<_> = (0..READERS)
-            .map(|_| scope.spawn(|| read_while(&server.client(), &newest, &writing)))
-            .collect();
-        let writers: Vec<_> =
-            (0..WRITERS).map(|_| scope.spawn(|| write(&server.client(), &newest))).collect();
-        for writer in writers {
-            writer.join().unwrap();
-        }
-        writing.store(false, Ordering::SeqCst);
-        for reader in readers {
-            assert!(reader.join().unwrap() > ADDITIONS, "too few reads to be a race");
-        }
+    let (newest, reads) = (AtomicI64::new(0), AtomicUsize::new(0));
+    let read = || {
+        let acknowledged = newest.load(Ordering::SeqCst);
+        let last = last_on_page(&server.client());
+        assert!(last >= acknowledged, "{last} is the last on a page after {acknowledged}");
+        reads.fetch_add(1, Ordering::SeqCst);
+    };
+    wait::beside(READERS, read, || {
+        thread::scope(|scope| {
+            (0..WRITERS).for_each(|_| drop(scope.spawn(|| write(&server.client(), &newest))));
+        });
     });
+    assert!(reads.into_inner() > READERS * ADDITIONS, "too few reads to be a race");
 }
 
 fn write(client: &Client, newest: &AtomicI64) {
@@ -48,17 +47,6 @@ fn write(client: &Client, newest: &AtomicI64) {
         // What was just acknowledged to this caller is on the very next page it asks for.
         assert!(last_on_page(client) >= id, "animal {id} is not on the page after it");
     }
-}
-
-fn read_while(client: &Client, newest: &AtomicI64, writing: &AtomicBool) -> usize {
-    let mut reads = 0;
-    while writing.load(Ordering::SeqCst) {
-        let acknowledged = newest.load(Ordering::SeqCst);
-        let last = last_on_page(client);
-        assert!(last >= acknowledged, "{last} is the last on a page after {acknowledged}");
-        reads += 1;
-    }
-    reads
 }
 
 /// The newest animal on the one page that everybody asks for; 0 if it is empty.
@@ -85,8 +73,8 @@ fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
             }
             add(&client, &pet_with_status("one more", "pending"));
             let later = Sent::on(&client, target);
-            assert_ne!(later.tag, first.tag, "{memory}");
-            assert_eq!(later.text == first.text, !target.ends_with("pending"), "{memory}");
+            assert_eq!(later == first, !target.ends_with("pending"), "{memory}: {target}");
+            assert_eq!(later.tag == first.tag, later.text == first.text, "{memory}: {target}");
             assert_eq!(later.next, first.next, "{memory}");
         }
     }

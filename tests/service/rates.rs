@@ -1,17 +1,12 @@
 //! The limit on the rate of each API key, and requests without a good one beside it.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-};
+use std::{collections::BTreeMap, sync::Mutex, thread};
 
 use crate::support::{
     KEY,
     catalogue::{add, everything, pet},
     client::Client,
     server::{Launch, Server},
-    set_on_drop::SetOnDrop,
     store::Store,
     wait,
 };
@@ -75,33 +70,19 @@ fn without_a_flag_a_key_has_no_rate_limit() {
 /// while another client has a good key; holds that all of its requests are answered 200.
 fn strangers(server: &Server, clients: usize, count: usize) -> BTreeMap<u16, usize> {
     let client = server.client();
-    let done = AtomicBool::new(false);
-    let mut statuses = BTreeMap::new();
-    assert_eq!(status(&client, KEY), 200);
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..clients)
-            .map(|_| {
-                scope.spawn(|| {
-                    let ask = |_| status(&server.client(), "wrong-key-wrong-key");
-                    (0..count).map(ask).collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        let honest = scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                assert_eq!(status(&client, KEY), 200);
-            }
-        });
-        let done = SetOnDrop(&done);
-        for thread in threads {
-            for status in thread.join().unwrap() {
-                *statuses.entry(status).or_default() += 1;
-            }
+    let statuses = Mutex::new(BTreeMap::new());
+    let ask = || {
+        for _ in 0..count {
+            let status = status(&server.client(), "wrong-key-wrong-key");
+            *statuses.lock().unwrap().entry(status).or_default() += 1;
         }
-        drop(done);
-        honest.join().unwrap();
+    };
+    let honest = || assert_eq!(status(&client, KEY), 200);
+    honest();
+    wait::beside(1, honest, || {
+        thread::scope(|scope| (0..clients).for_each(|_| drop(scope.spawn(ask))));
     });
-    statuses
+    statuses.into_inner().unwrap()
 }
 
 #[test]

@@ -10,14 +10,15 @@ use crate::support::{
     client::{Call, Client},
     raw::head,
     server::{Launch, Server},
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
 /// How long a refusal waits at least.
 const DELAY: Duration = Duration::from_millis(100);
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_new_key_works_at_its_first_use,
 }
 

@@ -48,7 +48,9 @@ impl Granted {
             let pet = client.add(&pet("Rex")).key(&self.key);
             pet.header("idempotency-key", key).send().status
         };
-        let statuses = [get("/v1/pets"), add("once"), add("once"), get("/v1/pets?status=sold")];
+        // A key that is known already needs no right to add.
+        let once = format!("once-{}", server.pid());
+        let statuses = [get("/v1/pets"), add(&once), add(&once), get("/v1/pets?status=sold")];
         let log = server.stop();
         statuses == [200, 201, 201, 200] && !log.contains("could not be noted")
     }
@@ -90,7 +92,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
                 granted.sql(&format!("REVOKE {right} ON {object} FROM clerk"));
                 let named = format!("GRANT {right} ON {object} TO {}", granted.role);
                 let is_read_at_the_start = right == "SELECT"
-                    && ["petstore_schema", "catalogue", "api_key"].contains(&object);
+                    && ["petstore_schema", "petstore_state", "api_key"].contains(&object);
                 if is_read_at_the_start {
                     let refused = launch().finish();
                     assert_eq!(refused.code, Some(78), "{refused:?}");
@@ -105,7 +107,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
             }
         }
     }
-    assert_eq!(taken, 13, "{grants}");
+    assert_eq!(taken, 11, "{grants}");
     granted.clerk.keys(&["create", "other"]).fails(1, "permission denied");
     granted.sql("GRANT INSERT, DELETE ON api_key TO clerk");
     granted.clerk.new_key("other");

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
     net::TcpListener,
     os::{fd::OwnedFd, unix::net::UnixDatagram},
     process::{Command, Stdio},
@@ -13,7 +12,7 @@ use petstore_testing::free_port;
 
 use crate::support::{
     KEY,
-    command::{self, petstore},
+    command::{self, Running, complete, lines, petstore, spawn},
     raw::Raw,
     server::{Launch, Server},
     store::{Kind, Store},
@@ -83,9 +82,10 @@ fn the_watchdog_is_pinged_again_and_again() {
 }
 
 /// Starts a service that takes over `listener`, as systemd would start it.
-fn start_on(listener: &TcpListener) -> std::process::Child {
+fn start_on(listener: &TcpListener) -> Running {
     let inherited = OwnedFd::from(listener.try_clone().unwrap());
-    Command::new("/bin/sh")
+    let mut command = Command::new("/bin/sh");
+    command
         .args([
             "-c",
             "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\" 3<&0",
@@ -95,9 +95,8 @@ fn start_on(listener: &TcpListener) -> std::process::Child {
         .env("PETSTORE_API_KEY", KEY)
         .stdin(Stdio::from(inherited))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+        .stderr(Stdio::null());
+    spawn(&mut command)
 }
 
 #[test]
@@ -126,16 +125,16 @@ fn sockets_of_another_process_or_of_none_are_not_taken() {
     // This one would be refused, if it were taken: descriptor 3 is no socket.
     let words = "serve --store memory: --listen 127.0.0.1:0";
     let script = format!("LISTEN_FDS=1 exec \"$0\" {words} 3</dev/null");
-    let mut service = Command::new("/bin/sh")
+    let mut command = Command::new("/bin/sh");
+    command
         .args(["-c", &script, env!("CARGO_BIN_EXE_petstore")])
         .env("PETSTORE_API_KEY", KEY)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(service.stdout.take().unwrap()).lines();
-    assert!(said.next().unwrap().unwrap().starts_with("petstore listens on http://127.0.0.1:"));
+        .stderr(Stdio::null());
+    let mut service = spawn(&mut command);
+    let mut said = lines(service.stdout.take().unwrap());
+    assert!(said.next().unwrap().starts_with("petstore listens on http://127.0.0.1:"));
     command::signal(&service, "TERM");
     assert_eq!(command::exit(&mut service), Some(0));
 }
@@ -197,13 +196,12 @@ fn the_nightly_backup_is_named_by_its_time_and_those_that_are_too_old_go() {
     }
     let backup = line("ExecStart=/bin/sh -c ");
     let script = backup.trim_matches('\'');
-    let status =
-        Command::new("/bin/sh").args(["-c", script]).env("PETSTORE_STORE", &store.url).status();
-    assert!(status.unwrap().success());
+    let mut shell = Command::new("/bin/sh");
+    complete(shell.args(["-c", script]).env("PETSTORE_STORE", &store.url)).succeeds();
     let days = line("Environment=KEEP_DAYS=");
     let find = line("ExecStartPost=").replace("${KEEP_DAYS}", &days);
     let words: Vec<_> = find.split(' ').collect();
-    assert!(Command::new(words[0]).args(&words[1..]).status().unwrap().success());
+    complete(Command::new(words[0]).args(&words[1..])).succeeds();
     let mut names: Vec<_> = fs::read_dir(folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use crate::support::{
     KEY,
-    command::{self, petstore},
+    command::{self, petstore, spawn},
     raw::{Raw, head},
     server::{Launch, Server},
     store::Store,
@@ -144,14 +144,11 @@ fn a_socket_alone_needs_no_port() {
     let (store, folder) = (Store::sqlite(), tempfile::tempdir().unwrap());
     let path = folder.path().join("http.sock");
     let listen = format!("unix:{}", path.display());
-    let mut child = petstore(&["serve", "--store", &store.url, "--listen", &listen]).spawn();
+    let child = petstore(&["serve", "--store", &store.url, "--listen", &listen]).spawn();
     wait::until("it listens", || UnixStream::connect(&path).is_ok());
     wait::until("it is ready", || ask(&path, LIVE).starts_with(OK));
     command::signal(&child, "TERM");
-    assert_eq!(command::exit(&mut child), Some(0));
-    let mut said = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(said, format!("petstore listens on {listen}\n"));
+    assert_eq!(command::ended(child).succeeds(), format!("petstore listens on {listen}\n"));
 }
 
 #[test]
@@ -203,7 +200,8 @@ fn the_service_manager_may_open_several_sockets() {
     let address = tcp.local_addr().unwrap();
     for _ in 0..2 {
         let inherited = OwnedFd::from(tcp.try_clone().unwrap());
-        let mut service = Command::new("/bin/sh")
+        let mut command = Command::new("/bin/sh");
+        command
             .args([
                 "-c",
                 "LISTEN_PID=$$ LISTEN_FDS=2 exec \"$0\" \"$@\" 3<&0 4<&1 >/dev/null",
@@ -213,9 +211,9 @@ fn the_service_manager_may_open_several_sockets() {
             .env("PETSTORE_API_KEY", KEY)
             .stdin(Stdio::from(inherited))
             .stdout(Stdio::from(OwnedFd::from(unix.try_clone().unwrap())))
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::null());
+        let mut service = spawn(&mut command);
+        drop(command); // And with it the socket that the service has inherited.
         let mut raw = Raw::to(address);
         raw.send(LIVE);
         assert!(ask(&path, LIVE).starts_with(OK));

@@ -1,20 +1,16 @@
 //! Walks along the links, and the cursors that they are made of.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-};
-
 use serde_json::Value;
 
 use crate::support::{
     catalogue::{STATUSES, add, pet, pet_with_status, pets, walk},
     server::{Launch, Server},
-    set_on_drop::SetOnDrop,
-    store::{Kind, Store, on_every_store},
+    store::{Kind, Store, on_stores},
+    wait,
 };
 
-on_every_store! {
+on_stores! {
+    every:
     a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile,
     a_whole_walk_ends,
 }
@@ -37,16 +33,8 @@ fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile(kind: Kin
     let store = Store::new(kind);
     let server = Launch::on(&store).start();
     let began = fill(&server, 130);
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    fill(&server, 4);
-                }
-            });
-        }
-        let _done = SetOnDrop(&done);
+    let adds = || drop(fill(&server, 4));
+    wait::beside(2, adds, || {
         for limit in [1, 7, 100] {
             for status in [None, Some("available"), Some("pending"), Some("sold")] {
                 walk_is_whole(&server, limit, status, &began);

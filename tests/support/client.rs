@@ -24,7 +24,7 @@ fn builder() -> ClientBuilder {
     Http::builder()
         .no_proxy()
         .redirect(Policy::none())
-        .timeout(wait::LIMIT)
+        .timeout(wait::ANSWER)
         // Well below the shortest idle time of a server that this client talks to.
         .pool_idle_timeout(Duration::from_secs(2))
 }
@@ -45,6 +45,11 @@ impl Client {
     /// The same over HTTP/2 with prior knowledge.
     pub(crate) fn http2(base: String) -> Self {
         Self { base, http: &HTTP2 }
+    }
+
+    /// The origin of the server.
+    pub(crate) fn origin(&self) -> &str {
+        &self.base
     }
 
     pub(crate) fn get(&self, target: &str) -> Call {

@@ -2,14 +2,21 @@
 
 use std::{
     ffi::OsStr,
-    io::{Read, Write as _},
+    io::{BufRead as _, BufReader, Read, Write as _},
     iter,
     path::Path,
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
     thread,
+    time::{Duration, Instant},
 };
 
+use petstore_testing::EndOnDrop;
+
 use super::{disk::Disk, wait};
+
+/// A process that is killed when it is dropped.
+pub(crate) type Running = EndOnDrop<Child>;
 
 /// What a command left behind.
 #[derive(Debug)]
@@ -142,8 +149,8 @@ impl Run {
         self
     }
 
-    pub(crate) fn spawn(mut self) -> Child {
-        self.0.spawn().unwrap()
+    pub(crate) fn spawn(mut self) -> Running {
+        spawn(&mut self.0)
     }
 
     /// Runs the command to its end, which must come.
@@ -153,17 +160,41 @@ impl Run {
     }
 }
 
-/// Waits for the end of `child`, which must come, with `input` on its standard input if it has one.
+/// Starts any program.
 #[track_caller]
-pub(crate) fn finish(mut child: Child, input: &str) -> Finished {
-    let stdout = collect(child.stdout.take().unwrap());
-    let stderr = collect(child.stderr.take().unwrap());
-    if let Some(mut stdin) = child.stdin.take() {
-        // It may end before it has read everything.
-        let _ = stdin.write_all(input.as_bytes());
-    }
-    let code = exit(&mut child);
-    Finished { code, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+pub(crate) fn spawn(command: &mut Command) -> Running {
+    EndOnDrop::new(command.spawn().unwrap())
+}
+
+/// Runs any program to its end, which must come, without standard input.
+#[track_caller]
+pub(crate) fn complete(command: &mut Command) -> Finished {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    ended(spawn(command))
+}
+
+/// Waits for the end of a process, which must come, with `input` on its standard input if it has one.
+#[track_caller]
+pub(crate) fn finish(mut running: Running, input: &str) -> Finished {
+    let stdin = running.stdin.take();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            // It may end before it has read everything.
+            stdin.map(|mut stdin| stdin.write_all(input.as_bytes()))
+        });
+        ended(running)
+    })
+}
+
+/// Waits for the end of a process, which must come. Its standard input stays open until then.
+#[track_caller]
+pub(crate) fn ended(mut running: Running) -> Finished {
+    let stdout = running.stdout.take().map(collect);
+    let stderr = running.stderr.take().map(collect);
+    let code = exit(&mut running);
+    let [stdout, stderr] =
+        [stdout, stderr].map(|text| text.map_or_else(String::new, |text| text.join().unwrap()));
+    Finished { code, stdout, stderr }
 }
 
 fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
@@ -171,6 +202,33 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
         let mut text = String::new();
         pipe.read_to_string(&mut text).unwrap();
         text
+    })
+}
+
+/// Repeats `work` until a process ends, which must come; how often, and what the process left behind.
+#[track_caller]
+pub(crate) fn until_ended(mut running: Running, mut work: impl FnMut()) -> (usize, Finished) {
+    let (deadline, mut times) = (Instant::now() + wait::LIMIT, 0);
+    while running.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "the command does not end");
+        work();
+        times += 1;
+    }
+    (times, ended(running))
+}
+
+/// Returns the lines that come out of a pipe, which is closed when the value is dropped. Each of them, and the end,
+/// must come within [`wait::LIMIT`]. At most one is read ahead.
+pub(crate) fn lines(pipe: impl Read + Send + 'static) -> impl Iterator<Item = String> {
+    let (sender, lines) = mpsc::sync_channel(0);
+    thread::spawn(move || {
+        let mut read = BufReader::new(pipe).lines().map_while(Result::ok);
+        while read.next().is_some_and(|line| sender.send(line).is_ok()) {}
+    });
+    iter::from_fn(move || match lines.recv_timeout(wait::LIMIT) {
+        Ok(line) => Some(line),
+        Err(RecvTimeoutError::Disconnected) => None,
+        Err(RecvTimeoutError::Timeout) => panic!("no line came within {:?}", wait::LIMIT),
     })
 }
 
@@ -191,16 +249,13 @@ pub(crate) fn prlimit(process: u32, limit: &str) {
 /// Waits for the end of `child`: its exit code, `None` if a signal ended it.
 #[track_caller]
 pub(crate) fn exit(child: &mut Child) -> Option<i32> {
-    let deadline = std::time::Instant::now() + wait::LIMIT;
+    let deadline = Instant::now() + wait::LIMIT;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
         }
-        if std::time::Instant::now() > deadline {
-            child.kill().unwrap();
-            panic!("the command does not end");
-        }
-        thread::sleep(std::time::Duration::from_millis(5));
+        assert!(Instant::now() < deadline, "the command does not end");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -3,13 +3,18 @@
 use std::{
     fs::{self, File},
     net::{Ipv4Addr, SocketAddr},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use petstore_testing::{find_program, free_port, or_skip_without};
 use tempfile::TempDir;
 
-use super::{raw::Raw, server::Server, wait};
+use super::{
+    command::{Running, spawn},
+    raw::Raw,
+    server::Server,
+    wait,
+};
 
 /// The kinds of proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +26,7 @@ pub(crate) enum Kind {
 
 /// A proxy that runs until it is dropped.
 pub(crate) struct Proxy {
-    child: Child,
+    child: Running,
     folder: TempDir,
     pub(crate) address: SocketAddr,
 }
@@ -79,7 +84,7 @@ impl Proxy {
         let log = File::create(folder.path().join("log")).unwrap();
         let errors = File::create(folder.path().join("errors")).unwrap();
         command.stdin(Stdio::null()).stdout(log).stderr(errors);
-        let mut proxy = Self { child: command.spawn().unwrap(), folder, address };
+        let mut proxy = Self { child: spawn(&mut command), folder, address };
         wait::until("the proxy listens", || {
             let errors = fs::read_to_string(proxy.folder.path().join("errors"));
             assert!(proxy.child.try_wait().unwrap().is_none(), "the proxy ended: {errors:?}");
@@ -93,13 +98,5 @@ impl Proxy {
     pub(crate) fn sent(&self) -> usize {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
         log.lines().filter(|line| line.starts_with("sent")).count()
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -3,17 +3,16 @@
 use std::{
     io::{BufRead, BufReader, Read},
     net::{SocketAddr, TcpStream},
-    process::Child,
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
 };
 
-use petstore_testing::Network;
+use petstore_testing::{End as _, Network};
 use serde_json::Value;
 
 use super::{
     client::Client,
-    command::{self, Finished, Run, petstore},
+    command::{self, Finished, Run, Running, petstore},
     disk::Disk,
     raw::Raw,
     store::{Kind, Store},
@@ -95,7 +94,7 @@ impl Launch {
 }
 
 #[track_caller]
-fn serving(mut child: Child, log: Text) -> Server {
+fn serving(mut child: Running, log: Text) -> Server {
     let out = follow(child.stdout.take().unwrap());
     let mut server = Server { child, address: ([0, 0, 0, 0], 0).into(), out, log };
     wait::until("the server listens", || {
@@ -108,12 +107,13 @@ fn serving(mut child: Child, log: Text) -> Server {
 
 /// What comes out of a pipe, line by line.
 #[derive(Default)]
-struct Text {
+pub(crate) struct Text {
     so_far: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
 }
 
-fn follow(pipe: impl Read + Send + 'static) -> Text {
+/// Reads what comes out of a pipe, to its end.
+pub(crate) fn follow(pipe: impl Read + Send + 'static) -> Text {
     let so_far = Arc::<Mutex<String>>::default();
     let written = Arc::clone(&so_far);
     let reader = thread::spawn(move || {
@@ -126,9 +126,16 @@ fn follow(pipe: impl Read + Send + 'static) -> Text {
     Text { so_far, reader: Some(reader) }
 }
 
+impl Text {
+    /// What has come until now.
+    pub(crate) fn so_far(&self) -> String {
+        self.so_far.lock().unwrap().clone()
+    }
+}
+
 /// A server that runs until it is dropped.
 pub(crate) struct Server {
-    child: Child,
+    child: Running,
     pub(crate) address: SocketAddr,
     out: Text,
     log: Text,
@@ -184,12 +191,12 @@ impl Server {
 
     /// What it wrote to standard output until now.
     pub(crate) fn out(&self) -> String {
-        self.out.so_far.lock().unwrap().clone()
+        self.out.so_far()
     }
 
     /// What it wrote to standard error until now.
     pub(crate) fn log(&self) -> String {
-        self.log.so_far.lock().unwrap().clone()
+        self.log.so_far()
     }
 
     /// The log line of the request with this identifier, once it is there.
@@ -251,9 +258,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let ended = self.child.try_wait();
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.child.end();
         let log = self.log();
         if thread::panicking() {
             eprintln!("the server of the failed test, ended: {ended:?}, logged:\n{log}");

@@ -12,7 +12,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_testing::{Database, Etcd, etcd_or_skip, postgres_or_skip};
 use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
@@ -32,170 +32,72 @@ pub(crate) enum Kind {
 impl Kind {
     /// How many animals one transaction of an import adds.
     pub(crate) fn batch(self) -> usize {
-        if self == Self::Etcd { 62 } else { 10_000 }
+        if self == Self::Etcd { 41 } else { 10_000 }
     }
 }
 
-/// Makes a test of each function for each kind of store, which the function takes, with the attributes that it has.
-macro_rules! on_every_store {
-    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
+/// Makes a test of each function for each kind of store of a list, or pair of kinds, which the function takes. The
+/// attributes of a function are those of its tests: `on_stores! { lasting: one, #[needs(time)] another }`.
+macro_rules! on_stores {
+    (every: $($tests:tt)+) => {
+        $crate::support::store::on_stores! { @all
+            [(on_sqlite Sqlite) (on_postgres Postgres, postgres) (on_etcd Etcd, etcd) (on_memory Memory)]
+            $($tests)+
+        }
+    };
+    // They outlive a process, and several processes can open them.
+    (lasting: $($tests:tt)+) => {
+        $crate::support::store::on_stores! { @all
+            [(on_sqlite Sqlite) (on_postgres Postgres, postgres) (on_etcd Etcd, etcd)]
+            $($tests)+
+        }
+    };
+    // Their rows can be changed by SQL.
+    (sql: $($tests:tt)+) => {
+        $crate::support::store::on_stores! { @all
+            [(on_sqlite Sqlite) (on_postgres Postgres, postgres)]
+            $($tests)+
+        }
+    };
+    // All pairs of those that last.
+    (pairs: $($tests:tt)+) => {
+        $crate::support::store::on_stores! { @all
+            [
+                (from_sqlite_to_sqlite Sqlite Sqlite)
+                (from_sqlite_to_postgres Sqlite Postgres, postgres)
+                (from_postgres_to_sqlite Postgres Sqlite, postgres)
+                (from_postgres_to_postgres Postgres Postgres, postgres, time)
+                (from_sqlite_to_etcd Sqlite Etcd, etcd)
+                (from_etcd_to_sqlite Etcd Sqlite, etcd)
+                (from_postgres_to_etcd Postgres Etcd, etcd, postgres, time)
+                (from_etcd_to_postgres Etcd Postgres, etcd, postgres, time)
+                (from_etcd_to_etcd Etcd Etcd, etcd, time)
+            ]
+            $($tests)+
+        }
+    };
+    (@all $kinds:tt $($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
         mod $test {
-            use crate::support::store::Kind;
-
-            $(#[$attribute])*
-            #[test]
-            fn on_sqlite() {
-                super::$test(Kind::Sqlite);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn on_postgres() {
-                super::$test(Kind::Postgres);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd)]
-            #[test]
-            fn on_etcd() {
-                super::$test(Kind::Etcd);
-            }
-
-            $(#[$attribute])*
-            #[test]
-            fn on_memory() {
-                super::$test(Kind::Memory);
-            }
+            $crate::support::store::on_stores! { @each $kinds [$(#[$attribute])*] $test }
         }
     )+};
-}
-pub(crate) use on_every_store;
-
-/// The same for the kinds of store that outlive a process, and that several processes can open.
-macro_rules! on_lasting_stores {
-    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
-        mod $test {
-            use crate::support::store::Kind;
-
-            $(#[$attribute])*
-            #[test]
-            fn on_sqlite() {
-                super::$test(Kind::Sqlite);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn on_postgres() {
-                super::$test(Kind::Postgres);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd)]
-            #[test]
-            fn on_etcd() {
-                super::$test(Kind::Etcd);
-            }
-        }
+    (@each [$($kind:tt)+] $attributes:tt $test:ident) => {$(
+        $crate::support::store::on_stores! { @one $kind $attributes $test }
     )+};
-}
-pub(crate) use on_lasting_stores;
-
-/// The same for those whose rows are changed by SQL.
-macro_rules! on_sql_stores {
-    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
-        mod $test {
-            use crate::support::store::Kind;
-
-            $(#[$attribute])*
-            #[test]
-            fn on_sqlite() {
-                super::$test(Kind::Sqlite);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn on_postgres() {
-                super::$test(Kind::Postgres);
-            }
+    (@one ($name:ident $($kind:ident)+ $(, $need:ident)*) [$($attribute:tt)*] $test:ident) => {
+        $($attribute)*
+        #[petstore_testing::needs($($need),*)]
+        #[test]
+        fn $name() {
+            super::$test($crate::support::store::on_stores! { @value $($kind)+ });
         }
-    )+};
+    };
+    (@value $kind:ident) => { $crate::support::store::Kind::$kind };
+    (@value $from:ident $to:ident) => {
+        [$crate::support::store::Kind::$from, $crate::support::store::Kind::$to]
+    };
 }
-pub(crate) use on_sql_stores;
-
-/// The same for each pair of stores that outlive a process.
-macro_rules! on_pairs_of_stores {
-    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
-        mod $test {
-            use crate::support::store::Kind::{Etcd, Postgres, Sqlite};
-
-            $(#[$attribute])*
-            #[test]
-            fn from_sqlite_to_sqlite() {
-                super::$test([Sqlite, Sqlite]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn from_sqlite_to_postgres() {
-                super::$test([Sqlite, Postgres]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn from_postgres_to_sqlite() {
-                super::$test([Postgres, Sqlite]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres, time)]
-            #[test]
-            fn from_postgres_to_postgres() {
-                super::$test([Postgres, Postgres]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd)]
-            #[test]
-            fn from_sqlite_to_etcd() {
-                super::$test([Sqlite, Etcd]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd)]
-            #[test]
-            fn from_etcd_to_sqlite() {
-                super::$test([Etcd, Sqlite]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd, postgres, time)]
-            #[test]
-            fn from_postgres_to_etcd() {
-                super::$test([Postgres, Etcd]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd, postgres, time)]
-            #[test]
-            fn from_etcd_to_postgres() {
-                super::$test([Etcd, Postgres]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd, time)]
-            #[test]
-            fn from_etcd_to_etcd() {
-                super::$test([Etcd, Etcd]);
-            }
-        }
-    )+};
-}
-pub(crate) use on_pairs_of_stores;
+pub(crate) use on_stores;
 
 /// A store, and a folder of its own.
 pub(crate) struct Store {
@@ -227,10 +129,36 @@ impl Prefix {
     fn count(&self, folder: &str) -> usize {
         let range = [format!("{}/{folder}", self.0), format!("{}/{folder}~", self.0)];
         let [key, end] = range.map(|key| STANDARD.encode(key));
-        let asked = format!(r#"{{"key":"{key}","range_end":"{end}","count_only":true}}"#);
-        let answer = etcd().unwrap().post(0, "/v3/kv/range", &asked).unwrap();
-        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let asked = json!({"key": key, "range_end": end, "count_only": true});
+        let answer = Self::ask("range", &asked);
         answer["count"].as_str().map_or(0, |count| count.parse().unwrap())
+    }
+
+    /// As `etcdctl` does.
+    fn ask(call: &str, question: &Value) -> Value {
+        let answer = etcd().unwrap().post(0, &format!("/v3/kv/{call}"), &question.to_string());
+        serde_json::from_str(&answer.unwrap()).unwrap()
+    }
+
+    /// The key of the row with this identifier, as the gateway takes it.
+    fn row(&self, folder: &str, id: i64) -> String {
+        STANDARD.encode(format!("{}/{folder}/{:016x}", self.0, id.cast_unsigned() ^ (1 << 63)))
+    }
+
+    fn delete(&self, folder: &str, id: i64) {
+        let answer = Self::ask("deleterange", &json!({"key": self.row(folder, id)}));
+        assert_eq!(answer["deleted"], "1", "{folder} {id}: {answer}");
+    }
+
+    /// Replaces a text in the value of an animal.
+    fn rewrite_pet(&self, id: i64, from: &str, to: &str) {
+        let key = self.row("pets", id);
+        let answer = Self::ask("range", &json!({"key": &key}));
+        let value = answer["kvs"][0]["value"].as_str().unwrap();
+        let value = String::from_utf8(STANDARD.decode(value).unwrap()).unwrap();
+        assert!(value.contains(from), "{value}");
+        let value = STANDARD.encode(value.replace(from, to));
+        Self::ask("put", &json!({"key": key, "value": value}));
     }
 }
 
@@ -307,6 +235,39 @@ impl Store {
         let file = Connection::open(self.file()).unwrap();
         file.busy_timeout(wait::LIMIT).unwrap();
         file.execute_batch(sql).map_err(|error| error.to_string())
+    }
+
+    /// Puts an entry of a store on etcd, by its key without the prefix.
+    pub(crate) fn put(&self, key: &str, value: &str) {
+        let prefix = &self.prefix.as_ref().expect("a store on etcd").0;
+        let [key, value] = [&format!("{prefix}/{key}"), value].map(|text| STANDARD.encode(text));
+        Prefix::ask("put", &json!({"key": key, "value": value}));
+    }
+
+    /// Deletes an animal that has no status, as an operator does, with SQL or `etcdctl`.
+    pub(crate) fn delete_pet(&self, id: i64) {
+        match &self.prefix {
+            Some(prefix) => prefix.delete("pets", id),
+            None => self.try_sql(&format!("DELETE FROM pet WHERE id = {id}")).unwrap(),
+        }
+    }
+
+    /// Gives an animal without a status another name, in the same way.
+    pub(crate) fn rename_pet(&self, id: i64, from: &str, to: &str) {
+        match &self.prefix {
+            Some(prefix) => prefix.rewrite_pet(id, from, to),
+            None => {
+                self.try_sql(&format!("UPDATE pet SET name = '{to}' WHERE id = {id}")).unwrap();
+            }
+        }
+    }
+
+    /// Deletes an API key, in the same way.
+    pub(crate) fn delete_key(&self, id: i64) {
+        match &self.prefix {
+            Some(prefix) => prefix.delete("keys", id),
+            None => self.try_sql(&format!("DELETE FROM api_key WHERE id = {id}")).unwrap(),
+        }
     }
 
     /// Takes away what a PostgreSQL store refuses; a SQLite file is vandalised without its rules anyway.

@@ -6,7 +6,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::store::Store;
 
@@ -38,13 +38,19 @@ pub(crate) fn releases() -> Vec<String> {
     folders.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
-/// A copy of each store that a release has left: a SQLite file, and a database where there is PostgreSQL.
+/// The release that is tested.
+pub(crate) const CURRENT: &str = env!("CARGO_PKG_VERSION");
+
+/// A copy of each store that a release has left: a SQLite file, a database where there is PostgreSQL, and a prefix where
+/// there is etcd, which releases have known since 1.2.0.
 pub(crate) fn each() -> Vec<Old> {
     let releases = releases();
     assert!(!releases.is_empty());
     releases
         .iter()
-        .flat_map(|release| [Some(Old::sqlite(release)), Old::postgres(release)])
+        .flat_map(|release| {
+            [Some(Old::sqlite(release)), Old::postgres(release), Old::etcd(release)]
+        })
         .flatten()
         .collect()
 }
@@ -63,18 +69,41 @@ impl Old {
         Some(Self::of(release, "postgres", store))
     }
 
+    fn etcd(release: &str) -> Option<Self> {
+        let entries = fs::read_to_string(folder().join(release).join("etcd.store")).ok()?;
+        let store = Store::etcd()?;
+        // A record counts for 24 hours.
+        let now = now();
+        for line in entries.lines() {
+            let entry: Value = serde_json::from_str(line).unwrap();
+            let [key, value] = ["key", "value"].map(|field| entry[field].as_str().unwrap());
+            let mut parsed: Value = serde_json::from_str(value).unwrap_or_default();
+            match key.split('/').collect::<Vec<_>>()[..] {
+                ["records", _] => {
+                    parsed["at"] = json!(now);
+                    store.put(key, &parsed.to_string());
+                }
+                ["expiry", _, group] => {
+                    for record in parsed.as_array_mut().unwrap() {
+                        record[1] = json!(now);
+                    }
+                    store.put(&format!("expiry/8{now:015x}/{group}"), &parsed.to_string());
+                }
+                _ => store.put(key, value),
+            }
+        }
+        Some(Self::of(release, "etcd", store))
+    }
+
     fn of(release: &str, kind: &str, store: Store) -> Self {
         let read = |end: &str| {
             fs::read_to_string(folder().join(release).join(format!("{kind}.{end}"))).unwrap()
         };
         let held: Value = serde_json::from_str(&read("json")).unwrap();
         // A record counts for 24 hours.
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the service judges it by the system's clock"
-        )]
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-        store.vandalise(&format!("UPDATE idempotency SET created_at = {now}"));
+        if kind != "etcd" {
+            store.vandalise(&format!("UPDATE idempotency SET created_at = {}", now()));
+        }
         Self {
             store,
             animals: read("ndjson"),
@@ -85,7 +114,19 @@ impl Old {
         }
     }
 
+    /// Whether this release has made it.
+    pub(crate) fn is_current(&self) -> bool {
+        self.name.ends_with(CURRENT)
+    }
+
     pub(crate) fn secret(&self, of: &str) -> &str {
         self.secrets[of].as_str().unwrap()
     }
+}
+
+/// Milliseconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "the service judges a record by the system's clock")]
+fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    i64::try_from(now).unwrap()
 }

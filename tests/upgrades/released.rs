@@ -79,6 +79,11 @@ fn every_schema_of_a_release_has_its_store() {
         });
         names.max().unwrap()
     };
-    assert_eq!(sqlite.iter().copied().max(), Some(newest("crates/sqlite/src/schema/")));
-    assert_eq!(postgres.iter().copied().max(), Some(newest("crates/postgres/src/schema/")));
+    for (versions, folder) in [(sqlite, "sqlite"), (postgres, "postgres")] {
+        let (released, newest) =
+            (versions.into_iter().max().unwrap(), newest(&format!("crates/{folder}/src/schema/")));
+        // The steps of a release that is being made have no store yet.
+        let is_released = old::releases().iter().any(|release| release == old::CURRENT);
+        assert!(released == newest || !is_released && released < newest, "{folder}");
+    }
 }

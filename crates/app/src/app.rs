@@ -8,15 +8,15 @@ use std::{
 use tokio::runtime::Builder;
 
 use crate::{
-    backup, check,
     cli::{self, Command, ConfigCommand, Sources},
-    console::{Console, Output as _},
-    driver::StoreDriver,
-    export,
-    failure::Failure,
-    healthcheck, import, keys, logging, manual, moving, process, restore, serve, stores,
-    stores::Registry,
-    upgrade,
+    commands::{backup, check, export, healthcheck, import, keys, manual, restore, store, upgrade},
+    serve,
+    stores::{self, Registry, driver::StoreDriver},
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+        log, process,
+    },
 };
 
 /// Limits the time that tasks which are left over at the end take to stop.
@@ -41,7 +41,7 @@ impl App {
         Self::default()
     }
 
-    /// Registers `sqlite:PATH`, `postgres://…` and `memory:`.
+    /// Registers `sqlite:PATH`, `postgres://…`, `etcd://…` and `memory:`.
     #[must_use]
     pub fn with_built_in_stores(mut self) -> Self {
         self.stores.0.extend(stores::BUILT_IN);
@@ -56,7 +56,7 @@ impl App {
         self
     }
 
-    /// Runs the command that these arguments name; the program's own name comes first.
+    /// Runs the command that `args` name, and returns its exit code. The first of `args` is the name of the program.
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
         process::disable_core_dumps();
         let args: Vec<OsString> = args.into_iter().collect();
@@ -90,14 +90,14 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Serve(args) => {
             let config = serve::Config::read(*args)?;
             // Dropped last, so that the log of everything before is written.
-            let _log = logging::start(config.args.log_format, config.args.log.clone())?;
+            let _log = log::start(config.args.log_format, config.args.log.clone())?;
             for line in &unknown {
                 tracing::warn!("{line}");
             }
             run_to_end(Box::pin(serve::run(config)))
         }
         Command::Keys(command) => run_to_end(Box::pin(keys::run(command))),
-        Command::Store(command) => run_to_end(Box::pin(moving::run(command))),
+        Command::Store(command) => run_to_end(Box::pin(store::run(command))),
         Command::Export(args) => run_to_end(Box::pin(export::run(args))),
         Command::Import(args) => run_to_end(Box::pin(import::run(args))),
         Command::Backup(args) => run_to_end(Box::pin(backup::run(args))),

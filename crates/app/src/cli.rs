@@ -14,20 +14,24 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::
 
 pub(crate) use self::settings::{ConfigCommand, Sources, shown, unknown_variables};
 use crate::{
-    backup::BackupArgs,
-    check::CheckArgs,
-    console::{Console, Output as _},
-    export::ExportArgs,
-    failure::Failure,
-    healthcheck::HealthcheckArgs,
-    import::ImportArgs,
-    keys::KeysCommand,
-    manual::{CompletionsArgs, ManArgs},
-    moving::StoreCommand,
-    restore::RestoreArgs,
+    commands::{
+        backup::BackupArgs,
+        check::CheckArgs,
+        export::ExportArgs,
+        healthcheck::HealthcheckArgs,
+        import::ImportArgs,
+        keys::KeysCommand,
+        manual::{CompletionsArgs, ManArgs},
+        restore::RestoreArgs,
+        store::StoreCommand,
+        upgrade::UpgradeArgs,
+    },
     serve::{DeploymentArgs, ServeArgs},
     stores::{self, Registry},
-    upgrade::UpgradeArgs,
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+    },
 };
 
 /// The examples of `--help`.
@@ -72,9 +76,9 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Upgrade the schema of a store to that of this release.
     ///
-    /// 'petstore serve' does so by itself; the other commands refuse an older schema. The service may be
-    /// running: each step says which releases can go on using the store. A SQLite file is first copied to
-    /// its name with .before-upgrade. docs/OPERATING.md explains it.
+    /// 'petstore serve' upgrades by itself; the other commands refuse an older schema. Each step says which releases
+    /// can use the store after it; the service may be running if its release is one of them. A SQLite file is first
+    /// copied to its name with .before-upgrade. docs/OPERATING.md explains it.
     Upgrade(UpgradeArgs),
     /// Show or check the settings of the service.
     #[command(subcommand)]

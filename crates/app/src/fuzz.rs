@@ -7,8 +7,10 @@ use petstore_domain::PetId;
 use petstore_json::{Record, read_record};
 
 use crate::{
-    import::lines::Lines,
-    records::{Format, RecordReader, write},
+    commands::{
+        import::lines::Lines,
+        records::{Format, RecordReader, write},
+    },
     stores::{self, Registry},
 };
 

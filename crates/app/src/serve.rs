@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use petstore_domain::{Catalogue, Clock, KeyRing, PetService};
 use petstore_http::{
-    Authentication, Drained, GetPetSunset, Listener, Ports, Server, Settings, get_pet_end,
+    DrainOutcome, GetPetSunset, KeyRingAuthenticator, Listener, Ports, Server, Settings,
 };
 use sd_notify::NotifyState;
 use tokio::{net::TcpListener, task::JoinSet};
@@ -32,13 +32,14 @@ use self::{
     tls::Tls,
 };
 use crate::{
-    clock::{SystemClock, days_until, rfc3339},
-    console::{Console, Output as _},
-    driver::StoreLocation,
-    failure::Failure,
-    import,
-    process::{self, Signals},
-    stores::StoreArg,
+    commands::import,
+    stores::{StoreArg, driver::StoreLocation},
+    system::{
+        clock::{SystemClock, days_until, rfc3339},
+        console::{Console, Output as _},
+        failure::Failure,
+        process::{self, Signals},
+    },
 };
 
 /// Serves until a signal asks for a stop.
@@ -66,7 +67,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         () = signals.clone().stop() => return Ok(()),
     };
     let monitored = &mut store.monitored;
-    monitored.figures = figures::with_own(monitored.figures.clone(), tls.clone(), reloads);
+    monitored.samples = figures::with_own(monitored.samples.clone(), tls.clone(), reloads);
     let served = async {
         if let (Some(file), Some(archive)) = (&config.args.seed, store.archive()) {
             tracing::info!("--seed: {}", import::all_of(file, &*archive, &signals).await?);
@@ -95,13 +96,13 @@ async fn serve(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
-    let authentication = Arc::new(Authentication::new(key_ring.clone()));
+    let authentication = Arc::new(KeyRingAuthenticator::new(key_ring.clone()));
     let pets: Arc<dyn PetService> = match config.args.simulate {
         None => catalogue.clone(),
         Some(simulation) => Arc::new(Simulated::new(catalogue.clone(), simulation)),
     };
     let ports = Ports { pets, authenticator: authentication.clone(), clock };
-    tasks.spawn(async move { match authentication.refresh().await {} });
+    tasks.spawn(async move { match authentication.keep_fresh().await {} });
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
         Some(metrics) => {
@@ -144,8 +145,8 @@ async fn serve(
 /// Returns how to make an API key and where to use it, unless the service has one of its own.
 fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<(String, BoundAddress)> {
     let address = addresses.first().filter(|_| config.service_key.is_none())?;
-    let StoreArg { location, is_lasting } = &config.args.store.store;
-    let how = if *is_lasting {
+    let StoreArg { location, is_persistent } = &config.args.store.store;
+    let how = if *is_persistent {
         format!("make one with 'petstore keys create NAME --store {location}'")
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
@@ -153,10 +154,10 @@ fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<(String, Bou
     Some((how, address.clone()))
 }
 
-fn report(drained: Drained) {
+fn report(drained: DrainOutcome) {
     match drained {
-        Drained::Whole => tracing::info!("stopped: every request was answered"),
-        Drained::CutOff { connections } => {
+        DrainOutcome::Complete => tracing::info!("stopped: every request was answered"),
+        DrainOutcome::CutOff { connections } => {
             tracing::warn!(connections, "stopped: the grace was over, connections were cut off");
         }
     }
@@ -182,7 +183,7 @@ fn listening(addresses: &[BoundAddress], store: &dyn StoreLocation, settings: &S
 
 /// Says how long getPet is still offered.
 fn sunset_ahead(sunset: GetPetSunset) {
-    match get_pet_end(sunset) {
+    match sunset.ends_at() {
         None => tracing::info!("getPet is deprecated; its end is postponed (--get-pet-sunset)"),
         Some(end) => match days_until(end, SystemClock.now()) {
             0 => tracing::info!("getPet has ended, or ends today: it is answered 410 then"),

@@ -3,7 +3,9 @@
 //! with the process, is here.
 
 mod background;
+pub(crate) mod driver;
 mod etcd;
+pub(crate) mod opening;
 mod postgres;
 mod sqlite;
 
@@ -17,8 +19,8 @@ use clap::{Arg, Args, Command};
 use petstore_memory::MemoryStore;
 
 use crate::{
-    driver::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
-    failure::Failure,
+    stores::driver::{BoxError, OpenOptions, OpenStore, StoreDriver, StoreLocation},
+    system::failure::Failure,
 };
 
 pub(crate) use self::sqlite::in_file;
@@ -47,18 +49,18 @@ impl Registry {
     }
 
     /// Reads the URL of a store. One that ends with the process is refused where it must last.
-    pub(crate) fn parse(&self, url: &str, must_last: bool) -> Result<StoreArg, Problem> {
+    pub(crate) fn parse(&self, url: &str, must_last: bool) -> Result<StoreArg, BoxError> {
         let scheme = url.split_once(':').map(|(scheme, _)| scheme);
         let has_scheme =
             |driver: &&StoreDriver| scheme.is_some_and(|it| driver.schemes.contains(&it));
         let driver = self.0.iter().find(has_scheme);
         let driver = driver.ok_or_else(|| format!("a store is {}", self.usages(false)))?;
         let location = (driver.parse)(url)?;
-        if must_last && !driver.is_lasting {
+        if must_last && !driver.is_persistent {
             let usages = self.usages(true);
             return Err(format!("a store in memory ends with this command; use {usages}").into());
         }
-        Ok(StoreArg { location, is_lasting: driver.is_lasting })
+        Ok(StoreArg { location, is_persistent: driver.is_persistent })
     }
 
     /// Returns a line of `--help` for each kind of store.
@@ -80,7 +82,7 @@ impl Registry {
     }
 
     fn listed(&self, lasting: bool) -> impl Iterator<Item = &StoreDriver> {
-        self.0.iter().filter(move |driver| !lasting || driver.is_lasting)
+        self.0.iter().filter(move |driver| !lasting || driver.is_persistent)
     }
 }
 
@@ -89,7 +91,7 @@ impl Registry {
 pub(crate) struct StoreArg {
     pub(crate) location: Arc<dyn StoreLocation>,
     /// Whether it outlasts the process.
-    pub(crate) is_lasting: bool,
+    pub(crate) is_persistent: bool,
 }
 
 impl fmt::Debug for StoreArg {
@@ -146,7 +148,7 @@ const MEMORY: StoreDriver = StoreDriver {
     schemes: &["memory"],
     usage: "memory:",
     summary: "ends with the process",
-    is_lasting: false,
+    is_persistent: false,
     parse: |url| match url {
         "memory:" => Ok(Arc::new(Memory)),
         _ => Err("memory: takes nothing behind the colon; use memory: alone".into()),
@@ -163,7 +165,7 @@ impl fmt::Display for Memory {
 
 #[async_trait]
 impl StoreLocation for Memory {
-    async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
+    async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
         let store = Arc::new(MemoryStore::new());
         Ok(OpenStore::new(store.clone()).with_archive(store))
     }

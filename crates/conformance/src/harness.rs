@@ -1,89 +1,120 @@
-//! What a team with an adapter of its own implements.
+//! The two traits that a team with an adapter of its own implements.
 
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
+use petstore_domain::{Archive, Handover, KeyStore, PetId, PetRepository};
 
 /// Why a harness could not do its part. It counts as a broken promise.
-pub type Problem = Box<dyn Error + Send + Sync>;
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Makes throw-away stores of one adapter.
 #[async_trait]
 pub trait Harness: Send + Sync + 'static {
-    /// Returns a new store that holds nothing. [Removing](ScratchStore::remove) or dropping it removes everything,
-    /// also after a broken promise.
+    /// Returns the place of a new store. [Removing](ScratchStore::remove) or dropping it removes
+    /// all data, also after a broken promise.
     ///
     /// # Errors
-    /// None could be made.
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem>;
+    /// No place could be made.
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError>;
 
-    /// Returns why the adapter, or this harness, does not support `capability`, or `None` if it does. The promises
-    /// that need an unsupported capability are printed as not checked.
+    /// Returns why the adapter, or this harness, does not support `capability`; `None` if it does.
+    /// Promises that need an unsupported capability are printed as not checked.
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         let _ = capability;
         None
     }
 
-    /// Returns how long a call may take while the store cannot be reached, and how long the store may take
-    /// afterwards until it works again.
+    /// Returns the time limit of a call while the store cannot be reached, and of the store's
+    /// recovery afterwards.
     fn outage_timeout(&self) -> Duration {
         Duration::from_secs(10)
     }
 
-    /// Returns how long one promise may take: an adapter that hangs breaks it.
+    /// Returns the time limit of one promise. An adapter that hangs breaks the promise.
     fn time_limit(&self) -> Duration {
         Duration::from_mins(5)
     }
 }
 
-/// One throw-away store: a directory, a schema, a value in memory. It lives longer than every
+/// The place of one throw-away store: a directory, a schema, a value in memory. It outlives every
 /// [`Store`] opened from it.
 #[async_trait]
 pub trait ScratchStore: Send + Sync {
     /// Opens the store. The first call makes it.
     ///
+    /// With `reads_while_sealed`, this handle reads animals while the store is sealed
+    /// ([`Handover`]); adapters without that port ignore it.
+    ///
     /// A later call while the store is open gives another process's view of the same data
-    /// ([`Capability::SecondHandle`]); a later call when every earlier handle was dropped opens it
-    /// again ([`Capability::Reopen`]). Without these two capabilities it is called once.
+    /// ([`Capability::SecondHandle`]). A later call when every earlier handle was closed opens the
+    /// store again ([`Capability::Reopen`]). Without these two capabilities it is called once.
     ///
     /// # Errors
     /// The store could not be opened.
-    async fn open(&self) -> Result<Store, Problem>;
+    async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError>;
 
-    /// Closes an open store, of which the kit keeps no other handle. Dropping it is enough unless the technology
-    /// has something to wait for.
+    /// Closes an open store. The kit keeps no other clone of it. Dropping it is enough unless the
+    /// technology has to wait for something.
     ///
     /// # Errors
-    /// It could not be done.
-    async fn close(&self, store: Store) -> Result<(), Problem> {
+    /// The store could not be closed.
+    async fn close(&self, store: Store) -> Result<(), BoxError> {
         drop(store);
         Ok(())
     }
 
-    /// Removes the data, when the promise has ended. Nothing is to be done here if dropping the value does it.
+    /// Removes the data when the promise has ended, unless dropping this value does that.
     ///
     /// # Errors
-    /// It could not be done.
-    async fn remove(&self) -> Result<(), Problem> {
+    /// The data could not be removed.
+    async fn remove(&self) -> Result<(), BoxError> {
         Ok(())
     }
 
-    /// Makes the store unreachable until [`ScratchStore::reconnect`]: from now on it can do no write, and
-    /// no read either if the technology allows that ([`Capability::Outage`]).
+    /// Makes the store unreachable until [`reconnect`](Self::reconnect): no write succeeds, and no
+    /// read either if the technology allows that ([`Capability::Outage`]).
     ///
     /// # Errors
-    /// It could not be done.
-    async fn cut_off(&self) -> Result<(), Problem> {
+    /// The store is still reachable.
+    async fn cut_off(&self) -> Result<(), BoxError> {
         Err("this harness cannot cut off a store".into())
     }
 
-    /// Ends what [`ScratchStore::cut_off`] began.
+    /// Makes the store reachable again.
     ///
     /// # Errors
-    /// It could not be done.
-    async fn reconnect(&self) -> Result<(), Problem> {
+    /// The store is still unreachable.
+    async fn reconnect(&self) -> Result<(), BoxError> {
         Err("this harness cannot reconnect a store".into())
+    }
+
+    /// Lets another process open the store and call [`act`](crate::act) with `action`
+    /// ([`Capability::OtherProcess`]). [`act_in_child`](crate::act_in_child) starts this test
+    /// program once more.
+    ///
+    /// # Errors
+    /// The other process failed.
+    async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
+        Err(format!("this harness has no other process to {action}").into())
+    }
+
+    /// Makes the store itself refuse a second animal of a name that is there, as an operator does
+    /// with a unique index ([`Capability::RefusedRow`]).
+    ///
+    /// # Errors
+    /// The store has no such rule now.
+    async fn forbid_equal_names(&self) -> Result<(), BoxError> {
+        Err("this harness cannot give the store a rule".into())
+    }
+
+    /// Deletes the row of an animal without the adapter, as an operator does with SQL
+    /// ([`Capability::DeletedRow`]).
+    ///
+    /// # Errors
+    /// The row is still there.
+    async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
+        Err(format!("this harness cannot delete animal {id}").into())
     }
 }
 
@@ -96,7 +127,7 @@ pub struct Store {
     pub keys: Arc<dyn KeyStore>,
     /// The store as a whole ([`Capability::Archive`]).
     pub archive: Option<Arc<dyn Archive>>,
-    /// What handing the store over needs ([`Capability::Handover`]).
+    /// The state by which the store is handed over ([`Capability::Handover`]).
     pub handover: Option<Arc<dyn Handover>>,
 }
 
@@ -114,7 +145,7 @@ impl Store {
         Self { archive: Some(store.clone()), ..Self::new(store) }
     }
 
-    /// Adds what handing the same store over needs.
+    /// Adds the port by which the same store is handed over.
     #[must_use]
     pub fn with_handover(self, handover: Arc<dyn Handover>) -> Self {
         Self { handover: Some(handover), ..self }
@@ -127,15 +158,21 @@ impl fmt::Debug for Store {
     }
 }
 
-/// What not every adapter has, or not every harness can bring about.
+/// A property that not every adapter has, or that not every harness can bring about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// The data outlives the open store: it can be closed and opened again.
     Reopen,
-    /// Two open stores on the same data, as two processes would have.
+    /// The store can be opened twice, as two processes do.
     SecondHandle,
+    /// The harness can open the store in another process.
+    OtherProcess,
     /// The harness can make the store unreachable, and reachable again.
     Outage,
+    /// The harness can give the store a rule of its own that refuses rows.
+    RefusedRow,
+    /// The harness can delete a row without the adapter.
+    DeletedRow,
     /// The adapter knows the version of the catalogue (`version` is not `None`).
     Version,
     /// The adapter implements [`Archive`].
@@ -146,25 +183,15 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Reopen,
         Self::SecondHandle,
+        Self::OtherProcess,
         Self::Outage,
+        Self::RefusedRow,
+        Self::DeletedRow,
         Self::Version,
         Self::Archive,
         Self::Handover,
     ];
-}
-
-impl fmt::Display for Capability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Reopen => "reopening",
-            Self::SecondHandle => "a second handle",
-            Self::Outage => "an outage",
-            Self::Version => "a version",
-            Self::Archive => "an archive",
-            Self::Handover => "handing over while in use",
-        })
-    }
 }

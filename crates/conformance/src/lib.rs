@@ -17,22 +17,25 @@
 //! [`KeyStore`]: petstore_domain::KeyStore
 //! [`Archive`]: petstore_domain::Archive
 
-mod broken;
-mod fresh;
+mod calls;
+mod elsewhere;
+mod failure;
+mod fixture;
 mod harness;
 mod model;
+mod outcome;
 mod promises;
 mod random;
 mod run;
 mod samples;
-mod verdict;
 
-pub use broken::Broken;
-pub use harness::{Capability, Harness, Problem, ScratchStore, Store};
+pub use elsewhere::{act, act_as_child, act_in_child};
+pub use failure::Failure;
+pub use harness::{BoxError, Capability, Harness, ScratchStore, Store};
+pub use outcome::Outcome;
 pub use promises::{PROMISES, Promise};
 pub use random::SEED_VARIABLE;
 pub use run::{check, print_coverage, run};
-pub use verdict::Verdict;
 
 /// Makes one test for each promise, and one that prints how many of them are not checked, and why:
 /// the test runner counts those as passed. `$harness` is an expression for the
@@ -54,7 +57,7 @@ macro_rules! __promise_tests {
         $($crate::__promise_test! { ($harness) $attributes $name })*
 
         #[test]
-        fn coverage_is_printed() -> ::core::result::Result<(), $crate::Broken> {
+        fn coverage_is_printed() -> ::core::result::Result<(), $crate::Failure> {
             $crate::print_coverage(&$harness)
         }
     };
@@ -67,7 +70,7 @@ macro_rules! __promise_test {
     (($harness:expr) [$(#[$attribute:meta])*] $name:ident) => {
         $(#[$attribute])*
         #[test]
-        fn $name() -> ::core::result::Result<(), $crate::Broken> {
+        fn $name() -> ::core::result::Result<(), $crate::Failure> {
             $crate::check($harness, ::core::stringify!($name))
         }
     };

@@ -6,7 +6,8 @@ mod keys;
 use std::collections::HashMap;
 
 use petstore_domain::{
-    Fingerprint, IdempotencyId, IdempotencyRequest, Pet, PetId, PetPage, PetQuery, Timestamp,
+    Fingerprint, IdempotencyId, IdempotencyRequest, Pet, PetId, PetPage, PetQuery, PetStatus,
+    Timestamp,
 };
 
 pub(crate) use self::{command::Command, keys::KeyModel};
@@ -28,26 +29,31 @@ struct Record {
 
 /// What an addition should come to.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Outcome {
+pub(crate) enum Addition {
     Created,
     Replayed(Pet),
     Reused,
 }
 
 impl PetModel {
+    /// Returns a catalogue of these animals, which ascend by identifier.
+    pub(crate) fn of(pets: &[Pet]) -> Self {
+        Self { pets: pets.to_vec(), ..Self::default() }
+    }
+
     /// Returns what adding an animal with `request` should come to. Said again here instead of asking the
     /// domain: an adapter that asks it is compared with a second opinion.
-    pub(crate) fn outcome(&self, request: Option<&IdempotencyRequest>) -> Outcome {
+    pub(crate) fn addition(&self, request: Option<&IdempotencyRequest>) -> Addition {
         let live = request.and_then(|request| {
             let record = self.records.get(&request.id)?;
             (record.at > request.cutoff).then_some((record, request.fingerprint))
         });
         match live {
-            None => Outcome::Created,
+            None => Addition::Created,
             Some((record, fingerprint)) if record.fingerprint == fingerprint => {
-                Outcome::Replayed(record.pet.clone())
+                Addition::Replayed(record.pet.clone())
             }
-            Some(_) => Outcome::Reused,
+            Some(_) => Addition::Reused,
         }
     }
 
@@ -64,16 +70,6 @@ impl PetModel {
         self.pets.last().map(|pet| pet.id)
     }
 
-    pub(crate) fn find(&self, id: PetId) -> Option<Pet> {
-        self.pets.iter().find(|pet| pet.id == id).cloned()
-    }
-
-    /// Returns the identifier of one of the animals, or one that none has.
-    pub(crate) fn some_id(&self, number: u32) -> PetId {
-        let index = number as usize % (self.pets.len() + 1);
-        self.pets.get(index).map_or(PetId(i64::MAX - 1), |pet| pet.id)
-    }
-
     pub(crate) fn page(&self, query: &PetQuery) -> PetPage {
         let matches = |pet: &&Pet| {
             Some(pet.id) > query.after && (query.status.is_none() || pet.status == query.status)
@@ -83,8 +79,9 @@ impl PetModel {
         PetPage { pets, more: matching.next().is_some() }
     }
 
-    pub(crate) fn all(&self) -> Vec<Pet> {
-        self.pets.clone()
+    pub(crate) fn all(&self, status: Option<PetStatus>) -> Vec<Pet> {
+        let matches = |pet: &&Pet| status.is_none() || pet.status == status;
+        self.pets.iter().filter(matches).cloned().collect()
     }
 
     pub(crate) fn purge(&mut self, cutoff: Timestamp) -> u32 {

@@ -8,17 +8,21 @@ use petstore_domain::{
     PetId, PetName, PetQuery, PetStatus, Timestamp,
 };
 
-/// A limit of live keys that is never reached.
-pub(crate) const MANY: u32 = 1000;
+/// A limit that is never reached.
+pub(crate) const NO_LIMIT: u32 = 1000;
 /// How long a sample request counts, in milliseconds.
 pub(crate) const LIFETIME: i64 = 86_400_000;
 /// Every status that an animal may have, and none.
 pub(crate) const STATUSES: [Option<PetStatus>; 4] =
     [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
 
-/// Returns the moment `millis` after one in the year 2027.
+/// The moment of the samples, in the year 2001: a store that compares with the clock of its machine
+/// takes all of them for expired.
+const EPOCH: i64 = 1_000_000_000_000;
+
+/// Returns the moment `millis` after [`EPOCH`].
 pub(crate) fn at(millis: i64) -> Timestamp {
-    Timestamp(1_800_000_000_000 + millis)
+    Timestamp(EPOCH + millis)
 }
 
 pub(crate) fn pet(name: &str, category: i64, status: Option<PetStatus>) -> NewPet {

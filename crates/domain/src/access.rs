@@ -13,13 +13,11 @@ pub(crate) mod service_key;
 
 pub use self::{
     authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel, NamedKey},
-    key::{ApiKey, KeyId, KeyState, NewApiKey},
+    key::{ApiKey, CorruptKey, KeyId, KeyState, NewApiKey, StoredApiKey},
     key_admin::{add_first_key, add_key, revoke_keys, roll_key},
-    key_ring::{Judgement, KeyRing, RevokedUse},
+    key_ring::{KeyCheck, KeyRing, RevokedUse},
     key_rules::{KeyChangeError, KeySelector},
-    key_store::{
-        CorruptKey, KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys,
-    },
+    key_store::{KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, SaveOutcome, StoredKeys, load_keys},
     name::{InvalidKeyName, KeyName},
     secret::{ApiKeySecret, KeyDigest, KeyRights},
     service_key::{InvalidServiceKey, ServiceKey},

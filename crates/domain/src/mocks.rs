@@ -39,7 +39,7 @@ pub fn idempotency(key: &str) -> Idempotency {
 
 impl MockAuthenticator {
     /// Returns an authenticator that accepts one key, of any form, which may do everything and has no label. It
-    /// refuses all others, when they are judged again too.
+    /// refuses all others, also when they are checked again.
     #[must_use]
     pub fn accepting(key: &'static str) -> Self {
         let mut authenticator = Self::new();

@@ -1,15 +1,13 @@
-//! Whole stores: the ports [`Archive`] and [`Handover`], and the rules of what a batch may write.
+//! Whole stores: the ports [`Archive`] and [`Handover`], and the rules of what they may write.
 
 pub(crate) mod archive;
 pub(crate) mod handover;
 pub(crate) mod resolution;
-pub(crate) mod upkeep;
 
 pub use self::{
-    archive::{Archive, Batch, RestoreError, Snapshot, StoreCounts, Written},
-    handover::{Changes, Handover, Phase, StoreId, StoreState, Writer},
+    archive::{Archive, ArchiveError, HighestIds, RecordPosition, Rows, Snapshot, StoreCounts},
+    handover::{Handover, Phase, StoreId, StoreState, WriterRole},
     resolution::Resolution,
-    upkeep::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep},
 };
 
 #[cfg(any(test, feature = "mocks"))]

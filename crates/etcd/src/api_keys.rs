@@ -1,32 +1,23 @@
 //! [`KeyStore`] on etcd.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, CorruptKey, KeyId, KeyRevision, KeyStore, Resolution, RestoreError, Saved, StoreError,
-    StoredKeys, Writer,
+    ApiKey, CorruptKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys,
+    Timestamp, WriterRole,
 };
 
-use crate::{
-    core::{Core, Plan},
-    error::Failure,
-    head::Head,
-    kv::{KeyValue, Range},
-    rows::{self, Keys, Puts},
-    store::EtcdStore,
-};
+use crate::{core::Core, error::Failure, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        let view = self.core.read(&[], self.core.client.deadline()).await?;
-        let revision = view.head.key_revision();
+        let read = self.core.read(&[], self.core.client.deadline()).await?;
+        let revision = read.head.key_revision();
         if unless == Some(revision) {
             return Ok(None);
         }
-        let next_id = KeyId(view.head.last_key.saturating_add(1));
-        let rows = self.core.api_keys(view.revision).await?;
+        let next_id = KeyId(read.head.last_key.saturating_add(1));
+        let rows = self.core.api_keys(read.revision).await?;
         Ok(Some(StoredKeys::new(revision, next_id, rows)))
     }
 
@@ -35,29 +26,55 @@ impl KeyStore for EtcdStore {
         expected: KeyRevision,
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
-        let ranges = [Range::after(None, &self.core.keys.folder("keys"))];
-        let saved = self.core.commit(&ranges, None, |view, _| {
-            let mut head = view.head.clone();
-            head.permit(Writer::Service)?;
-            if head.key_revision() != expected {
-                return Ok::<_, Failure>(Plan::Done(Saved::Lost));
+    ) -> Result<SaveOutcome, StoreError> {
+        let core = &self.core;
+        let (revision, mut others) = core.readable_keys().await?;
+        if revision == expected {
+            others.retain(|key| {
+                !removed.contains(&key.id) && changed.iter().all(|changed| changed.id != key.id)
+            });
+            for key in &changed {
+                if digest_owner(&others, key).is_some() {
+                    return Err(StoreError::refused("another API key has this digest"));
+                }
+                others.push(key.clone());
             }
-            let stored = Stored::new(&view.found[0]);
-            let is_use = |key: &ApiKey| {
-                stored.keys.get(&key.id).is_some_and(|stored| !stored.is_changed_by(key))
-            };
-            if !removed.is_empty() || !changed.iter().all(is_use) {
-                head.renew_keys()?;
+        }
+        let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
+        let saved = core.commit(&places, false, |draft| {
+            draft.permit(WriterRole::Service)?;
+            // A revision never comes back, so the digests are those that were compared.
+            if draft.head.key_revision() != expected || revision != expected {
+                return Ok::<_, Failure>(SaveOutcome::Conflict);
             }
-            let mut puts = Puts::new();
-            let put = stored.put(&changed, &self.core.keys, &mut head, &mut puts);
-            put.map_err(|error| Failure::Refused(error.to_string()))?;
-            let deletes: Vec<_> = removed.iter().map(|id| self.core.keys.api_key(*id)).collect();
-            puts.retain(|key, _| !deletes.contains(key));
-            Ok(Plan::Write(Box::new(head), puts, deletes, Saved::Yes))
+            draft.head.renew_keys()?;
+            for id in &removed {
+                draft.delete(core.keys.api_key(*id));
+            }
+            for key in &changed {
+                let stored = draft.api_key(key.id);
+                let last_used_at = stored.map_or(key.last_used_at, |stored| stored.last_used_at);
+                draft.put_api_key(&ApiKey { last_used_at, ..key.clone() });
+            }
+            Ok(SaveOutcome::Saved)
         });
         Ok(saved.await?)
+    }
+
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        let core = &self.core;
+        let places: Vec<_> = uses.iter().map(|(id, _)| core.keys.api_key(*id)).collect();
+        let noted = core.commit(&places, false, |draft| {
+            draft.permit(WriterRole::Service)?;
+            for (id, at) in &uses {
+                let is_earlier = |key: &ApiKey| key.last_used_at < Some(*at);
+                if let Some(key) = draft.api_key(*id).filter(is_earlier) {
+                    draft.put_api_key(&ApiKey { last_used_at: Some(*at), ..key });
+                }
+            }
+            Ok::<_, Failure>(())
+        });
+        Ok(noted.await?)
     }
 }
 
@@ -71,35 +88,16 @@ impl Core {
         let entries = self.scan(range, usize::MAX, revision).await?;
         Ok(entries.iter().map(rows::api_key).collect())
     }
+
+    /// Reads the keys that are not corrupt, with their revision. A transaction cannot read all of them.
+    pub(crate) async fn readable_keys(&self) -> Result<(KeyRevision, Vec<ApiKey>), Failure> {
+        let read = self.read(&[], self.client.deadline()).await?;
+        let keys = self.api_keys(read.revision).await?;
+        Ok((read.head.key_revision(), keys.into_iter().flatten().collect()))
+    }
 }
 
-/// The keys that a store holds and that can be read.
-pub(crate) struct Stored {
-    keys: BTreeMap<KeyId, ApiKey>,
-}
-
-impl Stored {
-    pub(crate) fn new(entries: &[KeyValue]) -> Self {
-        let keys = entries.iter().filter_map(|entry| rows::api_key(entry).ok());
-        Self { keys: keys.map(|key| (key.id, key)).collect() }
-    }
-
-    /// Puts keys under their own identifiers, or what has become of them.
-    pub(crate) fn put(
-        mut self,
-        changed: &[ApiKey],
-        keys: &Keys,
-        head: &mut Head,
-        puts: &mut Puts,
-    ) -> Result<(), RestoreError> {
-        for key in changed {
-            let owner = self.keys.values().find(|stored| stored.digest == key.digest);
-            let owner = owner.map(|owner| owner.id);
-            let resolved = Resolution::of_key(self.keys.get(&key.id), owner, key)?;
-            rows::put_api_key(puts, keys, &resolved);
-            head.last_key = head.last_key.max(resolved.id.0);
-            self.keys.insert(resolved.id, resolved);
-        }
-        Ok(())
-    }
+/// Returns which of `keys` has the digest of `key`.
+pub(crate) fn digest_owner(keys: &[ApiKey], key: &ApiKey) -> Option<KeyId> {
+    keys.iter().find(|stored| stored.digest == key.digest).map(|stored| stored.id)
 }

@@ -1,30 +1,37 @@
-//! [`Archive`] on etcd: a snapshot is a revision, a batch one transaction.
+//! [`Archive`] on etcd: a snapshot is a revision, and each write is one transaction.
 
 mod snapshot;
 mod write;
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Batch, RestoreError, Snapshot, StoreError, Written};
-
-use self::snapshot::Frozen;
-use crate::{
-    core::{HEAD_OPS, MAX_OPS},
-    store::EtcdStore,
+use petstore_domain::{
+    Archive, ArchiveError, IdempotencyRequest, NewPet, Rows, Snapshot, StoreError, WriterRole,
 };
 
-/// Rows of one batch: it puts two entries for each at most, beside the record of a request and the entry by which
-/// records are purged, and reads two for each at most, beside that record and the keys.
-const MAX_ROWS: usize = (MAX_OPS - HEAD_OPS - 2) / 2;
+use self::snapshot::EtcdSnapshot;
+use crate::{limits::ENTRY_OPS, store::EtcdStore};
+
+/// The largest number of rows in one write. A record that replaces another one is three operations, and one more names
+/// all records for the purge. The animals of [`Archive::add_new`] are two operations each, its record is two.
+const MAX_ROWS: usize = (ENTRY_OPS - 1) / 3;
 
 #[async_trait]
 impl Archive for EtcdStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let view = self.core.read(&[], self.core.client.deadline()).await?;
-        Ok(Box::new(Frozen { core: self.core.clone(), view }))
+        let read = self.core.read(&[], self.core.client.deadline()).await?;
+        Ok(Box::new(EtcdSnapshot { core: self.core.clone(), read }))
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
-        write::write(&self.core, &batch).await
+    async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
+        write::write_rows(&self.core, writer, &rows).await
+    }
+
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        write::add_new(&self.core, &pets, request).await
     }
 
     fn max_batch(&self) -> usize {

@@ -1,7 +1,8 @@
-//! Calls of etcd's JSON gateway, at whichever node answers.
+//! Calls of etcd's JSON gateway, with failover between the nodes.
 //!
-//! All requests may be sent twice: they read, or they compare what no state has again. So a node that does not answer,
-//! or that has no leader, costs one `request_timeout`, and the next one is asked, until the call's deadline.
+//! Every request may be sent twice: it reads, or it compares a head whose value never comes back. So a node that does
+//! not answer, or that has no leader, costs one `request_timeout`. Then the next node is asked, until the call's
+//! deadline.
 
 use std::{
     collections::BTreeMap,
@@ -21,6 +22,7 @@ use hyper_util::{
     client::legacy::{Client as HttpClient, connect::HttpConnector},
     rt::TokioExecutor,
 };
+use petstore_storage::error_chain;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio::{
@@ -34,20 +36,20 @@ use crate::{
     tls,
 };
 
-/// Requests in flight, at most.
+/// The largest number of requests in flight.
 const MAX_REQUESTS: usize = 64;
 /// The pause after every node has failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// How long a connection may be idle before it is closed.
+/// The time after which an idle connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) struct Client {
     http: HttpClient<HttpsConnector<HttpConnector>, Full<Bytes>>,
     nodes: Vec<String>,
-    /// The one that answered last.
+    /// The index of the node that is asked first.
     current: AtomicUsize,
     credential: Option<(String, String)>,
-    /// The token of the user; none if it must be asked for.
+    /// The user's token; `None` before it was fetched, and after a node has refused it.
     token: Mutex<Option<HeaderValue>>,
     requests: Semaphore,
     request_timeout: Duration,
@@ -57,19 +59,19 @@ pub(crate) struct Client {
 /// An answer.
 pub(crate) struct Reply<T> {
     pub(crate) answer: T,
-    /// Whether an earlier try may have been carried out.
+    /// Whether an earlier try may have been carried out, too.
     pub(crate) is_repeated: bool,
 }
 
-/// Why one try has failed.
-enum Trouble {
-    /// It was not carried out.
+/// The error of one try.
+enum TryError {
+    /// The request was not carried out.
     Unsent(String),
-    /// It may have been carried out.
+    /// The request may have been carried out.
     InDoubt(String),
-    /// The token counts no more.
+    /// The node refuses the token.
     Unauthenticated(String),
-    /// Every node would answer that.
+    /// Every node would answer the same.
     Final(Failure),
 }
 
@@ -91,7 +93,7 @@ impl Client {
         })
     }
 
-    /// Returns when a call that begins now must have ended.
+    /// Returns the deadline of a call that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.call_timeout
     }
@@ -113,17 +115,17 @@ impl Client {
         Ok(Reply { answer, is_repeated })
     }
 
-    /// The same for bytes. In a box, so that what calls it is compiled without all that is in here.
+    /// As [`call`](Self::call), for bytes. Boxed so that the future is compiled here, not in each caller.
     fn send<'a>(
         &'a self,
         path: &'static str,
         body: Bytes,
         deadline: Instant,
     ) -> Pin<Box<dyn Future<Output = Result<Reply<Bytes>, Failure>> + Send + 'a>> {
-        Box::pin(self.send_in_turn(path, body, deadline))
+        Box::pin(self.send_with_failover(path, body, deadline))
     }
 
-    async fn send_in_turn(
+    async fn send_with_failover(
         &self,
         path: &'static str,
         body: Bytes,
@@ -131,55 +133,54 @@ impl Client {
     ) -> Result<Reply<Bytes>, Failure> {
         let permit = time::timeout_at(deadline, self.requests.acquire()).await;
         let _permit = permit.map_err(|_| Failure::Busy(self.call_timeout))?;
-        let (mut is_repeated, mut troubles) = (false, BTreeMap::new());
+        let (mut is_repeated, mut errors) = (false, BTreeMap::new());
         loop {
             let current = self.current.load(Ordering::Relaxed);
             let node = &self.nodes[current];
             let until = deadline.min(Instant::now() + self.request_timeout);
-            let late = |_| Err(Trouble::InDoubt("no answer".to_owned()));
+            let late = |_| Err(TryError::InDoubt("no answer".to_owned()));
             let tried = time::timeout_at(until, self.try_once(node, path, body.clone())).await;
             match tried.unwrap_or_else(late) {
                 Ok(answer) => return Ok(Reply { answer, is_repeated }),
-                Err(Trouble::Final(failure)) => return Err(failure),
-                Err(Trouble::Unauthenticated(why)) if !troubles.contains_key(&current) => {
-                    troubles.insert(current, why);
+                Err(TryError::Final(failure)) => return Err(failure),
+                Err(TryError::Unauthenticated(why)) if !errors.contains_key(&current) => {
+                    errors.insert(current, why);
                     continue;
                 }
-                Err(Trouble::Unsent(why) | Trouble::Unauthenticated(why)) => {
-                    troubles.insert(current, why);
+                Err(TryError::Unsent(why) | TryError::Unauthenticated(why)) => {
+                    errors.insert(current, why);
                 }
-                Err(Trouble::InDoubt(why)) => {
+                Err(TryError::InDoubt(why)) => {
                     is_repeated = true;
-                    troubles.insert(current, why);
+                    errors.insert(current, why);
                 }
             }
-            // Others may have gone on to the next node meanwhile.
+            // Another call may have moved on to the next node meanwhile.
             let next = (current + 1) % self.nodes.len();
             let _ =
                 self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
-            if troubles.len() == self.nodes.len() {
-                // A node does not answer to a token out of the future, as one has that was restored.
+            if errors.len() == self.nodes.len() {
+                // After a snapshot was restored, a node may not answer a token at all: it has a later revision.
                 if let Ok(mut token) = self.token.try_lock() {
                     *token = None;
                 }
                 time::sleep_until(deadline.min(Instant::now() + RETRY_PAUSE)).await;
             }
             if Instant::now() >= deadline {
-                let each =
-                    troubles.iter().map(|(node, why)| format!("{}: {why}", self.nodes[*node]));
+                let each = errors.iter().map(|(node, why)| format!("{}: {why}", self.nodes[*node]));
                 let all = each.collect::<Vec<_>>().join("; ");
                 return Err(Failure::Unreachable(self.call_timeout, all));
             }
         }
     }
 
-    async fn try_once(&self, node: &str, path: &str, body: Bytes) -> Result<Bytes, Trouble> {
+    async fn try_once(&self, node: &str, path: &str, body: Bytes) -> Result<Bytes, TryError> {
         if self.credential.is_none() {
             return self.post(node, path, body, None).await;
         }
         let token = self.authenticate(node).await?;
         let answer = self.post(node, path, body, Some(token.clone())).await;
-        if matches!(answer, Err(Trouble::Unauthenticated(_))) {
+        if matches!(answer, Err(TryError::Unauthenticated(_))) {
             let mut known = self.token.lock().await;
             if *known == Some(token) {
                 *known = None;
@@ -188,8 +189,8 @@ impl Client {
         answer
     }
 
-    /// Returns the token of the user, and asks for one if there is none.
-    async fn authenticate(&self, node: &str) -> Result<HeaderValue, Trouble> {
+    /// Returns the user's token; fetches one if none is known.
+    async fn authenticate(&self, node: &str) -> Result<HeaderValue, TryError> {
         let mut known = self.token.lock().await;
         if let Some(token) = &*known {
             return Ok(token.clone());
@@ -197,14 +198,14 @@ impl Client {
         let (name, password) = self.credential.as_ref().map_or(("", ""), |(n, p)| (n, p));
         let body = json!({ "name": name, "password": password }).to_string();
         let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
-        // Nothing else was sent yet.
-        let answer = answer.map_err(|trouble| match trouble {
-            Trouble::InDoubt(why) | Trouble::Unauthenticated(why) => Trouble::Unsent(why),
-            other @ (Trouble::Unsent(_) | Trouble::Final(_)) => other,
+        // The request itself was not sent yet.
+        let answer = answer.map_err(|try_error| match try_error {
+            TryError::InDoubt(why) | TryError::Unauthenticated(why) => TryError::Unsent(why),
+            other @ (TryError::Unsent(_) | TryError::Final(_)) => other,
         })?;
         let token = serde_json::from_slice::<Token>(&answer).ok();
         let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
-        let mut token = token.ok_or_else(|| Trouble::Unsent("no token was given".to_owned()))?;
+        let mut token = token.ok_or_else(|| TryError::Unsent("no token was given".to_owned()))?;
         token.set_sensitive(true);
         Ok(known.insert(token).clone())
     }
@@ -215,23 +216,23 @@ impl Client {
         path: &str,
         body: Bytes,
         token: Option<HeaderValue>,
-    ) -> Result<Bytes, Trouble> {
+    ) -> Result<Bytes, TryError> {
         let request = Request::post(format!("{node}{path}"))
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(body));
-        let mut request = request.map_err(|error| Trouble::Unsent(error.to_string()))?;
+        let mut request = request.map_err(|error| TryError::Unsent(error.to_string()))?;
         if let Some(token) = token {
             request.headers_mut().insert(AUTHORIZATION, token);
         }
         let answer = self.http.request(request).await.map_err(|error| {
             let why = error_chain(&error);
-            if error.is_connect() { Trouble::Unsent(why) } else { Trouble::InDoubt(why) }
+            if error.is_connect() { TryError::Unsent(why) } else { TryError::InDoubt(why) }
         })?;
         let is_success = answer.status().is_success();
         let status = answer.status();
         let body = answer.into_body().collect().await;
-        let body = body.map_err(|error| Trouble::InDoubt(error_chain(&error)))?.to_bytes();
-        if is_success { Ok(body) } else { Err(trouble(status.as_u16(), &body)) }
+        let body = body.map_err(|error| TryError::InDoubt(error_chain(&error)))?.to_bytes();
+        if is_success { Ok(body) } else { Err(try_error(status.as_u16(), &body)) }
     }
 }
 
@@ -240,7 +241,7 @@ struct Token {
     token: String,
 }
 
-/// What etcd says where it refuses, with the codes of gRPC.
+/// The body of an error of etcd, with a code of gRPC.
 #[derive(Default, Deserialize)]
 struct Refusal {
     #[serde(default)]
@@ -249,33 +250,22 @@ struct Refusal {
     code: u32,
 }
 
-/// Returns what an answer means that is no success.
-fn trouble(status: u16, body: &[u8]) -> Trouble {
+/// Returns the error of an answer without success.
+fn try_error(status: u16, body: &[u8]) -> TryError {
     let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
     let Refusal { message, code } = refusal;
     let says = |words: &str| message.contains(words);
     match code {
-        16 => Trouble::Unauthenticated(message),
-        3 if says("auth store is old") => Trouble::Unauthenticated(message),
-        8 if says("space exceeded") => Trouble::Final(Failure::NoSpace),
-        11 => Trouble::Final(Failure::Compacted),
-        3 | 5 | 7 | 9 | 12 => Trouble::Final(Failure::Refused(message)),
-        0 => Trouble::InDoubt(format!("HTTP status {status}")),
-        _ => Trouble::InDoubt(message),
+        16 => TryError::Unauthenticated(message),
+        3 if says("auth store is old") => TryError::Unauthenticated(message),
+        8 if says("space exceeded") => TryError::Final(Failure::NoSpace),
+        11 => TryError::Final(Failure::Compacted),
+        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::Refused(message)),
+        0 => TryError::InDoubt(format!("HTTP status {status}")),
+        _ => TryError::InDoubt(message),
     }
 }
 
 fn unreadable(error: &serde_json::Error) -> Failure {
     Failure::Unreadable(error.to_string())
-}
-
-/// Returns the error with all of its causes, in one line.
-fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        line = format!("{line}: {error}");
-        cause = error.source();
-    }
-    line.replace('\n', " ")
 }

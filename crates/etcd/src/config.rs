@@ -1,4 +1,4 @@
-//! What an operator can choose, all of it in one URL.
+//! The configuration of a store, which is one URL.
 
 #[cfg(test)]
 mod tests;
@@ -7,7 +7,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use petstore_storage::url::{self, HostPort, InvalidUrl, decode, decode_name, duration};
 
-/// Every parameter there is.
+/// The names of all parameters.
 const NAMES: &str =
     "sslmode, sslrootcert, sslcert, sslkey, connect_timeout, request_timeout, call_timeout";
 const FORM: &str = "write etcd://[USER:PASSWORD@]HOST[:PORT][,HOST…]/PREFIX";
@@ -21,9 +21,9 @@ const MAX_PREFIX: usize = 63;
 /// The port of a host that names none.
 const DEFAULT_PORT: u16 = 2379;
 
-/// Which nodes to use, and how.
+/// The nodes, the prefix, and the parameters of a URL.
 ///
-/// | parameter | default | what |
+/// | parameter | default | meaning |
 /// |---|---|---|
 /// | `sslmode` | `disable` | `disable`: in clear; `verify-full`: encrypted, and the certificate must be signed by a known authority and name the host |
 /// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the nodes' certificates |
@@ -39,7 +39,7 @@ pub struct EtcdConfig {
     /// In the order in which they are tried.
     pub(crate) hosts: Vec<HostPort>,
     pub(crate) credential: Option<(String, String)>,
-    /// In front of every key, with a `/` behind it.
+    /// The prefix of every key, including a `/`.
     pub(crate) prefix: String,
     pub(crate) is_encrypted: bool,
     pub(crate) root_certificates: Option<PathBuf>,
@@ -66,14 +66,14 @@ impl EtcdConfig {
             config.require_consistent()?;
             Ok(config)
         });
-        // An @ behind the ? most likely ends a password that was not encoded.
+        // An @ behind the ? is most likely the end of a password that was not encoded.
         let has_at = query.is_some_and(|query| query.contains('@'));
         parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })
     }
 
     fn from_address(address: &str) -> Result<Self, InvalidUrl> {
         let rest = address.strip_prefix("etcd://").ok_or(InvalidUrl::new(FORM))?;
-        // The last one: an @ that was not encoded belongs to the password.
+        // The last @: one that was not encoded belongs to the password.
         let (credential, place) = rest
             .rsplit_once('@')
             .map_or((None, rest), |(credential, place)| (Some(credential), place));
@@ -106,7 +106,7 @@ impl EtcdConfig {
         })
     }
 
-    /// Sets one parameter. The error says what would be right.
+    /// Sets one parameter. The error names the allowed values.
     fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         let seconds = |value| duration(value, Duration::from_secs);
         let millis = |value| duration(value, Duration::from_millis);

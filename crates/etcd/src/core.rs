@@ -1,14 +1,14 @@
-//! Reads and writes: each write is one transaction that compares the head with what it was made of.
+//! Reads and writes. Each write is one transaction that compares the head with the one that the write was made from.
 //!
-//! A head's value never comes back, as it names the last groups of writes, which are random. So a transaction can be
-//! sent again after an answer was lost: at most one of the two is carried out, and the head tells whether one was.
+//! A head's value never comes back, because it holds the random names of the last groups of writes. So a transaction
+//! can be sent again after a lost answer: at most one of the two is carried out, and the head tells whether one was.
 
 use std::{
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
     time::{Duration, Instant as Moment},
 };
 
-use petstore_domain::{Corruption, PetId};
+use petstore_domain::Corruption;
 use petstore_storage::VersionCache;
 use tokio::{
     sync::Mutex,
@@ -17,95 +17,91 @@ use tokio::{
 
 use crate::{
     client::{Client, Reply},
+    draft::Draft,
     error::Failure,
-    head::{Head, View},
+    head::{Head, HeadRead},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
-    rows::{self, Keys, Puts, StoredPet},
+    rows::{self, Changes, Keys},
 };
 
-/// Operations that one transaction may have: etcd's default (`--max-txn-ops`). Comparisons, what is done if they hold
-/// and what is done if not are counted each for themselves.
-pub(crate) const MAX_OPS: usize = 128;
-/// Those of them that every write needs: the head and [`Keys::waiting`].
-pub(crate) const HEAD_OPS: usize = 2;
-/// Bytes that one transaction may have: etcd's default (`--max-request-bytes`).
-const MAX_BYTES: usize = 1536 * 1024;
-/// Bytes of the largest entry: an animal with the longest name, 255 characters of 4 bytes, or the head.
-const MAX_ENTRY: usize = 1536;
-// So no transaction is too large that has few enough operations.
-const _: () = assert!(MAX_OPS * MAX_ENTRY <= MAX_BYTES);
-/// Entries that are read at a time, of at most 1.1 KiB: etcd's gateway takes answers of 4 MiB.
+/// Entries that are read at a time, of at most 1.1 KiB each: etcd's gateway limits an answer to 4 MiB.
 const PAGE: usize = 1000;
 
-/// How long a writer lets another one go first: twice what its own transaction took, within these bounds.
+/// The pause of a writer for one that has lost a comparison: twice the time of its own transaction, within these bounds.
 const MIN_PAUSE: Duration = Duration::from_millis(5);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
-/// What all ports use.
+/// The store as all ports use it.
 pub(crate) struct Core {
     pub(crate) client: Client,
     pub(crate) keys: Keys,
     pub(crate) version: Arc<VersionCache>,
-    /// Whether reads go on while the store is sealed.
-    pub(crate) reads_while_sealed: AtomicBool,
-    /// The head after the last write of this instance. Held while one is under way, so that its own writes do not
+    /// Whether animals are read while the store is sealed.
+    pub(crate) reads_while_sealed: bool,
+    /// The head after the last write of this process. Locked during a write, so that the writes of one process do not
     /// compete with each other.
     last: Mutex<Last>,
-    /// What this instance is called in [`Keys::waiting`].
-    name: Vec<u8>,
+    /// The value that this process puts under [`Keys::contender`].
+    instance: Vec<u8>,
 }
 
 #[derive(Default)]
 struct Last {
-    view: Option<View>,
-    /// When the next write may begin.
+    read: Option<HeadRead>,
+    /// The next write begins no earlier.
     pause: Option<Instant>,
 }
 
-/// What becomes of a write, by what the store holds.
-pub(crate) enum Plan<T> {
-    /// There is nothing to be written.
-    Done(T),
-    /// The head, and the entries to put and to delete.
-    Write(Box<Head>, Puts, Vec<String>, T),
-}
-
 impl Core {
-    pub(crate) fn new(client: Client, prefix: &str) -> Self {
+    pub(crate) fn new(client: Client, prefix: &str, reads_while_sealed: bool) -> Self {
         Self {
             client,
             keys: Keys { prefix: prefix.to_owned() },
             version: Arc::default(),
-            reads_while_sealed: AtomicBool::new(false),
+            reads_while_sealed,
             last: Mutex::default(),
-            name: format!("{:016x}", getrandom::u64().unwrap_or_default()).into_bytes(),
+            instance: format!("{:016x}", getrandom::u64().unwrap_or_default()).into_bytes(),
         }
     }
 
-    /// Reads the head and ranges at one revision, which holds all that was acknowledged before.
-    pub(crate) async fn read(&self, ranges: &[Range], deadline: Instant) -> Result<View, Failure> {
+    /// Reads the head and ranges at one revision, which holds everything that was acknowledged before.
+    pub(crate) async fn read(
+        &self,
+        ranges: &[Range],
+        deadline: Instant,
+    ) -> Result<HeadRead, Failure> {
         Ok(self.try_read(ranges, deadline).await?.ok_or_else(no_head)?)
     }
 
-    /// The same; `None` if there is no head.
+    /// As [`read`](Self::read); `None` without a head.
     pub(crate) async fn try_read(
         &self,
         ranges: &[Range],
         deadline: Instant,
-    ) -> Result<Option<View>, Failure> {
+    ) -> Result<Option<HeadRead>, Failure> {
         let began = Moment::now();
-        let txn = Txn { success: self.reads(ranges), ..Txn::default() };
-        let Reply { answer, .. } = self.client.call("/v3/kv/txn", &txn, deadline).await?;
-        let view = view_of(answer)?;
-        if let Some(view) = &view {
-            self.version.observe(view.stored_version(), began);
+        let read = self.try_read_at(&self.keys.head(), ranges, deadline).await?;
+        if let Some(read) = &read {
+            self.version.observe(read.stored_version(), began);
         }
-        Ok(view)
+        Ok(read)
     }
 
-    fn reads(&self, ranges: &[Range]) -> Vec<Op> {
-        let head = Range::one(&self.keys.head());
-        [&[head], ranges].concat().into_iter().map(Op::Range).collect()
+    /// As [`try_read`](Self::try_read), with the head under another key.
+    pub(crate) async fn try_read_at(
+        &self,
+        head: &str,
+        ranges: &[Range],
+        deadline: Instant,
+    ) -> Result<Option<HeadRead>, Failure> {
+        let txn = Txn { success: reads(head, ranges), ..Txn::default() };
+        let Reply { answer, .. } = self.client.call("/v3/kv/txn", &txn, deadline).await?;
+        read_of(answer)
+    }
+
+    /// Sends a transaction of any kind.
+    pub(crate) async fn transact(&self, txn: &Txn) -> Result<TxnAnswer, Failure> {
+        Ok(self.client.call("/v3/kv/txn", txn, self.client.deadline()).await?.answer)
     }
 
     /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest.
@@ -133,135 +129,122 @@ impl Core {
         }
     }
 
-    /// Reads up to `limit` animals behind `after`, as they were when `view` was read.
-    pub(crate) async fn scan_pets(
+    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`, in a folder whose keys begin with
+    /// an identifier.
+    pub(crate) async fn scan_by_id(
         &self,
-        view: &View,
-        mut after: Option<PetId>,
+        read: &HeadRead,
+        folder: &str,
+        mut after: Option<String>,
         limit: usize,
-    ) -> Result<Vec<StoredPet>, Failure> {
-        let mut pets = Vec::new();
+    ) -> Result<Vec<KeyValue>, Failure> {
+        let mut all = Vec::new();
         loop {
-            let (wanted, mut page) = (PAGE.min(limit - pets.len()), Vec::new());
-            for (range, last) in self.keys.pet_ranges(None, after, wanted) {
-                page = self.scan(range, wanted, view.revision).await?;
-                if page.len() == wanted || last >= view.head.last_pet {
+            let (wanted, mut page) = (PAGE.min(limit - all.len()), Vec::new());
+            for (range, _) in rows::growing_ranges(folder, after.as_deref(), wanted) {
+                page = self.scan(range, wanted, read.revision).await?;
+                if page.len() == wanted {
                     break;
                 }
             }
-            let some = page.iter().map(StoredPet::from_entry).collect::<Result<Vec<_>, _>>()?;
-            pets.extend(some);
-            if page.len() < wanted || pets.len() == limit {
-                return Ok(pets);
+            let is_end = page.len() < wanted;
+            all.extend(page);
+            if is_end || all.len() == limit {
+                return Ok(all);
             }
-            after = pets.last().map(|stored| stored.pet.id);
+            after = all.last().map(KeyValue::key);
         }
     }
 
-    /// Reads one key each, at the revision or, with 0, at the newest.
-    pub(crate) async fn read_each(
-        &self,
-        keys: &[String],
-        revision: i64,
-    ) -> Result<Vec<Option<KeyValue>>, Failure> {
-        let mut all = Vec::with_capacity(keys.len());
-        for some in keys.chunks(MAX_OPS) {
-            let ranges = some.iter().map(|key| Op::Range(Range { revision, ..Range::one(key) }));
-            let txn = Txn { success: ranges.collect(), ..Txn::default() };
-            let deadline = self.client.deadline();
-            let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
-            all.extend(reply.answer.found().map(|mut entries| entries.pop()));
-        }
-        Ok(all)
-    }
-
-    /// Writes what `plan` makes of the head and of what the ranges found, until nobody has written in between.
+    /// Writes what `plan` drafts from the head and the entries under `keys`, and returns what `plan` returns. If another
+    /// process has written in between, `plan` is called again. Nothing is written if it changes nothing or fails.
     ///
-    /// Who loses a comparison says so, and whoever writes next lets it go first: otherwise small writes of one instance
-    /// would keep out the large ones of another for good.
+    /// A writer that loses the comparison puts its name under [`Keys::contender`], and the next winner pauses so that it
+    /// can commit: otherwise small writes of one process would keep out the large ones of another for good.
     ///
-    /// With `optimistic`, the first try is made of what this instance has written last, and of nothing found in the
-    /// ranges, each of one key: the transaction compares that, too.
+    /// With `assume_absent`, the first try needs no read: it is made from the head of this process's last write, and the
+    /// transaction compares that no entry is under `keys`.
     pub(crate) async fn commit<T, E: From<Failure>>(
         &self,
-        ranges: &[Range],
-        optimistic: Option<&[String]>,
-        mut plan: impl FnMut(&View, u64) -> Result<Plan<T>, E>,
+        keys: &[String],
+        assume_absent: bool,
+        mut plan: impl FnMut(&mut Draft<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let deadline = self.client.deadline();
         let late = |_| Failure::Deadline(self.client.call_timeout());
         let mut last = time::timeout_at(deadline, self.last.lock()).await.map_err(late)?;
-        let mut absent: Vec<Compare> = Vec::new();
         if let Some(until) = last.pause.take() {
             time::sleep_until(until.min(deadline)).await;
         }
-        let known = last.view.take().filter(|_| optimistic.is_some());
+        let ranges: Vec<_> = keys.iter().map(|key| Range::one(key)).collect();
+        let mut absent: Vec<Compare> = Vec::new();
+        let known = last.read.take().filter(|_| assume_absent);
         let mut is_fresh = known.is_none();
-        let mut view = match known {
-            Some(view) => {
-                absent.extend(optimistic.unwrap_or_default().iter().map(|key| is_absent(key)));
-                view
+        let mut read = match known {
+            Some(read) => {
+                absent.extend(keys.iter().map(|key| is_absent(key)));
+                read
             }
-            None => self.read(ranges, deadline).await?,
+            None => self.read(&ranges, deadline).await?,
         };
         loop {
             let group = getrandom::u64().map_err(Failure::from)?;
-            let planned = plan(&view, group);
-            let (mut head, puts, deletes, answer) = match planned {
-                Ok(Plan::Write(head, puts, deletes, answer)) => (head, puts, deletes, answer),
-                // What was known may be out of date.
-                _ if !is_fresh => {
-                    view = self.read(ranges, deadline).await?;
-                    is_fresh = true;
-                    absent.clear();
-                    continue;
+            let mut draft = Draft::new(&self.keys, &read);
+            let planned = plan(&mut draft);
+            let drafted = if planned.is_ok() { draft.finish(group) } else { None };
+            let Some((head, changes)) = drafted else {
+                if is_fresh {
+                    return planned;
                 }
-                Ok(Plan::Done(answer)) => return Ok(answer),
-                Err(error) => return Err(error),
+                // The known head may be out of date.
+                read = self.read(&ranges, deadline).await?;
+                is_fresh = true;
+                absent.clear();
+                continue;
             };
-            head.note_group(group);
-            let mut txn = self.txn(&view, puts, &deletes, ranges);
+            let mut txn = self.txn(&read, changes, &ranges);
             txn.compare.append(&mut absent);
-            match self.send(&view, *head, group, txn, &mut last, deadline).await? {
-                None => return Ok(answer),
-                Some(now) => (view, is_fresh) = (now, true),
+            match self.send(&read, head, group, txn, &mut last, deadline).await? {
+                None => return planned,
+                Some(now) => (read, is_fresh) = (now, true),
             }
         }
     }
 
-    /// Sends the transaction that makes `head` of `view`. Returns what is there if it has lost a comparison.
+    /// Sends the transaction that puts `head` in place of `read`. If it has lost a comparison, returns what is there.
     async fn send(
         &self,
-        view: &View,
+        read: &HeadRead,
         head: Head,
         group: u64,
         mut txn: Txn,
         last: &mut Last,
         deadline: Instant,
-    ) -> Result<Option<View>, Failure> {
+    ) -> Result<Option<HeadRead>, Failure> {
         let (began, raw) = (Moment::now(), rows::json(&head));
         txn.success.push(Op::put(&self.keys.head(), raw.clone()));
         let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
         let Reply { answer, is_repeated } = reply;
         if answer.succeeded {
-            if answer.taken().any(|name| name != self.name) {
+            if answer.taken().any(|instance| instance != self.instance) {
                 let pause = (began.elapsed() * 2).clamp(MIN_PAUSE, MAX_PAUSE);
                 last.pause = Some(Instant::now() + pause);
             }
-            let (revision, writes) = (answer.header.revision, view.writes + 1);
-            let new = View { head, raw, writes, changed: revision, revision, found: Vec::new() };
+            let (revision, writes) = (answer.header.revision, read.writes + 1);
+            let new =
+                HeadRead { head, raw, writes, changed: revision, revision, found: Vec::new() };
             self.version.observe(new.stored_version(), began);
-            last.view = Some(new);
+            last.read = Some(new);
             return Ok(None);
         }
-        let now = view_of(answer)?.ok_or_else(no_head)?;
+        let now = read_of(answer)?.ok_or_else(no_head)?;
         self.version.observe(now.stored_version(), began);
-        // Its answer was lost, and it was sent again.
+        // The answer to the first try was lost.
         if now.head.has_group(group) {
-            last.view = Some(View { found: Vec::new(), ..now });
+            last.read = Some(HeadRead { found: Vec::new(), ..now });
             return Ok(None);
         }
-        if is_repeated && !now.remembers_since(view) {
+        if is_repeated && !now.remembers_since(read) {
             return Err(Failure::InDoubt);
         }
         if Instant::now() >= deadline {
@@ -271,27 +254,37 @@ impl Core {
     }
 
     /// Makes a transaction that still lacks the new head.
-    fn txn(&self, view: &View, puts: Puts, deletes: &[String], ranges: &[Range]) -> Txn {
-        let compare = vec![view.comparison(&self.keys.head())];
-        let mut success: Vec<Op> =
-            puts.into_iter().map(|(key, value)| Op::put(&key, value)).collect();
-        success.extend(deletes.iter().map(|key| Op::delete(key)));
-        success.push(Op::take(&self.keys.waiting()));
-        let mut failure = self.reads(ranges);
-        failure.push(Op::put(&self.keys.waiting(), self.name.clone()));
-        Txn { compare, success, failure }
+    fn txn(&self, read: &HeadRead, changes: Changes, ranges: &[Range]) -> Txn {
+        let change = |(key, value): (String, Option<_>)| match value {
+            Some(value) => Op::put(&key, value),
+            None => Op::delete(&key),
+        };
+        let mut success: Vec<Op> = changes.into_iter().map(change).collect();
+        success.push(Op::take(&self.keys.contender()));
+        let mut failure = reads(&self.keys.head(), ranges);
+        failure.push(self.contend());
+        Txn { compare: vec![read.is_unchanged(&self.keys.head())], success, failure }
     }
+
+    /// Returns the operation that makes the next winner pause.
+    pub(crate) fn contend(&self) -> Op {
+        Op::put(&self.keys.contender(), self.instance.clone())
+    }
+}
+
+fn reads(head: &str, ranges: &[Range]) -> Vec<Op> {
+    [&[Range::one(head)], ranges].concat().into_iter().map(Op::Range).collect()
 }
 
 fn no_head() -> Corruption {
     Corruption::new("the head of the store", "there is one")
 }
 
-fn view_of(answer: TxnAnswer) -> Result<Option<View>, Failure> {
-    Ok(View::new(answer.header.revision, answer.found())?)
+fn read_of(answer: TxnAnswer) -> Result<Option<HeadRead>, Failure> {
+    Ok(HeadRead::new(answer.header.revision, answer.found())?)
 }
 
-/// The comparison of a key that is not there.
+/// Returns the condition that there is no entry under `key`.
 pub(crate) fn is_absent(key: &str) -> Compare {
     Compare::Create { key: key.into(), create_revision: 0 }
 }

@@ -1,50 +1,44 @@
-//! How a call fails, and how that becomes an error of the domain.
+//! The failures of calls, and the errors of the domain that they become.
 
 use std::time::Duration;
 
-use petstore_domain::{AddError, Corruption, RestoreError, StoreError};
-use petstore_storage::{SchemaError, tls::TlsFailure};
+use petstore_domain::{AddError, ArchiveError, Corruption, StoreError};
+use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 
 use crate::config::EtcdConfig;
 
-/// Why a call has failed.
+/// A call that has failed. It can be cloned, because one transaction has several callers.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// No node has answered in time. Holds what each one did.
+    /// With the last error of each node.
     #[error("no answer from etcd within {0:?} ({1})")]
     Unreachable(Duration, String),
     /// More calls wait for a connection than can be served in time.
     #[error("no connection was free within {0:?}")]
     Busy(Duration),
-    /// What etcd refuses, and would again.
+    /// etcd refuses the call, and would refuse it again.
     #[error("{0}")]
     Refused(String),
     #[error(
         "etcd is out of space: compact and defragment it, or raise its quota; then disarm the alarm"
     )]
     NoSpace,
-    /// A snapshot that is read after a compaction.
+    /// A snapshot is read after a compaction.
     #[error("the snapshot was compacted away: begin anew, and let etcd keep its history longer")]
     Compacted,
-    /// A write was sent twice, and so many others have written since that etcd does not tell whether it was made.
+    /// A write was sent twice, and others have written so much since that the head does not tell whether it was made.
     #[error("whether it was written is not known: others have written too much since")]
     InDoubt,
     #[error("no answer within {0:?}")]
     Deadline(Duration),
     #[error("etcd's answer cannot be read: {0}")]
     Unreadable(String),
-    /// More additions wait than the writer takes.
-    #[error("the writer's queue is full ({0} additions wait)")]
-    QueueFull(usize),
-    /// The store is being closed.
-    #[error("the writer has stopped")]
-    Stopped,
     #[error("no identifier is left")]
     NoIdentifier,
     /// The system has no random bytes.
     #[error("no random bytes: {0}")]
     Random(#[from] getrandom::Error),
-    /// Why the store is not open.
+    /// The store is not open, for this reason.
     #[error("the store {0}")]
     Sealed(String),
     #[error(transparent)]
@@ -64,9 +58,18 @@ impl From<Failure> for StoreError {
             | Failure::InDoubt
             | Failure::Deadline(_)
             | Failure::Unreadable(_)
-            | Failure::QueueFull(_)
-            | Failure::Stopped
             | Failure::Random(_) => Self::unavailable(failure),
+        }
+    }
+}
+
+/// Takes the refusal of a [rule](petstore_domain::StoreState::permit_write) of the domain.
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Sealed(why) => Self::Sealed(why),
+            StoreError::Corrupt(corruption) => Self::Corrupt(corruption),
+            StoreError::Unavailable(_) | StoreError::Refused(_) => Self::Refused(error.to_string()),
         }
     }
 }
@@ -77,13 +80,13 @@ impl From<Failure> for AddError {
     }
 }
 
-impl From<Failure> for RestoreError {
+impl From<Failure> for ArchiveError {
     fn from(failure: Failure) -> Self {
         Self::Store(failure.into())
     }
 }
 
-/// A store could not be opened. One line says why, and how to fix it; the password is not in it.
+/// A store could not be opened. The message is one line that says why and how to fix it, without the password.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
@@ -96,21 +99,27 @@ impl OpenError {
         Self { config: config.clone(), reason }
     }
 
-    /// Returns whether opening may succeed later though nobody changes the URL or the store: too few nodes answer.
-    fn is_transient(&self) -> bool {
+    /// Returns whether there is no store, and nothing else is wrong.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self.reason, Reason::Missing)
+    }
+
+    /// Returns whether too few nodes answer: opening may succeed later without a change by the operator.
+    fn may_pass(&self) -> bool {
         let Reason::Store(failure) = &self.reason else { return false };
         matches!(StoreError::from(failure.clone()), StoreError::Unavailable(_))
     }
 }
 
-/// Unavailable if opening may succeed later, else refused.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        if error.is_transient() { Self::unavailable(error) } else { Self::refused(error) }
+        let may_pass = error.may_pass();
+        opening_error(error, may_pass)
     }
 }
 
-/// What is wrong with the nodes or with what is there.
+/// The reason why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
     #[error("{failure}{remedy}", failure = .0, remedy = remedy(.0))]
@@ -119,9 +128,7 @@ pub(crate) enum Reason {
     Tls(#[from] TlsFailure),
     #[error("sslkey {0} does not fit sslcert")]
     Key(String),
-    #[error(
-        "no petstore store is in it; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
-    )]
+    #[error("no petstore store is in it")]
     Missing,
     #[error("it holds the key {0} of somebody else; it was left untouched: name another prefix")]
     Foreign(String),

@@ -1,11 +1,10 @@
-//! The one entry that every write compares and replaces: what the store is, its state, the catalogue's version, and
-//! which identifiers come next.
+//! The head: the one entry that every write compares and replaces. It holds the store's identity and state, the
+//! catalogue's version, and the highest identifiers.
 
 use petstore_domain::{
-    CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreError, StoreId, StoreState,
-    Writer,
+    CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreId, StoreState,
 };
-use petstore_storage::{SchemaError, StoredVersion};
+use petstore_storage::{Step, StoredVersion};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,18 +12,30 @@ use crate::{
     kv::{Bytes, Compare, KeyValue},
 };
 
-/// The version of the schema that this release makes.
-pub(crate) const SCHEMA: i64 = 1;
-/// How many groups of writes the head remembers: so many writes of others may come between a try whose answer was lost
-/// and the next one.
+/// The version of the schema that this release makes and upgrades to.
+pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
+
+/// Versions of the schema. They have no SQL: [`upgrade`](crate::schema::upgrade) has the code of each step.
+pub(crate) const STEPS: [Step; 2] = [
+    Step::new(1, 1, "the entries of petstore 1.2.0", ""),
+    Step {
+        oldest_release: "2.0.0",
+        ..Step::new(2, 2, "list idempotency records by their animals; refuse older releases", "")
+    },
+];
+
+/// The number of groups that the head remembers. After a lost answer, the head tells whether the group was written if
+/// others have written at most so many groups since.
 const RECENT: usize = 16;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Head {
-    /// The version of the schema, the oldest that it can be used as, and the first release that knows that one.
+    /// The version of the schema.
     pub(crate) schema: i64,
-    oldest: i64,
-    oldest_release: String,
+    /// The oldest version that the store can be used as.
+    pub(crate) oldest: i64,
+    /// The first release that knows version `oldest`.
+    pub(crate) oldest_release: String,
     pub(crate) identity: u128,
     revision: i64,
     /// See [`StoreState::rewrites`].
@@ -32,24 +43,25 @@ pub(crate) struct Head {
     phase: String,
     other: Option<u128>,
     label: Option<String>,
-    /// Random: a store that was restored takes etcd's revisions back.
+    /// Random, because a restored snapshot takes etcd's revisions back.
     version: u128,
-    /// At or above the identifier of every animal.
+    /// The highest identifier ever assigned to an animal, or stored.
     pub(crate) last_pet: i64,
     key_revision: u128,
-    /// At or above the identifier of every key there ever was.
+    /// The highest identifier ever assigned to a key, or stored.
     pub(crate) last_key: i64,
-    /// The last groups that were written, the newest last.
+    /// The last groups that were written, ascending by time.
     recent: Vec<u64>,
 }
 
 impl Head {
     /// Makes the head of a new store.
     pub(crate) fn new() -> Result<Self, Failure> {
+        let newest = &STEPS[STEPS.len() - 1];
         Ok(Self {
-            schema: SCHEMA,
-            oldest: SCHEMA,
-            oldest_release: env!("CARGO_PKG_VERSION").to_owned(),
+            schema: newest.version,
+            oldest: newest.oldest,
+            oldest_release: newest.oldest_release.to_owned(),
             identity: random()?,
             revision: 0,
             rewrites: 0,
@@ -64,21 +76,11 @@ impl Head {
         })
     }
 
-    /// Refuses a store that a newer release has made.
-    pub(crate) fn require_known(&self) -> Result<(), SchemaError> {
-        if self.oldest <= SCHEMA {
-            return Ok(());
-        }
-        let release = format!("{} or newer", self.oldest_release);
-        Err(SchemaError::TooNew { oldest: self.oldest, known: SCHEMA, release })
-    }
-
     pub(crate) fn state(&self) -> Result<StoreState, Corruption> {
         let store = |id: u128| StoreId(id.to_be_bytes());
-        let phase = Phase::from_parts(&self.phase, self.other.map(store), self.label.clone());
-        let wrong = || Corruption::new("the state of the store", "it is open, filling or sealed");
+        let phase = Phase::from_parts(&self.phase, self.other.map(store), self.label.clone())?;
         let (id, revision, rewrites) = (store(self.identity), self.revision, self.rewrites);
-        Ok(StoreState { id, revision, rewrites, phase: phase.ok_or_else(wrong)? })
+        Ok(StoreState { id, revision, rewrites, phase })
     }
 
     /// Takes identity, revision and phase of `state`.
@@ -91,31 +93,13 @@ impl Head {
         self.label = label.map(str::to_owned);
     }
 
-    /// Refuses a writer that the state does not permit.
-    pub(crate) fn permit(&self, writer: Writer) -> Result<(), Failure> {
-        let refusal = self.state()?.permit(writer);
-        refusal.map_err(|error| match error {
-            StoreError::Sealed(why) => Failure::Sealed(why),
-            StoreError::Unavailable(_) | StoreError::Refused(_) | StoreError::Corrupt(_) => {
-                Failure::Refused(error.to_string())
-            }
-        })
-    }
-
-    /// Returns the version to give with a read, or why animals are not read.
+    /// Returns the version of a read of animals, or an error if the state does not permit it.
     pub(crate) fn permit_read(
         &self,
         while_sealed: bool,
     ) -> Result<Option<CatalogueVersion>, Failure> {
-        match self.permit(Writer::Service) {
-            Err(_) if while_sealed && self.phase == "sealed" => Ok(None),
-            permitted => permitted.map(|()| self.version()),
-        }
-    }
-
-    /// Returns the version, or `None` if the store is not open.
-    fn version(&self) -> Option<CatalogueVersion> {
-        (self.phase == "open").then_some(CatalogueVersion(self.version))
+        let has_version = self.state()?.permit_read(while_sealed)?;
+        Ok(has_version.then_some(CatalogueVersion(self.version)))
     }
 
     pub(crate) fn key_revision(&self) -> KeyRevision {
@@ -140,7 +124,7 @@ impl Head {
         Ok(PetId(self.last_pet))
     }
 
-    /// Notes the group that is being written.
+    /// Remembers the group that is being written.
     pub(crate) fn note_group(&mut self, group: u64) {
         self.recent.push(group);
         self.recent.drain(..self.recent.len().saturating_sub(RECENT));
@@ -157,11 +141,11 @@ fn random() -> Result<u128, Failure> {
     Ok(u128::from_be_bytes(bytes))
 }
 
-/// The head as it was at one revision, and what else was read there.
+/// The head at one revision of etcd, and other entries that were read there.
 #[derive(Clone, Debug)]
-pub(crate) struct View {
+pub(crate) struct HeadRead {
     pub(crate) head: Head,
-    /// As it is stored: a write compares it.
+    /// The head as it is stored: a write compares it.
     pub(crate) raw: Vec<u8>,
     /// How often the head was written.
     pub(crate) writes: i64,
@@ -169,12 +153,12 @@ pub(crate) struct View {
     pub(crate) changed: i64,
     /// The revision at which it was read.
     pub(crate) revision: i64,
-    /// What each range found.
-    pub(crate) found: Vec<Vec<KeyValue>>,
+    /// The other entries, in the order of the ranges.
+    pub(crate) found: Vec<KeyValue>,
 }
 
-impl View {
-    /// Reads what a transaction has found: the head first. `None` without a head.
+impl HeadRead {
+    /// Takes the results of a transaction's ranges, of which the first is the head's. `None` without a head.
     pub(crate) fn new(
         revision: i64,
         mut found: impl Iterator<Item = Vec<KeyValue>>,
@@ -185,20 +169,21 @@ impl View {
         let KeyValue { value: Bytes(raw), version: writes, mod_revision: changed, .. } = entry;
         let head = serde_json::from_slice(&raw);
         let head = head.map_err(|error| Corruption::new("the head of the store", error))?;
-        Ok(Some(Self { head, raw, writes, changed, revision, found: found.collect() }))
+        Ok(Some(Self { head, raw, writes, changed, revision, found: found.flatten().collect() }))
     }
 
-    /// Returns whether the head remembers all that was written since `earlier`.
+    /// Returns whether the head remembers every group that was written since `earlier`.
     pub(crate) fn remembers_since(&self, earlier: &Self) -> bool {
         usize::try_from(self.writes - earlier.writes).is_ok_and(|writes| writes <= RECENT)
     }
 
-    /// The comparison of the head with this one.
-    pub(crate) fn comparison(&self, key: &str) -> Compare {
+    /// Returns the condition that the head under `key` is still this one.
+    pub(crate) fn is_unchanged(&self, key: &str) -> Compare {
         Compare::Value { key: key.into(), value: Bytes(self.raw.clone()) }
     }
 
     pub(crate) fn stored_version(&self) -> StoredVersion {
-        StoredVersion { version: self.head.version(), changes: self.changed }
+        let version = (self.head.phase == "open").then_some(CatalogueVersion(self.head.version));
+        StoredVersion { version, changes: self.changed }
     }
 }

@@ -1,10 +1,11 @@
-//! What can be said of a store besides its rows.
+//! The size of a store, and the findings of an examination.
 
-use petstore_domain::{Finding, StoreError};
+use petstore_domain::StoreError;
+use petstore_storage::Finding;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{head::SCHEMA, store::EtcdStore};
+use crate::{head::VERSION, store::EtcdStore};
 
 #[derive(Deserialize)]
 struct Status {
@@ -19,7 +20,7 @@ struct Status {
 }
 
 impl EtcdStore {
-    /// Returns the size of the data of the node that answers, of all prefixes together, in bytes.
+    /// Returns the size in bytes of the data of the node that answers, all prefixes together.
     ///
     /// # Errors
     /// [`StoreError`] if no node answers.
@@ -32,16 +33,15 @@ impl EtcdStore {
         Ok(client.call(path, &json!({}), client.deadline()).await?.answer)
     }
 
-    /// Examines what the node that answers says of itself: its release, how large its data are, and its alarms. Nothing
-    /// is written.
+    /// Examines the node that answers: its release, the size of its data, and its alarms. Writes nothing.
     ///
     /// # Errors
     /// [`StoreError`] if no node answers.
     pub async fn inspect(&self) -> Result<Vec<Finding>, StoreError> {
         let client = &self.core.client;
-        let view = self.core.read(&[], client.deadline()).await?;
-        let schema = match view.head.schema {
-            SCHEMA => Finding::good("schema", format!("version {SCHEMA}")),
+        let read = self.core.read(&[], client.deadline()).await?;
+        let schema = match read.head.schema {
+            VERSION => Finding::ok("schema", format!("version {VERSION}")),
             newer => Finding::warning("schema", format!("version {newer}, of a newer release")),
         };
         let Status { version, size, size_in_use, errors } = self.status().await?;
@@ -50,17 +50,17 @@ impl EtcdStore {
         let space = format!("{used} MiB in use of {size}");
         Ok(vec![
             schema,
-            Finding::good("server", format!("etcd {version}")),
+            Finding::ok("server", format!("etcd {version}")),
             if size > 2 * used + 100 {
                 let remedy = "run 'etcdctl defrag' on one node after the other";
                 Finding::warning("space", format!("{space}: {remedy}"))
             } else {
-                Finding::good("space", space)
+                Finding::ok("space", space)
             },
             if errors.is_empty() {
-                Finding::good("alarms", "none")
+                Finding::ok("alarms", "none")
             } else {
-                Finding::fault("alarms", errors.join(", "))
+                Finding::error("alarms", errors.join(", "))
             },
         ])
     }

@@ -1,5 +1,5 @@
-//! The requests and answers of etcd's JSON gateway, as far as they are used. Keys and values are base64, numbers are
-//! texts, and what is zero or empty may be left out.
+//! The requests and answers of etcd's JSON gateway that this crate uses. Keys and values are base64, numbers are texts,
+//! and a field that is zero or empty may be left out.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -31,15 +31,15 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// One key, or those from `key` on and below `end`, ascending.
+/// A range of keys: `key` alone, or `key` and every key behind it that is below `end`, ascending.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Range {
     pub(crate) key: Bytes,
     #[serde(rename = "range_end")]
     pub(crate) end: Bytes,
-    /// 0 is none.
+    /// The largest number of entries; 0 is no limit.
     pub(crate) limit: usize,
-    /// 0 is the newest.
+    /// The revision at which is read; 0 is the newest.
     pub(crate) revision: i64,
     pub(crate) count_only: bool,
 }
@@ -49,20 +49,21 @@ impl Range {
         Self { key: key.into(), ..Self::default() }
     }
 
-    /// Keys behind `key` that begin with `folder`, which ends with a `/`; all of them behind none.
+    /// Returns the range of the keys that begin with `folder`, which ends with a `/`: those behind `key`, or all.
     pub(crate) fn after(key: Option<String>, folder: &str) -> Self {
-        // Nothing lies between a key and the key with a zero byte behind it.
+        // No key is between a key and the same key with a zero byte appended.
         let first = key.map_or_else(|| folder.to_owned(), |key| key + "\0");
         Self { end: end_of(folder), ..Self::one(&first) }
     }
 }
 
-/// Returns the first key behind all that begin with `folder`: `0` follows the `/` at its end.
+/// Returns the first key behind all keys that begin with `folder`: the byte `0` follows `/`.
 fn end_of(folder: &str) -> Bytes {
     Bytes::from(&*format!("{}0", folder.trim_end_matches('/')))
 }
 
-/// A condition of a transaction: a value, or the revision of the entry's first write, which is 0 where there is none.
+/// A condition of a transaction: the value of an entry, or the revision of its first write. The latter is 0 for a key
+/// without an entry.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "target", rename_all = "UPPERCASE")]
 pub(crate) enum Compare {
@@ -90,7 +91,7 @@ impl Op {
         Self::Delete { key: key.into(), range_end: Bytes::default(), prev_kv: false }
     }
 
-    /// Deletes a key, and returns its entry.
+    /// Deletes a key and returns its entry.
     pub(crate) fn take(key: &str) -> Self {
         Self::Delete { key: key.into(), range_end: Bytes::default(), prev_kv: true }
     }
@@ -101,7 +102,7 @@ impl Op {
     }
 }
 
-/// If every comparison holds, `success`, else `failure`: all at one revision.
+/// Operations at one revision: `success` if every comparison holds, otherwise `failure`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Txn {
     pub(crate) compare: Vec<Compare>,
@@ -132,7 +133,7 @@ impl TxnAnswer {
         all.map(|entry| &*entry.value.0)
     }
 
-    /// Returns what each range found.
+    /// Returns the entries of each range.
     pub(crate) fn found(self) -> impl Iterator<Item = Vec<KeyValue>> {
         self.responses.into_iter().map(|answer| answer.response_range.kvs)
     }
@@ -170,7 +171,7 @@ pub(crate) struct KeyValue {
     /// The revision of its last change.
     #[serde(deserialize_with = "number")]
     pub(crate) mod_revision: i64,
-    /// How often it was written.
+    /// The number of its writes since it was created.
     #[serde(deserialize_with = "number")]
     pub(crate) version: i64,
 }

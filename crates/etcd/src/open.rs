@@ -1,128 +1,112 @@
-//! From a configuration to a store, to what the nodes hold, and back to none.
+//! From a configuration to a store, to its identity, to its upgrade, and to its removal.
 
-use petstore_domain::{Phase, Upgrade};
+use petstore_domain::Phase;
+use petstore_storage::{Upgrade, UpgradeMode};
 
 use crate::{
     client::Client,
     config::EtcdConfig,
     core::{Core, is_absent},
     error::{Failure, OpenError, Reason},
-    head::{Head, View},
-    kv::{Op, Range, RangeAnswer, Txn, TxnAnswer},
-    rows,
+    head::Head,
+    kv::{Op, Range, RangeAnswer, Txn},
+    rows, schema,
     store::{EtcdSettings, EtcdStore},
 };
 
 impl EtcdStore {
-    /// Opens the store, as the settings say.
+    /// Opens the store.
     ///
     /// # Errors
-    /// [`OpenError`], also where there is no store and none is to be created; the message is one line that says what
-    /// is wrong and how to fix it.
+    /// [`OpenError`], also if there is no store and none is to be created. The message is one line that says what is
+    /// wrong and how to fix it.
     pub async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<Self, OpenError> {
         let opened = open(config, settings).await;
         opened.map_err(|reason| OpenError::new(config, reason))
     }
 
-    /// Returns what an upgrade of the store does: nothing, as there is one version of its schema. `None` if there is no
-    /// store.
+    /// Brings the schema of the store to this release's. `None` if there is no store.
     ///
     /// # Errors
-    /// [`OpenError`].
-    pub async fn upgrade(config: &EtcdConfig) -> Result<Option<Upgrade>, OpenError> {
-        let found = async { find(&core(config)?).await };
-        let found = found.await.map_err(|reason| OpenError::new(config, reason))?;
-        let upgrade =
-            |view: View| Upgrade { from: view.head.schema, steps: Vec::new(), saved_to: None };
-        Ok(found.map(upgrade))
+    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
+    pub async fn upgrade(
+        config: &EtcdConfig,
+        mode: UpgradeMode,
+    ) -> Result<Option<Upgrade>, OpenError> {
+        let upgraded = async { schema::upgrade(&core(config, false)?, mode).await };
+        upgraded.await.map_err(|reason| OpenError::new(config, reason))
     }
 
-    /// Removes every key of a store that holds no animals, API keys or idempotency records and is open. `false` if it
-    /// holds any: it is then left untouched.
+    /// Removes every key of a store that is open and holds no animals, API keys or idempotency records. Returns `false`
+    /// if it holds any; the store is then left untouched.
     ///
     /// # Errors
-    /// [`OpenError`]; whether it was removed is then not known.
+    /// [`OpenError`]. Whether the store was removed is then not known.
     pub async fn remove_if_empty(config: &EtcdConfig) -> Result<bool, OpenError> {
-        let removed = async { remove_if_empty(&core(config)?).await };
+        let removed = async { remove_if_empty(&core(config, false)?).await };
         removed.await.map_err(|reason| OpenError::new(config, reason))
     }
 }
 
 impl EtcdConfig {
-    /// Returns what the store that this names alone is, whatever names the URL uses for its nodes; `None` if there is
-    /// none, or if no node answers.
+    /// Returns a name of the store that no other store has, whatever names the URL uses for the nodes. `None` if there
+    /// is no store, or if no node answers.
     pub async fn identity(&self) -> Option<String> {
-        let core = core(self).ok()?;
-        let view = find(&core).await.ok()??;
+        let core = core(self, false).ok()?;
+        let identity = schema::find(&core).await.ok()??.head.identity;
         let head = Range::one(&core.keys.head());
         let deadline = core.client.deadline();
         let reply = core.client.call::<RangeAnswer>("/v3/kv/range", &head, deadline).await.ok()?;
-        Some(format!(
-            "{}:{}{:032x}",
-            reply.answer.header.cluster_id, core.keys.prefix, view.head.identity
-        ))
+        let cluster = reply.answer.header.cluster_id;
+        Some(format!("{cluster}:{}{identity:032x}", core.keys.prefix))
     }
 }
 
-fn core(config: &EtcdConfig) -> Result<Core, Reason> {
-    Ok(Core::new(Client::new(config)?, &config.prefix))
+fn core(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, Reason> {
+    Ok(Core::new(Client::new(config)?, &config.prefix, reads_while_sealed))
 }
 
 async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, Reason> {
-    let core = core(config)?;
-    if find(&core).await?.is_some() {
-        return Ok(EtcdStore::new(core, false, &settings.on_task_panic));
+    let core = core(config, settings.reads_while_sealed)?;
+    let mut was_created = false;
+    if schema::find_current(&core).await?.is_none() {
+        if !settings.create {
+            return Err(Reason::Missing);
+        }
+        was_created = create(&core).await?;
+        // A process of another release may have made the store at the same time.
+        schema::find_current(&core).await?.ok_or(Reason::Missing)?;
     }
-    if !settings.create {
-        return Err(Reason::Missing);
-    }
-    let was_created = create(&core).await?;
-    // It may be one that a newer release has made at the same time.
-    find(&core).await?.ok_or(Reason::Missing)?;
     Ok(EtcdStore::new(core, was_created, &settings.on_task_panic))
 }
 
-/// Reads the head of a store that this release can use; `None` if there is none.
-async fn find(core: &Core) -> Result<Option<View>, Reason> {
-    let any = Range::after(None, &core.keys.prefix);
-    let Some(view) = core.try_read(&[], core.client.deadline()).await? else {
-        let found = core.scan(any, 1, 0).await?;
-        let foreign = found.first().filter(|entry| entry.key() != core.keys.head());
-        return foreign.map_or(Ok(None), |entry| Err(Reason::Foreign(entry.key())));
-    };
-    view.head.require_known()?;
-    Ok(Some(view))
-}
-
-/// Makes the store. `false` if another instance has done it.
+/// Makes the store. Returns `false` if another process has made it.
 async fn create(core: &Core) -> Result<bool, Failure> {
-    let (head, key) = (Head::new()?, core.keys.head());
-    let raw = rows::json(&head);
+    let (head, raw) = (core.keys.head(), rows::json(&Head::new()?));
     let txn = Txn {
-        compare: vec![is_absent(&key)],
-        success: vec![Op::put(&key, raw.clone())],
+        compare: vec![is_absent(&head), is_absent(&core.keys.old_head())],
+        success: vec![Op::put(&head, raw.clone()), schema::fence(core)],
         ..Txn::default()
     };
-    let deadline = core.client.deadline();
-    let reply = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
-    // Its answer may have been lost, and it was sent again.
-    Ok(reply.answer.succeeded || core.read(&[], deadline).await?.raw == raw)
+    // The answer to the first try may have been lost.
+    let is_there = || core.try_read(&[], core.client.deadline());
+    let is_done = core.transact(&txn).await?.succeeded;
+    Ok(is_done || is_there().await?.is_some_and(|read| read.raw == raw))
 }
 
 async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
-    let Some(view) = find(core).await? else { return Ok(true) };
-    let mut found = core.scan(Range::after(None, &core.keys.prefix), 3, 0).await?;
-    found.retain(|entry| entry.key() != core.keys.waiting());
-    let is_open = view.head.state().map_err(Failure::from)?.phase == Phase::Open { from: None };
-    if found.len() > 1 || !is_open {
+    let Some(read) = schema::find_current(core).await? else { return Ok(true) };
+    let own = [core.keys.head(), core.keys.old_head(), core.keys.contender()];
+    let found = core.scan(Range::after(None, &core.keys.prefix), own.len() + 1, 0).await?;
+    let is_empty = found.iter().all(|entry| own.contains(&entry.key()));
+    let is_open = read.head.state().map_err(Failure::from)?.phase == Phase::Open { from: None };
+    if !is_empty || !is_open {
         return Ok(false);
     }
     let txn = Txn {
-        compare: vec![view.comparison(&core.keys.head())],
+        compare: vec![read.is_unchanged(&core.keys.head())],
         success: vec![Op::delete_all(&core.keys.prefix)],
         ..Txn::default()
     };
-    let deadline = core.client.deadline();
-    let reply = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
-    Ok(reply.answer.succeeded)
+    Ok(core.transact(&txn).await?.succeeded)
 }

@@ -1,16 +1,18 @@
-//! What stands under which key. Values are JSON, so that `etcdctl get` shows them.
+//! Keys and values. Values are JSON, so that `etcdctl get` shows them.
 //!
 //! | key | value |
 //! |---|---|
-//! | `PREFIX/head` | the one entry that every write replaces: `head.rs` |
-//! | `PREFIX/waiting` | who has lost a comparison since the last write |
-//! | `PREFIX/pets/ID` | an animal, and the ids of its idempotency records |
-//! | `PREFIX/status/STATUS/ID` | the animal again, so that the page of a status is one range |
-//! | `PREFIX/records/ID` | an idempotency record |
-//! | `PREFIX/expiry/TIME/GROUP` | the records that a transaction has written, under the time of the oldest |
+//! | `PREFIX/store` | the head, which every write replaces: `head.rs` |
+//! | `PREFIX/head` | a head that releases before 2.0.0 refuse: `schema.rs` |
+//! | `PREFIX/waiting` | the instance that lost a comparison since the last write |
+//! | `PREFIX/pets/ID` | an animal |
+//! | `PREFIX/status/STATUS/ID` | the animal again, so that a page of one status is one range |
+//! | `PREFIX/records/RECORD` | an idempotency record |
+//! | `PREFIX/recorded/ID/RECORD` | the record again, under its animal: the order of snapshots |
+//! | `PREFIX/expiry/TIME/GROUP` | ids and times of the records of one transaction, under the oldest time |
 //! | `PREFIX/keys/ID` | an API key |
 //!
-//! Identifiers and times are 16 hexadecimal digits whose order is theirs: the number plus 2^63.
+//! Identifiers and times are 16 hexadecimal digits, the number plus 2^63, so that the order of keys is theirs.
 
 #[cfg(test)]
 mod tests;
@@ -18,14 +20,14 @@ mod tests;
 use std::{collections::BTreeMap, fmt::Display};
 
 use petstore_domain::{
-    ApiKey, CategoryId, CorruptKey, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord,
-    KeyDigest, KeyId, KeyName, KeyRights, Pet, PetId, PetName, PetStatus, Timestamp,
+    ApiKey, CorruptKey, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, KeyId, Pet,
+    PetId, PetStatus, RecordPosition, StoredApiKey, Timestamp,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::kv::{Bytes, KeyValue, Range};
 
-/// Puts keys together.
+/// Makes the keys of one store.
 #[derive(Debug)]
 pub(crate) struct Keys {
     /// Ends with a `/`.
@@ -34,15 +36,20 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn head(&self) -> String {
+        format!("{}store", self.prefix)
+    }
+
+    /// The key of the head before schema version 2.
+    pub(crate) fn old_head(&self) -> String {
         format!("{}head", self.prefix)
     }
 
     /// See [`Core::commit`](crate::core::Core::commit).
-    pub(crate) fn waiting(&self) -> String {
+    pub(crate) fn contender(&self) -> String {
         format!("{}waiting", self.prefix)
     }
 
-    /// The folder of `pets`, `records`, `expiry` or `keys`.
+    /// The folder of `pets`, `records`, `recorded`, `expiry` or `keys`.
     pub(crate) fn folder(&self, name: &str) -> String {
         format!("{}{name}/", self.prefix)
     }
@@ -56,35 +63,15 @@ impl Keys {
         format!("{}{}", self.pets(status), ordered(id.0))
     }
 
-    /// Returns ranges of the animals behind `after`, each larger than the one before and with the highest identifier
-    /// that it holds; the last one holds all. Who needs `limit` animals finds them in the first, unless most
-    /// identifiers are of other animals or of none.
-    ///
-    /// etcd counts each entry of a range, however few are asked for: out of all that follow, a page would cost more the
-    /// more the store holds.
-    pub(crate) fn pet_ranges(
-        &self,
-        status: Option<PetStatus>,
-        after: Option<PetId>,
-        limit: usize,
-    ) -> [(Range, i64); 3] {
-        let (first, limit) = (after.map_or(0, |id| id.0), i64::try_from(limit).unwrap_or(i64::MAX));
-        [8, 512, i64::MAX].map(|factor| {
-            let range = Range::after(after.map(|id| self.pet(status, id)), &self.pets(status));
-            let last = first.saturating_add(limit.saturating_mul(factor));
-            if factor == i64::MAX || last == i64::MAX {
-                return (range, i64::MAX);
-            }
-            let end = Bytes::from(&*(self.pet(status, PetId(last)) + "\0"));
-            (Range { end, ..range }, last)
-        })
-    }
-
     pub(crate) fn record(&self, id: &impl Display) -> String {
         format!("{}records/{id}", self.prefix)
     }
 
-    /// The place of what expires at `at`: behind all that expires before.
+    pub(crate) fn recorded(&self, position: RecordPosition) -> String {
+        format!("{}recorded/{}/{}", self.prefix, ordered(position.pet.0), position.id)
+    }
+
+    /// The first key of records that expire at `at`.
     pub(crate) fn expiry(&self, at: i64) -> String {
         format!("{}expiry/{}/", self.prefix, ordered(at))
     }
@@ -92,6 +79,28 @@ impl Keys {
     pub(crate) fn api_key(&self, id: KeyId) -> String {
         format!("{}keys/{}", self.prefix, ordered(id.0))
     }
+}
+
+/// Returns ranges behind the key `after`, in a folder whose keys begin with an identifier: each larger than the one
+/// before, with the highest identifier that it may hold. The last range holds all. `limit` entries are in the first
+/// range, unless most identifiers have none.
+///
+/// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer the
+/// more the store holds.
+pub(crate) fn growing_ranges(folder: &str, after: Option<&str>, limit: usize) -> [(Range, i64); 3] {
+    let digits = after.and_then(|key| key.get(folder.len()..folder.len() + 16));
+    let (first, limit) =
+        (digits.and_then(unordered).unwrap_or(0), i64::try_from(limit).unwrap_or(i64::MAX));
+    [8, 512, i64::MAX].map(|factor| {
+        let range = Range::after(after.map(str::to_owned), folder);
+        let last = first.saturating_add(limit.saturating_mul(factor));
+        if factor == i64::MAX || last == i64::MAX {
+            return (range, i64::MAX);
+        }
+        // `0` follows the `/` that may follow the identifier.
+        let end = Bytes::from(&*format!("{folder}{}0", ordered(last)));
+        (Range { end, ..range }, last)
+    })
 }
 
 fn ordered(number: i64) -> String {
@@ -103,54 +112,31 @@ fn unordered(text: &str) -> Option<i64> {
     number.map(|number| (number ^ (1 << 63)).cast_signed())
 }
 
-/// What a transaction puts.
-pub(crate) type Puts = BTreeMap<String, Vec<u8>>;
-
-/// An animal, and the ids of the records of it that were ever written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredPet {
-    pub(crate) pet: Pet,
-    pub(crate) records: Vec<String>,
-}
+/// The entries that a transaction puts (`Some`) and deletes (`None`). Each is one operation.
+pub(crate) type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
 #[derive(Serialize, Deserialize)]
 struct PetRow {
     name: String,
     category: i64,
     status: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    records: Vec<String>,
 }
 
-impl StoredPet {
-    pub(crate) fn from_entry(entry: &KeyValue) -> Result<Self, Corruption> {
-        let (id, what, row) = read::<PetRow>(entry, "animal")?;
-        let corrupt =
-            |field, rule: &dyn Display| Corruption::new(&what, format_args!("its {field} {rule}"));
-        let status = row.status.as_deref().map(PetStatus::parse).transpose();
-        let pet = Pet {
-            id: PetId(id),
-            name: PetName::parse(row.name).map_err(|rule| corrupt("name", &rule))?,
-            category_id: CategoryId(row.category),
-            status: status.map_err(|rule| corrupt("status", &rule))?,
-        };
-        Ok(Self { pet, records: row.records })
-    }
+pub(crate) fn pet(entry: &KeyValue) -> Result<Pet, Corruption> {
+    let (id, row) = read::<PetRow>(entry, "animal")?;
+    Pet::from_stored(id, row.name, row.category, row.status.as_deref())
+}
 
-    /// Puts the animal's entry, and the one of its status, which only a new animal needs.
-    pub(crate) fn put(&self, puts: &mut Puts, keys: &Keys, is_new: bool) {
-        let Self { pet, records } = self;
-        let row = |records| PetRow {
-            name: pet.name.as_str().to_owned(),
-            category: pet.category_id.0,
-            status: pet.status.map(|status| status.to_string()),
-            records,
-        };
-        puts.insert(keys.pet(None, pet.id), json(&row(records.clone())));
-        if is_new && pet.status.is_some() {
-            puts.insert(keys.pet(pet.status, pet.id), json(&row(Vec::new())));
-        }
+pub(crate) fn put_pet(changes: &mut Changes, keys: &Keys, pet: &Pet) {
+    let row = json(&PetRow {
+        name: pet.name.as_str().to_owned(),
+        category: pet.category_id.0,
+        status: pet.status.map(|status| status.to_string()),
+    });
+    if pet.status.is_some() {
+        changes.insert(keys.pet(pet.status, pet.id), Some(row.clone()));
     }
+    changes.insert(keys.pet(None, pet.id), Some(row));
 }
 
 #[derive(Serialize, Deserialize)]
@@ -160,6 +146,7 @@ struct RecordRow {
     at: i64,
 }
 
+/// Reads a record from either of its entries.
 pub(crate) fn record(entry: &KeyValue) -> Result<IdempotencyRecord, Corruption> {
     let name = entry.name();
     let corrupt = |rule| Corruption::new(format_args!("idempotency record {name}"), rule);
@@ -177,31 +164,26 @@ pub(crate) fn record(entry: &KeyValue) -> Result<IdempotencyRecord, Corruption> 
     })
 }
 
-/// Records that one transaction has written: their ids and times.
+/// The ids and times of records that one transaction has written.
 pub(crate) type Expiry = Vec<(String, i64)>;
 
 pub(crate) fn expiry(entry: &KeyValue) -> Result<Expiry, Corruption> {
     serde_json::from_slice(&entry.value.0).map_err(|error| Corruption::new(entry.key(), error))
 }
 
-/// Puts the entry by which these records are purged; none for none.
-pub(crate) fn put_expiry(puts: &mut Puts, keys: &Keys, group: u64, records: &Expiry) {
+/// Puts the entry by which these records are purged, if there are any.
+pub(crate) fn put_expiry(changes: &mut Changes, keys: &Keys, group: u64, records: &Expiry) {
     if let Some(oldest) = records.iter().map(|(_, at)| *at).min() {
-        puts.insert(format!("{}{group:016x}", keys.expiry(oldest)), json(records));
+        changes.insert(format!("{}{group:016x}", keys.expiry(oldest)), Some(json(records)));
     }
 }
 
-/// Puts a record, and notes it in what becomes such an entry.
-pub(crate) fn put_record(
-    puts: &mut Puts,
-    keys: &Keys,
-    expiry: &mut Expiry,
-    record: &IdempotencyRecord,
-) {
+/// Puts both entries of a record.
+pub(crate) fn put_record(changes: &mut Changes, keys: &Keys, record: &IdempotencyRecord) {
     let fingerprint = Bytes(record.fingerprint.0.to_vec());
-    let row = RecordRow { fingerprint, pet: record.pet.0, at: record.at.0 };
-    puts.insert(keys.record(&record.id), json(&row));
-    expiry.push((record.id.to_string(), record.at.0));
+    let row = json(&RecordRow { fingerprint, pet: record.pet.0, at: record.at.0 });
+    changes.insert(keys.recorded(record.position()), Some(row.clone()));
+    changes.insert(keys.record(&record.id), Some(row));
 }
 
 #[derive(Serialize, Deserialize)]
@@ -217,30 +199,26 @@ struct ApiKeyRow {
 }
 
 pub(crate) fn api_key(entry: &KeyValue) -> Result<ApiKey, CorruptKey> {
-    let name = serde_json::from_slice::<ApiKeyRow>(&entry.value.0).map(|row| row.name).ok();
     let id = unordered(&entry.name()).map(KeyId);
-    read_api_key(entry).map_err(|corruption| CorruptKey { id, name, corruption })
-}
-
-fn read_api_key(entry: &KeyValue) -> Result<ApiKey, Corruption> {
-    let (id, what, row) = read::<ApiKeyRow>(entry, "API key")?;
-    let corrupt = |rule: &dyn Display| Corruption::new(&what, rule);
-    let digest = row.digest.0.try_into().map_err(|_| corrupt(&"a digest has 32 bytes"))?;
-    let rights = KeyRights::parse(&row.rights).ok_or_else(|| corrupt(&"its rights are known"))?;
-    Ok(ApiKey {
-        id: KeyId(id),
-        name: KeyName::parse(&row.name).map_err(|rule| corrupt(&rule))?,
-        digest: KeyDigest(digest),
-        prefix: row.prefix,
-        rights,
-        created_at: Timestamp(row.created),
-        expires_at: row.expires.map(Timestamp),
-        revoked_at: row.revoked.map(Timestamp),
-        last_used_at: row.used.map(Timestamp),
+    let (id, row) = read::<ApiKeyRow>(entry, "API key").map_err(|corruption| CorruptKey {
+        id,
+        name: None,
+        corruption,
+    })?;
+    ApiKey::from_stored(StoredApiKey {
+        id,
+        name: &row.name,
+        digest: &row.digest.0,
+        prefix: &row.prefix,
+        rights: &row.rights,
+        created_at: row.created,
+        expires_at: row.expires,
+        revoked_at: row.revoked,
+        last_used_at: row.used,
     })
 }
 
-pub(crate) fn put_api_key(puts: &mut Puts, keys: &Keys, key: &ApiKey) {
+pub(crate) fn put_api_key(changes: &mut Changes, keys: &Keys, key: &ApiKey) {
     let time = |at: Option<Timestamp>| at.map(|at| at.0);
     let row = ApiKeyRow {
         name: key.name.to_string(),
@@ -252,20 +230,19 @@ pub(crate) fn put_api_key(puts: &mut Puts, keys: &Keys, key: &ApiKey) {
         revoked: time(key.revoked_at),
         used: time(key.last_used_at),
     };
-    puts.insert(keys.api_key(key.id), json(&row));
+    changes.insert(keys.api_key(key.id), Some(json(&row)));
 }
 
-/// Reads the identifier at the end of a key, what the entry is, and its row.
-fn read<T: DeserializeOwned>(entry: &KeyValue, kind: &str) -> Result<(i64, String, T), Corruption> {
+/// Reads the identifier at the end of a key, and the row.
+fn read<T: DeserializeOwned>(entry: &KeyValue, kind: &str) -> Result<(i64, T), Corruption> {
     let name = entry.name();
     let wrong = || Corruption::new(format_args!("{kind} {name}"), "its key ends with 16 digits");
     let id = unordered(&name).ok_or_else(wrong)?;
-    let what = format!("{kind} {id}");
     let row = serde_json::from_slice(&entry.value.0);
-    row.map_err(|error| Corruption::new(&what, error)).map(|row| (id, what, row))
+    row.map(|row| (id, row)).map_err(|error| Corruption::new(format_args!("{kind} {id}"), error))
 }
 
-/// Returns a row as JSON. Each consists of texts and numbers, so that it always can be.
+/// Returns a row as JSON. It consists of texts and numbers, which never fail to be written.
 pub(crate) fn json(row: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(row).unwrap_or_default()
 }

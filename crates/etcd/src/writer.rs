@@ -1,177 +1,119 @@
 //! Additions: one task, one transaction at a time, group commit.
-//!
-//! What waits while a transaction is under way shares the next one, as far as [`MAX_OPS`] allows.
-
-mod group;
 
 #[cfg(test)]
 mod tests;
 
-use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use petstore_domain::{AddError, Added, Corruption, IdempotencyRequest, NewPet};
-use tokio::{
-    sync::{
-        mpsc::{self, error::TrySendError},
-        oneshot,
-    },
-    time::{self, Instant},
+use petstore_domain::{
+    AddError, Added, IdempotencyDecision, IdempotencyRequest, NewPet, StoreError, WriterRole,
 };
-use tokio_util::sync::CancellationToken;
+use petstore_storage::writer::{Add, Job, Jobs};
 
-use self::group::{Job, Outcome};
-use crate::{
-    core::{Core, HEAD_OPS, MAX_OPS},
-    error::Failure,
-    kv::Range,
-    rows::StoredPet,
-};
+use crate::{core::Core, draft::Draft, error::Failure, limits::ENTRY_OPS};
 
-/// Additions that may wait; one more is refused at once.
-const MAX_QUEUE: usize = 4096;
-/// Additions in one transaction, at most: each is an operation at least, and reads a record if the transaction fails.
-const MAX_GROUP: usize = MAX_OPS - HEAD_OPS;
+/// The largest number of additions in one transaction.
+pub(crate) const MAX_GROUP: usize = ENTRY_OPS;
 
-/// The handle of the writing task. The task ends when this is dropped and nothing waits any more.
-pub(crate) struct Writer {
-    queue: mpsc::Sender<Job>,
-    closing: CancellationToken,
-    /// Canceled when the task has ended.
-    ended: CancellationToken,
-    timeout: Duration,
-}
+type Outcome = Result<Added, AddError>;
 
-impl Writer {
-    /// Returns the handle, and the task to spawn.
-    pub(crate) fn new(core: Arc<Core>) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (queue, waiting) = mpsc::channel(MAX_QUEUE);
-        let timeout = core.client.call_timeout();
-        let (closing, ended) = (CancellationToken::new(), CancellationToken::new());
-        let (until, guard) = (closing.clone(), ended.clone().drop_guard());
-        let task = async move {
-            let _guard = guard;
-            run(&core, waiting, until).await;
-        };
-        (Self { queue, closing, ended, timeout }, task)
-    }
-
-    /// Adds an animal, and answers when that is committed.
-    ///
-    /// From the first poll on it is done whole or not at all, whether or not the future is polled
-    /// again.
-    pub(crate) async fn add(
-        &self,
-        pet: NewPet,
-        request: Option<IdempotencyRequest>,
-    ) -> Result<Added, AddError> {
-        let (caller, answer) = oneshot::channel();
-        let deadline = Instant::now() + self.timeout;
-        let job = Job { pet, request, deadline, caller };
-        self.queue.try_send(job).map_err(|refusal| match refusal {
-            TrySendError::Full(_) => Failure::QueueFull(MAX_QUEUE),
-            TrySendError::Closed(_) => Failure::Stopped,
-        })?;
-        match time::timeout_at(deadline, answer).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(Failure::Stopped.into())),
-            Err(_) => Err(Failure::Deadline(self.timeout).into()),
-        }
-    }
-
-    /// Returns how many additions wait for a transaction.
-    pub(crate) fn waiting(&self) -> usize {
-        self.queue.max_capacity() - self.queue.capacity()
-    }
-
-    /// Takes no more additions, and returns when those that wait are done.
-    pub(crate) async fn close(&self) {
-        self.closing.cancel();
-        self.ended.cancelled().await;
-    }
-}
-
-impl fmt::Debug for Writer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer").finish_non_exhaustive()
-    }
-}
-
-/// The writing task. It never ends because something failed.
-async fn run(core: &Core, mut waiting: mpsc::Receiver<Job>, closing: CancellationToken) {
-    let mut jobs: VecDeque<Job> = VecDeque::new();
-    let mut received = Vec::new();
-    loop {
-        while jobs.is_empty() && received.is_empty() {
-            tokio::select! {
-                () = closing.cancelled(), if !waiting.is_closed() => waiting.close(),
-                received = waiting.recv_many(&mut received, MAX_GROUP) => {
-                    if received == 0 {
-                        return;
-                    }
-                }
-            }
-        }
-        jobs.extend(received.drain(..));
-        while jobs.len() < MAX_GROUP
-            && let Ok(job) = waiting.try_recv()
-        {
-            jobs.push_back(job);
-        }
-        // Their callers have been answered already; what has not begun does not begin any more.
-        jobs.retain(|job| job.deadline > Instant::now());
-        if !jobs.is_empty() {
-            write(core, &mut jobs).await;
+/// Writes additions until there will be no more. A failed write does not end the task.
+pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
+    let mut held: Vec<Add> = Vec::new();
+    while let Some(group) = jobs.next(held.len()).await {
+        held.extend(group.into_iter().map(|job| match job {
+            Job::Add(add) => add,
+            Job::Other(never) => match never {},
+        }));
+        held.retain(|add| !add.reply.is_abandoned());
+        if !held.is_empty() {
+            write(&core, &mut held).await;
         }
     }
 }
 
-/// Writes as many of the first additions as one transaction takes, and answers them.
-async fn write(core: &Core, jobs: &mut VecDeque<Job>) {
-    let requests = jobs.iter().take(MAX_GROUP).filter_map(|job| job.request);
-    let records: Vec<String> = requests.map(|request| core.keys.record(&request.id)).collect();
-    let ranges: Vec<Range> = records.iter().map(|key| Range::one(key)).collect();
-    let group = &*jobs;
-    let written = core.commit(&ranges, Some(&records), |view, name| {
-        group::plan(&core.keys, group.iter().take(MAX_GROUP), view, name)
+/// Writes as many of the first additions as one transaction holds, and answers them.
+async fn write(core: &Core, held: &mut Vec<Add>) {
+    let adds = &held[..fitting(held)];
+    let records = adds.iter().filter_map(|add| add.request);
+    let records: Vec<_> = records.map(|request| core.keys.record(&request.id)).collect();
+    let mut tried = adds.len();
+    let written = core.commit(&records, true, |draft| {
+        let outcomes = plan(adds, draft)?;
+        tried = outcomes.len();
+        Ok::<_, Failure>(outcomes)
     });
     match written.await {
-        Ok(outcomes) => answer(core, jobs.drain(..outcomes.len()).collect(), outcomes).await,
+        Ok(outcomes) => {
+            for (add, outcome) in held.drain(..outcomes.len()).zip(outcomes) {
+                add.reply.send(outcome);
+            }
+        }
         Err(failure) => {
-            for job in jobs.drain(..MAX_GROUP.min(jobs.len())) {
-                job.answer(Err(failure.clone().into()));
+            for add in held.drain(..tried) {
+                add.reply.send(Err(failure.clone().into()));
             }
         }
     }
 }
 
-/// Returns an addition's outcome, where it is known without a read.
-async fn answer(core: &Core, jobs: Vec<Job>, outcomes: Vec<Outcome>) {
-    let mut replays = Vec::new();
-    for (job, outcome) in jobs.into_iter().zip(outcomes) {
-        match outcome {
-            Outcome::Added(added) => job.answer(Ok(added)),
-            Outcome::Reused => job.answer(Err(AddError::IdempotencyKeyReused)),
-            Outcome::Failed(failure) => job.answer(Err(failure.into())),
-            Outcome::Replay(id) => replays.push((job, id)),
-        }
+/// Returns how many of the first additions one transaction holds.
+fn fitting(adds: &[Add]) -> usize {
+    let (mut ops, mut has_key) = (0, false);
+    let fits = |add: &&Add| {
+        ops += operations(&add.pet, add.request);
+        has_key |= add.request.is_some();
+        ops + usize::from(has_key) <= ENTRY_OPS
+    };
+    adds.iter().take_while(fits).count()
+}
+
+/// Returns the number of entries of an addition: the animal, by its status too, the record, and by its animal too.
+fn operations(pet: &NewPet, request: Option<IdempotencyRequest>) -> usize {
+    1 + usize::from(pet.status.is_some()) + 2 * usize::from(request.is_some())
+}
+
+/// Decides on additions: one outcome for each that the transaction holds, in their order.
+fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
+    draft.permit(WriterRole::Service)?;
+    let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft)).collect();
+    if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
+        draft.head.renew()?;
     }
-    if replays.is_empty() {
-        return;
+    Ok(outcomes)
+}
+
+/// Decides on one addition. `None` leaves it for the next transaction.
+fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Outcome> {
+    if reply.is_abandoned() {
+        // Nobody receives this.
+        return Some(Err(StoreError::unavailable("its caller does not wait any more").into()));
     }
-    let keys: Vec<_> = replays.iter().map(|(_, id)| core.keys.pet(None, *id)).collect();
-    match core.read_each(&keys, 0).await {
-        Ok(found) => {
-            for ((job, id), entry) in replays.into_iter().zip(found) {
-                let what = format_args!("an idempotency record of animal {id}");
-                let missing = Corruption::new(what, "it exists");
-                let stored = entry.ok_or(missing).and_then(|entry| StoredPet::from_entry(&entry));
-                let replayed = stored.map(|stored| Added::Replayed(stored.pet));
-                job.answer(replayed.map_err(|corruption| Failure::from(corruption).into()));
-            }
+    let stored = match request.map(|request| draft.record(&request.id)).transpose() {
+        Ok(stored) => stored.flatten(),
+        Err(failure) => return Some(Err(failure.into())),
+    };
+    match request.map_or(IdempotencyDecision::Create, |it| it.decide(stored.as_ref())) {
+        IdempotencyDecision::Reused => return Some(Err(AddError::IdempotencyKeyReused)),
+        IdempotencyDecision::Replay(id) => {
+            return Some(Ok(Added::Replayed(pet.clone().with_id(id))));
         }
-        Err(failure) => {
-            for (job, _) in replays {
-                job.answer(Err(failure.clone().into()));
-            }
-        }
+        IdempotencyDecision::Create => {}
     }
+    // An expired record is deleted from the entries by animal.
+    let changes = operations(pet, *request) + usize::from(stored.is_some());
+    let is_second = request.is_some_and(|request| draft.puts(&draft.keys.record(&request.id)));
+    if is_second || !draft.fits(changes, request.is_some()) {
+        return None;
+    }
+    let id = match draft.head.next_pet() {
+        Ok(id) => id,
+        Err(failure) => return Some(Err(failure.into())),
+    };
+    let pet = pet.clone().with_id(id);
+    draft.put_pet(&pet);
+    if let Some(request) = request {
+        draft.put_record(&request.into_record(id), stored.as_ref());
+    }
+    Some(Ok(Added::Created(pet)))
 }

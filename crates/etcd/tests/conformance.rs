@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_conformance::{Harness, Problem, ScratchStore, Store};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use petstore_conformance::{
+    BoxError, Capability, Failure, Harness, ScratchStore, Store, act_as_child, act_in_child,
+};
+use petstore_domain::PetId;
 use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
 use petstore_testing::{Etcd, etcd_or_skip};
 
@@ -21,22 +25,30 @@ struct OnNode {
 }
 
 impl OnNode {
-    fn start(outage: Outage) -> Result<Box<dyn ScratchStore>, Problem> {
+    fn start(outage: Outage) -> Result<Box<dyn ScratchStore>, BoxError> {
         let etcd = etcd_or_skip("conformance", 1).ok_or("no etcd")?;
         Ok(Box::new(Self { etcd, outage }))
     }
+
+    fn url(&self) -> String {
+        format!("etcd://{}/kit", self.etcd.endpoints())
+    }
+}
+
+async fn open(url: &str, reads_while_sealed: bool) -> Result<Store, BoxError> {
+    let config = EtcdConfig::parse(url)?;
+    let settings = EtcdSettings { create: true, reads_while_sealed, ..EtcdSettings::default() };
+    let store = Arc::new(EtcdStore::open(&config, settings).await?);
+    Ok(Store::with_archive(store.clone()).with_handover(store))
 }
 
 #[async_trait]
 impl ScratchStore for OnNode {
-    async fn open(&self) -> Result<Store, Problem> {
-        let config = EtcdConfig::parse(&format!("etcd://{}/kit", self.etcd.endpoints()))?;
-        let settings = EtcdSettings { create: true, ..EtcdSettings::default() };
-        let store = Arc::new(EtcdStore::open(&config, settings).await?);
-        Ok(Store::with_archive(store.clone()).with_handover(store))
+    async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
+        open(&self.url(), reads_while_sealed).await
     }
 
-    async fn cut_off(&self) -> Result<(), Problem> {
+    async fn cut_off(&self) -> Result<(), BoxError> {
         match self.outage {
             Outage::Killed => self.etcd.kill(0),
             Outage::Frozen => self.etcd.signal(0, "STOP")?,
@@ -44,24 +56,50 @@ impl ScratchStore for OnNode {
         Ok(())
     }
 
-    async fn reconnect(&self) -> Result<(), Problem> {
+    async fn reconnect(&self) -> Result<(), BoxError> {
         match self.outage {
             Outage::Killed => self.etcd.resume(0)?,
             Outage::Frozen => self.etcd.signal(0, "CONT")?,
         }
         Ok(())
     }
+
+    async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
+        act_in_child("in_another_process", &self.url(), action)
+    }
+
+    async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
+        let number = id.0.cast_unsigned() ^ (1 << 63);
+        for folder in ["pets", "status/available", "status/pending", "status/sold"] {
+            let key = STANDARD.encode(format!("kit/{folder}/{number:016x}"));
+            self.etcd.post(0, "/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#))?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn in_another_process() -> Result<(), Failure> {
+    act_as_child(|url| async move { open(&url, false).await })
+}
+
+fn unsupported(capability: Capability) -> Option<&'static str> {
+    (capability == Capability::RefusedRow).then_some("etcd has no rules for values")
 }
 
 mod killed {
-    use super::{Harness, OnNode, Outage, Problem, ScratchStore};
+    use super::{BoxError, Capability, Harness, OnNode, Outage, ScratchStore};
 
     struct Killed;
 
     #[async_trait::async_trait]
     impl Harness for Killed {
-        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
             OnNode::start(Outage::Killed)
+        }
+
+        fn unsupported(&self, capability: Capability) -> Option<&'static str> {
+            super::unsupported(capability)
         }
     }
 
@@ -69,14 +107,18 @@ mod killed {
 }
 
 mod frozen {
-    use super::{Harness, OnNode, Outage, Problem, ScratchStore};
+    use super::{BoxError, Capability, Harness, OnNode, Outage, ScratchStore};
 
     struct Frozen;
 
     #[async_trait::async_trait]
     impl Harness for Frozen {
-        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
             OnNode::start(Outage::Frozen)
+        }
+
+        fn unsupported(&self, capability: Capability) -> Option<&'static str> {
+            super::unsupported(capability)
         }
     }
 

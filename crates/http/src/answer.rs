@@ -17,13 +17,13 @@ use tokio::time::{Instant, timeout_at};
 use crate::{
     observe::{
         ids::{TRACERESPONSE, X_REQUEST_ID},
-        log::Finished,
+        log::RequestRecord,
     },
     pipeline,
     request::{
         Peer,
         address::{is_under_base, normalize},
-        auth::Presented,
+        auth::Credential,
         body::RequestBody,
     },
     response::{
@@ -69,10 +69,10 @@ where
     let head = &*head;
     let target = route::find(head.uri.path(), &state.settings.static_files);
     let Limits { request_timeout, max_body, .. } = state.settings.limits;
-    let mut presented = Presented::default();
+    let mut credential = Credential::default();
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
-        let run = pin!(pipeline::run(state, head, body, target, &mut presented));
+        let run = pin!(pipeline::run(state, head, body, target, &mut credential));
         // What a panic leaves half done belongs only to this request, or is made whole by its locks.
         timeout_at(began + request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
@@ -89,13 +89,13 @@ where
 
     let request_id = state.request_ids.choose(&head.headers);
     let trace = state.request_ids.trace(&head.headers);
-    state.observer.finished(&Finished {
+    state.observer.record(&RequestRecord {
         request_id: &request_id,
         peer,
         headers: Some(&head.headers),
         method: Some(&head.method),
         route: target.map(|(route, _)| route.template),
-        presented: &presented,
+        credential: &credential,
         trace: trace.as_ref(),
         began,
         outcome: outcome.as_ref().map(Response::status),
@@ -171,13 +171,13 @@ pub(crate) fn note_unread(
     outcome: Result<StatusCode, &ApiError>,
 ) -> HeaderValue {
     let request_id = state.request_ids.choose(&HeaderMap::new());
-    state.observer.finished(&Finished {
+    state.observer.record(&RequestRecord {
         request_id: &request_id,
         peer,
         headers: None,
         method: None,
         route: None,
-        presented: &Presented::default(),
+        credential: &Credential::default(),
         trace: None,
         began: Instant::now(),
         outcome,

@@ -1,7 +1,7 @@
-//! Who is calling: the API keys in memory, and the task that reads them again.
+//! Finds callers by the API keys in memory, and keeps those keys fresh.
 //!
-//! A read begins half a second after the last one began, one at a time, and none while no request comes. No
-//! request makes the store read keys, whatever it presents.
+//! While requests arrive, the keys are read again every half second, one read at a time. No request makes the store read
+//! keys, whatever key it sends.
 
 use std::{
     convert::Infallible,
@@ -14,7 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Authenticator, Caller, Judgement, KeyLabel, KeyRing,
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyCheck, KeyLabel, KeyRing,
     NamedKey, StoreError,
 };
 use tokio::{
@@ -24,12 +24,13 @@ use tokio::{
 
 /// The time from the beginning of one read to that of the next.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// How long a request waits for keys that are young enough.
+/// The longest time for which a request waits for fresh keys.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// An [`Authenticator`] over a [`KeyRing`] that [`refresh`](Self::refresh) keeps young.
+/// An [`Authenticator`] over a [`KeyRing`]. [`keep_fresh`](Self::keep_fresh) must run beside it, or every request with a key
+/// fails.
 #[derive(Debug)]
-pub struct Authentication {
+pub struct KeyRingAuthenticator {
     ring: Arc<KeyRing>,
     refreshes: watch::Sender<Refreshes>,
     /// Whether a request came since the last refresh began.
@@ -45,30 +46,30 @@ struct Refreshes {
     ended: u64,
     /// When the last refresh began that did not fail.
     read_at: Option<Instant>,
-    /// Why the last refresh failed; `None` if it did not.
-    failure: Option<String>,
+    /// The error of the last refresh, if it failed.
+    failure: Option<StoreError>,
 }
 
-impl Authentication {
-    /// Creates the authentication by the keys of `ring`, which nobody else refreshes.
+impl KeyRingAuthenticator {
+    /// Creates an authenticator over `ring`, which nothing else may refresh.
     #[must_use]
     pub fn new(ring: Arc<KeyRing>) -> Self {
         let refreshes = watch::Sender::new(Refreshes::default());
         Self { ring, refreshes, is_asked: AtomicBool::new(false), asked: Notify::new() }
     }
 
-    /// Reads the keys again as long as requests come.
-    pub async fn refresh(&self) -> Infallible {
+    /// Reads the keys again every half second while requests arrive. Never returns: it belongs into a task of its own.
+    pub async fn keep_fresh(&self) -> Infallible {
         loop {
             self.asked.notified().await;
             let began = Instant::now();
-            // Whoever asks from here on asks for the next one.
+            // Requests from here on wait for the next refresh.
             self.is_asked.store(false, Ordering::SeqCst);
             self.refreshes.send_modify(|refreshes| refreshes.begun += 1);
             let outcome = self.ring.refresh().await;
             self.refreshes.send_modify(|refreshes| {
                 refreshes.ended = refreshes.begun;
-                refreshes.failure = outcome.err().map(|error| error.to_string());
+                refreshes.failure = outcome.err();
                 if refreshes.failure.is_none() {
                     refreshes.read_at = Some(began);
                 }
@@ -84,11 +85,11 @@ impl Authentication {
         }
     }
 
-    fn judge(&self, secret: &ApiKeySecret) -> Judgement {
-        self.ring.judge(secret, self.refreshes.borrow().age())
+    fn check(&self, secret: &ApiKeySecret) -> KeyCheck {
+        self.ring.check(secret, self.refreshes.borrow().age())
     }
 
-    /// Waits until the keys are young enough, [`MAX_WAIT`] at most.
+    /// Waits until the keys are fresh, [`MAX_WAIT`] at most.
     async fn wait_until_fresh(&self) -> Result<(), StoreError> {
         let mut refreshes = self.refreshes.subscribe();
         let ended = refreshes.borrow().ended;
@@ -108,28 +109,34 @@ impl Refreshes {
         self.read_at.map(|at| at.elapsed())
     }
 
-    /// Returns whether the keys are young enough to judge by.
+    /// Returns whether the keys are fresh enough to check by.
     fn are_fresh(&self) -> bool {
         self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
     }
 
-    /// Returns whether the last refresh failed, and why.
+    /// Returns the outcome of the last refresh, for one of the requests that waited.
     fn outcome(&self) -> Result<(), StoreError> {
-        self.failure.clone().map_or(Ok(()), |failure| Err(StoreError::unavailable(failure)))
+        match &self.failure {
+            None => Ok(()),
+            Some(StoreError::Unavailable(cause)) => Err(StoreError::unavailable(cause.to_string())),
+            Some(StoreError::Sealed(reason)) => Err(StoreError::sealed(reason)),
+            Some(StoreError::Refused(reason)) => Err(StoreError::refused(reason)),
+            Some(StoreError::Corrupt(corruption)) => Err(corruption.clone().into()),
+        }
     }
 }
 
 #[async_trait]
-impl Authenticator for Authentication {
+impl Authenticator for KeyRingAuthenticator {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        let mut judged = self.judge(secret);
-        if judged == Judgement::Stale {
+        let mut check = self.check(secret);
+        if check == KeyCheck::Stale {
             self.wait_until_fresh().await?;
-            judged = self.judge(secret);
-        } else if judged != Judgement::Malformed {
+            check = self.check(secret);
+        } else if check != KeyCheck::Malformed {
             self.ask();
         }
-        decide(judged)
+        decide(check)
     }
 
     async fn authenticate_again(
@@ -145,11 +152,11 @@ impl Authenticator for Authentication {
         self.ask();
         let next = refreshes.wait_for(|now| now.ended > begun).await;
         next.map_err(StoreError::unavailable)?.outcome()?;
-        let judged = decide(self.judge(secret));
-        if let Err(AuthenticationError::Refused(_)) = &judged {
+        let outcome = decide(self.check(secret));
+        if let Err(AuthenticationError::Refused(_)) = &outcome {
             self.ring.note_refusal(secret);
         }
-        judged
+        outcome
     }
 
     fn key_label(&self, caller: &Caller) -> Option<KeyLabel> {
@@ -166,12 +173,12 @@ impl Authenticator for Authentication {
     }
 }
 
-fn decide(judged: Judgement) -> Result<Caller, AuthenticationError> {
-    match judged {
-        Judgement::Granted(caller) => Ok(caller),
-        Judgement::Malformed => Err(AuthenticationError::Refused(None)),
-        Judgement::NotLive(label) => Err(AuthenticationError::Refused(label)),
-        Judgement::Stale => {
+fn decide(check: KeyCheck) -> Result<Caller, AuthenticationError> {
+    match check {
+        KeyCheck::Granted(caller) => Ok(caller),
+        KeyCheck::Malformed => Err(AuthenticationError::Refused(None)),
+        KeyCheck::NotLive(label) => Err(AuthenticationError::Refused(label)),
+        KeyCheck::Stale => {
             Err(StoreError::unavailable("the API keys that were read are too old").into())
         }
     }

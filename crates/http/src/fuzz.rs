@@ -79,7 +79,7 @@ fn written(query: PetQuery) -> String {
 pub fn credential(data: &[u8]) {
     let headers = each_line(&AUTHORIZATION, data);
     let sent: Vec<_> = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
-    if let Some(key) = auth::credential(&headers) {
+    if let Some(key) = auth::bearer_token(&headers) {
         let token = key.expose();
         assert_eq!(sent.len(), 1, "one of several credentials was taken");
         let (scheme, rest) = sent[0].split_at(7);

@@ -1,5 +1,4 @@
-//! What a handler is given, once the pipeline has checked the request. Each operation is a function of the files
-//! below.
+//! The input of a handler, after the pipeline has checked the request. Each operation is a function in a file below.
 
 pub(crate) mod pets;
 pub(crate) mod public;
@@ -20,7 +19,7 @@ use crate::{
 };
 
 /// A request that has passed every check its row asks for.
-pub(crate) struct Call<'r> {
+pub(crate) struct RequestContext<'r> {
     pub(crate) state: &'r State,
     pub(crate) head: &'r Parts,
     /// The value of the path's parameter; empty if it has none.
@@ -35,8 +34,8 @@ pub(crate) struct Call<'r> {
 pub(crate) type HandlerFuture<'r> =
     Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send + 'r>>;
 
-/// What an operation does.
-pub(crate) type Handler = fn(Call<'_>) -> HandlerFuture<'_>;
+/// The function of an operation.
+pub(crate) type Handler = fn(RequestContext<'_>) -> HandlerFuture<'_>;
 
 /// Answers 501: the interface names the orders listing but does not describe it (section 4.4).
 pub(crate) fn orders() -> Result<Response, ApiError> {

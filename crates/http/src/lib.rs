@@ -18,7 +18,7 @@
 //! and of `response` read or write one part of a message each. `authentication` keeps the API keys in memory young,
 //! `request/auth` refuses late what has no live key, and `rate_limit` bounds the requests of each key. `observe/log`
 //! sees each finished request, `observe/metrics` counts what happens, and `server/metrics_listener` serves that and the
-//! `observe/figures` of a store.
+//! `observe/samples` of a store.
 //! `handlers/readiness` asks the store at most once a second whether it answers.
 //!
 //! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
@@ -42,13 +42,14 @@ mod server;
 mod settings;
 mod state;
 
-pub use authentication::Authentication;
+pub use authentication::KeyRingAuthenticator;
 pub use hyper::{Request, Response};
-pub use observe::figures::{Figure, FigureKind, Figures};
+pub use observe::samples::{Sample, SampleKind, SampleSource};
 pub use request::forwarded::TrustedProxy;
-pub use response::{deprecation::get_pet_end, openapi::openapi_document};
+pub use response::openapi::openapi_document;
 pub use server::{
-    Drained, RevokedKeyCounter, Server, listener::Listener, metrics_listener::Monitored,
+    DrainOutcome, RevokedKeyCounter, Server, listener::Listener,
+    metrics_listener::MonitoringSources,
 };
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings, StaticFile};
 pub use state::Ports;

@@ -12,10 +12,10 @@ use hyper::{
 use petstore_domain::{Caller, KeyRights};
 
 use crate::{
-    handlers::Call,
+    handlers::RequestContext,
     request::{
         address::is_under_base,
-        auth::{Presented, authenticate},
+        auth::{Credential, authenticate},
         body::RequestBody,
         framing, headers, query,
     },
@@ -24,16 +24,16 @@ use crate::{
     state::State,
 };
 
-/// Returns the answer to a request, or why there is none, and puts what is known of its key into `presented`.
+/// Returns the answer to a request, and fills `credential`.
 ///
 /// # Errors
-/// The first check that the request fails, or what its handler fails with.
+/// The first check that the request fails, or the error of its handler.
 pub(crate) async fn run<B>(
     state: &State,
     head: &Parts,
     body: &mut RequestBody<'_, B>,
     target: Target<'_>,
-    presented: &mut Presented,
+    credential: &mut Credential,
 ) -> Result<Response, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -45,7 +45,7 @@ where
         return cors::permission(route.map(Route::allow), takes_a_body);
     }
     let under_base = is_under_base(head.uri.path());
-    let caller = if under_base { Some(admit(state, head, presented).await?) } else { None };
+    let caller = if under_base { Some(admit(state, head, credential).await?) } else { None };
 
     let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
     if under_base && head.method == Method::OPTIONS {
@@ -76,7 +76,7 @@ where
     if !operation.takes_query {
         query::require_none(head.uri.query())?;
     }
-    (operation.handler)(Call { state, head, parameter, caller, body: content }).await
+    (operation.handler)(RequestContext { state, head, parameter, caller, body: content }).await
 }
 
 /// Counts a call of an operation that is deprecated, by the name of the caller's key.
@@ -88,15 +88,15 @@ fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
     }
 }
 
-/// Returns the caller, unless it is unknown or exceeds its rate. One that exceeds it is put into `presented` too.
+/// Returns the caller, unless it is unknown or exceeds its rate. `credential` names a caller that exceeds its rate too.
 async fn admit<'a>(
     state: &State,
     head: &Parts,
-    presented: &'a mut Presented,
+    credential: &'a mut Credential,
 ) -> Result<&'a Caller, ApiError> {
     let State { ports, refusals, drain, .. } = state;
     let authenticator = &*ports.authenticator;
-    let caller = authenticate(&head.headers, authenticator, refusals, drain, presented).await?;
+    let caller = authenticate(&head.headers, authenticator, refusals, drain, credential).await?;
     if state.key_rate.as_ref().is_some_and(|rate| !rate.try_acquire(caller.digest)) {
         return Err(ApiError::rate_limited());
     }

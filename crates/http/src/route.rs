@@ -27,7 +27,7 @@ pub(crate) struct Operation {
     /// Whether the body must be JSON by its media type; it is read whole before the handler begins. Another body may
     /// be sent, within the limit, and is not read.
     pub(crate) takes_json: bool,
-    /// Whether it takes a query, which the handler reads or ignores. If not, any parameter is a fault.
+    /// Whether it takes a query, which the handler reads or ignores. If not, any parameter is an error.
     pub(crate) takes_query: bool,
     /// Whether it is announced that it ends.
     pub(crate) is_deprecated: bool,
@@ -46,13 +46,13 @@ pub(crate) static ROUTES: [Route; 6] = [
     Route {
         template: "/v1/pets",
         operations: &[
-            read(|call| Box::pin(pets::list(call))),
+            read(|context| Box::pin(pets::list(context))),
             Operation {
                 method: Method::POST,
                 takes_json: true,
                 takes_query: false,
                 is_deprecated: false,
-                handler: |call| Box::pin(pets::create(call)),
+                handler: |context| Box::pin(pets::create(context)),
             },
         ],
     },
@@ -63,7 +63,7 @@ pub(crate) static ROUTES: [Route; 6] = [
             takes_json: false,
             takes_query: false,
             is_deprecated: true,
-            handler: |call| Box::pin(pets::get(call)),
+            handler: |context| Box::pin(pets::get(context)),
         }],
     },
     Route {
@@ -72,24 +72,27 @@ pub(crate) static ROUTES: [Route; 6] = [
     },
     Route {
         template: "/openapi.json",
-        operations: &[read(|call| Box::pin(ready(Ok(public::openapi(&call)))))],
+        operations: &[read(|context| Box::pin(ready(Ok(public::openapi(&context)))))],
     },
     Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(public::livez()))))] },
-    Route { template: "/readyz", operations: &[read(|call| Box::pin(public::readyz(call.state)))] },
+    Route {
+        template: "/readyz",
+        operations: &[read(|context| Box::pin(public::readyz(context.state)))],
+    },
 ];
 
 /// The front page, which redirects to the first static file.
 static HOME: Route =
-    Route { template: "/", operations: &[read(|call| Box::pin(ready(public::home(&call))))] };
+    Route { template: "/", operations: &[read(|context| Box::pin(ready(public::home(&context))))] };
 /// The address of every static file, whose path is the parameter.
 static STATIC_FILE: Route = Route {
     template: "{page}",
-    operations: &[read(|call| Box::pin(ready(public::static_file(&call))))],
+    operations: &[read(|context| Box::pin(ready(public::static_file(&context))))],
 };
 /// The same address with a slash behind it, which the parameter has not.
 static FILE_WITH_SLASH: Route = Route {
     template: "{page}/",
-    operations: &[read(|call| Box::pin(ready(public::without_slash(&call))))],
+    operations: &[read(|context| Box::pin(ready(public::without_slash(&context))))],
 };
 
 /// Returns a GET that takes any query.

@@ -1,9 +1,9 @@
-//! The server: it serves what its listeners accept, and drains at the end.
+//! The server: it serves the connections of its listeners, and drains at the end.
 
 pub(crate) mod listener;
 pub(crate) mod metrics_listener;
 
-use std::{convert::Infallible, fmt, sync::Arc};
+use std::{convert::Infallible, error::Error, fmt, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::{
@@ -18,7 +18,7 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
     listener::{Accepted, Listener, accept_all, close, serve_all},
-    metrics_listener::{Monitor, Monitored},
+    metrics_listener::{Monitor, MonitoringSources},
 };
 use crate::{
     answer, connection,
@@ -29,7 +29,7 @@ use crate::{
     state::{Ports, State},
 };
 
-/// The HTTP server.
+/// The HTTP server: the routes of the interface over [`Ports`].
 pub struct Server {
     state: Arc<State>,
     tls: Option<TlsAcceptor>,
@@ -37,15 +37,15 @@ pub struct Server {
     connections: JoinSet<()>,
 }
 
-/// Counts requests with a revoked key, by the name of the key.
+/// Counts requests with a revoked key: takes the name of the key and the number of its requests.
 pub type RevokedKeyCounter = Arc<dyn Fn(&KeyName, u64) + Send + Sync>;
 
-/// How a drain ended.
+/// The outcome of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drained {
-    /// Every request received was answered.
-    Whole,
-    /// The grace was over before that.
+pub enum DrainOutcome {
+    /// Every request that was received has its answer.
+    Complete,
+    /// [`Limits::shutdown_grace`] ended first.
     CutOff {
         /// The number of connections that were cut off.
         connections: usize,
@@ -59,8 +59,9 @@ impl Server {
         Self::with_state(State::new(ports, settings, None))
     }
 
-    /// Creates a server with metrics, and the future that serves them on `listener` alone, which belongs into a task
-    /// beside the server. The figures of what is `monitored` are among the metrics.
+    /// Creates a server with metrics, and the future that serves them on `listener`. The future never ends, and belongs
+    /// into a task beside the server. `listener` needs no key, so it is for an address that only the monitoring system
+    /// reaches.
     ///
     /// # Errors
     /// Two metrics have one name.
@@ -68,14 +69,14 @@ impl Server {
         ports: Ports,
         settings: Settings,
         listener: TcpListener,
-        monitored: Monitored,
-    ) -> Result<(Self, BoxFuture<'static, Infallible>), impl fmt::Display + use<>> {
+        sources: MonitoringSources,
+    ) -> Result<(Self, BoxFuture<'static, Infallible>), impl Error + use<>> {
         let metrics = Arc::new(Metrics::new()?);
         for (template, method, success) in ROUTES.iter().flat_map(Route::operations) {
             metrics.expect(template, method, success);
         }
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
-        let monitor = Monitor { state: Arc::clone(&server.state), metrics, monitored };
+        let monitor = Monitor { state: Arc::clone(&server.state), metrics, sources };
         Ok::<_, prometheus::Error>((server, Box::pin(monitor.serve(listener))))
     }
 
@@ -83,8 +84,7 @@ impl Server {
         Self { state: Arc::new(state), tls: None, connections: JoinSet::new() }
     }
 
-    /// Returns the counter of requests with revoked keys, which is called with the name of a key and the number of its
-    /// requests. Without metrics it does nothing.
+    /// Returns the counter of requests with revoked keys. Without metrics it counts nothing.
     #[must_use]
     pub fn revoked_key_counter(&self) -> RevokedKeyCounter {
         let metrics = self.state.metrics.clone();
@@ -95,38 +95,37 @@ impl Server {
         })
     }
 
-    /// Returns the same server over TLS. `config` says the certificate and, in this order, the protocols that are
-    /// offered by ALPN: `h2` and `http/1.1`, or one of them.
+    /// Serves TCP connections over TLS. `config` has the certificate, and the protocols for ALPN in the order of
+    /// preference: `h2` and `http/1.1`, or one of them. Unix sockets stay without TLS.
     #[must_use]
     pub fn with_tls(self, config: Arc<ServerConfig>) -> Self {
         Self { tls: Some(config.into()), ..self }
     }
 
-    /// Returns the answer to one request that comes over no connection: the way for tests, and for programs that
-    /// have a server of their own. Everything is as over a Unix socket, but what belongs to the connection:
-    /// [`Limits`](crate::Limits) of time for the head, idling and the response, and drains.
-    pub async fn ask(&self, request: Request<impl Into<Bytes>>) -> Response<Bytes> {
+    /// Answers one request that comes over no connection, as if it came over a Unix socket: for tests, and for programs
+    /// that have a server of their own. The [`Limits`] of connections do not apply: the times for the head, for idling
+    /// and for the response, and the drain.
+    pub async fn handle(&self, request: Request<impl Into<Bytes>>) -> Response<Bytes> {
         answer::ask(&self.state, request).await
     }
 
-    /// Serves `listeners` until `shutdown` resolves, then drains: readiness turns 503, and after
-    /// [`Limits::shutdown_delay`](crate::Limits::shutdown_delay) no connection is taken but those that wait to be accepted,
-    /// and every request already received gets its answer within
-    /// [`Limits::shutdown_grace`](crate::Limits::shutdown_grace).
+    /// Serves `listeners` until `shutdown` resolves, then drains. `/readyz` turns 503 at once. After
+    /// [`Limits::shutdown_delay`], the server accepts only the connections that wait already, and every request that was
+    /// received gets its answer within [`Limits::shutdown_grace`].
     pub async fn run(
         self,
         listeners: Vec<Listener>,
         shutdown: impl Future<Output = ()>,
-    ) -> Drained {
+    ) -> DrainOutcome {
         self.run_boxed(listeners, Box::pin(shutdown)).await
     }
 
-    /// Does so in a box, so that what serves connections is compiled with this crate and not with its callers.
+    /// Runs the server. Boxed so that it is compiled here, not in each caller.
     fn run_boxed(
         mut self,
         listeners: Vec<Listener>,
         shutdown: LocalBoxFuture<'_, ()>,
-    ) -> LocalBoxFuture<'_, Drained> {
+    ) -> LocalBoxFuture<'_, DrainOutcome> {
         Box::pin(async move {
             tokio::select! {
                 () = self.serve(accept_all(&listeners)) => (),
@@ -137,15 +136,15 @@ impl Server {
             let _ = timeout(shutdown_delay, self.serve(accept_all(&listeners))).await;
             let waiting = stream::iter(close(listeners).await);
             if timeout(shutdown_grace, self.serve(waiting)).await.is_ok() {
-                return Drained::Whole;
+                return DrainOutcome::Complete;
             }
             let connections = self.connections.len();
             self.connections.shutdown().await;
-            Drained::CutOff { connections }
+            DrainOutcome::CutOff { connections }
         })
     }
 
-    /// Serves `accepted`, and those that are served already, to their ends. TLS is for clients on other machines.
+    /// Serves `accepted` and the present connections to their ends. TLS is for clients on other machines.
     async fn serve(&mut self, accepted: impl Stream<Item = Accepted>) {
         let Self { state, tls, connections } = self;
         let max = state.settings.limits.max_connections.get();

@@ -1,4 +1,4 @@
-//! What an operator can choose.
+//! The settings of a server.
 
 use std::{
     fmt,
@@ -8,39 +8,43 @@ use std::{
 
 use bytes::Bytes;
 
+use petstore_domain::Timestamp;
+
 use crate::request::forwarded::TrustedProxy;
 
-/// How the service presents itself and what it allows.
+/// The settings of a server. The default serves the interface without browser pages.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The name of this deployment, for the OpenAPI document and the log.
     pub environment: Option<String>,
-    /// Where production is reached, for the OpenAPI document; it ends in `/v1`. Links begin with its path.
+    /// The URL of production, which ends in `/v1`. It stands in the OpenAPI document, and `Link` and `Location` begin with
+    /// its path.
     pub public_url: Option<String>,
-    /// Where staging is reached, for the OpenAPI document; it ends in `/v1`.
+    /// The URL of staging, which ends in `/v1`, for the OpenAPI document.
     pub staging_url: Option<String>,
-    /// When getPet ends.
+    /// The end of the deprecated operation getPet.
     pub get_pet_sunset: GetPetSunset,
-    /// Which requests are logged.
+    /// The requests that are logged.
     pub access_log: AccessLog,
-    /// Proxies whose `Forwarded` or `X-Forwarded-For` says who their client is, for the log.
+    /// The proxies whose `Forwarded` or `X-Forwarded-For` names the client in the log.
     pub trusted_proxies: Vec<TrustedProxy>,
-    /// Limits and times.
+    /// Limits and timeouts.
     pub limits: Limits,
-    /// Files for browsers. `/` leads to the first; without any there is no `/`.
+    /// Files for browsers. `/` redirects to the first; without files, `/` is 404.
     pub static_files: Vec<StaticFile>,
-    /// Origins whose pages may call the service, as browsers send them (`https://app.example`); `*` is any.
+    /// The origins whose pages may call the service (CORS), as browsers send them: `https://app.example`, or `*` for every
+    /// origin.
     pub cors_origins: Vec<String>,
 }
 
-/// A file for browsers. It is served as it is to everyone who asks, without a credential.
+/// A file for browsers, which is served without a credential.
 #[derive(Clone, Default)]
 pub struct StaticFile {
-    /// Its address, outside `/v1`.
+    /// The path, outside `/v1`: for example `/docs`.
     pub path: &'static str,
-    /// Its `Content-Type`.
+    /// The `Content-Type`.
     pub media_type: &'static str,
-    /// Its `Content-Security-Policy`.
+    /// The `Content-Security-Policy`.
     pub content_security_policy: &'static str,
     /// The content, not compressed.
     pub content: Bytes,
@@ -52,19 +56,34 @@ impl fmt::Debug for StaticFile {
     }
 }
 
-/// When the deprecated operation getPet ends.
+/// The end of the deprecated operation getPet. From then on it is answered with 410.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GetPetSunset {
-    /// On 5 December 2030, 00:00 UTC, as the interface says (section 4.3).
+    /// 5 December 2030, 00:00 UTC (interface, section 4.3).
     #[default]
     Date,
-    /// Not yet: the removal is postponed.
+    /// Never: the removal is postponed.
     Off,
-    /// It has ended: the removal is rehearsed.
+    /// Already: the removal is rehearsed.
     Now,
 }
 
-/// Which requests get a log line.
+impl GetPetSunset {
+    /// 5 December 2030, 00:00 UTC.
+    const DATE: Timestamp = Timestamp(1_922_659_200_000);
+
+    /// Returns when getPet ends: `None` for [`Off`](Self::Off), the earliest time for [`Now`](Self::Now).
+    #[must_use]
+    pub const fn ends_at(self) -> Option<Timestamp> {
+        match self {
+            Self::Date => Some(Self::DATE),
+            Self::Off => None,
+            Self::Now => Some(Timestamp(i64::MIN)),
+        }
+    }
+}
+
+/// The requests that get a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccessLog {
     /// Every request.
@@ -76,36 +95,37 @@ pub enum AccessLog {
     Off,
 }
 
-/// Limits and times of the server.
+/// Limits and timeouts of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How long the head of a request may take to arrive, from its first byte, or from when its connection was accepted.
+    /// The time for the head of a request to arrive: from its first byte or, for the first request, from when the
+    /// connection was accepted.
     pub header_timeout: Duration,
-    /// How long a connection may wait for its next request.
+    /// The time for which a connection may wait for its next request.
     pub idle_timeout: Duration,
-    /// How long the body of a request may take to arrive.
+    /// The time for the body of a request to arrive.
     pub body_timeout: Duration,
-    /// How long a client may take nothing of a response, or less than 1 KiB a second.
+    /// The time for which a client may read nothing, or less than 1 KiB/s, of its response.
     pub write_timeout: Duration,
-    /// How long a request may take as a whole.
+    /// The time for a request as a whole; then the answer is 503.
     pub request_timeout: Duration,
-    /// The most connections that are served at once; one more waits in the accept queue.
+    /// The largest number of connections that are served at once. Others wait in the accept queue.
     pub max_connections: NonZeroUsize,
     /// The largest request body, in bytes.
     pub max_body: usize,
-    /// The most bytes of request bodies that are held at a time; beyond it the answer is 503. At least `max_body`, or the
-    /// largest bodies never fit.
+    /// The memory for all request bodies together, in bytes; without room the answer is 503. It should be at least
+    /// `max_body`, or the largest bodies never fit.
     pub max_buffered_bodies: usize,
-    /// Requests a second of each API key, and as many at once; beyond it the answer is 429.
+    /// The requests that each API key may send in a second, also at once; then the answer is 429. `None` is no limit.
     pub rate_limit: Option<NonZeroU32>,
-    /// The least time that a request without a live key waits for its answer. No option: only tests shorten it.
+    /// The shortest delay of the answer to a request without a live key. Only tests shorten it.
     pub refusal_delay: Duration,
-    /// Memory for encoded pages and animals, in bytes; with 0 each is read from the store.
+    /// The memory for encoded pages and animals, in bytes. With 0, each request reads the store.
     pub page_cache: usize,
-    /// How long connections are still accepted, and idle ones kept, after the service has turned not ready: as long as its
-    /// load balancers take to notice that.
+    /// The time between the signal to stop, when `/readyz` turns 503, and the end of accepting connections: as long as
+    /// load balancers take to notice.
     pub shutdown_delay: Duration,
-    /// How long the drain may then take until the connections that are left are cut off.
+    /// The time for the requests that are left after `shutdown_delay`; then their connections are cut off.
     pub shutdown_grace: Duration,
 }
 
@@ -113,7 +133,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             header_timeout: Duration::from_secs(10),
-            // Longer than the usual balancers keep a connection that they do not use.
+            // Longer than common load balancers keep an idle connection.
             idle_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(30),

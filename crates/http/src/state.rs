@@ -1,4 +1,4 @@
-//! What every request can see.
+//! The state that all requests share.
 
 use std::{fmt, sync::Arc};
 
@@ -13,20 +13,19 @@ use crate::{
     rate_limit::RateLimit,
     request::{address::public_base, auth::LateRefusals},
     response::{
-        cache::PageCache, conditional::Tags, cors::Cors, deprecation, openapi,
-        representation::Representation,
+        cache::PageCache, cors::Cors, deprecation, openapi, representation::Representation,
     },
     settings::Settings,
 };
 
-/// What the adapter drives.
+/// The ports that the server drives.
 #[derive(Clone)]
 pub struct Ports {
     /// The catalogue.
     pub pets: Arc<dyn PetService>,
-    /// Finds the caller by its API key.
+    /// Finds the caller of an API key.
     pub authenticator: Arc<dyn Authenticator>,
-    /// The time, for the sunset of getPet and the `Date` of answers.
+    /// The time of day, for the sunset of getPet and for `Date`.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -36,16 +35,15 @@ impl fmt::Debug for Ports {
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
     /// The path that the addresses of the interface begin with for clients.
     pub(crate) public_base: String,
-    /// What every answer of getPet announces.
+    /// The headers that announce the end of getPet.
     pub(crate) deprecation: HeaderMap,
     pub(crate) request_ids: RequestIds,
-    pub(crate) tags: Tags,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
@@ -70,7 +68,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Creates the state at the start. What happens is counted in `metrics`.
+    /// Creates the state of a server that counts in `metrics`.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
         let openapi = openapi::representation(&settings);
         let static_files = settings.static_files.iter().map(Representation::of_file).collect();
@@ -83,7 +81,6 @@ impl State {
             ports,
             request_ids: RequestIds::new(),
             deprecation: deprecation::announcement(settings.get_pet_sunset, &public_base),
-            tags: Tags::new(&public_base),
             public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),

@@ -1,5 +1,5 @@
 //! The one reader of an animal's JSON. It is strict: a text is refused unless it can be meant in
-//! one way only, and every fault of its fields is named.
+//! one way only, and every field error is named.
 
 use std::{borrow::Cow, fmt, str};
 
@@ -16,13 +16,13 @@ use crate::{
     integer::in_plain_digits,
 };
 
-/// Why a text is not an animal. Displayed on one line, for whoever has sent it.
+/// The reason why a text is not an animal. Displayed on one line, for the sender of the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// It is not one JSON document in UTF-8.
+    /// The text is not one JSON document in UTF-8.
     #[error("{0}")]
     InvalidJson(String),
-    /// It is JSON, but not an animal.
+    /// The text is JSON, but not an animal.
     #[error("{0}")]
     InvalidPet(String),
 }
@@ -73,7 +73,7 @@ impl Input {
         json.deserialize_map(Members { input: self, draft: &mut draft })
             .and_then(|()| json.end())
             .map_err(|error| self.not_an_object(text, &error))?;
-        draft.finish().map_err(|faults| ReadError::InvalidPet(faults.to_string()))
+        draft.finish().map_err(|errors| ReadError::InvalidPet(errors.to_string()))
     }
 
     fn text(self, bytes: &[u8]) -> Result<&str, String> {
@@ -116,7 +116,7 @@ impl Input {
 
 /// Reads the members of an object into a draft, in their order.
 ///
-/// serde's derive would take an array for a struct, stop at the first fault and keep one of two
+/// serde's derive would take an array for a struct, stop at the first error and keep one of two
 /// members of the same name.
 struct Members<'d> {
     input: Input,
@@ -136,7 +136,7 @@ impl<'b> Visitor<'b> for Members<'_> {
                 Some(Field::Id) if self.input == Input::Body => {
                     self.draft.refuse(&name, "is assigned by the service and must not be sent");
                 }
-                Some(field) => self.draft.read(field, text_of(field, value)),
+                Some(field) => self.draft.set(field, text_of(field, value)),
                 None => self.draft.refuse(&name, self.input.unknown_field()),
             }
         }

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyStore, Resolution, RestoreError, Saved, StoreError, StoredKeys,
+    ApiKey, ArchiveError, KeyId, KeyRevision, KeyStore, Resolution, SaveOutcome, StoreError,
+    StoredKeys, Timestamp,
 };
 
 use crate::{state::State, store::MemoryStore};
@@ -14,7 +15,8 @@ impl KeyStore for MemoryStore {
         if unless == Some(state.key_revision()) {
             return Ok(None);
         }
-        let (keys, next_id) = (state.keys.iter().cloned().map(Ok), KeyId(state.next_key_id));
+        let next_id = KeyId(state.highest_key.saturating_add(1));
+        let keys = state.keys.values().cloned().map(Ok);
         Ok(Some(StoredKeys::new(state.key_revision(), next_id, keys)))
     }
 
@@ -23,36 +25,43 @@ impl KeyStore for MemoryStore {
         expected: KeyRevision,
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
         let mut state = self.writable()?;
         if state.key_revision() != expected {
-            return Ok(Saved::Lost);
+            return Ok(SaveOutcome::Conflict);
         }
-        let is_use = |key: &ApiKey| {
-            state.keys.iter().any(|stored| stored.id == key.id && !stored.is_changed_by(key))
-        };
-        let is_change = !removed.is_empty() || !changed.iter().all(is_use);
-        let mut saved = state.clone();
-        for key in &changed {
-            write(&mut saved, key).map_err(StoreError::unavailable)?;
+        let (mut keys, mut highest) = (state.keys.clone(), state.highest_key);
+        keys.retain(|id, _| !removed.contains(id));
+        for key in changed {
+            if keys.values().any(|other| other.id != key.id && other.digest == key.digest) {
+                return Err(StoreError::refused("another API key has this digest"));
+            }
+            let stored = keys.get(&key.id);
+            let last_used_at = stored.map_or(key.last_used_at, |stored| stored.last_used_at);
+            highest = highest.max(key.id.0);
+            keys.insert(key.id, ApiKey { last_used_at, ..key });
         }
-        saved.keys.retain(|key| !removed.contains(&key.id));
-        saved.key_changes += u64::from(is_change);
-        *state = saved;
-        Ok(Saved::Yes)
+        (state.keys, state.highest_key) = (keys, highest);
+        state.key_changes += 1;
+        Ok(SaveOutcome::Saved)
+    }
+
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        let mut state = self.writable()?;
+        for (id, at) in uses {
+            if let Some(key) = state.keys.get_mut(&id) {
+                key.last_used_at = key.last_used_at.max(Some(at));
+            }
+        }
+        Ok(())
     }
 }
 
-/// Writes a key under its own identifier, or what has become of it.
-pub(crate) fn write(state: &mut State, key: &ApiKey) -> Result<(), RestoreError> {
-    let place = state.keys.binary_search_by_key(&key.id, |stored| stored.id);
-    let stored = place.ok().map(|index| &state.keys[index]);
-    let owner = state.keys.iter().find(|stored| stored.digest == key.digest);
-    let resolved = Resolution::of_key(stored, owner.map(|owner| owner.id), key)?;
-    match place {
-        Ok(index) => state.keys[index] = resolved,
-        Err(index) => state.keys.insert(index, resolved),
-    }
-    state.next_key_id = state.next_key_id.max(key.id.0.saturating_add(1));
+/// Writes a key under its own identifier, merged with the same key if the store holds it.
+pub(crate) fn write(state: &mut State, key: &ApiKey) -> Result<(), ArchiveError> {
+    let owner = state.keys.values().find(|stored| stored.digest == key.digest);
+    let resolved = Resolution::of_key(state.keys.get(&key.id), owner.map(|owner| owner.id), key)?;
+    state.keys.insert(key.id, resolved);
+    state.highest_key = state.highest_key.max(key.id.0);
     Ok(())
 }

@@ -4,8 +4,9 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, Batch, IdempotencyId, IdempotencyRecord, Pet, PetId, Resolution, RestoreError,
-    Snapshot, StoreCounts, StoreError, Written,
+    ApiKey, Archive, ArchiveError, HighestIds, IdempotencyRecord, IdempotencyRequest, KeyId,
+    NewPet, Pet, PetId, RecordPosition, Resolution, Rows, Snapshot, StoreCounts, StoreError,
+    WriterRole,
 };
 
 use crate::{api_keys, state::State, store::MemoryStore};
@@ -13,66 +14,86 @@ use crate::{api_keys, state::State, store::MemoryStore};
 #[async_trait]
 impl Archive for MemoryStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        Ok(Box::new(View(self.state().clone())))
+        Ok(Box::new(MemorySnapshot(self.state().clone())))
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+    async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
         let mut state = self.state();
-        state.handover.permit(batch.writer)?;
+        state.handover.permit_write(writer)?;
         let mut changed = state.clone();
-        let written = write(&mut changed, &batch)?;
+        let added = write(&mut changed, rows)?;
         *state = changed;
-        Ok(written)
+        Ok(added)
+    }
+
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        let mut state = self.writable()?;
+        if let Some(request) = &request {
+            let stored = state.records.get(&request.id);
+            if Resolution::of_new_pets(stored, request)? == Resolution::Keep {
+                return Ok(0);
+            }
+        }
+        let mut changed = state.clone();
+        let added = pets.len() as u64;
+        for (index, pet) in pets.into_iter().enumerate() {
+            let id = changed.insert(pet)?.id;
+            if let (0, Some(request)) = (index, request) {
+                changed.records.insert(request.id, request.into_record(id));
+            }
+        }
+        *state = changed;
+        Ok(added)
     }
 }
 
-/// Writes a batch into a state that is dropped if that fails.
-fn write(state: &mut State, batch: &Batch) -> Result<Written, RestoreError> {
-    let Batch { writer: _, pets, new_pets, request, keys, records, assign_above } = batch;
+/// Writes rows into a state that is dropped if that fails.
+fn write(state: &mut State, rows: Rows) -> Result<u64, ArchiveError> {
+    let Rows { pets, keys, records, highest } = rows;
     let before = state.pets.len();
     for pet in pets {
-        if Resolution::of_pet(state.pets.get(&pet.id), pet)? == Resolution::Write {
-            state.pets.insert(pet.id, pet.clone());
+        if Resolution::of_pet(state.pets.get(&pet.id), &pet)? == Resolution::Write {
+            state.highest_pet = state.highest_pet.max(pet.id.0);
+            state.pets.insert(pet.id, pet);
         }
     }
-    state.handover.rewrites += i64::from(state.pets.len() > before);
-    let highest = state.pets.last_key_value().map(|(id, _)| *id);
-    state.assigned = state.assigned.max(highest.max(*assign_above).map_or(0, |id| id.0));
-    let resolution = request.as_ref().map_or(Ok(Resolution::Write), |request| {
-        Resolution::of_new_pets(state.records.get(&request.id), request)
-    })?;
-    if resolution == Resolution::Write {
-        for (index, pet) in new_pets.iter().enumerate() {
-            let id = state.insert(pet.clone())?.id;
-            if let (0, Some(request)) = (index, request) {
-                state.records.insert(request.id, request.into_record(id));
-            }
-        }
-    }
-    for key in keys {
+    let added = state.pets.len() - before;
+    state.handover.rewrites += i64::from(added > 0);
+    state.pet_changes += u64::from(added > 0);
+    for key in &keys {
         api_keys::write(state, key)?;
     }
     state.key_changes += u64::from(!keys.is_empty());
     for record in records {
-        let (stored, pet_exists) =
-            (state.records.get(&record.id), state.pets.contains_key(&record.pet));
-        if Resolution::of_record(stored, pet_exists, record)? == Resolution::Write {
-            state.records.insert(record.id, *record);
+        let stored = state.records.get(&record.id);
+        if Resolution::of_record(stored, &record)? == Resolution::Write {
+            state.records.insert(record.id, record);
         }
     }
-    Ok(Written { added: (state.pets.len() - before) as u64 })
+    state.highest_pet = state.highest_pet.max(highest.pet.map_or(0, |id| id.0));
+    state.highest_key = state.highest_key.max(highest.key.map_or(0, |id| id.0));
+    Ok(added as u64)
 }
 
 /// A copy of the whole state.
-struct View(State);
+struct MemorySnapshot(State);
 
 #[async_trait]
-impl Snapshot for View {
+impl Snapshot for MemorySnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
         let State { pets, records, keys, .. } = &self.0;
-        let [pets, keys, idempotency_records] =
-            [pets.len(), keys.len(), records.len()].map(|n| n as u64);
-        Ok(StoreCounts { pets, keys, idempotency_records })
+        let [pets, keys, records] = [pets.len(), keys.len(), records.len()].map(|n| n as u64);
+        Ok(StoreCounts { pets, keys, records })
+    }
+
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
+        let some = |id: i64| (id > 0).then_some(id);
+        let (pet, key) = (some(self.0.highest_pet), some(self.0.highest_key));
+        Ok(HighestIds { pet: pet.map(PetId), key: key.map(KeyId) })
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
@@ -82,16 +103,18 @@ impl Snapshot for View {
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        Ok(self.0.keys.clone())
+        Ok(self.0.keys.values().cloned().collect())
     }
 
-    async fn idempotency_records(
+    async fn records(
         &mut self,
-        after: Option<IdempotencyId>,
+        after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let following = self.0.records.range((after, Bound::Unbounded));
-        Ok(following.take(limit as usize).map(|(_, record)| *record).collect())
+        let mut records: Vec<_> = self.0.records.values().copied().collect();
+        records.retain(|record| after.is_none_or(|after| record.position() > after));
+        records.sort_unstable_by_key(IdempotencyRecord::position);
+        records.truncate(limit as usize);
+        Ok(records)
     }
 }

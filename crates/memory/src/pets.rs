@@ -19,21 +19,20 @@ impl PetRepository for MemoryStore {
     ) -> Result<Added, AddError> {
         let mut state = self.writable()?;
         let Some(request) = request else { return Ok(Added::Created(state.insert(pet)?)) };
-        let stored = state.records.get(&request.id).map(|it| (it.fingerprint, it.pet, it.at));
-        match request.decide(stored) {
+        match request.decide(state.records.get(&request.id)) {
             IdempotencyDecision::Create => {
                 let pet = state.insert(pet)?;
                 state.records.insert(request.id, request.into_record(pet.id));
                 Ok(Added::Created(pet))
             }
-            IdempotencyDecision::Replay(id) => Ok(Added::Replayed(recorded(&state, id)?)),
+            IdempotencyDecision::Replay(id) => Ok(Added::Replayed(pet.with_id(id))),
             IdempotencyDecision::Reused => Err(AddError::IdempotencyKeyReused),
         }
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+    async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         let (state, version) = self.readable()?;
-        Ok(state.pets.get(&id).map(|pet| Versioned { value: pet.clone(), version }))
+        Ok(Versioned { value: state.pets.get(&id).cloned(), version })
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
@@ -54,13 +53,6 @@ impl PetRepository for MemoryStore {
         });
         Ok(Purged::up_to(limit, deleted))
     }
-}
-
-/// Returns the animal of a record. Every record has one, because no animal is ever removed.
-fn recorded(state: &State, id: PetId) -> Result<Pet, StoreError> {
-    let missing =
-        || StoreError::corrupt(format_args!("an idempotency record of animal {id}"), "it exists");
-    state.pets.get(&id).cloned().ok_or_else(missing)
 }
 
 fn page(state: &State, query: &PetQuery) -> PetPage {

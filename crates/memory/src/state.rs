@@ -1,4 +1,4 @@
-//! What the store holds.
+//! The state of the store.
 
 use std::{
     collections::BTreeMap,
@@ -6,21 +6,22 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, CatalogueVersion, IdempotencyId, IdempotencyRecord, KeyRevision, NewPet, Pet, PetId,
-    Phase, StoreError, StoreId, StoreState,
+    ApiKey, CatalogueVersion, IdempotencyId, IdempotencyRecord, KeyId, KeyRevision, NewPet, Pet,
+    PetId, Phase, StoreError, StoreId, StoreState,
 };
 
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
-    /// At or above the identifier of every animal; the next one follows it.
-    pub(crate) assigned: i64,
+    /// The number of changes of animals.
+    pub(crate) pet_changes: u64,
+    /// The highest identifier of an animal that was ever assigned or stored; 0 if there is none.
+    pub(crate) highest_pet: i64,
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
-    /// Ascending by identifier.
-    pub(crate) keys: Vec<ApiKey>,
-    /// Above the identifier of every key there ever was.
-    pub(crate) next_key_id: i64,
-    /// How often keys were changed.
+    pub(crate) keys: BTreeMap<KeyId, ApiKey>,
+    /// The highest identifier of a key that was ever assigned or stored; 0 if there is none.
+    pub(crate) highest_key: i64,
+    /// The number of changes of keys.
     pub(crate) key_changes: u64,
     pub(crate) handover: StoreState,
     /// Random, so that a version of this store is not one of another store or another run.
@@ -31,10 +32,11 @@ impl Default for State {
     fn default() -> Self {
         Self {
             pets: BTreeMap::new(),
-            assigned: 0,
+            pet_changes: 0,
+            highest_pet: 0,
             records: BTreeMap::new(),
-            keys: Vec::new(),
-            next_key_id: 1,
+            keys: BTreeMap::new(),
+            highest_key: 0,
             key_changes: 0,
             handover: StoreState {
                 id: StoreId((u128::from(random()) << 64 | u128::from(random())).to_be_bytes()),
@@ -47,30 +49,30 @@ impl Default for State {
     }
 }
 
-/// Returns a random number: the standard library has some for its maps only.
+/// Returns a random number from the seeds that the standard library draws for its maps.
 fn random() -> u64 {
     RandomState::new().hash_one(())
 }
 
 impl State {
-    /// Returns the version, or `None` if the store is not open. Animals are only ever added, so their number tells one
-    /// state from another.
+    /// Returns the version, which the number of changes identifies; `None` if the store is not open.
     pub(crate) fn version(&self) -> Option<CatalogueVersion> {
-        let version = CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128);
-        matches!(self.handover.phase, Phase::Open { .. }).then_some(version)
+        let version = CatalogueVersion(u128::from(self.epoch) << 64 | u128::from(self.pet_changes));
+        self.handover.phase.is_open().then_some(version)
     }
 
-    /// Returns the revision of the keys: the number of changes tells one state from another.
+    /// Returns the revision of the keys, which the number of changes identifies.
     pub(crate) fn key_revision(&self) -> KeyRevision {
         KeyRevision(u128::from(self.epoch) << 64 | u128::from(self.key_changes))
     }
 
     /// Adds an animal under the next identifier.
     pub(crate) fn insert(&mut self, pet: NewPet) -> Result<Pet, StoreError> {
-        let next = self.assigned.checked_add(1);
-        self.assigned = next.ok_or_else(|| StoreError::unavailable("no identifier is left"))?;
-        let pet = pet.with_id(PetId(self.assigned));
+        let next = self.highest_pet.checked_add(1);
+        self.highest_pet = next.ok_or_else(|| StoreError::refused("no identifier is left"))?;
+        let pet = pet.with_id(PetId(self.highest_pet));
         self.pets.insert(pet.id, pet.clone());
+        self.pet_changes += 1;
         Ok(pet)
     }
 }

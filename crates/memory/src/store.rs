@@ -2,22 +2,18 @@
 
 use std::{
     fmt,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use petstore_domain::{CatalogueVersion, Phase, StoreError, Writer};
+use petstore_domain::{CatalogueVersion, PetId, StoreError, WriterRole};
 
 use crate::state::State;
 
-/// A catalogue and its API keys, for as long as this value lives.
+/// A handle of a catalogue and its API keys, which last as long as one of their handles.
 #[derive(Default)]
 pub struct MemoryStore {
-    state: Mutex<State>,
-    /// Whether reads go on while the store is sealed.
-    pub(crate) reads_while_sealed: AtomicBool,
+    state: Arc<Mutex<State>>,
+    reads_while_sealed: bool,
 }
 
 impl MemoryStore {
@@ -27,31 +23,44 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Returns the state, unless services must not write.
+    /// Returns another handle of the same store, with or without reads
+    /// [while it is sealed](petstore_domain::Handover).
+    #[must_use]
+    pub fn handle(&self, reads_while_sealed: bool) -> Self {
+        Self { state: Arc::clone(&self.state), reads_while_sealed }
+    }
+
+    /// Deletes an animal, as an operator does with SQL on another store: no port does this. Returns whether there was
+    /// one.
+    #[must_use]
+    pub fn delete_pet(&self, id: PetId) -> bool {
+        let mut state = self.state();
+        let deleted = state.pets.remove(&id).is_some();
+        state.pet_changes += u64::from(deleted);
+        state.handover.rewrites += i64::from(deleted);
+        deleted
+    }
+
+    /// Locks the state for a write of a service.
     pub(crate) fn writable(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let state = self.state();
-        state.handover.permit(Writer::Service)?;
+        state.handover.permit_write(WriterRole::Service)?;
         Ok(state)
     }
 
-    /// Returns the state, unless services must not read, and the version; `None` while the store is sealed.
+    /// Locks the state for a read of animals, and returns its version; `None` while the store is
+    /// sealed.
     pub(crate) fn readable(
         &self,
     ) -> Result<(MutexGuard<'_, State>, Option<CatalogueVersion>), StoreError> {
         let state = self.state();
-        let goes_on = self.reads_while_sealed.load(Ordering::Relaxed)
-            && matches!(state.handover.phase, Phase::Sealed { .. });
-        match state.handover.permit(Writer::Service) {
-            Err(_) if goes_on => Ok((state, None)),
-            permitted => permitted.map(|()| {
-                let version = state.version();
-                (state, version)
-            }),
-        }
+        state.handover.permit_read(self.reads_while_sealed)?;
+        let version = state.version();
+        Ok((state, version))
     }
 
-    /// Locks the state. A panic elsewhere leaves the state whole: every method changes it only where it can no
-    /// longer fail.
+    /// Locks the state. A panic elsewhere leaves the state whole: every method changes it only where
+    /// it can no longer fail.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,31 +3,44 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
+use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
+use petstore_domain::PetId;
 use petstore_memory::MemoryStore;
 
 struct Memory;
 
 #[async_trait]
 impl Harness for Memory {
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
-        Ok(Box::new(Memory))
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
+        Ok(Box::new(InMemory(MemoryStore::new())))
     }
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
-            Capability::Reopen | Capability::SecondHandle => Some("a store in memory is one value"),
+            Capability::Reopen | Capability::OtherProcess => Some("the data ends with the process"),
             Capability::Outage => Some("a store in memory cannot be out of reach"),
-            Capability::Version | Capability::Archive | Capability::Handover => None,
+            Capability::RefusedRow => Some("a store in memory has no rules of its own"),
+            Capability::SecondHandle
+            | Capability::DeletedRow
+            | Capability::Version
+            | Capability::Archive
+            | Capability::Handover => None,
         }
     }
 }
 
+/// One store, of which every handle shares the state.
+struct InMemory(MemoryStore);
+
 #[async_trait]
-impl ScratchStore for Memory {
-    async fn open(&self) -> Result<Store, Problem> {
-        let store = Arc::new(MemoryStore::new());
+impl ScratchStore for InMemory {
+    async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
+        let store = Arc::new(self.0.handle(reads_while_sealed));
         Ok(Store::with_archive(store.clone()).with_handover(store))
+    }
+
+    async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
+        if self.0.delete_pet(id) { Ok(()) } else { Err(format!("there is no animal {id}").into()) }
     }
 }
 

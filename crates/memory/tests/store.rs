@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use petstore_domain::{
-    AddError, Added, Archive as _, Batch, CategoryId, IdempotencyId, IdempotencyRequest, NewPet,
-    PetId, PetName, PetRepository, StoreError, Timestamp,
+    AddError, Added, Archive as _, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetId,
+    PetName, PetRepository, Rows, StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 
@@ -32,11 +32,11 @@ async fn what_adds_no_animal_leaves_the_version() {
 }
 
 #[tokio::test]
-async fn a_store_without_an_identifier_left_takes_no_animal() {
+async fn a_store_without_an_identifier_left_refuses_an_animal() {
     let store = MemoryStore::new();
     let pets = vec![rex().with_id(PetId(i64::MAX))];
-    store.write(Batch { pets, ..Batch::default() }).await.unwrap();
+    store.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await.unwrap();
     let refusal = PetRepository::add(&store, rex(), Some(once())).await;
-    assert!(matches!(refusal, Err(AddError::Store(StoreError::Unavailable(_)))), "{refusal:?}");
-    assert!(store.find(PetId(i64::MAX)).await.unwrap().is_some());
+    assert!(matches!(refusal, Err(AddError::Store(StoreError::Refused(_)))), "{refusal:?}");
+    assert!(store.find(PetId(i64::MAX)).await.unwrap().value.is_some());
 }

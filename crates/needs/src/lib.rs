@@ -1,5 +1,5 @@
 //! `#[needs(postgres)]` above a test: where that is not installed, the test is ignored, and the reason says which
-//! packages to install. `#[needs(time)]` above a test that takes long. With `CI=true` neither is ever ignored.
+//! packages to install. `#[needs(time)]` above a test that takes long. With `PETSTORE_TEST_ALL=1` neither is ever ignored.
 //!
 //! A test cannot say at run time that it is ignored, so a build script looks for the programs.
 
@@ -19,12 +19,12 @@ const MISSING: &str = env!("MISSING");
 pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
     let names = names.to_string();
     let mut missing = Vec::new();
-    for name in names.split(',').map(str::trim) {
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let Some((_, _, package)) = NEEDS.iter().find(|(known, ..)| *known == name) else {
             return tokens(&format!("compile_error!(\"there is no need '{name}'\");"));
         };
         if MISSING.split(' ').any(|missing| missing == name) {
-            let time = || "takes long: run with CI=true".to_owned();
+            let time = || "takes long: run with PETSTORE_TEST_ALL=1".to_owned();
             missing.push(if package.is_empty() { time() } else { format!("install {package}") });
         }
     }

@@ -3,7 +3,9 @@
 pub(crate) mod rows;
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKey, KeyId, KeyRevision, KeyStore, Saved, StoreError, StoredKeys};
+use petstore_domain::{
+    ApiKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys, Timestamp,
+};
 
 use crate::{connection::READ_COMMITTED, connector::Purpose, store::PostgresStore};
 
@@ -24,28 +26,29 @@ impl KeyStore for PostgresStore {
         expected: KeyRevision,
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
         let removed: Vec<i64> = removed.into_iter().map(|KeyId(id)| id).collect();
         let save = async {
             let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
             let found = transaction.query(rows::LOCK, &[]).await?;
             if rows::revision(found.first(), 0)? != expected {
-                return Ok(Saved::Lost);
+                return Ok(SaveOutcome::Conflict);
             }
-            let ids: Vec<i64> = changed.iter().map(|key| key.id.0).collect();
-            let stored = rows::keys(&transaction.query(rows::BY_ID, &[&ids]).await?)?;
-            let is_use = |key: &ApiKey| {
-                stored.iter().any(|stored| stored.id == key.id && !stored.is_changed_by(key))
-            };
-            if removed.is_empty() && changed.iter().all(is_use) {
-                rows::note_uses(&transaction, &changed).await?;
-            } else {
-                rows::write(&transaction, &changed).await?;
-                transaction.query(rows::REMOVE, &[&removed]).await?;
-            }
+            transaction.query(rows::REMOVE, &[&removed]).await?;
+            rows::write(&transaction, rows::SAVE, &changed).await?;
             transaction.commit().await?;
-            Ok(Saved::Yes)
+            Ok(SaveOutcome::Saved)
         };
         self.pool.within_deadline(save).await
+    }
+
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        let ids: Vec<i64> = uses.iter().map(|(id, _)| id.0).collect();
+        let times: Vec<i64> = uses.iter().map(|(_, at)| at.0).collect();
+        let note = async {
+            self.pool.query(rows::NOTE_USES, &[&ids, &times]).await?;
+            Ok(())
+        };
+        self.pool.within_deadline(note).await
     }
 }

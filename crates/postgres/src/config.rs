@@ -18,6 +18,9 @@ const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, c
     tcp_user_timeout, pool_size, target_session_attrs, schema, pgbouncer, application_name, options, \
     channel_binding";
 
+const ANY_OF_SEVERAL: &str = "target_session_attrs=any takes one host: reads of several servers would go back in time; \
+    name one, or write target_session_attrs=read-write";
+
 /// When a silent server is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// The largest pool.
@@ -37,7 +40,7 @@ const MAX_SCHEMA_BYTES: usize = 63;
 /// | `pool_timeout` | `1s` | the part of it that may be spent on waiting for a free connection |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
 /// | `pool_size` | `16` | connections for reads, at most; the writer takes one more |
-/// | `target_session_attrs` | `read-write` | take only a host that accepts writes, or `any` |
+/// | `target_session_attrs` | `read-write` | take only a host that accepts writes, or, of one host, `any` |
 /// | `schema` | the role's own | a schema to live in, created if need be |
 /// | `application_name` | `petstore` | how the server lists the sessions |
 /// | `options` | none | settings of the session (`-c name=value`), or what a provider's proxy wants |
@@ -101,6 +104,11 @@ impl PostgresConfig {
         // An @ behind the ? most likely ends a password that was not encoded.
         let has_at = query.is_some_and(|query| query.contains('@'));
         parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })?;
+        if config.hosts.len() > 1
+            && config.driver.get_target_session_attrs() == TargetSessionAttrs::Any
+        {
+            return Err(InvalidUrl::new(ANY_OF_SEVERAL));
+        }
         Ok(config)
     }
 

@@ -12,7 +12,6 @@ mod tests;
 use std::{
     collections::HashMap,
     fmt, future,
-    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -24,11 +23,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     time,
 };
-use tokio_postgres::{
-    AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement,
-    binary_copy::BinaryCopyInWriter,
-    types::{ToSql, Type},
-};
+use tokio_postgres::{AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
@@ -39,23 +34,17 @@ use crate::{
 /// Each statement sees what was committed before it.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// The same, where animals are written: triggers know by it who writes, and a statement that is sent together with
-/// the beginning knows that it has a transaction ([`in_writing!`]).
+/// the beginning knows that it has a transaction (`petstore_may_add`).
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
 /// The same, where animals are added under the next identifiers and nothing else is changed.
 pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
+/// The same, where the lock is awaited before the next statement is sent.
+pub(crate) const APPENDING_LOCKED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'; SET LOCAL petstore.locked = 'on'";
 /// All statements see what was committed before the first.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-
-/// A condition that is an error outside of a transaction that has begun by [`WRITING`]. Where the beginning is
-/// refused, as when an operator cancels it, what is sent behind it must not be a transaction by itself.
-macro_rules! in_writing {
-    () => {
-        "1 / (coalesce(current_setting('petstore.writer', true), '') = 'on')::integer = 1"
-    };
-}
-pub(crate) use in_writing;
 
 /// The routine of the server that warns when a commit has stopped waiting for its standby. All else that it
 /// says of a message depends on its language, and triggers may warn of anything.
@@ -196,26 +185,6 @@ impl Connection {
         begun?;
         let rows = rows?;
         committed.map(|()| rows)
-    }
-
-    /// Writes rows of these types by `sql`, a binary `COPY`. `false`, and nothing has happened, in a shared session:
-    /// the driver copies only by a prepared statement.
-    pub(crate) async fn copy<'a, const N: usize>(
-        &self,
-        sql: &'static str,
-        types: &[Type; N],
-        rows: impl Iterator<Item = [&'a (dyn ToSql + Sync); N]>,
-    ) -> Result<bool, StoreFailure> {
-        self.bounded(async {
-            let Some(statement) = self.prepare(sql).await? else { return Ok(false) };
-            let mut writer =
-                pin!(BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, types));
-            for row in rows {
-                writer.as_mut().write(&row).await?;
-            }
-            writer.finish().await.map(|_| true)
-        })
-        .await
     }
 
     /// Prepares a statement unless it is, so that later nothing waits for that. `None` in a shared

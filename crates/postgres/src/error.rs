@@ -5,15 +5,10 @@ pub(crate) mod open;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    error::Error,
-    fmt::{self, Write as _},
-    sync::Arc,
-    time::Duration,
-};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
-use petstore_domain::{AddError, RestoreError, StoreError};
-use petstore_storage::url::HostPort;
+use petstore_domain::{AddError, ArchiveError, StoreError};
+use petstore_storage::{error_chain, url::HostPort};
 use tokio_postgres::error::SqlState;
 
 /// Why the store cannot answer. Becomes the cause of [`StoreError::Unavailable`].
@@ -36,18 +31,12 @@ pub(crate) enum StoreFailure {
     /// The server has committed, but its wait for a standby was canceled.
     #[error("the server did not wait for its standby, so the commit may be lost with it")]
     NotReplicated,
-    /// More additions wait than the writer takes.
-    #[error("the writer's queue is full ({0} additions wait)")]
-    QueueFull(usize),
     /// More calls wait for a connection than the pool takes.
     #[error("too many calls wait for a connection ({0})")]
     PoolQueueFull(usize),
     /// Every try met a concurrent change of the same rows.
     #[error("others changed the same rows too often at the same time")]
     Contention,
-    /// The store is being closed.
-    #[error("the writer has stopped")]
-    Stopped,
     /// The system has no random bytes.
     #[error("no random bytes: {0}")]
     Random(#[from] getrandom::Error),
@@ -59,6 +48,8 @@ pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
 
 /// What a store that is not open raises, with the reason as its message.
 const SEALED: &str = "PSMOV";
+/// What an addition raises whose lock came late.
+const LATE: &str = "PSLAT";
 
 impl StoreFailure {
     /// Returns whether the server rolled the transaction back because of what others have written, so that it
@@ -77,11 +68,17 @@ impl StoreFailure {
     }
 
     /// Returns whether the server refuses the statement itself, and would again: neither has a concurrent
-    /// transaction, a shortage or an operator ended it, nor is the connection of no more use.
+    /// transaction, a shortage or an operator ended it, nor is the store not open, nor the connection of no more use.
     pub(crate) fn is_refusal(&self) -> bool {
-        self.postgres()
-            .and_then(tokio_postgres::Error::code)
-            .is_some_and(|state| !passes(state) && !self.is_conflict() && !self.breaks_connection())
+        let state = self.postgres().and_then(tokio_postgres::Error::code);
+        let is_ours = |state: &SqlState| [SEALED, LATE].contains(&state.code());
+        let is_final = |state| !is_ours(state) && !passes(state) && !self.is_conflict();
+        state.is_some_and(|state| is_final(state) && !self.breaks_connection())
+    }
+
+    /// Returns whether the lock of an addition came late.
+    pub(crate) fn is_late(&self) -> bool {
+        self.sql_state().is_some_and(|state| state.code() == LATE)
     }
 
     /// Returns whether the same may succeed later: no server answers, or what one says passes. Of several hosts, one
@@ -188,20 +185,8 @@ impl From<StoreFailure> for AddError {
     }
 }
 
-impl From<StoreFailure> for RestoreError {
+impl From<StoreFailure> for ArchiveError {
     fn from(failure: StoreFailure) -> Self {
         Self::Store(failure.into())
     }
-}
-
-/// Returns the error with all of its causes, in one line.
-fn error_chain(error: &(dyn Error + 'static)) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Writing to a string never fails.
-        let _ = write!(line, ": {error}");
-        cause = error.source();
-    }
-    line.replace('\n', " ")
 }

@@ -1,6 +1,7 @@
 //! What can be said of a store besides its rows.
 
-use petstore_domain::{Finding, StoreError};
+use petstore_domain::StoreError;
+use petstore_storage::Finding;
 
 use crate::{
     connection::SNAPSHOT,
@@ -66,7 +67,7 @@ impl PostgresStore {
             return Err(StoreError::corrupt("the answer", "each setting has a value"));
         };
         Ok(vec![
-            Finding::good("schema", format!("version {VERSION}, on PostgreSQL {release}")),
+            Finding::ok("schema", format!("version {VERSION}, on PostgreSQL {release}")),
             durability([fsync, pages, commit, standbys]),
             indexes(&unusable),
             identifiers(sequences::are_behind(&self.pool).await),
@@ -87,21 +88,21 @@ fn durability([fsync, pages, commit, standbys]: [&str; 4]) -> Finding {
         "" => "no synchronous standby".to_owned(),
         names => format!("synchronous standbys: {names}"),
     };
-    Finding::good("durability", format!("{settings}; {standbys}"))
+    Finding::ok("durability", format!("{settings}; {standbys}"))
 }
 
 fn indexes(unusable: &[String]) -> Finding {
     if unusable.is_empty() {
         let count = INDEXES.len();
-        return Finding::good("indexes", format!("all {count} are there and can be used"));
+        return Finding::ok("indexes", format!("all {count} are there and can be used"));
     }
     let (unusable, remedy) = (unusable.join(", "), "REINDEX them, or create them again");
-    Finding::fault("indexes", format!("missing or not valid: {unusable}; {remedy}"))
+    Finding::error("indexes", format!("missing or not valid: {unusable}; {remedy}"))
 }
 
 fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
     let problem = match are_behind {
-        Ok(false) => return Finding::good("identifiers", "the next ones are free"),
+        Ok(false) => return Finding::ok("identifiers", "the next ones are free"),
         Ok(true) => "a sequence is behind the rows that are there: pet_id; the next addition raises it, if the \
              role may UPDATE the sequence"
             .to_owned(),
@@ -114,21 +115,21 @@ fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
 
 fn rights(missing: Option<String>) -> Finding {
     match missing {
-        None => Finding::good("rights", "the role has all that serving needs"),
+        None => Finding::ok("rights", "the role has all that serving needs"),
         Some(grants) => Finding::warning("rights", format!("serving needs more: {grants}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use petstore_domain::Severity;
+    use petstore_storage::Severity;
 
     use super::durability;
 
     #[test]
     fn a_server_that_does_not_wait_for_its_disk_is_warned_of() {
         for (fsync, pages, severity) in [
-            ("on", "on", Severity::Good),
+            ("on", "on", Severity::Ok),
             ("off", "on", Severity::Warning),
             ("on", "off", Severity::Warning),
         ] {

@@ -7,10 +7,12 @@
 //! - Any number of instances may share one database: keys, idempotency records, cursors and versions
 //!   hold on all of them.
 //! - Concurrent additions share one transaction and its round trip (group commit). An addition
-//!   whose caller has gone away still happens whole or not at all.
+//!   whose caller has gone away happens whole or not at all, and not at all if its group has not begun.
+//! - A row that the server refuses for good fails its own addition and no other of its group.
 //! - Identifiers that the store assigns can be read in ascending order, whatever instance has assigned them: each
-//!   writer locks the one row of the catalogue before it draws any, and whoever changes or purges what it may meet
+//!   writer locks the one row of `petstore_state` before it draws any, and whoever changes or purges what it may meet
 //!   locks that row first too.
+//! - Reads stay as fast beside a snapshot that is kept open for hours (`version.rs`).
 //! - A call ends within its deadline ([`PostgresConfig`]) whatever the network does, and works
 //!   again by itself once a server that takes writes can be reached.
 //! - A database that holds other tables under our names is refused and not touched, and so is one whose

@@ -22,17 +22,18 @@ const IDENTITY: &str = "SELECT extract(epoch FROM pg_postmaster_start_time()) ||
      oid || ':' || current_schema() FROM pg_catalog.pg_database WHERE datname = current_database()";
 
 /// Waits for whoever reads or writes, and keeps others away, so that nothing is added behind [`IS_EMPTY`]. The
-/// row of `catalogue` is what additions lock first.
-const LOCK: &str = "LOCK TABLE catalogue, pet, idempotency, api_key IN ACCESS EXCLUSIVE MODE";
+/// row of `petstore_state` is what additions lock first.
+const LOCK: &str = "LOCK TABLE petstore_state, pet, idempotency, api_key IN ACCESS EXCLUSIVE MODE";
 
 const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELECT FROM idempotency) \
-     AND NOT EXISTS (SELECT FROM api_key) AND EXISTS (SELECT FROM catalogue WHERE state = 'open')";
+     AND NOT EXISTS (SELECT FROM api_key) AND EXISTS (SELECT FROM petstore_state WHERE state = 'open')";
 
 /// All that the steps of the schema make; indexes and triggers go with their tables. What somebody else has made
 /// on top of it refuses this.
-const DROP: &str = "DROP TABLE pet, catalogue, idempotency, api_key, api_key_guard, petstore_schema; \
-     DROP SEQUENCE pet_id, api_key_id; DROP FUNCTION petstore_renew_version, petstore_guard, \
-     petstore_require_open, petstore_sealed, petstore_renew_key_revision";
+const DROP: &str = "DROP VIEW catalogue; \
+     DROP TABLE pet, petstore_state, idempotency, api_key, petstore_schema; DROP SEQUENCE pet_id, api_key_id; \
+     DROP FUNCTION petstore_renew_version, petstore_guard, petstore_require_open, petstore_sealed, \
+     petstore_renew_key_revision, petstore_refuse_older, petstore_may_add, petstore_add_each";
 
 impl PostgresStore {
     /// Connects, and creates the tables if there are none.
@@ -84,7 +85,7 @@ async fn open(
     if let Ok(stored) = version::from_row(rows.first()) {
         version.observe(stored, began);
     }
-    Ok(PostgresStore::new(Pool::new(connector), version, was_created, &settings.on_task_panic))
+    Ok(PostgresStore::new(Pool::new(connector), version, was_created, settings))
 }
 
 impl PostgresConfig {

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, Purged, StoreError, Timestamp, Versioned,
+    AddError, Added, CatalogueVersion, Handover as _, IdempotencyRequest, NewPet, Pet, PetId,
+    PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
 };
 use tokio_postgres::Row;
 
@@ -28,14 +28,13 @@ impl PetRepository for PostgresStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.writer.add(pet, request).await
+        self.tasks.writer.add(pet, request).await
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+    async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         let find = async {
             let (rows, version) = self.read_versioned(rows::FIND, &[&id.0]).await?;
-            let pet = rows::pets(&rows)?.pop();
-            Ok(pet.map(|value| Versioned { value, version }))
+            Ok(Versioned { value: rows::pets(&rows)?.pop(), version })
         };
         self.pool.within_deadline(find).await
     }
@@ -54,7 +53,7 @@ impl PetRepository for PostgresStore {
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        self.version.get()
+        self.tasks.version.get()
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
@@ -68,17 +67,23 @@ impl PetRepository for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Rows that begin with the version of the snapshot that they were read from.
+    /// Returns rows, which begin with the version of the snapshot that they were read from.
     async fn read_versioned(
         &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<(Vec<Row>, Option<CatalogueVersion>), StoreError> {
-        let began = Instant::now();
-        let rows = self.pool.query(sql, values).await?;
-        let stored = version::from_row(rows.first())?;
-        self.version.observe(stored, began);
-        self.permit_read(stored.version).await?;
-        Ok((rows, stored.version))
+        loop {
+            let began = Instant::now();
+            let rows = self.pool.query(sql, values).await?;
+            let stored = version::from_row(rows.first())?;
+            self.tasks.version.observe(stored, began);
+            // A store that is not open has no version. If the state says that it is open now, it was opened since.
+            if stored.version.is_some()
+                || !self.state().await?.permit_read(self.reads_while_sealed)?
+            {
+                return Ok((rows, stored.version));
+            }
+        }
     }
 }

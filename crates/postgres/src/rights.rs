@@ -16,11 +16,10 @@ const MISSING: &str = "SELECT string_agg('GRANT ' || rights || ' ON ' || object 
      quote_ident(current_user), '; ') FROM ( \
        SELECT object, string_agg(privilege, ', ' ORDER BY place) AS rights FROM (VALUES \
          (1, 'petstore_schema', 'SELECT'), \
-         (2, 'catalogue', 'SELECT'), (3, 'catalogue', 'UPDATE'), \
+         (2, 'petstore_state', 'SELECT'), (3, 'petstore_state', 'UPDATE'), \
          (4, 'pet', 'SELECT'), (5, 'pet', 'INSERT'), \
          (6, 'idempotency', 'SELECT'), (7, 'idempotency', 'INSERT'), (8, 'idempotency', 'DELETE'), \
-         (9, 'api_key', 'SELECT'), (10, 'api_key', 'UPDATE'), \
-         (11, 'api_key_guard', 'SELECT'), (12, 'api_key_guard', 'UPDATE')) AS needed (place, object, privilege) \
+         (9, 'api_key', 'SELECT'), (10, 'api_key', 'UPDATE')) AS needed (place, object, privilege) \
        WHERE NOT has_table_privilege(to_regclass(object), privilege) GROUP BY object \
        UNION ALL SELECT 'SEQUENCE pet_id', 'USAGE' \
        WHERE NOT has_sequence_privilege(to_regclass('pet_id'), 'USAGE, UPDATE') \

@@ -20,7 +20,7 @@ pub(crate) const FIRST: i64 = STEPS[0].version;
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
 /// From nothing to the newest version.
-pub(crate) const STEPS: [Step; 5] = [
+pub(crate) const STEPS: [Step; 6] = [
     Step::new(2, 2, "the tables of petstore 1.0.0", include_str!("schema/2.sql")),
     Step::new(
         3,
@@ -43,11 +43,22 @@ pub(crate) const STEPS: [Step; 5] = [
         include_str!("schema/6.sql"),
     )
     .unless(include_str!("schema/6.offending.sql")),
+    Step {
+        oldest: 7,
+        oldest_release: "2.0.0",
+        ..Step::new(
+            7,
+            7,
+            "read the state of the store from the end of an index; refuse older releases",
+            include_str!("schema/7.sql"),
+        )
+    },
 ];
 
 /// Every name that we use. An object of one of these names that is not ours is not touched.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "petstore_schema",
+    "petstore_state",
     "pet",
     "catalogue",
     "idempotency",
@@ -73,7 +84,8 @@ pub(crate) async fn apply(step: &Step, connection: &Connection) -> Result<(), St
     if step.version == FIRST {
         let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
         connection.query(record, &[&step.version]).await?;
-        connection.query(version::INSERT, &[&version::random()?.as_slice()]).await?;
+        let state = "INSERT INTO catalogue (only_row, version, changes) VALUES (1, $1, 0)";
+        connection.query(state, &[&version::random()?.as_slice()]).await?;
     } else {
         let record = "UPDATE petstore_schema \
              SET version = $1, actual_version = $2, oldest_release = $3::text";

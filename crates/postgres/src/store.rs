@@ -1,30 +1,23 @@
 //! The store: a pool for reads, one writing task, and a cache of the catalogue's version.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{fmt, sync::Arc};
 
-use petstore_storage::{VersionCache, essential, watch};
-use tokio::{task::JoinHandle, time};
+use petstore_storage::{StoreTasks, VersionCache};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    connection::Connection,
     pool::{Activity, Pool},
     version,
-    writer::Writer,
+    writer::{self, MAX_GROUP},
 };
-
-/// How long closing may take.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What opening a store needs besides its URL.
 #[derive(Clone, Debug, Default)]
 pub struct PostgresSettings {
     /// Whether the tables are created if there are none.
     pub create: bool,
+    /// Whether animals are read while the store is sealed.
+    pub reads_while_sealed: bool,
     /// Canceled when a task of the store has panicked: the one that writes, without which every addition fails, or
     /// the one that reads what other instances write. The program is to be restarted then.
     pub on_task_panic: CancellationToken,
@@ -36,14 +29,9 @@ pub struct PostgresSettings {
 /// be written is still written as long as that runtime runs; [`Self::close`] waits for it.
 pub struct PostgresStore {
     pub(crate) pool: Arc<Pool>,
-    pub(crate) version: Arc<VersionCache>,
-    pub(crate) writer: Writer,
-    /// Whether reads go on while the store is sealed.
-    pub(crate) reads_while_sealed: AtomicBool,
-    /// What the last batch was written through: one batch mostly follows another.
-    pub(crate) archive: Mutex<Option<Connection>>,
+    pub(crate) tasks: StoreTasks,
+    pub(crate) reads_while_sealed: bool,
     was_created: bool,
-    watching: JoinHandle<()>,
 }
 
 impl PostgresStore {
@@ -52,16 +40,19 @@ impl PostgresStore {
         pool: Pool,
         version: VersionCache,
         was_created: bool,
-        on_task_panic: &CancellationToken,
+        settings: &PostgresSettings,
     ) -> Self {
         let (pool, version) = (Arc::new(pool), Arc::new(version));
-        let (writer, writing) = Writer::new(Arc::clone(&pool), Arc::clone(&version));
-        let watching = watch(Arc::clone(&version), version::reader(&pool));
-        tokio::spawn(essential(on_task_panic.clone(), writing));
-        let watching = tokio::spawn(essential(on_task_panic.clone(), watching));
-        let reads_while_sealed = AtomicBool::new(false);
-        let archive = Mutex::default();
-        Self { pool, version, writer, reads_while_sealed, archive, was_created, watching }
+        let (writers, readers) = (Arc::clone(&pool), Arc::clone(&pool));
+        let observed = Arc::clone(&version);
+        let tasks = StoreTasks::spawn(
+            &settings.on_task_panic,
+            version,
+            (MAX_GROUP, Some(pool.config().call_timeout)),
+            |jobs| writer::run(writers, observed, jobs),
+            move || version::read(Arc::clone(&readers)),
+        );
+        Self { pool, tasks, reads_while_sealed: settings.reads_while_sealed, was_created }
     }
 
     /// Returns whether opening it has created its tables.
@@ -79,13 +70,7 @@ impl PostgresStore {
     /// Takes no more additions, and waits a bounded time until those that wait are written.
     /// `false` if that was not enough.
     pub async fn close(&self) -> bool {
-        time::timeout(CLOSE_TIMEOUT, self.writer.close()).await.is_ok()
-    }
-}
-
-impl Drop for PostgresStore {
-    fn drop(&mut self) {
-        self.watching.abort();
+        self.tasks.close().await
     }
 }
 

@@ -5,10 +5,9 @@
 //! moment for the locks of its tables: whoever reads or writes meanwhile waits behind it. It is tried again
 //! until it gets them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use petstore_domain::{Upgrade, UpgradeMode};
-use petstore_storage::{SchemaError, Step};
+use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode};
 use tokio::time;
 use tokio_postgres::error::SqlState;
 
@@ -31,10 +30,15 @@ const LIMIT: &str = "SET LOCAL lock_timeout = '1s'";
 /// How often a step is tried.
 const MAX_TRIES: u32 = 30;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How long the server may take to end the sessions of a process that was stopped.
+const SESSION_END: Duration = Duration::from_secs(1);
 
+/// Marks a session that upgrades, until it ends: it uses no store of an older release.
+const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
 /// Whether another session of the same role uses the database. Which of its tables, nobody can see.
 const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
-     WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid())";
+     WHERE datname = current_database() AND usename = current_user AND pid NOT IN (SELECT pid FROM pg_locks \
+       WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = 8102085943093325873))";
 
 impl PostgresStore {
     /// Brings the schema of the store to this release's. `None` if there is no store.
@@ -56,6 +60,9 @@ async fn upgrade(
     steps: &[Step],
 ) -> Result<Option<Upgrade>, Reason> {
     let connection = Connector::new(config)?.connect(Purpose::Upgrade).await?;
+    if !connection.is_shared() {
+        connection.batch(MARK).await?;
+    }
     let from = match version(&connection).await {
         Ok(Some(from)) => from,
         Ok(None) => return Ok(None),
@@ -64,12 +71,12 @@ async fn upgrade(
     let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
     // Nothing is begun that cannot be ended.
     for step in &pending {
-        require_possible(&connection, step, mode).await.map_err(not_owner)?;
+        require_done_or_possible(&connection, step, mode).await.map_err(not_owner)?;
     }
     let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
     for step in pending {
         if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
-            upgrade.steps.push(step.told());
+            upgrade.steps.push(step.describe());
         }
     }
     Ok(Some(upgrade))
@@ -80,6 +87,19 @@ async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     let version = schema::version(connection).await?;
     connection.rollback().await?;
     Ok(version)
+}
+
+/// The same as [`require_possible`], unless another instance has done the step and uses the store already.
+async fn require_done_or_possible(
+    connection: &Connection,
+    step: &Step,
+    mode: UpgradeMode,
+) -> Result<(), Reason> {
+    let possible = require_possible(connection, step, mode).await;
+    match possible {
+        Err(Reason::Schema(_)) if version(connection).await? >= Some(step.version) => Ok(()),
+        possible => possible,
+    }
 }
 
 /// Refuses a step that others, or rows, are in the way of. Outside of a transaction, too.
@@ -96,10 +116,14 @@ async fn require_possible(
                  --force'",
             );
         }
-        if scalar(&connection.query_alone(IN_USE, &[]).await?)? {
-            return in_use(
-                "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'",
-            );
+        let began = Instant::now();
+        while scalar(&connection.query_alone(IN_USE, &[]).await?)? {
+            if began.elapsed() > SESSION_END {
+                return in_use(
+                    "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'",
+                );
+            }
+            time::sleep(SESSION_END / 10).await;
         }
     }
     let Some(sql) = step.offending else { return Ok(()) };
@@ -142,7 +166,7 @@ fn not_owner(reason: Reason) -> Reason {
 }
 
 async fn try_once(connection: &Connection, step: &Step, mode: UpgradeMode) -> Result<bool, Reason> {
-    require_possible(connection, step, mode).await?;
+    require_done_or_possible(connection, step, mode).await?;
     connection.begin(READ_COMMITTED).await?;
     schema::lock(connection).await?;
     connection.batch(LIMIT).await?;

@@ -1,7 +1,10 @@
-//! The catalogue's version in the database: a row that each transaction which changes an animal renews. Reads select
-//! it in the same statement as their data.
+//! The catalogue's version in the database: a column of the one row that each transaction which changes an animal
+//! writes anew. Reads select it in the same statement as their data.
+//!
+//! While an older snapshot is open, the server keeps every version of that row. So each statement finds the newest one
+//! from the end of an index, and none by a value that they all have (`schema/7.sql`).
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{CatalogueVersion, StoreError};
 use petstore_storage::StoredVersion;
@@ -13,27 +16,34 @@ use crate::{error::StoreFailure, pool::Pool};
 /// A read of the version that takes longer is of no use, and its server probably gone.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The one row, as a table of a query.
+macro_rules! state {
+    () => {
+        "(SELECT * FROM petstore_state ORDER BY changes DESC LIMIT 1)"
+    };
+}
+pub(crate) use state;
+
+/// The condition of an `UPDATE` of the one row. It holds for what another transaction has made of the row meanwhile.
+macro_rules! where_state {
+    () => {
+        " WHERE changes >= (SELECT changes FROM petstore_state ORDER BY changes DESC LIMIT 1) "
+    };
+}
+pub(crate) use where_state;
+
 /// The columns that [`from_row`] expects, in front of all others.
 macro_rules! select_with_version {
-    ($($tail:literal),+) => {
+    ($($tail:expr),+) => {
         concat!("SELECT c.version, c.changes", $($tail),+)
     };
 }
 pub(crate) use select_with_version;
 
-pub(crate) const SELECT: &str = select_with_version!(" FROM catalogue c WHERE c.only_row = 1");
-/// Locks the row until the transaction ends: what follows sees all that others have committed who did so too, and
-/// identifiers that are drawn under the lock can be read in their order.
-pub(crate) const LOCK: &str = "SELECT FROM catalogue WHERE only_row = 1 FOR NO KEY UPDATE";
-/// Writes a new version. Without one (null) it writes the old one again: nothing has changed, but
-/// the commit waits until all that it has read is durable, on a standby too.
-pub(crate) const RENEW: &str = "UPDATE catalogue SET version = coalesce($1::bytea, version), \
-     changes = changes + CASE WHEN $1::bytea IS NULL THEN 0 ELSE 1 END WHERE only_row = 1 \
-     RETURNING version, changes";
-/// The version of a new catalogue.
-pub(crate) const INSERT: &str =
-    "INSERT INTO catalogue (only_row, version, changes) VALUES (1, $1, 0)";
-
+pub(crate) const SELECT: &str = select_with_version!(" FROM ", state!(), " c");
+/// Locks the row until the transaction ends: the next statement sees everything that others have committed under the
+/// lock, and identifiers that are drawn under it can be read in their order.
+pub(crate) const LOCK: &str = "SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
 /// Reads the first two columns of a row.
 pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
     let columns = |row: &Row| {
@@ -54,19 +64,11 @@ pub(crate) fn random() -> Result<[u8; 16], StoreFailure> {
     Ok(version)
 }
 
-/// Returns how the version is read again and again.
-pub(crate) fn reader(
-    pool: &Arc<Pool>,
-) -> impl Fn() -> Pin<Box<dyn Future<Output = Option<StoredVersion>> + Send>> + use<> {
-    let pool = Arc::clone(pool);
-    move || {
-        let pool = Arc::clone(&pool);
-        Box::pin(async move {
-            let Ok(rows) = time::timeout(TIMEOUT, pool.query(SELECT, &[])).await else {
-                pool.drop_all();
-                return None;
-            };
-            from_row(rows.ok()?.first()).ok()
-        })
-    }
+/// Reads the version; `None` if it is not known.
+pub(crate) async fn read(pool: Arc<Pool>) -> Option<StoredVersion> {
+    let Ok(rows) = time::timeout(TIMEOUT, pool.query(SELECT, &[])).await else {
+        pool.drop_all();
+        return None;
+    };
+    from_row(rows.ok()?.first()).ok()
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_conformance::{Harness, Problem, ScratchStore, Store};
-use petstore_postgres::{PostgresConfig, PostgresStore};
+use petstore_conformance::{BoxError, Failure, Harness, ScratchStore, Store};
+use petstore_domain::PetId;
+use petstore_postgres::{PostgresConfig, PostgresSettings, PostgresStore};
 use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_skip};
 
 /// On a busy machine a few calls that wait for each other take longer than the defaults allow.
@@ -22,23 +23,51 @@ struct InDatabase {
 
 #[async_trait]
 impl ScratchStore for InDatabase {
-    async fn open(&self) -> Result<Store, Problem> {
-        let separator = if self.url.contains('?') { '&' } else { '?' };
-        let config = PostgresConfig::parse(&format!("{}{separator}{}", self.url, self.timeouts))?;
-        let store = Arc::new(PostgresStore::connect(&config).await?);
-        Ok(Store::with_archive(store.clone()).with_handover(store))
+    async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
+        open(&self.url_with_timeouts(), reads_while_sealed).await
     }
 
-    async fn cut_off(&self) -> Result<(), Problem> {
+    async fn cut_off(&self) -> Result<(), BoxError> {
         Ok(self.database.cut_off()?)
     }
 
-    async fn reconnect(&self) -> Result<(), Problem> {
+    async fn reconnect(&self) -> Result<(), BoxError> {
         Ok(self.database.reconnect()?)
+    }
+
+    async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
+        Ok(self.database.sql(&format!("DELETE FROM pet WHERE id = {}", id.0)).map(drop)?)
+    }
+
+    async fn forbid_equal_names(&self) -> Result<(), BoxError> {
+        Ok(self.database.sql("CREATE UNIQUE INDEX operator_rule ON pet (name)").map(drop)?)
+    }
+
+    async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
+        petstore_conformance::act_in_child("in_another_process", &self.url_with_timeouts(), action)
     }
 }
 
-fn database() -> Result<Database, Problem> {
+impl InDatabase {
+    fn url_with_timeouts(&self) -> String {
+        let separator = if self.url.contains('?') { '&' } else { '?' };
+        format!("{}{separator}{}", self.url, self.timeouts)
+    }
+}
+
+async fn open(url: &str, reads_while_sealed: bool) -> Result<Store, BoxError> {
+    let settings = PostgresSettings { create: true, reads_while_sealed, ..Default::default() };
+    let store = Arc::new(PostgresStore::open(&PostgresConfig::parse(url)?, settings).await?);
+    Ok(Store::with_archive(store.clone()).with_handover(store))
+}
+
+/// Run by the kit in a process of its own.
+#[test]
+fn in_another_process() -> Result<(), Failure> {
+    petstore_conformance::act_as_child(|url| async move { open(&url, false).await })
+}
+
+fn database() -> Result<Database, BoxError> {
     Ok(postgres_or_skip("conformance").ok_or("no PostgreSQL")?)
 }
 
@@ -46,13 +75,15 @@ fn database() -> Result<Database, Problem> {
 mod directly {
     use std::time::Duration;
 
-    use super::{Harness, InDatabase, LONG_TIMEOUTS, Problem, ScratchStore, async_trait, database};
+    use super::{
+        BoxError, Harness, InDatabase, LONG_TIMEOUTS, ScratchStore, async_trait, database,
+    };
 
     struct Postgres;
 
     #[async_trait]
     impl Harness for Postgres {
-        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
             let database = database()?;
             Ok(Box::new(InDatabase {
                 url: database.url.clone(),
@@ -75,15 +106,15 @@ mod through_pgbouncer {
     use std::sync::OnceLock;
 
     use super::{
-        Harness, InDatabase, Pooler, Pooling, Problem, SHORTER_TIMEOUTS, ScratchStore, async_trait,
-        database, pooler_or_skip,
+        BoxError, Harness, InDatabase, Pooler, Pooling, SHORTER_TIMEOUTS, ScratchStore,
+        async_trait, database, pooler_or_skip,
     };
 
     struct Pooled;
 
     #[async_trait]
     impl Harness for Pooled {
-        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
             static SHARED: OnceLock<Option<Pooler>> = OnceLock::new();
             let database = database()?;
             let pooler = SHARED

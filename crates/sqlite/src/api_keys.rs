@@ -3,7 +3,10 @@
 pub(crate) mod rows;
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKey, KeyId, KeyRevision, KeyStore, Saved, StoreError, StoredKeys};
+use petstore_domain::{
+    ApiKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys, Timestamp,
+};
+use rusqlite::Connection;
 
 use crate::store::SqliteStore;
 
@@ -18,23 +21,23 @@ impl KeyStore for SqliteStore {
         expected: KeyRevision,
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
-        let save = move |connection: &_, _: &mut _| {
-            if rows::head(connection)?.revision != expected {
-                return Ok(Saved::Lost);
+    ) -> Result<SaveOutcome, StoreError> {
+        let save = move |connection: &Connection| {
+            if rows::head(connection)?.0 != expected {
+                return Ok(SaveOutcome::Conflict);
             }
-            let mut is_change = !removed.is_empty();
-            for key in &changed {
-                let stored = rows::find::<StoreError>(connection, key.id)?;
-                is_change |= stored.is_none_or(|stored| stored.is_changed_by(key));
-            }
-            if is_change {
-                rows::renew(connection)?;
-            }
-            rows::write(connection, &changed)?;
             rows::remove(connection, &removed)?;
-            Ok(Saved::Yes)
+            changed.iter().try_for_each(|key| rows::write(connection, key))?;
+            rows::renew(connection)?;
+            Ok(SaveOutcome::Saved)
         };
         self.writer()?.write(save).await
+    }
+
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        let note = move |connection: &Connection| {
+            Ok(uses.iter().try_for_each(|(id, at)| rows::note_use(connection, *id, *at))?)
+        };
+        self.writer()?.write(note).await
     }
 }

@@ -1,10 +1,9 @@
 //! [`Archive`] on SQLite.
 //!
-//! A snapshot is an open read transaction on a connection of its own, which may outlive the store. When it is
-//! taken, SQLite checks all of the store for damage, on a thread for blocking work. It holds up no writer, but as
-//! long as it is open, the write-ahead log cannot start anew and grows with all that is written.
+//! A snapshot is an open read transaction on a connection of its own, which may outlive the store. It holds up no
+//! writer, but as long as it is open, the write-ahead log cannot start anew and grows with all that is written.
 //!
-//! A batch is a write transaction on a connection of its own (`write.rs`).
+//! What is written is one transaction on a connection of its own (`write.rs`).
 
 pub(crate) mod snapshot;
 #[cfg(test)]
@@ -14,28 +13,49 @@ mod write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Batch, RestoreError, Snapshot, StoreError, Written};
+use petstore_domain::{
+    Archive, ArchiveError, IdempotencyRequest, NewPet, Rows, Snapshot, StoreError, WriterRole,
+};
+use rusqlite::Connection;
 use tokio::task;
 
-use self::snapshot::ReadTransaction;
+use self::{snapshot::ReadTransaction, write::Written};
 use crate::{error::Failure, store::SqliteStore};
 
 #[async_trait]
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         let pool = Arc::clone(&self.readers.pool);
-        let begin = move || {
-            let connection = pool.open().map_err(Failure::<StoreError>::Sqlite);
-            ReadTransaction::begin(connection.map_err(Failure::into_error)?)
-        };
-        let joined = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
-        Ok(Box::new(joined?))
+        let begin = move || ReadTransaction::begin(pool.open()?);
+        let snapshot = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
+        Ok(Box::new(snapshot.map_err(StoreError::unavailable)?))
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+    async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
+        let write = move |connection: &Connection| write::rows(connection, &rows);
+        self.write_alone(writer, write).await
+    }
+
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        let write = move |connection: &Connection| write::new_pets(connection, &pets, request);
+        self.write_alone(WriterRole::Service, write).await
+    }
+}
+
+impl SqliteStore {
+    /// Runs `work` in a transaction of its own.
+    async fn write_alone(
+        &self,
+        writer: WriterRole,
+        work: impl FnOnce(&Connection) -> Result<Written, Failure<ArchiveError>> + Send + 'static,
+    ) -> Result<u64, ArchiveError> {
         self.writer()?;
         let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
-        let write = move || write::write(pool.path(), &versions, batch);
+        let write = move || write::in_transaction(pool.path(), &versions, writer, work);
         let written = task::spawn_blocking(write).await.map_err(StoreError::unavailable)?;
         written.map_err(Failure::into_error)
     }

@@ -160,8 +160,8 @@ fn verify(to: &Path, expected: StoreCounts) -> Result<(), BackupError> {
         Ok(())
     } else {
         let [found, expected] = [found, expected].map(|counts| {
-            let StoreCounts { pets, keys, idempotency_records } = counts;
-            format!("{pets} animals, {keys} API keys and {idempotency_records} idempotency records")
+            let StoreCounts { pets, keys, records } = counts;
+            format!("{pets} animals, {keys} API keys and {records} idempotency records")
         });
         Err(BackupError::Unsound(format!("it has {found}, and not {expected}")))
     }

@@ -11,6 +11,7 @@ use std::{
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
+use rustix::fs::{Access, access};
 
 use crate::config::Synchronous;
 
@@ -22,6 +23,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The write-ahead log is cut back to this size, in bytes, when it starts anew.
 const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
+
+/// More than there are statements of writers.
+const WRITER_STATEMENTS: usize = 32;
 
 /// The page cache of a reader, in KiB.
 const READER_CACHE: i64 = 8 * 1024;
@@ -47,6 +51,9 @@ pub(crate) fn open_writer(
     // to check a status again, SQLite would make a table of the three for each row: an addition in a
     // group of 50 would take 29,600 instructions and not 11,900.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
+    // `version.rs` does what the schema's triggers do for other writers.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_prepared_statement_cache_capacity(WRITER_STATEMENTS);
     Ok(connection)
 }
 
@@ -84,9 +91,12 @@ pub(crate) fn open_reader(
 
 /// Where there is a write-ahead log, the last connection that may write would bring it into the file when it
 /// is closed, so this one may not. Where there is none, it may: then it takes away again what SQLite puts
-/// beside a file that is open. Where nothing can be put there, on a read-only disk, nobody else changes the
-/// file, and SQLite is told so.
+/// beside a file that is open. Where it could not take that away (the file is read-only), or SQLite can put nothing
+/// there (the disk is), nobody else changes the file, and SQLite is told so.
 fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
+    if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path)? {
+        return open_unchanging(path);
+    }
     let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let flags = if has_log { read_only } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
@@ -100,6 +110,18 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
         }
         opened => opened,
     }
+}
+
+/// Returns a connection to a file with its log. It leaves both as they are when it is closed.
+pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
+    open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// Returns whether a process has the file open, or was killed while it had: SQLite then has files beside it.
+fn is_open_elsewhere(path: &Path) -> rusqlite::Result<bool> {
+    // SQLite names them after the file itself, also where `path` is a symbolic link to it.
+    let path = fs::canonicalize(path).map_err(|_| rusqlite::Error::InvalidPath(path.to_owned()))?;
+    Ok(["-wal", "-journal"].iter().any(|suffix| fs::exists(beside(&path, suffix)).unwrap_or(true)))
 }
 
 /// Returns a connection to a file as one that nobody changes: its locks and its log are left alone, and nothing

@@ -3,15 +3,17 @@
 pub(crate) mod open;
 
 use petstore_domain::{Corruption, StoreError};
-use rusqlite::ffi;
+use rusqlite::{ErrorCode, ffi};
 
 /// Why work on a connection ended early.
 #[derive(Debug)]
 pub(crate) enum Failure<E> {
-    /// SQLite could not do it. In a write, the whole group is rolled back.
+    /// SQLite could not do it.
     Sqlite(rusqlite::Error),
-    /// The answer is this error. In a write, it must be given before anything was written: the rest
-    /// of the group is committed.
+    /// SQLite could not commit it.
+    Commit(rusqlite::Error),
+    /// The answer is this error. In a write, it must be given before anything was written: the rest of the group is
+    /// committed.
     Answer(E),
 }
 
@@ -20,7 +22,7 @@ impl<E: From<StoreError>> Failure<E> {
     pub(crate) fn into_error(self) -> E {
         match self {
             Self::Answer(error) => error,
-            Self::Sqlite(error) => StoreError::unavailable(error).into(),
+            Self::Sqlite(error) | Self::Commit(error) => of_statement(error).into(),
         }
     }
 }
@@ -37,8 +39,25 @@ impl<E: From<StoreError>> From<Corruption> for Failure<E> {
     }
 }
 
+/// Lets `?` pass on an answer of the store's.
+impl<E: From<StoreError>> From<StoreError> for Failure<E> {
+    fn from(error: StoreError) -> Self {
+        Self::Answer(error.into())
+    }
+}
+
+/// Returns whether a constraint refuses the row, and will again: SQLite's message names it.
+pub(crate) fn is_refusal(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+}
+
+/// Returns the error of one statement: refused by a constraint, else unavailable.
+pub(crate) fn of_statement(error: rusqlite::Error) -> StoreError {
+    if is_refusal(&error) { StoreError::refused(error) } else { StoreError::unavailable(error) }
+}
+
 /// Returns the same error for another caller of a group.
-pub(crate) fn copy(error: &StoreError) -> StoreError {
+pub(crate) fn clone_for_caller(error: &StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(cause) => StoreError::unavailable(cause.to_string()),
         StoreError::Sealed(reason) => StoreError::sealed(reason),

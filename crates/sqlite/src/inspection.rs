@@ -1,17 +1,12 @@
-//! The check of a file: SQLite's own, that no idempotency record is missing from its index, and what else can
-//! be said of a store besides its rows.
+//! The check of a file: SQLite's own, and what else can be said of a store besides its rows.
 
 use std::collections::BTreeSet;
 
-use petstore_domain::Finding;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension as _};
+use petstore_storage::Finding;
+use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use rustix::fs::{Access, access};
 
-use crate::{
-    config::Synchronous,
-    pets::idempotency::recent::{MISSING, UNINDEXED},
-    schema,
-    store::SqliteStore,
-};
+use crate::{config::Synchronous, open, schema, store::SqliteStore};
 
 impl SqliteStore {
     /// Checks the file: SQLite's check of all its pages, its schema, and what a commit waits for. Blocks the thread;
@@ -21,12 +16,19 @@ impl SqliteStore {
     /// SQLite's, if the file cannot be read at all.
     pub fn inspect(&self) -> rusqlite::Result<Vec<Finding>> {
         let reader = self.readers.pool.open()?;
-        Ok(vec![
+        let mut findings = vec![
             inspect_integrity(&reader)?,
             inspect_schema(&reader, false)?,
             inspect_schema(&reader, true)?,
             self.inspect_durability(&reader)?,
-        ])
+        ];
+        let path = self.readers.pool.path();
+        if access(path, Access::WRITE_OK).is_ok()
+            && let Err(reason) = open::require_companions(path)
+        {
+            findings.push(Finding::error("companions", reason.to_string()));
+        }
+        Ok(findings)
     }
 
     fn inspect_durability(&self, reader: &Connection) -> rusqlite::Result<Finding> {
@@ -34,7 +36,7 @@ impl SqliteStore {
         let mode: String = reader.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
         if mode != "wal" {
             return Ok(if reader.is_readonly(MAIN_DB)? {
-                Finding::good(subject, "its disk is read-only, and nothing is written")
+                Finding::ok(subject, "its disk is read-only, and nothing is written")
             } else {
                 let detail = "it has no write-ahead log; 'petstore serve' gives it one";
                 Finding::warning(subject, detail)
@@ -43,7 +45,7 @@ impl SqliteStore {
         let synchronous = self.synchronous.as_str().to_lowercase();
         let settings = format!("journal_mode is wal, synchronous is {synchronous}");
         Ok(match self.synchronous {
-            Synchronous::Full | Synchronous::Extra => Finding::good(
+            Synchronous::Full | Synchronous::Extra => Finding::ok(
                 subject,
                 format!("{settings}: what was acknowledged outlasts a power failure"),
             ),
@@ -57,8 +59,8 @@ impl SqliteStore {
 
 fn inspect_integrity(connection: &Connection) -> rusqlite::Result<Finding> {
     Ok(match first_fault(connection)? {
-        None => Finding::good("integrity", "SQLite's check of every page and index finds no fault"),
-        Some(fault) => Finding::fault("integrity", format!("{fault}; restore a backup")),
+        None => Finding::ok("integrity", "SQLite's check of every page and index finds no fault"),
+        Some(fault) => Finding::error("integrity", format!("{fault}; restore a backup")),
     })
 }
 
@@ -76,12 +78,12 @@ fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Fi
     let version = schema::VERSION;
     Ok(if !missing.is_empty() {
         let missing = names(missing);
-        Finding::fault(subject, format!("version {version}, but missing or changed: {missing}"))
+        Finding::error(subject, format!("version {version}, but missing or changed: {missing}"))
     } else if !foreign.is_empty() {
         let foreign = names(foreign);
         Finding::warning(subject, format!("version {version}, and not petstore's: {foreign}"))
     } else {
-        Finding::good(subject, format!("version {version}, with all its {what}"))
+        Finding::ok(subject, format!("version {version}, with all its {what}"))
     })
 }
 
@@ -95,35 +97,14 @@ fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<
 
 /// Checks every page, row and index. Returns what is found first, in one line; `None` if there is no fault.
 pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    check(connection, "PRAGMA integrity_check(1)")
-}
-
-/// Checks what a snapshot reads. Animals and keys are read from their tables, so whether SQLite's indexes
-/// have every row, which takes two thirds of the whole check, is of no matter to it.
-pub(crate) fn first_fault_in_a_snapshot(
-    connection: &Connection,
-) -> rusqlite::Result<Option<String>> {
-    check(connection, "PRAGMA quick_check(1)")
-}
-
-fn check(connection: &Connection, check: &str) -> rusqlite::Result<Option<String>> {
-    let fault = run_check(connection, check)?;
-    if fault.is_some() {
-        return Ok(fault);
-    }
-    let mut missing = connection.prepare(MISSING)?;
-    let missing = missing.query_row([UNINDEXED], |row| row.get::<_, i64>(0)).optional()?;
-    Ok(missing.map(|row| format!("row {row} missing from idempotency_index")))
-}
-
-fn run_check(connection: &Connection, check: &str) -> rusqlite::Result<Option<String>> {
     // What the schema's own rules forbid is left to the domain, which names the row.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
-    let finding: String = match connection.query_row(check, [], |row| row.get(0)) {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-            error.to_string()
-        }
-        found => found?,
-    };
+    let finding: String =
+        match connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                error.to_string()
+            }
+            found => found?,
+        };
     Ok((finding != "ok").then(|| finding.lines().collect::<Vec<_>>().join(" ")))
 }

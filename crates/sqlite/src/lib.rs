@@ -6,14 +6,17 @@
 //! - Each read is a task of its own in one snapshot, and does not wait for writes. Reads that hang leave one
 //!   worker of the runtime free, which is that of whoever opened the store.
 //! - When the file or its log is removed or replaced, nothing more is acknowledged.
-//! - Writes go through one thread, and all that wait share one transaction (group commit). A write
-//!   whose caller has gone away still happens whole or not at all.
+//! - Writes go through one thread, and all that wait share one transaction (group commit). A row that a
+//!   constraint refuses fails its own write alone. A write whose caller has gone away happens whole or not at
+//!   all; it is dropped if its statements have not begun.
 //! - Processes that write to one file take turns.
 //! - A file that is not a petstore store is refused and not touched, and so is one whose schema this
-//!   release cannot use. An older schema is upgraded only by [`SqliteStore::upgrade`].
-//! - What is opened to be read ([`SqliteStore::open_read_only`]) is not changed in any way.
-//! - Whoever changes an animal, a person at the `sqlite3` prompt too, changes the catalogue's version:
-//!   triggers of the schema do.
+//!   release cannot use, or beside which the log of another store lies. An older schema is upgraded only by
+//!   [`SqliteStore::upgrade`].
+//! - A file that is opened to be read ([`SqliteStore::open_read_only`]) is not changed, and nothing is left
+//!   beside it.
+//! - A change of an animal by another program, such as the `sqlite3` prompt, changes the catalogue's version:
+//!   triggers of the schema do that.
 //!
 //! # Its limits
 //! - One machine: SQLite's write-ahead log needs memory that all processes share, so the file must
@@ -31,9 +34,10 @@
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
 //! the schema, and `upgrade.rs` leads from one to the next. `version.rs` reads and renews the catalogue's
-//! version, `version_cache.rs` answers it without a query, and `watch.rs` reads it again beside the requests.
+//! version, and `watch.rs` reads it again beside the requests, for the shared version cache.
 //! `presence.rs` notices files that are gone. `backup.rs` copies a store in use, `inspection.rs` checks one.
 
+mod activity;
 mod api_keys;
 mod archive;
 mod backup;
@@ -53,11 +57,11 @@ mod store;
 mod tests;
 mod upgrade;
 mod version;
-mod version_cache;
 mod watch;
 mod writer;
 
+pub use activity::Activity;
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use error::open::OpenError;
-pub use store::{Activity, SqliteSettings, SqliteStore};
+pub use store::{SqliteSettings, SqliteStore};

@@ -5,14 +5,14 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::{self, Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
-use petstore_domain::StoreError;
+use petstore_storage::VersionCache;
 use rusqlite::{Connection, OpenFlags};
-use rustix::fs::Access;
+use rustix::{fs::Access, io::Errno};
 use tokio::runtime::Handle;
 
 use crate::{
@@ -25,8 +25,7 @@ use crate::{
     schema,
     store::{SqliteSettings, SqliteStore},
     version,
-    version_cache::VersionCache,
-    writer::{Writer, group::Committer},
+    writer::{Committer, Writer},
 };
 
 impl SqliteStore {
@@ -95,16 +94,18 @@ fn try_to_open(
     } else {
         *made_file = create(&path)?.then(|| path.clone());
         require_store(&path, access)?;
+        require_companions(&path)?;
         let mut connection = open_writer()?;
         was_created = schema::create_or_check(&mut connection)?;
         use_write_ahead_log(&connection, busy_timeout.writer)?;
         connection
     };
-    let versions = Arc::new(VersionCache::new());
-    let moment = versions.moment();
+    let (versions, began) = (Arc::new(VersionCache::default()), Instant::now());
     // The first read: from here on the connection has the log open. A version that cannot be read is
     // reported by the requests that need it.
-    versions.confirm(moment, version::current::<StoreError>(&connection).ok().flatten());
+    if let Ok(stored) = version::current(&connection) {
+        versions.observe(stored, began);
+    }
     let presence = Arc::new(Presence::new(&path, access)?);
     let pool = Arc::new(Pool::new(path, access, busy_timeout.reader));
     let (runtime, on_panic) =
@@ -114,10 +115,10 @@ fn try_to_open(
     let writer = if settings.read_only {
         None
     } else {
-        let committer = Committer::new(open_writer, connection, Arc::clone(&versions), presence)?;
+        let committer = Committer::new(open_writer, connection, Arc::clone(&versions), presence);
         Some(Writer::start(committer, runtime, on_panic)?)
     };
-    let reads_while_sealed = AtomicBool::new(false);
+    let reads_while_sealed = settings.reads_while_sealed;
     Ok(SqliteStore { readers, versions, writer, was_created, synchronous, reads_while_sealed })
 }
 
@@ -171,7 +172,21 @@ fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
         }
     });
     found.map_err(|error| explain(error, path))?;
-    schema::check_file(path)
+    schema::check_file(path)?;
+    schema::check_log(path)
+}
+
+/// Refuses a store whose log, or the memory that it shares, this process may not write: SQLite would open it, and
+/// every transaction would fail.
+pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
+    let path = fs::canonicalize(path)?;
+    for companion in ["-wal", "-shm"].map(|suffix| connection::beside(&path, suffix)) {
+        let access = rustix::fs::access(&companion, Access::READ_OK | Access::WRITE_OK);
+        if matches!(access, Err(Errno::ACCESS | Errno::PERM)) {
+            return Err(Reason::Companion(companion));
+        }
+    }
+    Ok(())
 }
 
 /// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for

@@ -1,18 +1,16 @@
 //! [`PetRepository`] on SQLite.
 
+pub(crate) mod addition;
 pub(crate) mod idempotency;
 pub(crate) mod rows;
 
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet,
-    Pet, PetId, PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
+    AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetRepository, Purged, StoreError, Timestamp, Versioned,
 };
 use rusqlite::Connection;
 
-use self::idempotency::recent::RecentRecords;
 use crate::{error::Failure, handover::rows as handover, store::SqliteStore, version};
 
 #[async_trait]
@@ -22,13 +20,11 @@ impl PetRepository for SqliteStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.writer()?.write(move |connection, recent| add(connection, recent, pet, request)).await
+        self.writer()?.add(pet, request).await
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        let Versioned { value, version } =
-            self.read_versioned(move |connection| rows::find(connection, id)).await?;
-        Ok(value.map(|value| Versioned { value, version }))
+    async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
+        self.read_versioned(move |connection| rows::find(connection, id)).await
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
@@ -37,16 +33,14 @@ impl PetRepository for SqliteStore {
 
     fn version(&self) -> Option<CatalogueVersion> {
         self.readers.watch.note_use();
-        self.versions.get()
+        self.versions.known()
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        self.writer()?
-            .write(move |connection, recent| {
-                let deleted = idempotency::purge(connection, recent, cutoff, limit)?;
-                Ok(Purged::up_to(limit, deleted))
-            })
-            .await
+        let purge = move |connection: &Connection| {
+            Ok(Purged::up_to(limit, idempotency::purge(connection, cutoff, limit)?))
+        };
+        self.writer()?.write(purge).await
     }
 }
 
@@ -56,7 +50,7 @@ impl SqliteStore {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<Versioned<T>, StoreError> {
-        let while_sealed = self.reads_while_sealed.load(Ordering::Relaxed);
+        let while_sealed = self.reads_while_sealed;
         let read = move |connection: &Connection| {
             version::in_snapshot(connection, |version| {
                 handover::permit_read(connection, version, while_sealed)?;
@@ -65,34 +59,4 @@ impl SqliteStore {
         };
         self.readers.read(read).await
     }
-}
-
-fn add(
-    connection: &Connection,
-    recent: &mut RecentRecords,
-    pet: NewPet,
-    request: Option<IdempotencyRequest>,
-) -> Result<Added, Failure<AddError>> {
-    let Some(request) = request else {
-        return Ok(Added::Created(rows::insert(connection, pet)?));
-    };
-    let stored = idempotency::find(connection, recent, request.id)?;
-    let found = stored.as_ref().map(|record| (record.fingerprint, record.pet, record.at));
-    match request.decide(found) {
-        IdempotencyDecision::Create => {
-            let pet = rows::insert(connection, pet)?;
-            let record = request.into_record(pet.id);
-            idempotency::write(connection, recent, stored.as_ref(), &record)?;
-            Ok(Added::Created(pet))
-        }
-        IdempotencyDecision::Replay(id) => Ok(Added::Replayed(recorded(connection, id)?)),
-        IdempotencyDecision::Reused => Err(Failure::Answer(AddError::IdempotencyKeyReused)),
-    }
-}
-
-/// Returns the animal of a record.
-fn recorded(connection: &Connection, id: PetId) -> Result<Pet, Failure<AddError>> {
-    let missing =
-        || Corruption::new(format_args!("an idempotency record of animal {id}"), "it exists");
-    Ok(rows::find::<AddError>(connection, id)?.ok_or_else(missing)?)
 }

@@ -23,6 +23,7 @@ use std::{
 };
 
 use petstore_domain::StoreError;
+use petstore_storage::VersionCache;
 use rusqlite::Connection;
 use tokio::{runtime::Handle, sync::Semaphore, time};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +32,6 @@ use crate::{
     error::Failure,
     pool::Pool,
     presence::Presence,
-    version_cache::VersionCache,
     watch::{Shared, Watch},
 };
 

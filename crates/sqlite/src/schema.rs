@@ -18,7 +18,7 @@ pub(crate) const FIRST: i64 = STEPS[0].version;
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
 /// From nothing to the newest version.
-pub(crate) const STEPS: [Step; 3] = [
+pub(crate) const STEPS: [Step; 4] = [
     Step::new(7, 7, "the tables of petstore 1.0.0", include_str!("schema/7.sql")),
     Step::new(
         8,
@@ -34,9 +34,21 @@ pub(crate) const STEPS: [Step; 3] = [
         include_str!("schema/9.sql"),
     )
     .unless(include_str!("schema/9.offending.sql")),
+    Step {
+        oldest_release: "2.0.0",
+        ..Step::new(
+            10,
+            10,
+            "keep idempotency records in the order of their animals",
+            include_str!("schema/10.sql"),
+        )
+    },
 ];
 
 const ANOTHER_KIND: &str = "a file of another kind";
+
+/// By a name that every version with an identity has: since 10 that of a view.
+const IDENTITY: &str = "SELECT identity FROM catalogue WHERE only = 1";
 
 const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
 
@@ -86,6 +98,23 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
         }
         application => check(application?, number("user_version")?, || oldest_release(path)),
     }
+}
+
+/// Refuses a log of another store, which lies beside the file by mistake. It is not one if the file has no identity,
+/// or either cannot be read: then opening the store says more. Whatever changes the identity empties the log
+/// afterwards (`handover.rs`).
+pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
+    let log = connection::beside(&fs::canonicalize(path)?, "-wal");
+    if fs::metadata(&log).map_or(0, |log| log.len()) == 0 {
+        return Ok(());
+    }
+    let identity = |connection: rusqlite::Result<Connection>| -> Option<Vec<u8>> {
+        connection.ok()?.query_row(IDENTITY, [], |row| row.get(0)).ok()
+    };
+    let of_file = identity(connection::open_unchanging(path));
+    let of_log = identity(connection::open_logged(path));
+    let both = of_file.zip(of_log);
+    if both.is_some_and(|(file, log)| file != log) { Err(Reason::ForeignLog(log)) } else { Ok(()) }
 }
 
 /// Returns whether the file has all the pages that its first one counts.

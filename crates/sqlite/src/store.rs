@@ -1,17 +1,12 @@
 //! The store.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{fmt, sync::Arc};
 
 use petstore_domain::StoreError;
+use petstore_storage::VersionCache;
 use tokio_util::sync::CancellationToken;
 
-use crate::{config::Synchronous, readers::Readers, version_cache::VersionCache, writer::Writer};
+use crate::{activity::Activity, config::Synchronous, readers::Readers, writer::Writer};
 
 /// What opening a store needs besides its file.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +14,8 @@ pub struct SqliteSettings {
     /// Whether the store is a file that this process must not change, on a disk that may be read-only. What
     /// would write fails.
     pub read_only: bool,
+    /// Whether reads go on while the store is [sealed](petstore_domain::Phase::Sealed).
+    pub reads_while_sealed: bool,
     /// Canceled when a thread of the store has panicked: the one that writes, without which every write
     /// fails, or the one that notices what other processes write. The program is to be restarted then.
     pub on_task_panic: CancellationToken,
@@ -37,21 +34,7 @@ pub struct SqliteStore {
     pub(crate) writer: Option<Writer>,
     pub(crate) was_created: bool,
     pub(crate) synchronous: Synchronous,
-    /// Whether reads go on while the store is sealed.
-    pub(crate) reads_while_sealed: AtomicBool,
-}
-
-/// How busy a store is. Counts are of this process, since the store was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Activity {
-    /// Transactions that were committed.
-    pub commits: u64,
-    /// Writes in them: animals that were created, changes of keys, purges.
-    pub writes: u64,
-    /// Writes that wait for the writer at this moment.
-    pub write_queue: usize,
-    /// Reads that found no worker, and wait for a thread or run on one at this moment.
-    pub read_queue: usize,
+    pub(crate) reads_while_sealed: bool,
 }
 
 impl SqliteStore {
@@ -62,13 +45,7 @@ impl SqliteStore {
         let Some(writer) = &self.writer else {
             return Activity { commits: 0, writes: 0, write_queue: 0, read_queue };
         };
-        let tally = writer.tally();
-        Activity {
-            commits: tally.commits.load(Ordering::Relaxed),
-            writes: tally.writes.load(Ordering::Relaxed),
-            write_queue: writer.queue_length(),
-            read_queue,
-        }
+        Activity { read_queue, ..writer.activity() }
     }
 
     /// Returns whether opening the store has created it.

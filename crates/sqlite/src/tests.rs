@@ -15,7 +15,7 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, CatalogueVersion, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, StoreError,
+    Added, CatalogueVersion, CategoryId, NewPet, Pet, PetId, PetName, PetRepository,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -105,17 +105,17 @@ async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
     let (started, has_started) = oneshot::channel();
     let store = Arc::clone(store);
     tokio::spawn(async move {
-        let work = move |_: &Connection, _: &mut _| {
+        let work = move |_: &Connection| {
             let _ = started.send(());
             let _ = until.recv();
             Ok(())
         };
-        store.writer().unwrap().write::<(), StoreError>(work).await
+        store.writer().unwrap().write(work).await
     });
     in_time(has_started).await.unwrap();
     release
 }
 
 async fn found(store: &SqliteStore, id: PetId) -> bool {
-    store.find(id).await.unwrap().is_some()
+    store.find(id).await.unwrap().value.is_some()
 }

@@ -12,12 +12,12 @@ use std::{
     ops::ControlFlow,
     os::unix::fs::OpenOptionsExt as _,
     path::{self, Path},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
-use petstore_domain::{Upgrade, UpgradeMode};
-use petstore_storage::{SchemaError, Step};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode};
+use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
 
 use crate::{
     backup::{self, BackupError},
@@ -31,6 +31,9 @@ use crate::{
 
 /// How long a step waits for the write lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a step that must run alone waits for other processes to close the store.
+const ALONE_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl SqliteStore {
     /// Brings the schema of the store at `config.path` to this release's. Returns `None` if there is no store.
@@ -71,23 +74,25 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
         )?;
         require_room(path, &copy)?;
     }
+    if mode == UpgradeMode::Run
+        && let Some(step) = pending.iter().find(|step| !step.is_compatible())
+    {
+        require_no_other(path, step)?;
+    }
     for step in pending {
         let copy_first = upgrade.steps.is_empty().then_some(&*copy);
-        if mode != UpgradeMode::DryRun && !run(path, step, mode, copy_first)? {
+        if mode != UpgradeMode::DryRun && !run(path, step, copy_first)? {
             continue;
         }
         upgrade.saved_to = Some(copy.display().to_string());
-        upgrade.steps.push(step.told());
+        upgrade.steps.push(step.describe());
     }
     Ok(upgrade)
 }
 
 /// Runs a step, and makes the copy before if one is named. Returns `false` if another process has done it.
-fn run(path: &Path, step: &Step, mode: UpgradeMode, copy: Option<&Path>) -> Result<bool, Reason> {
+fn run(path: &Path, step: &Step, copy: Option<&Path>) -> Result<bool, Reason> {
     let writer = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
-    if !step.is_compatible() && mode != UpgradeMode::Force {
-        require_no_other(&writer, step)?;
-    }
     let transaction = Transaction::new_unchecked(&writer, TransactionBehavior::Immediate)?;
     if schema::recorded_version(&transaction)? >= step.version {
         return Ok(false);
@@ -98,23 +103,36 @@ fn run(path: &Path, step: &Step, mode: UpgradeMode, copy: Option<&Path>) -> Resu
         save(path, copy).map_err(|error| Reason::Copy(error.to_string()))?;
     }
     let done = schema::apply(step, &transaction).and_then(|()| transaction.commit());
-    if let (Err(_), Some(copy)) = (&done, copy) {
-        // It is the store itself, and may have the room that is missing.
+    if let (Err(error), Some(copy)) = (&done, copy)
+        && error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+    {
+        // It has the room that is missing, and nothing was committed. After another error, that may be in doubt.
         drop(fs::remove_file(copy));
     }
     Ok(done.map(|()| true)?)
 }
 
 /// A file gives its write-ahead log up only to a process that is alone. It gets a new one when it is
-/// opened the next time.
-fn require_no_other(connection: &Connection, step: &Step) -> Result<(), Reason> {
-    match connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
-        Err(error) if is_busy(&error) => {
+/// opened the next time. Waits a while for another process that is starting, or has just upgraded.
+fn require_no_other(path: &Path, step: &Step) -> Result<(), Reason> {
+    let began = Instant::now();
+    loop {
+        // Each time another one: two processes that wait must not wait for one another.
+        let connection = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
+        match connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
+            Err(error) if is_busy(&error) => {}
+            done => return Ok(done?),
+        }
+        if schema::recorded_version(&connection)? >= step.version {
+            return Ok(());
+        }
+        drop(connection);
+        if began.elapsed() >= ALONE_TIMEOUT {
             let who =
                 "another process has the store open; stop it, or run 'petstore upgrade --force'";
-            Err(SchemaError::InUse { version: step.version, who }.into())
+            return Err(SchemaError::InUse { version: step.version, who }.into());
         }
-        done => Ok(done?),
+        thread::sleep(Duration::from_millis(20));
     }
 }
 

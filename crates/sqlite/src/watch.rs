@@ -9,7 +9,7 @@
 //! the time of a page.
 
 use std::{
-    fmt, io, mem,
+    fmt, io,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -18,13 +18,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{CatalogueVersion, StoreError};
-use petstore_storage::PanicGuard;
+use petstore_domain::StoreError;
+use petstore_storage::{PanicGuard, StoredVersion, VersionCache};
 use rusqlite::Connection;
 use tokio::{runtime::Handle, sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use crate::{error::Failure, pool::Pool, presence::Presence, version, version_cache::VersionCache};
+use crate::{error::Failure, pool::Pool, presence::Presence, version};
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
@@ -131,18 +131,20 @@ fn run(shared: &Arc<Shared>) {
 impl Shared {
     fn look(&self) {
         let _guard = PanicGuard(self.on_panic.clone());
-        let moment = self.versions.moment();
+        let began = Instant::now();
         let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         // SQLite removes the log of a file that is empty when a connection opens it.
         let was_present = self.presence.check().is_ok();
         // Reads of requests fail for the same cause, and report it.
-        let version = if was_present { anchor.read(&self.pool).ok().flatten() } else { None };
+        let version = if was_present { anchor.read(&self.pool).ok() } else { None };
         let is_present = was_present && self.presence.check().is_ok();
         if !is_present {
             *anchor = Anchor::default();
             self.pool.clear();
         }
-        self.versions.confirm(moment, version.filter(|_| is_present));
+        if let Some(stored) = version.filter(|_| is_present) {
+            self.versions.observe(stored, began);
+        }
     }
 }
 
@@ -150,18 +152,18 @@ impl Shared {
 #[derive(Default)]
 pub(crate) struct Anchor {
     connection: Option<Connection>,
-    version: Option<CatalogueVersion>,
+    version: Option<StoredVersion>,
 }
 
 impl Anchor {
     /// Reads the version, in a transaction that stays open if it is the one of the last time: a log that is written
     /// to must be able to start anew.
-    fn read(&mut self, pool: &Pool) -> Result<Option<CatalogueVersion>, Failure<StoreError>> {
+    fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure<StoreError>> {
         self.release();
         let connection = self.connection.take().map_or_else(|| pool.open(), Ok)?;
         connection.execute_batch("BEGIN")?;
         let version = version::current(&connection)?;
-        if mem::replace(&mut self.version, version) != version {
+        if self.version.replace(version) != Some(version) {
             connection.execute_batch("COMMIT")?;
         }
         self.connection = Some(connection);

@@ -1,42 +1,62 @@
-//! Writes: one thread, one connection, group commit.
+//! Writes: one thread, one connection, group commit. The queue, groups and answers are `petstore-storage`'s.
 
-pub(crate) mod group;
+mod group;
+mod transaction;
 
 use std::{
     io,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use petstore_domain::StoreError;
-use petstore_storage::PanicGuard;
-use rusqlite::Connection;
-use tokio::{
-    runtime::Handle,
-    sync::{
-        mpsc::{self, error::TrySendError},
-        oneshot,
-    },
+use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError};
+use petstore_storage::{
+    PanicGuard,
+    writer::{self as queue, Jobs, Work},
 };
+use rusqlite::Connection;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use self::group::{Committer, Job, Tally};
-use crate::{error::Failure, pets::idempotency::recent::RecentRecords};
+pub(crate) use self::{group::Committer, transaction::WriteTransaction};
+use crate::{activity::Activity, error::Failure};
 
-/// The number of writes that may wait; one more is refused at once. A few groups, so that an accepted write is
-/// answered soon even when each group waits for another process.
-pub(crate) const MAX_QUEUE: usize = 4096;
 /// The largest number of writes in one transaction.
 const MAX_GROUP: usize = 1024;
+
+/// How long this process may write without leaving SQLite's write lock free for [`FREE`]. The lock
+/// has no queue: a process that waits for it polls, and would starve beside a writer that begins its next
+/// transaction at once.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Longer than the other processes' interval between two polls (`connection.rs`).
+pub(crate) const FREE: Duration = Duration::from_millis(2);
 
 /// Hands writes to the writer's thread. Dropping it lets the thread finish what waits, and joins it.
 #[derive(Debug)]
 pub(crate) struct Writer {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
-    queue: mpsc::Sender<Job>,
+    queue: queue::Writer<Work<Connection>>,
     tally: Arc<Tally>,
     _thread: JoinOnDrop,
+}
+
+/// The number of transactions since the store was opened, and of the writes in them.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    commits: AtomicU64,
+    writes: AtomicU64,
+}
+
+impl Tally {
+    fn note(&self, writes: usize) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.writes.fetch_add(writes as u64, Ordering::Relaxed);
+    }
 }
 
 impl Writer {
@@ -46,92 +66,71 @@ impl Writer {
         runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
-        let (queue, jobs) = mpsc::channel(MAX_QUEUE);
-        let tally = Arc::clone(&committer.tally);
-        let guard = PanicGuard(on_panic.clone());
+        // A transaction waits for another process's lock, and for nothing else that has no end.
+        let (queue, jobs) = queue::channel(MAX_GROUP, None);
+        let tally = Arc::<Tally>::default();
+        let (guard, counts) = (PanicGuard(on_panic.clone()), Arc::clone(&tally));
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
             let _guard = guard;
-            run(&mut committer, jobs, &runtime);
+            run(&mut committer, jobs, &counts, &runtime);
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
     }
 
-    /// Runs `work` in a transaction and returns what it returned, once that is committed.
+    /// Adds an animal: `PetRepository::add`.
+    pub(crate) async fn add(
+        &self,
+        pet: NewPet,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<Added, AddError> {
+        self.queue.add(pet, request).await
+    }
+
+    /// Runs `work` in a transaction and returns what it returned, once that is committed. It changes no animals.
     ///
     /// From the first poll on the work is done whole or not at all, whether or not the future is
-    /// polled again.
-    pub(crate) async fn write<T, E>(
+    /// polled again. If it fails, the rest of the transaction is committed.
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection, &mut RecentRecords) -> Result<T, Failure<E>> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let stopped = || StoreError::unavailable("the writer has stopped");
-        let (keep, kept) = oneshot::channel();
-        let work = move |connection: &Connection, recent: &mut RecentRecords| {
-            let result = match work(connection, recent) {
-                Ok(value) => Ok(value),
-                Err(Failure::Answer(error)) => Err(error),
-                Err(Failure::Sqlite(error)) => return Err(error),
-            };
-            // If the caller's future was dropped, nobody waits for it; the write ends whole.
-            let _ = keep.send(result);
-            Ok(())
-        };
-        let (caller, ended) = oneshot::channel();
-        let job = Job { work: Box::new(work), caller };
-        self.queue.try_send(job).map_err(|refusal| match refusal {
-            TrySendError::Closed(_) => stopped(),
-            TrySendError::Full(_) => StoreError::unavailable(format!(
-                "the writer's queue is full ({MAX_QUEUE} writes wait)"
-            )),
-        })?;
-        ended.await.map_err(|_| stopped())??;
-        kept.await.map_err(|_| stopped())?
+        work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let work = |connection: &mut Connection| work(connection).map_err(Failure::into_error);
+        self.queue.run(|reply| Work::new(work, reply)).await
     }
 
-    /// Returns what has been committed since the start.
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
-    }
-
-    /// Returns how many writes wait.
-    pub(crate) fn queue_length(&self) -> usize {
-        self.queue.max_capacity() - self.queue.capacity()
+    /// Returns how busy the writer is. It knows of no reads.
+    pub(crate) fn activity(&self) -> Activity {
+        Activity {
+            commits: self.tally.commits.load(Ordering::Relaxed),
+            writes: self.tally.writes.load(Ordering::Relaxed),
+            write_queue: self.queue.waiting(),
+            read_queue: 0,
+        }
     }
 }
 
 /// Runs until the queue is closed and empty. It never ends because something failed.
-fn run(committer: &mut Committer, mut jobs: mpsc::Receiver<Job>, runtime: &Handle) {
-    let (mut turn, mut ended, mut next) = (Instant::now(), Instant::now(), Vec::new());
-    while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
+fn run(
+    committer: &mut Committer,
+    mut jobs: Jobs<Work<Connection>>,
+    tally: &Tally,
+    runtime: &Handle,
+) {
+    let (mut turn, mut ended) = (Instant::now(), Instant::now());
+    while let Some(mut group) = jobs.blocking_next(0) {
         let is_over = turn.elapsed() >= TURN;
         if is_over {
             thread::sleep(FREE.saturating_sub(ended.elapsed()));
+            group.append(&mut jobs.ready(group.len()));
         }
         if is_over || ended.elapsed() >= FREE {
             turn = Instant::now();
         }
-        while next.len() < MAX_GROUP
-            && let Ok(job) = jobs.try_recv()
-        {
-            next.push(job);
-        }
-        let answers = committer.commit(&mut next);
+        let answers = committer.commit(group, tally);
         ended = Instant::now();
-        answers.send(runtime);
+        answers.send_on(runtime);
     }
 }
-
-/// How long this process may write without leaving SQLite's write lock free for [`FREE`]. The lock
-/// has no queue: a process that waits for it polls, and would starve beside a writer that begins its next
-/// transaction at once.
-const TURN: Duration = Duration::from_millis(100);
-
-/// Longer than the other processes' interval between two polls (`connection.rs`).
-pub(crate) const FREE: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 struct JoinOnDrop(Option<JoinHandle<()>>);

@@ -1,7 +1,17 @@
-//! What stores share, and no store needs: the steps from one version of a schema to the next and which stores may be
-//! opened, what tells of a panic, and for stores on a network their URLs ([`url`]), the authorities that they trust
-//! ([`tls`]) and a cache of the catalogue's version.
+//! Parts that adapters of the storage ports share. None of them is obligatory: an adapter takes what saves it work.
 //!
+//! | part | for |
+//! |---|---|
+//! | [`writer`] | every store: the bounded queue in front of one writing task or thread, groups, deadlines, answers |
+//! | [`VersionCache`], [`watch`] | `PetRepository::version` without a call to the store |
+//! | [`StoreTasks`] | stores on a network: the writing task and the watcher of the version, and their end |
+//! | [`PanicGuard`], [`essential`] | telling the program that a thread or a task has panicked |
+//! | [`Step`], [`require_known`] | versions of a schema, upgrades, and which stores may be opened |
+//! | [`Finding`], [`Upgrade`] | what `petstore check` and `petstore upgrade` print |
+//! | [`opening_error`], [`error_chain`] | errors for the log and for `serve`, which waits for some of them |
+//! | [`url`], [`tls`] | the URL of a store on a network, and the authorities that it trusts |
+//!
+//! # Versions of a schema
 //! A new store is made by the same steps that upgrade an old one, so both are alike. What
 //! a released step does never changes; another change of the schema is another step.
 //!
@@ -11,15 +21,19 @@
 //! release's statements use, such as the name of a table: such a process may be opening the store at that very
 //! moment.
 
+mod failure;
+mod panics;
+mod tasks;
 pub mod tls;
+mod upkeep;
 pub mod url;
 mod version_cache;
+pub mod writer;
 
-use std::thread;
-
-use petstore_domain::UpgradeStep;
-use tokio_util::sync::CancellationToken;
-
+pub use failure::{error_chain, opening_error};
+pub use panics::{PanicGuard, essential};
+pub use tasks::StoreTasks;
+pub use upkeep::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep};
 pub use version_cache::{StoredVersion, VersionCache, watch};
 
 /// The release that this is.
@@ -62,9 +76,9 @@ impl Step {
         self.oldest < self.version
     }
 
-    /// Returns what an operator is told of it.
+    /// Returns the step for people.
     #[must_use]
-    pub fn told(&self) -> UpgradeStep {
+    pub fn describe(&self) -> UpgradeStep {
         UpgradeStep {
             version: self.version,
             summary: self.summary,
@@ -91,7 +105,7 @@ pub enum SchemaError {
     /// An older petstore has made it, and it can be upgraded.
     #[error(
         "its schema is version {actual}, and petstore {RELEASE} needs version {known}: upgrade it with \
-         'petstore upgrade' and the same --store; 'petstore serve' does so by itself"
+         'petstore upgrade' and the same --store"
     )]
     Older {
         /// The version of the store.
@@ -164,64 +178,4 @@ pub fn require_known(
         return Err(SchemaError::TooNew { oldest, known, release });
     }
     Ok(())
-}
-
-/// Held by a thread or a task that a store cannot go on without: cancels its token if a panic drops it; not if the
-/// task ends, is aborted, or goes with the runtime.
-#[derive(Debug)]
-pub struct PanicGuard(pub CancellationToken);
-
-impl Drop for PanicGuard {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.cancel();
-        }
-    }
-}
-
-/// Runs a task that a store cannot go on without. If it panics, `on_panic` is canceled.
-pub async fn essential(on_panic: CancellationToken, task: impl Future<Output = ()>) {
-    let _guard = PanicGuard(on_panic);
-    task.await;
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{future, thread};
-
-    use tokio_util::sync::CancellationToken;
-
-    use super::{PanicGuard, essential};
-
-    #[tokio::test]
-    async fn a_task_that_panics_cancels_the_token() {
-        let token = CancellationToken::new();
-        let task = tokio::spawn(essential(token.clone(), async { panic!("as asked") }));
-        token.cancelled().await;
-        assert!(task.await.unwrap_err().is_panic());
-    }
-
-    #[tokio::test]
-    async fn a_task_that_ends_or_is_aborted_does_not() {
-        let token = CancellationToken::new();
-        tokio::spawn(essential(token.clone(), async {})).await.unwrap();
-        let task = tokio::spawn(essential(token.clone(), future::pending()));
-        tokio::task::yield_now().await;
-        task.abort();
-        assert!(task.await.unwrap_err().is_cancelled());
-        assert!(!token.is_cancelled());
-    }
-
-    #[test]
-    fn each_thread_tells_of_its_own_panic_alone() {
-        let token = CancellationToken::new();
-        let (ends, panics) = (token.clone(), token.clone());
-        thread::spawn(move || drop(PanicGuard(ends))).join().unwrap();
-        assert!(!token.is_cancelled());
-        let panicked = thread::spawn(move || {
-            let _guard = PanicGuard(panics);
-            panic!("as asked");
-        });
-        assert!(panicked.join().is_err() && token.is_cancelled());
-    }
 }

@@ -1,8 +1,14 @@
-//! A cache of the catalogue's version for stores on a network, and the task that keeps it fresh.
+//! A cache of the catalogue's version, and the task that keeps it fresh.
 //!
-//! The cache gives the version without a call, to `ETag`s and to the page cache: without it each request would cost
-//! the very round trip that those save. It costs a read every 40 ms while requests arrive, and the rule in
-//! [`later_of`].
+//! The cache gives the version without a call, to the page cache: without it each request would cost the very round
+//! trip that a cached page saves. It costs a read every 40 ms while requests arrive, and the rule in [`later_of`].
+//!
+//! # For authors of adapters
+//! The store keeps a counter of its changes beside the random version; both are read in one snapshot ([`StoredVersion`]).
+//! - `PetRepository::version` returns [`VersionCache::get`].
+//! - A write calls [`VersionCache::observe`] after its commit and before it is answered, with the moment before it began.
+//! - A read may call `observe` with the version that it has read and the moment before it began.
+//! - [`watch`] runs as a task and reads what other processes write. [`StoreTasks`](crate::StoreTasks) spawns it.
 
 #[cfg(test)]
 mod tests;
@@ -15,14 +21,13 @@ use std::{
 use petstore_domain::CatalogueVersion;
 use tokio::{sync::Notify, time};
 
-/// What was read longer ago is not given any more: the port allows 100 ms until another instance's
-/// write shows.
+/// The age at which a version is not given any more: the port allows 100 ms until another process's write shows.
 const MAX_AGE: Duration = Duration::from_millis(100);
-/// How often the version is read; less than half of what the port allows.
+/// The time between two reads of the version: less than half of what the port allows.
 const INTERVAL: Duration = Duration::from_millis(40);
 /// The pause after a read that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
-/// How long the version is read for one request. An idle service asks its store nothing.
+/// The time for which the version is read after a request. An idle service asks its store nothing.
 const WATCH_TIME: Duration = Duration::from_secs(2);
 
 /// The version in one state of the store.
@@ -30,12 +35,11 @@ const WATCH_TIME: Duration = Duration::from_secs(2);
 pub struct StoredVersion {
     /// `None` if the store is not open.
     pub version: Option<CatalogueVersion>,
-    /// How many changes there had been: more is later.
+    /// The number of changes before it: of two states, the one with more is later.
     pub changes: i64,
 }
 
-/// The version as this instance knows it. Its own additions put theirs in before they are answered,
-/// its reads what they have seen, and [`watch`] what others write.
+/// The version as this process knows it, from its own writes, its reads, and [`watch`].
 #[derive(Debug, Default)]
 pub struct VersionCache {
     latest: RwLock<Option<Observation>>,
@@ -54,15 +58,20 @@ struct Observation {
 }
 
 impl VersionCache {
-    /// Returns the version, unless it was read too long ago to be sure of.
+    /// Returns the version. `None` if none was read within the last 100 ms, or the store is not open.
     pub fn get(&self) -> Option<CatalogueVersion> {
         self.requested.notify_one();
+        self.known()
+    }
+
+    /// As [`get`](Self::get), for a store that does not use [`watch`]: it reads the version on a thread of its own.
+    pub fn known(&self) -> Option<CatalogueVersion> {
         let latest = *self.latest.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = latest.filter(|observation| observation.began.elapsed() <= MAX_AGE);
         fresh.and_then(|observation| observation.stored.version)
     }
 
-    /// Takes what was read in a snapshot that was made after `began`.
+    /// Accepts the version of a snapshot that was made after `began`.
     pub fn observe(&self, stored: StoredVersion, began: Instant) {
         let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
         let new = Observation { stored, began, ended: Instant::now() };
@@ -85,8 +94,8 @@ fn later_of(old: Observation, new: Observation) -> Observation {
     }
 }
 
-/// Reads the version for as long as it is requested. Never ends by itself. Where a read fails (`None`), requests fail
-/// for the same cause, and report it. `read` ends by itself within a bounded time.
+/// Reads the version again and again while requests ask for it. Never ends by itself. `read` ends within a bounded time;
+/// its failure (`None`) is not reported, as requests fail for the same cause and report it.
 pub async fn watch<F>(cache: Arc<VersionCache>, read: impl Fn() -> F)
 where
     F: Future<Output = Option<StoredVersion>>,

@@ -31,9 +31,19 @@ impl Bound {
     /// Returns what may be added to a bound until now: little on a quiet machine, 15 s on a busy one.
     #[must_use]
     pub fn slack(&self) -> Duration {
-        let now = Self::begin();
-        let is_busy = (now.idle - self.idle) * 100 <= (now.all - self.all) * IDLE;
-        if is_busy { SLACK } else { NOISE }
+        if self.has_less_idle_than(IDLE) { SLACK } else { NOISE }
+    }
+
+    /// Returns whether less than `percent` of the processors' time was left over until now.
+    #[must_use]
+    pub fn has_less_idle_than(&self, percent: u64) -> bool {
+        self.had_less_idle_than(percent, Self::begin())
+    }
+
+    /// The kernel may decrease its count of idle time: `iowait` is not reliable (proc(5)).
+    const fn had_less_idle_than(self, percent: u64, now: Self) -> bool {
+        let [idle, all] = [now.idle.saturating_sub(self.idle), now.all.saturating_sub(self.all)];
+        idle * 100 <= all * percent
     }
 
     /// Holds that something took no longer than it may.
@@ -43,6 +53,22 @@ impl Bound {
     #[track_caller]
     pub fn hold(&self, what: &str, took: Duration, limit: Duration) {
         let slack = self.slack();
-        assert!(took <= limit + slack, "{what}: {took:.2?}, although {limit:?} is promised");
+        assert!(
+            took <= limit.saturating_add(slack),
+            "{what}: {took:.2?}, although {limit:?} is promised"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bound;
+
+    #[test]
+    fn a_count_that_decreases_does_not_overflow() {
+        let before = Bound { all: 1000, idle: 500 };
+        assert!(before.had_less_idle_than(25, Bound { all: 1100, idle: 499 }));
+        assert!(before.had_less_idle_than(25, Bound { all: 999, idle: 499 }));
+        assert!(!before.had_less_idle_than(25, Bound { all: 1100, idle: 590 }));
     }
 }

@@ -152,7 +152,15 @@ impl Etcd {
     /// It does not run.
     pub fn signal(&self, node: usize, signal: &str) -> Result<(), Trouble> {
         let process = self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner);
-        processes::send(signal, &process.as_ref().ok_or("it does not run")?.children())
+        let children = process.as_ref().ok_or("it does not run")?.children();
+        processes::send(signal, &children)?;
+        if signal != "STOP" {
+            return Ok(());
+        }
+        // The signal stops a thread when it is next scheduled.
+        processes::wait_until("it is stopped", || {
+            children.iter().all(|id| processes::is_stopped(id))
+        })
     }
 
     /// Waits until there is a leader, another one than `old`.

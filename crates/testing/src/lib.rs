@@ -10,12 +10,13 @@
 //!
 //! A test that needs a program says so, `#[needs(postgres)]`, and is ignored where it is not installed. What cannot be
 //! told while building, such as root, is looked for by the test itself, which is skipped loudly without it. With
-//! `CI=true` either fails.
+//! `PETSTORE_TEST_ALL=1` either fails.
 
 mod binaries;
 mod bound;
 mod cluster;
 mod database;
+mod end_on_drop;
 mod etcd;
 mod fuzz;
 mod network;
@@ -34,6 +35,7 @@ pub use binaries::find_program;
 pub use bound::Bound;
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
+pub use end_on_drop::{End, EndOnDrop};
 pub use etcd::Etcd;
 pub use fuzz::{Mutations, corpus, fuzz};
 pub use network::Network;

@@ -27,6 +27,15 @@ pub(crate) fn send(signal: &str, processes: &[String]) -> Result<(), Trouble> {
     run(Command::new("sh").args(["-c", script, signal]).args(processes)).map(drop)
 }
 
+/// Returns whether every thread of a process is stopped, some time after the signal `STOP`.
+pub(crate) fn is_stopped(process: &str) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lines = threads.map(|thread| fs::read_to_string(thread.path().join("stat")));
+    lines
+        .flatten()
+        .all(|line| line.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
+}
+
 /// Polls for a minute at most until something has `happened`.
 pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) -> Result<(), Trouble> {
     let start = Instant::now();

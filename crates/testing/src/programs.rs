@@ -11,8 +11,8 @@ use std::{
 /// A name for `#[needs(…)]`, the programs that it stands for, and Debian's packages that have them.
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
-/// All that a test may need. What has no programs is the time that `CI=true` has.
-pub(crate) const NEEDS: [Need; 12] = [
+/// All that a test may need. `time` has no programs: only [`TEST_ALL`] gives it.
+pub(crate) const NEEDS: [Need; 13] = [
     ("time", &[], ""),
     ("postgres", &["initdb"], "postgresql"),
     ("pgbouncer", &["pgbouncer"], "pgbouncer"),
@@ -27,10 +27,13 @@ pub(crate) const NEEDS: [Need; 12] = [
     ("caddy", &["caddy"], "caddy"),
     ("chromium", &["chromium", "chromedriver"], "chromium chromium-driver"),
     ("promtool", &["promtool"], "prometheus"),
+    ("curl", &["curl"], "curl"),
     ("ip", &["ip"], "iproute2"),
     ("ext4", &["mkfs.ext4"], "e2fsprogs"),
 ];
 
+/// With the value `1`, no test is ignored or skipped: a test whose need is not met fails.
+pub(crate) const TEST_ALL: &str = "PETSTORE_TEST_ALL";
 /// Names a running server of PostgreSQL that tests may use.
 pub(crate) const EXTERNAL: &str = "PETSTORE_TEST_POSTGRES";
 /// Names the folder that holds `postgres`, `initdb` and the others.
@@ -40,6 +43,11 @@ pub(crate) const FOLDERS: [&str; 4] =
     ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
 /// Where Debian keeps its versions of PostgreSQL.
 const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// Returns whether a test whose need is not met fails, instead of being ignored or skipped.
+pub(crate) fn tests_all() -> bool {
+    env::var(TEST_ALL).is_ok_and(|value| value == "1")
+}
 
 /// Whether the need `name` is met here.
 pub(crate) fn is_met((name, programs, _): &Need) -> bool {

@@ -1,4 +1,4 @@
-//! What a test needs that may be missing here: it is skipped then, loudly, or fails with `CI=true`.
+//! What a test needs that may be missing here: it is skipped then, loudly, or fails with `PETSTORE_TEST_ALL=1`.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ use crate::{
     etcd::Etcd,
     network::Network,
     pooler::{Pooler, Pooling},
-    programs::EXTERNAL,
+    programs::{self, EXTERNAL},
     trouble::Trouble,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 /// PostgreSQL.
 ///
 /// # Panics
-/// There is none although `CI=true`, or the database cannot be made.
+/// There is none although `PETSTORE_TEST_ALL=1`, or the database cannot be made.
 #[must_use]
 pub fn postgres_or_skip(test: &str) -> Option<Database> {
     static SHARED: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
@@ -36,7 +36,7 @@ pub fn postgres_or_skip(test: &str) -> Option<Database> {
 /// PostgreSQL.
 ///
 /// # Panics
-/// There is none although `CI=true`.
+/// There is none although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
     or_skip(test, Cluster::start(durability))
@@ -45,7 +45,7 @@ pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
 /// So many nodes of etcd for the test `test`, which end with the value; `None` if it is not installed.
 ///
 /// # Panics
-/// There is none although `CI=true`.
+/// There is none although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 pub fn etcd_or_skip(test: &str, nodes: usize) -> Option<Etcd> {
     or_skip_without("etcd", test, Etcd::start(nodes))
@@ -55,7 +55,7 @@ pub fn etcd_or_skip(test: &str, nodes: usize) -> Option<Etcd> {
 /// to make network namespaces, or without iproute2.
 ///
 /// # Panics
-/// It cannot be made although `CI=true`.
+/// It cannot be made although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 pub fn network_or_skip(test: &str, servers: usize) -> Option<Network> {
     or_skip_without("root and iproute2", test, Network::new(servers))
@@ -64,7 +64,7 @@ pub fn network_or_skip(test: &str, servers: usize) -> Option<Network> {
 /// A pooler for the test `test` in front of the server of `url`; `None` if it is not installed.
 ///
 /// # Panics
-/// There is none although `CI=true`.
+/// There is none although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 pub fn pooler_or_skip(test: &str, pooling: Pooling, url: &str) -> Option<Pooler> {
     or_skip_without("PgBouncer", test, Pooler::start(pooling, url))
@@ -78,14 +78,14 @@ fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {
 /// decides between skipping and failing.
 ///
 /// # Panics
-/// It is missing although `CI=true`.
+/// It is missing although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 #[expect(clippy::panic, reason = "this is how a test speaks")]
 pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T, E>) -> Option<T> {
     match found {
         Ok(found) => Some(found),
-        Err(trouble) if env::var("CI").is_ok_and(|value| value == "true") => {
-            panic!("{test} needs {need}, and CI=true never skips: {}", trouble.as_ref())
+        Err(trouble) if programs::tests_all() => {
+            panic!("{test} needs {need}, and PETSTORE_TEST_ALL=1 never skips: {}", trouble.as_ref())
         }
         Err(trouble) => {
             say(&format!("\n*** SKIPPED: {test} needs {need}: {} ***\n", trouble.as_ref()));

@@ -1,9 +1,9 @@
 //! Reads two stores side by side.
 
-use std::vec;
+use std::{collections::HashMap, vec};
 
 use petstore_domain::{
-    Archive, IdempotencyId, IdempotencyKey, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
+    Archive, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition, Snapshot, StoreCounts,
     StoreError, Timestamp,
 };
 
@@ -13,184 +13,229 @@ use crate::{
     progress::{BATCH, OnProgress, TransferStep, report},
 };
 
-/// What the target is to hold.
+/// The last rows that were copied, or compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) pet: Option<PetId>,
+    pub(crate) record: Option<RecordPosition>,
+}
+
+/// The rows that the target is expected to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
-    /// What the source holds. The last use of a key may differ: each service notes it in its own store.
+    /// The rows of the source. The last use of a key may differ: each service notes it in its own store.
     Equal,
-    /// Nothing but what an earlier copy of the same source has left: its first animals, and of its keys and
-    /// records some, whatever has become of them since.
-    Prefix,
+    /// The animals and records of the source up to this position. Keys as for `Part`.
+    Through(Position),
+    /// Rows of an earlier copy of the source: its first animals, and some of its keys and records, whatever has become
+    /// of them since.
+    Part,
 }
 
-/// Both stores, each as it was when they were opened.
-struct Pair {
-    from: Box<dyn Snapshot>,
-    to: Box<dyn Snapshot>,
-    expect: Expect,
-    counts: (StoreCounts, StoreCounts),
-    /// A record made at this moment or before has expired.
-    cutoff: Timestamp,
-}
-
-/// What was compared. The snapshot of the target has ended: it would hold up the target's housekeeping.
+/// The result of a comparison that found no difference.
 pub(crate) struct Compared {
-    /// The source, as it was.
-    pub(crate) from: Box<dyn Snapshot>,
-    /// How much it holds.
-    pub(crate) total: StoreCounts,
     /// The last animal of the target.
     pub(crate) last: Option<PetId>,
-    /// How much of the target was compared: of the records, those that have not expired.
+    /// The number of rows of the target that were compared. Expired records are not compared.
     pub(crate) counts: StoreCounts,
+}
+
+/// Two snapshots to be compared.
+pub(crate) struct Pair {
+    pub(crate) source: Box<dyn Snapshot>,
+    pub(crate) target: Box<dyn Snapshot>,
     /// A record made at this moment or before has expired.
     pub(crate) cutoff: Timestamp,
 }
 
-/// Compares everything, and shows the animals to `on_pets`.
-pub(crate) async fn compare(
-    (from, to): (&dyn Archive, &dyn Archive),
-    expect: Expect,
-    now: Timestamp,
-    mut on_pets: impl FnMut(&[Pet]),
-    on_progress: OnProgress<'_>,
-) -> Result<Compared, TransferError> {
-    let mut pair = Pair::open(from, to, expect, now).await?;
-    let (last, pets) = pair.pets(&mut on_pets, on_progress).await?;
-    let keys = pair.keys().await?;
-    let counts = StoreCounts { pets, keys, idempotency_records: pair.records().await? };
-    let Pair { from, cutoff, counts: (total, _), .. } = pair;
-    Ok(Compared { from, total, last, counts, cutoff })
+/// Returns the moment at which a record was made that expires `now`.
+pub(crate) fn cutoff(now: Timestamp) -> Timestamp {
+    now.minus(IdempotencyKey::LIFETIME)
 }
 
 impl Pair {
-    async fn open(
-        from: &dyn Archive,
-        to: &dyn Archive,
-        expect: Expect,
-        now: Timestamp,
+    /// Takes a snapshot of each store.
+    pub(crate) async fn open(
+        source: &dyn Archive,
+        target: &dyn Archive,
+        cutoff: Timestamp,
     ) -> Result<Self, TransferError> {
-        // A snapshot may take a while to begin: a source is checked for damage.
-        let (from, to) = tokio::join!(from.snapshot(), to.snapshot());
-        let (mut from, mut to) =
-            (from.map_err(TransferError::From)?, to.map_err(TransferError::to)?);
-        let counts = (
-            from.counts().await.map_err(TransferError::From)?,
-            to.counts().await.map_err(TransferError::to)?,
-        );
-        let cutoff = now.minus(IdempotencyKey::LIFETIME);
-        Ok(Self { from, to, expect, counts, cutoff })
+        let (source, target) = tokio::join!(source.snapshot(), target.snapshot());
+        let source = source.map_err(TransferError::Source)?;
+        Ok(Self { source, target: target.map_err(TransferError::target)?, cutoff })
+    }
+
+    /// Compares the rows behind `after`, and shows the animals of the target to `on_pets`.
+    ///
+    /// # Errors
+    /// [`TransferError::OtherData`] names the first difference.
+    pub(crate) async fn compare(
+        &mut self,
+        expect: Expect,
+        after: Position,
+        mut on_pets: impl FnMut(&[Pet]),
+        on_progress: OnProgress<'_>,
+    ) -> Result<Compared, TransferError> {
+        let (last, pets) = self.pets(expect, after.pet, &mut on_pets, on_progress).await?;
+        let keys = self.keys(expect).await?;
+        let records = self.records(expect, after.record).await?;
+        if expect == Expect::Equal {
+            self.highest_ids().await?;
+        }
+        Ok(Compared { last, counts: StoreCounts { pets, keys, records } })
     }
 
     async fn pets(
         &mut self,
+        expect: Expect,
+        mut last: Option<PetId>,
         on_pets: &mut impl FnMut(&[Pet]),
         on_progress: OnProgress<'_>,
     ) -> Result<(Option<PetId>, u64), TransferError> {
-        let (mut last, mut done, total) = (None, 0, self.counts.1.pets);
+        let mut done = 0;
         loop {
-            let theirs = self.to.pets(last, BATCH).await.map_err(TransferError::to)?;
-            if theirs.is_empty() && self.expect == Expect::Prefix {
+            let theirs = self.target.pets(last, BATCH).await.map_err(TransferError::target)?;
+            if theirs.is_empty() && expect == Expect::Part {
                 return Ok((last, done));
             }
-            let mut ours = self.from.pets(last, BATCH).await.map_err(TransferError::From)?;
-            if self.expect == Expect::Prefix {
-                ours.truncate(theirs.len());
+            let mut ours = self.source.pets(last, BATCH).await.map_err(TransferError::Source)?;
+            match expect {
+                Expect::Equal => {}
+                Expect::Through(end) => ours.retain(|pet| Some(pet.id) <= end.pet),
+                Expect::Part => ours.truncate(theirs.len()),
             }
             if ours != theirs {
                 let places = 0..ours.len().max(theirs.len());
                 let mut differences =
                     places.map(|index| between_pets(ours.get(index), theirs.get(index)));
-                self.require_none(differences.find_map(|difference| difference))?;
+                require_none(differences.find_map(|difference| difference))?;
             }
             let Some(end) = theirs.last() else { return Ok((last, done)) };
             last = Some(end.id);
             done += theirs.len() as u64;
             on_pets(&theirs);
-            report(on_progress, TransferStep::ComparePets, done, total)?;
+            report(on_progress, TransferStep::ComparePets, done, 0)?;
         }
     }
 
-    async fn keys(&mut self) -> Result<u64, TransferError> {
-        let from = self.from.keys().await.map_err(TransferError::From)?;
-        let to = self.to.keys().await.map_err(TransferError::to)?;
-        let difference = match self.expect {
-            Expect::Equal => (0..from.len().max(to.len()))
-                .find_map(|index| between_keys(from.get(index), to.get(index))),
-            Expect::Prefix => to.iter().find_map(|key| {
-                let ours = from.iter().find(|ours| ours.id == key.id);
+    async fn keys(&mut self, expect: Expect) -> Result<u64, TransferError> {
+        let ours = self.source.keys().await.map_err(TransferError::Source)?;
+        let theirs = self.target.keys().await.map_err(TransferError::target)?;
+        let difference = if expect == Expect::Equal {
+            (0..ours.len().max(theirs.len()))
+                .find_map(|index| between_keys(ours.get(index), theirs.get(index)))
+        } else {
+            theirs.iter().find_map(|key| {
+                let ours = ours.iter().find(|ours| ours.id == key.id);
                 let is_same = ours.is_some_and(|ours| ours.merged_with(key).is_some());
                 if is_same { None } else { between_keys(ours, Some(key)) }
-            }),
+            })
         };
-        self.require_none(difference).map(|()| to.len() as u64)
+        require_none(difference).map(|()| theirs.len() as u64)
     }
 
-    /// Compares those that have not expired. Returns how many there are.
-    async fn records(&mut self) -> Result<u64, TransferError> {
-        let is_prefix = self.expect == Expect::Prefix;
+    /// Compares the records that have not expired. Returns their number in the target.
+    async fn records(
+        &mut self,
+        expect: Expect,
+        after: Option<RecordPosition>,
+    ) -> Result<u64, TransferError> {
+        let is_expected = |record: &IdempotencyRecord| match expect {
+            Expect::Equal => true,
+            Expect::Through(end) => Some(record.position()) <= end.record,
+            Expect::Part => false,
+        };
+        let mut ours = LiveRecords::new(&mut *self.source, self.cutoff, after);
+        let mut theirs = LiveRecords::new(&mut *self.target, self.cutoff, after);
+        // Records of the target that the source has only if it has replaced them by younger ones, of later animals.
+        let mut replaced = HashMap::new();
         let mut done = 0;
-        let mut from = LiveRecords::new(&mut *self.from, self.cutoff);
-        let mut to = LiveRecords::new(&mut *self.to, self.cutoff);
-        let difference = loop {
-            let theirs = to.next().await.map_err(TransferError::to)?;
-            let mut ours = None;
-            if theirs.is_some() || !is_prefix {
-                ours = from.next().await.map_err(TransferError::From)?;
-            }
-            if let (Some(theirs), true) = (&theirs, is_prefix) {
-                while ours.is_some_and(|ours| ours.id < theirs.id) {
-                    ours = from.next().await.map_err(TransferError::From)?;
+        let mut our = ours.next().await.map_err(TransferError::Source)?;
+        let mut their = theirs.next().await.map_err(TransferError::target)?;
+        while their.is_some() || our.as_ref().is_some_and(is_expected) || !replaced.is_empty() {
+            match (our, their) {
+                (None, None) => break,
+                (Some(one), Some(other)) if one == other => {}
+                (Some(one), Some(other)) if one.position() == other.position() => {
+                    require_none(between_records(Some(&one), Some(&other)))?;
                 }
-                // The source may have replaced it since.
-                if ours.is_some_and(|ours| ours.id == theirs.id && ours.at > theirs.at) {
+                (Some(one), _) if their.is_none_or(|their| one.position() < their.position()) => {
+                    if replaced.get(&one.id).is_some_and(|old: &IdempotencyRecord| old.at < one.at)
+                    {
+                        replaced.remove(&one.id);
+                    }
+                    if is_expected(&one) {
+                        require_none(between_records(Some(&one), None))?;
+                    }
+                    our = ours.next().await.map_err(TransferError::Source)?;
                     continue;
                 }
-            }
-            let difference = between_records(ours.as_ref(), theirs.as_ref());
-            if difference.is_some() || theirs.is_none() {
-                break difference;
+                (_, Some(other)) => {
+                    replaced.insert(other.id, other);
+                    done += 1;
+                    their = theirs.next().await.map_err(TransferError::target)?;
+                    continue;
+                }
+                (Some(_), None) => {}
             }
             done += 1;
-        };
-        self.require_none(difference).map(|()| done)
+            our = ours.next().await.map_err(TransferError::Source)?;
+            their = theirs.next().await.map_err(TransferError::target)?;
+        }
+        let first = replaced.into_values().min_by_key(IdempotencyRecord::position);
+        require_none(first.and_then(|first| between_records(None, Some(&first))))?;
+        Ok(done)
     }
 
-    fn require_none(&self, difference: Option<Difference>) -> Result<(), TransferError> {
-        let (from, to) = self.counts;
-        difference.map_or(Ok(()), |difference| {
-            Err(match self.expect {
-                Expect::Equal => TransferError::Different { difference, from, to },
-                Expect::Prefix => TransferError::OtherData(difference),
-            })
-        })
+    /// Compares the highest identifiers ever assigned.
+    async fn highest_ids(&mut self) -> Result<(), TransferError> {
+        let ours = self.source.highest_ids().await.map_err(TransferError::Source)?;
+        let theirs = self.target.highest_ids().await.map_err(TransferError::target)?;
+        let [our_pet, their_pet] = [ours.pet, theirs.pet].map(|id| id.map_or(0, |id| id.0));
+        let [our_key, their_key] = [ours.key, theirs.key].map(|id| id.map_or(0, |id| id.0));
+        for (rows, in_source, in_target) in
+            [("animals", our_pet, their_pet), ("API keys", our_key, their_key)]
+        {
+            if in_target < in_source {
+                return Err(TransferError::LowerHighestId { rows, in_source, in_target });
+            }
+        }
+        Ok(())
     }
+}
+
+fn require_none(difference: Option<Difference>) -> Result<(), TransferError> {
+    difference.map_or(Ok(()), |difference| Err(TransferError::OtherData(difference)))
 }
 
 /// Reads the idempotency records of a snapshot that have not expired, in its order.
 pub(crate) struct LiveRecords<'s> {
     snapshot: &'s mut dyn Snapshot,
     cutoff: Timestamp,
-    /// The last one that was read.
-    after: Option<IdempotencyId>,
+    /// The last record that was read.
+    after: Option<RecordPosition>,
     batch: vec::IntoIter<IdempotencyRecord>,
 }
 
 impl<'s> LiveRecords<'s> {
-    pub(crate) fn new(snapshot: &'s mut dyn Snapshot, cutoff: Timestamp) -> Self {
-        Self { snapshot, cutoff, after: None, batch: vec::IntoIter::default() }
+    pub(crate) fn new(
+        snapshot: &'s mut dyn Snapshot,
+        cutoff: Timestamp,
+        after: Option<RecordPosition>,
+    ) -> Self {
+        Self { snapshot, cutoff, after, batch: vec::IntoIter::default() }
     }
 
-    /// Returns the next one, or `None` if there is no more.
+    /// Returns the next record, or `None` after the last one.
     pub(crate) async fn next(&mut self) -> Result<Option<IdempotencyRecord>, StoreError> {
         loop {
             let cutoff = self.cutoff;
             if let Some(record) = self.batch.find(|record| record.at > cutoff) {
                 return Ok(Some(record));
             }
-            let batch = self.snapshot.idempotency_records(self.after, BATCH).await?;
+            let batch = self.snapshot.records(self.after, BATCH).await?;
             let Some(last) = batch.last() else { return Ok(None) };
-            self.after = Some(last.id);
+            self.after = Some(last.position());
             self.batch = batch.into_iter();
         }
     }

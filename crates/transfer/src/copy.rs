@@ -1,103 +1,183 @@
-//! Copying a store into another.
+//! Copies a store into another.
 
-use std::mem;
-
-use petstore_domain::{Archive, Batch, Timestamp};
-
-use crate::{
-    compare::{Compared, Expect, LiveRecords, compare},
-    error::TransferError,
-    progress::{OnProgress, TransferStep, report},
+use petstore_domain::{
+    Archive, Handover, HighestIds, Phase, Rows, StoreId, StoreState, Timestamp, WriterRole,
 };
 
-/// What a copy has done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Copied {
-    /// Animals that the target held before.
-    pub found: u64,
-    /// Animals that were copied now.
-    pub pets: u64,
-    /// API keys of the source, all of which the target now holds.
-    pub keys: u64,
-    /// Idempotency records of the source that have not expired, all of which the target now holds.
-    pub idempotency_records: u64,
+use crate::{
+    compare::{Expect, Pair, Position, cutoff},
+    error::TransferError,
+    progress::OnProgress,
+    rows::RowWriter,
+};
+
+/// The identity of a source that has none.
+const UNKNOWN: StoreId = StoreId([0; 16]);
+
+/// The ports of the source or the target of a copy.
+#[derive(Clone, Copy)]
+pub struct CopyPorts<'s> {
+    /// The store as a whole.
+    pub archive: &'s dyn Archive,
+    /// The state of the store, if it has one.
+    pub handover: Option<&'s dyn Handover>,
 }
 
-/// Copies the animals with their identifiers, the API keys, and the idempotency records that have not
-/// expired at `now`, as the source is now.
+impl std::fmt::Debug for CopyPorts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyPorts").finish_non_exhaustive()
+    }
+}
+
+/// The rows of a copy that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopySummary {
+    /// The number of animals that the target held before.
+    pub found: u64,
+    /// The number of animals that were copied now.
+    pub pets: u64,
+    /// The number of API keys of the source. The target holds all of them.
+    pub keys: u64,
+    /// The number of idempotency records of the source that have not expired. The target holds all of them.
+    pub records: u64,
+    /// Whether the target was marked as being filled until the copy was complete.
+    pub was_marked: bool,
+}
+
+/// Copies the animals with their identifiers, the API keys, and the idempotency records that have not expired at `now`,
+/// as the source is now.
 ///
-/// Every batch is committed on its own, animals first, in ascending order: a copy that was interrupted
-/// is resumed by running it again, and so is one whose source has grown since. Before anything
-/// is written, all that the target holds is compared with the source.
+/// Everything that the target holds is compared with the source before anything is written. The target is then
+/// [being filled](Phase::Filling) until it holds everything, so no service uses it before; if it has no state, nothing
+/// marks it. A copy that was interrupted is continued by running it again, and so is one whose source has grown since.
 ///
 /// # Errors
 /// [`TransferError`].
 pub async fn copy(
-    from: &dyn Archive,
-    to: &dyn Archive,
+    source: CopyPorts<'_>,
+    target: CopyPorts<'_>,
     now: Timestamp,
     on_progress: OnProgress<'_>,
-) -> Result<Copied, TransferError> {
-    let mut compared = compare((from, to), Expect::Prefix, now, |_| (), on_progress).await?;
-    let pets = copy_pets(&mut compared, to, on_progress).await?;
-    let keys = compared.from.keys().await.map_err(TransferError::From)?;
-    for some in keys.chunks(to.max_batch()) {
-        write(to, Batch { keys: some.to_vec(), ..Batch::default() }).await?;
+) -> Result<CopySummary, TransferError> {
+    let source_id = match source.handover {
+        None => UNKNOWN,
+        Some(handover) => source_id(&handover.state().await.map_err(TransferError::Source)?)?,
+    };
+    let found = match target.handover {
+        None => None,
+        Some(handover) => Some(handover.state().await.map_err(TransferError::target)?),
+    };
+    found.as_ref().map_or(Ok(()), |found| require_fillable(found, source_id))?;
+    let mut pair = Pair::open(source.archive, target.archive, cutoff(now)).await?;
+    let total = pair.source.counts().await.map_err(TransferError::Source)?;
+    let highest_before = pair.target.highest_ids().await.map_err(TransferError::target)?;
+    let compared = pair.compare(Expect::Part, Position::default(), |_| (), on_progress).await?;
+    let Pair { mut source, target: snapshot, cutoff } = pair;
+    // It would hold up the housekeeping of the target.
+    drop(snapshot);
+    let claim = match (target.handover, &found) {
+        (Some(handover), Some(found)) => Some((handover, claim(handover, found, source_id).await?)),
+        _ => None,
+    };
+    if let (Some((handover, claim)), Some(found)) = (&claim, &found) {
+        require_unchanged(target.archive, *handover, claim, found, highest_before).await?;
     }
-    let idempotency_records = copy_records(&mut compared, to, on_progress).await?;
-    // The target holds as many animals as the source, so nothing else wrote to it.
-    let counts = async { to.snapshot().await?.counts().await };
-    let there = counts.await.map_err(TransferError::to)?.pets;
-    if there != compared.total.pets {
-        return Err(TransferError::ConcurrentWrite { from: compared.total.pets, to: there });
-    }
-    let (found, keys) = (compared.counts.pets, keys.len() as u64);
-    Ok(Copied { found, pets, keys, idempotency_records })
-}
-
-async fn copy_pets(
-    Compared { from, total, last, counts, .. }: &mut Compared,
-    to: &dyn Archive,
-    on_progress: OnProgress<'_>,
-) -> Result<u64, TransferError> {
-    let size = u32::try_from(to.max_batch()).unwrap_or(u32::MAX);
-    let mut pets = from.pets(*last, size).await.map_err(TransferError::From)?;
-    let mut done = counts.pets;
-    loop {
-        report(on_progress, TransferStep::CopyPets, done, total.pets)?;
-        let Some(end) = pets.last() else { return Ok(done - counts.pets) };
-        let last = Some(end.id);
-        done += pets.len() as u64;
-        // The source reads while the target writes.
-        let batch = Batch { pets, ..Batch::default() };
-        let (written, next) = tokio::join!(write(to, batch), from.pets(last, size));
-        written?;
-        pets = next.map_err(TransferError::From)?;
-    }
-}
-
-async fn copy_records(
-    Compared { from, total, cutoff, .. }: &mut Compared,
-    to: &dyn Archive,
-    on_progress: OnProgress<'_>,
-) -> Result<u64, TransferError> {
-    let mut live = LiveRecords::new(&mut **from, *cutoff);
-    let (mut records, mut done) = (Vec::new(), 0);
-    loop {
-        let next = live.next().await.map_err(TransferError::From)?;
-        let is_last = next.is_none();
-        records.extend(next);
-        if records.len() == to.max_batch() || is_last && !records.is_empty() {
-            done += records.len() as u64;
-            write(to, Batch { records: mem::take(&mut records), ..Batch::default() }).await?;
-            report(on_progress, TransferStep::CopyRecords, done, total.idempotency_records)?;
-        }
-        if is_last {
-            return Ok(done);
+    let role =
+        claim.as_ref().map_or(WriterRole::Service, |(_, state)| WriterRole::Mover(state.revision));
+    let writer = RowWriter { target: target.archive, writer: role, cutoff, yields: false };
+    let mut last = compared.last;
+    let progress = (compared.counts.pets, total.pets);
+    let pets = writer.copy_pets(&mut *source, &mut last, progress, on_progress).await?;
+    let records = writer.copy_records(&mut *source, &mut None, total.records, on_progress).await?;
+    let keys = source.keys().await.map_err(TransferError::Source)?;
+    let highest = source.highest_ids().await.map_err(TransferError::Source)?;
+    let count = keys.len() as u64;
+    writer.write(Rows { keys, highest, ..Rows::default() }).await?;
+    if let Some((handover, claim)) = &claim {
+        let from = match found.map(|found| found.phase) {
+            Some(Phase::Open { from }) => from,
+            _ => None,
+        };
+        change(*handover, claim, claim.next(Phase::Open { from })).await?;
+    } else {
+        // The target holds as many animals as the source, so no other program has written to it.
+        let counts = async { target.archive.snapshot().await?.counts().await };
+        if counts.await.map_err(TransferError::target)?.pets != total.pets {
+            return Err(TransferError::ConcurrentWrite);
         }
     }
+    Ok(CopySummary {
+        found: compared.counts.pets,
+        pets,
+        keys: count,
+        records,
+        was_marked: claim.is_some(),
+    })
 }
 
-async fn write(to: &dyn Archive, batch: Batch) -> Result<(), TransferError> {
-    to.write(batch).await.map(drop).map_err(TransferError::To)
+fn source_id(state: &StoreState) -> Result<StoreId, TransferError> {
+    match &state.phase {
+        Phase::Filling { .. } => Err(TransferError::Refused(format!(
+            "the source {}",
+            state.phase.refusal().unwrap_or_default()
+        ))),
+        Phase::Open { .. } | Phase::Sealed { .. } => Ok(state.id),
+    }
+}
+
+/// Refuses a target that was handed over, or that another store is copied into.
+fn require_fillable(target: &StoreState, source: StoreId) -> Result<(), TransferError> {
+    let why = match &target.phase {
+        _ if target.id == source => {
+            Some("is a copy of the files of the source, with its identity".to_owned())
+        }
+        Phase::Open { .. } => None,
+        Phase::Filling { from } if *from == source => None,
+        phase @ (Phase::Filling { .. } | Phase::Sealed { .. }) => phase.refusal(),
+    };
+    why.map_or(Ok(()), |why| Err(TransferError::Refused(format!("the target {why}"))))
+}
+
+/// Gives back a target that another program has written to between the comparison and the claim.
+async fn require_unchanged(
+    archive: &dyn Archive,
+    handover: &dyn Handover,
+    claim: &StoreState,
+    found: &StoreState,
+    highest_before: HighestIds,
+) -> Result<(), TransferError> {
+    if !found.phase.is_open() {
+        return Ok(());
+    }
+    let highest = async { archive.snapshot().await?.highest_ids().await };
+    let is_same = highest.await.map_err(TransferError::target)? == highest_before;
+    let state = handover.state().await.map_err(TransferError::target)?;
+    if is_same && state.rewrites == found.rewrites {
+        return Ok(());
+    }
+    change(handover, claim, claim.next(found.phase.clone())).await?;
+    Err(TransferError::ConcurrentWrite)
+}
+
+/// Marks the target as being filled. Returns its state then.
+async fn claim(
+    handover: &dyn Handover,
+    found: &StoreState,
+    source: StoreId,
+) -> Result<StoreState, TransferError> {
+    let claim = found.next(Phase::Filling { from: source });
+    change(handover, found, claim.clone()).await?;
+    Ok(claim)
+}
+
+async fn change(
+    handover: &dyn Handover,
+    expected: &StoreState,
+    new: StoreState,
+) -> Result<(), TransferError> {
+    match handover.change_state(expected.revision, new).await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(TransferError::ConcurrentWrite),
+        Err(error) => Err(TransferError::target(error)),
+    }
 }

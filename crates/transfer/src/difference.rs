@@ -4,70 +4,78 @@ use std::fmt;
 
 use petstore_domain::{ApiKey, IdempotencyRecord, Pet, PetStatus};
 
-/// The first place in which two stores differ, and what each holds there.
+/// The first row in which two stores differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which, for example `animal 7`.
+    /// The row, for example `animal 7`.
     pub what: String,
-    /// What the source holds there, in words; `None` if nothing.
-    pub from: Option<String>,
-    /// What the target holds there, in words; `None` if nothing.
-    pub to: Option<String>,
+    /// The row of the source in words; `None` if it has none.
+    pub source: Option<String>,
+    /// The row of the target in words; `None` if it has none.
+    pub target: Option<String>,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, from, to } = self;
-        let [from, to] = [from, to].map(|side| side.as_deref().unwrap_or("nothing"));
-        write!(f, "{what} is {from} in the source and {to} in the target")
+        let Self { what, source, target } = self;
+        let [source, target] = [source, target].map(|row| row.as_deref().unwrap_or("nothing"));
+        write!(f, "{what} is {source} in the source and {target} in the target")
     }
 }
 
 /// Returns the difference at the head of two ascending lists of animals, if there is one.
-pub(crate) fn between_pets(from: Option<&Pet>, to: Option<&Pet>) -> Option<Difference> {
-    between(from, to, |pet| pet.id, |one, other| one == other).map(|(from, to)| {
-        let id = from.or(to).map_or_else(String::new, |pet| pet.id.to_string());
-        Difference { what: format!("animal {id}"), from: from.map(pet), to: to.map(pet) }
+pub(crate) fn between_pets(source: Option<&Pet>, target: Option<&Pet>) -> Option<Difference> {
+    between(source, target, |pet| pet.id, |one, other| one == other).map(|(source, target)| {
+        let id = source.or(target).map_or_else(String::new, |pet| pet.id.to_string());
+        Difference {
+            what: format!("animal {id}"),
+            source: source.map(pet),
+            target: target.map(pet),
+        }
     })
 }
 
 /// Returns the same for API keys. Their last use is not compared: each service notes it in its own store.
-pub(crate) fn between_keys(from: Option<&ApiKey>, to: Option<&ApiKey>) -> Option<Difference> {
+pub(crate) fn between_keys(source: Option<&ApiKey>, target: Option<&ApiKey>) -> Option<Difference> {
     let same = |one: &ApiKey, other: &ApiKey| {
         *one == ApiKey { last_used_at: one.last_used_at, ..other.clone() }
     };
-    between(from, to, |key| key.id, same).map(|(from, to)| {
-        let id = from.or(to).map_or(0, |key| key.id.0);
-        Difference { what: format!("API key {id}"), from: from.map(key), to: to.map(key) }
+    between(source, target, |key| key.id, same).map(|(source, target)| {
+        let id = source.or(target).map_or(0, |key| key.id.0);
+        Difference {
+            what: format!("API key {id}"),
+            source: source.map(key),
+            target: target.map(key),
+        }
     })
 }
 
 /// Returns the same for idempotency records.
 pub(crate) fn between_records(
-    from: Option<&IdempotencyRecord>,
-    to: Option<&IdempotencyRecord>,
+    source: Option<&IdempotencyRecord>,
+    target: Option<&IdempotencyRecord>,
 ) -> Option<Difference> {
     let same = |one: &IdempotencyRecord, other: &IdempotencyRecord| one == other;
-    between(from, to, |record| record.id, same).map(|(from, to)| {
-        let id = from.or(to).map_or_else(String::new, |record| record.id.to_string());
+    between(source, target, IdempotencyRecord::position, same).map(|(source, target)| {
+        let id = source.or(target).map_or_else(String::new, |record| record.id.to_string());
         let what = format!("idempotency record {id}");
-        Difference { what, from: from.map(record), to: to.map(record) }
+        Difference { what, source: source.map(record), target: target.map(record) }
     })
 }
 
 /// Returns what each side holds at the smaller of both places, unless that is the same.
 fn between<'r, R, P: Ord>(
-    from: Option<&'r R>,
-    to: Option<&'r R>,
+    source: Option<&'r R>,
+    target: Option<&'r R>,
     place: impl Fn(&R) -> P,
     same: impl Fn(&R, &R) -> bool,
 ) -> Option<(Option<&'r R>, Option<&'r R>)> {
-    match (from, to) {
+    match (source, target) {
         (None, None) => None,
         (Some(one), Some(other)) if same(one, other) => None,
-        (Some(one), Some(other)) if place(one) < place(other) => Some((from, None)),
-        (Some(one), Some(other)) if place(one) > place(other) => Some((None, to)),
-        _ => Some((from, to)),
+        (Some(one), Some(other)) if place(one) < place(other) => Some((source, None)),
+        (Some(one), Some(other)) if place(one) > place(other) => Some((None, target)),
+        _ => Some((source, target)),
     }
 }
 

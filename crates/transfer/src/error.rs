@@ -1,44 +1,55 @@
 //! Why two stores were not copied, found equal, or handed over.
 
-use petstore_domain::{RestoreError, StoreCounts, StoreError};
+use petstore_domain::{ArchiveError, StoreCounts, StoreError};
 
 use crate::difference::Difference;
 
-/// Why a copy or a comparison ended early. What a copy has committed stays, and running it again goes on from there.
+/// The reason why a copy or a comparison ended early. The rows that were copied stay; running it again continues.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     /// The source could not be read.
     #[error("reading the source: {0}")]
-    From(#[source] StoreError),
+    Source(#[source] StoreError),
     /// The target could not be read or written.
     #[error("the target: {0}")]
-    To(#[source] RestoreError),
-    /// The target held something that the source does not. Nothing was written.
+    Target(#[source] ArchiveError),
+    /// The state of one of the stores does not permit it.
+    #[error("{0}")]
+    Refused(String),
+    /// The target holds rows that the source does not hold. Nothing was written.
     #[error("the target holds other data and was left as it is: {0}")]
     OtherData(Difference),
-    /// They are not equal.
+    /// The stores are not equal.
     #[error(
         "the stores differ: {difference}; the source holds {} animals and {} API keys, \
-         the target {} and {}", .from.pets, .from.keys, .to.pets, .to.keys
+         the target {} and {}", .source_counts.pets, .source_counts.keys, .target_counts.pets, .target_counts.keys
     )]
     Different {
-        /// The first one.
+        /// The first difference.
         difference: Difference,
-        /// How much the source holds.
-        from: StoreCounts,
-        /// How much the target holds.
-        to: StoreCounts,
+        /// The number of rows in the source.
+        source_counts: StoreCounts,
+        /// The number of rows in the target.
+        target_counts: StoreCounts,
     },
-    /// Something other than the copy wrote to the target meanwhile.
+    /// The target would assign identifiers that the source has assigned already.
     #[error(
-        "something else wrote to the target meanwhile: it holds {to} animals and the source {from}"
+        "the stores differ: the highest identifier of {rows} ever assigned is {in_source} in the source and \
+         {in_target} in the target, which would assign identifiers twice"
     )]
-    ConcurrentWrite {
-        /// Animals in the source.
-        from: u64,
-        /// Animals in the target.
-        to: u64,
+    LowerHighestId {
+        /// `animals` or `API keys`.
+        rows: &'static str,
+        /// The highest identifier of the source.
+        in_source: i64,
+        /// The highest identifier of the target; 0 if it has none.
+        in_target: i64,
     },
+    /// Another program wrote to the target meanwhile.
+    #[error(
+        "another program wrote to the target meanwhile; run it again when nothing uses the target"
+    )]
+    ConcurrentWrite,
     /// The observer canceled it.
     #[error("canceled")]
     Canceled,
@@ -46,75 +57,55 @@ pub enum TransferError {
 
 impl TransferError {
     /// Makes the error of a target that could not be read.
-    pub(crate) fn to(error: StoreError) -> Self {
-        Self::To(error.into())
+    pub(crate) fn target(error: StoreError) -> Self {
+        Self::Target(error.into())
     }
 }
 
-/// Why a store was not handed over, and what to do.
+/// The reason why a store was not handed over, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
-    /// The old store could not be read or changed.
+    /// The state of the old store could not be read or changed.
     #[error("the old store: {0}")]
-    From(#[source] StoreError),
-    /// The new store could not be read or written.
+    Source(#[source] StoreError),
+    /// The state of the new store could not be read or changed.
     #[error("the new store: {0}")]
-    To(#[source] RestoreError),
-    /// What the new store holds is not what the old one holds.
+    Target(#[source] StoreError),
+    /// The rows could not be copied or compared.
     #[error("{0}")]
-    Compare(#[source] TransferError),
+    Rows(#[source] TransferError),
+    /// The new store holds other rows than the old one.
+    #[error(
+        "the target holds other data: {0}; the old store is open, and nothing is handed over: use an empty NEW"
+    )]
+    OtherRows(String),
     /// The two stores cannot be handed over like this.
     #[error("{0}")]
     Refused(String),
-    /// Something changed a state meanwhile.
+    /// Another command has changed a state meanwhile.
     #[error("another command has changed the state of {0} meanwhile; run one of them again")]
     Overtaken(String),
     /// Animals of the old store were changed otherwise than by additions.
     #[error(
-        "animals of the old store keep being changed otherwise than by additions of this release (by an \
-         import, by SQL, or by an older release); stop that, and run it again"
+        "animals of the old store keep being changed otherwise than by additions (by an import with \
+         identifiers or by SQL); stop that, and run it again"
     )]
     Rewritten,
     /// Additions come faster than they are copied.
     #[error("animals are added faster than they are copied; run it again at a quieter hour")]
     TooFast,
-    /// Nobody writes now.
+    /// The last rows were not copied in the time for which writes may wait.
     #[error(
-        "the old store is sealed and the new one is not open, so writes wait; run it again, or with \
-         --cancel ({0})"
+        "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a quieter hour"
+    )]
+    TooSlow,
+    /// The source is sealed, and the new store is not known to be open.
+    #[error(
+        "the old store is sealed and the new one is not known to be open, so writes wait; run it again, or \
+         with --cancel ({0})"
     )]
     LeftSealed(String),
     /// The observer canceled it.
-    #[error("stopped; nothing is handed over, and the same command goes on")]
+    #[error("stopped; nothing is handed over, and the same command continues")]
     Canceled,
-}
-
-impl MoveError {
-    pub(crate) fn to(error: StoreError) -> Self {
-        Self::To(error.into())
-    }
-
-    pub(crate) fn of_comparison(error: TransferError) -> Self {
-        if matches!(error, TransferError::Canceled) { Self::Canceled } else { Self::Compare(error) }
-    }
-
-    /// Returns whether it may pass by itself: a store could not be reached.
-    pub(crate) fn passes(&self) -> bool {
-        let unavailable = |error: &StoreError| matches!(error, StoreError::Unavailable(_));
-        match self {
-            Self::From(error)
-            | Self::To(RestoreError::Store(error))
-            | Self::Compare(
-                TransferError::From(error) | TransferError::To(RestoreError::Store(error)),
-            ) => unavailable(error),
-            Self::To(_)
-            | Self::Compare(_)
-            | Self::Refused(_)
-            | Self::Overtaken(_)
-            | Self::Rewritten
-            | Self::TooFast
-            | Self::LeftSealed(_)
-            | Self::Canceled => false,
-        }
-    }
 }

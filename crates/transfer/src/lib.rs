@@ -1,8 +1,8 @@
 //! Whole stores: [`copy`], [`verify`], and handing one over to another while services use it (`docs/STORES.md`).
 //!
 //! [`Mover`] is the command: it copies, follows what is added meanwhile, seals the old store, copies the rest,
-//! compares, and opens the new one. Nobody else changes the state of a store. [`NextStore`] is what a service has that
-//! was started with a next store: the storage ports over two stores. Both know stores only by their ports.
+//! compares, and opens the new one. Nobody else changes the state of a store. [`CurrentStore`] is the ports of a service:
+//! with a next store, its [`Poller`] goes over to whichever store is open. Both know stores only by their ports.
 
 mod compare;
 mod copy;
@@ -10,19 +10,20 @@ mod difference;
 mod digest;
 mod error;
 mod mover;
-mod next_store;
 mod progress;
-mod side;
+mod rows;
+mod store_ports;
+mod switch;
 mod verify;
 
 pub use self::{
-    copy::{Copied, copy},
+    copy::{CopyPorts, CopySummary, copy},
     difference::Difference,
     digest::RangeDigest,
     error::{MoveError, TransferError},
-    mover::{Mover, cancel, release},
-    next_store::{NextStore, OpenNext},
+    mover::{MoveOutcome, MovePreview, Mover, release},
     progress::{OnProgress, TransferProgress, TransferStep},
-    side::Side,
-    verify::{Verified, verify},
+    store_ports::StorePorts,
+    switch::{CurrentStore, NextStoreOpener, Poller},
+    verify::{VerifySummary, verify},
 };

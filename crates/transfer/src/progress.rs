@@ -1,24 +1,24 @@
-//! How far a copy or a verification has come.
+//! The progress of a copy, a verification or a handover.
 
 use std::ops::ControlFlow;
 
 use crate::error::TransferError;
 
-/// Animals or idempotency records that are read at a time, to be compared. With the longest names it is 10 MiB.
+/// The number of animals or idempotency records that are read at a time. With the longest names these are 10 MiB.
 pub(crate) const BATCH: u32 = 10_000;
 
-/// How far a copy or a verification has come.
+/// The progress of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferProgress {
-    /// What is being done.
+    /// The current step.
     pub step: TransferStep,
-    /// Rows of this step that are done.
+    /// The number of rows of this step that are done.
     pub done: u64,
-    /// Rows of this step altogether; 0 if that is not known.
+    /// The number of all rows of this step; 0 if it is not known.
     pub total: u64,
 }
 
-/// A step of a copy or a verification, named after its rows.
+/// A step of a copy, a verification or a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferStep {
     /// Animals of both stores are compared.
@@ -27,9 +27,11 @@ pub enum TransferStep {
     CopyPets,
     /// Idempotency records are copied.
     CopyRecords,
+    /// The states of both stores are read and changed.
+    ChangeState,
 }
 
-/// Called after every batch. Breaking cancels what is left; what was committed stays.
+/// Receives the progress after every batch. Breaking cancels the rest; committed rows stay.
 pub type OnProgress<'w> = &'w mut (dyn FnMut(TransferProgress) -> ControlFlow<()> + Send);
 
 /// Calls the observer.

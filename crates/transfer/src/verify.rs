@@ -1,36 +1,45 @@
-//! Verifying that two stores hold the same.
+//! Verifies that two stores hold the same rows.
 
 use petstore_domain::{Archive, Pet, StoreCounts, Timestamp};
 
 use crate::{
-    compare::{Expect, compare},
+    compare::{Expect, Pair, Position, cutoff},
     digest::{RangeDigest, Ranges},
     error::TransferError,
     progress::OnProgress,
 };
 
-/// What two equal stores hold.
+/// The rows of two equal stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
-    /// How much; of the idempotency records, those that have not expired.
+pub struct VerifySummary {
+    /// The number of rows. Expired idempotency records do not count.
     pub counts: StoreCounts,
     /// A digest of every range of identifiers that holds an animal, ascending.
     pub ranges: Vec<RangeDigest>,
 }
 
-/// Compares what two stores hold now: every field of every animal, the API keys but for their last use, and the
-/// idempotency records that have not expired at `now`.
+/// Compares two stores as they are now: every field of every animal, the API keys but for their last use, the
+/// idempotency records that have not expired at `now`, and the highest identifiers ever assigned, which must not be
+/// lower in the target. The stores may be in any phase.
 ///
 /// # Errors
 /// [`TransferError`].
 pub async fn verify(
-    from: &dyn Archive,
-    to: &dyn Archive,
+    source: &dyn Archive,
+    target: &dyn Archive,
     now: Timestamp,
     on_progress: OnProgress<'_>,
-) -> Result<Verified, TransferError> {
+) -> Result<VerifySummary, TransferError> {
     let mut ranges = Ranges::default();
+    let mut pair = Pair::open(source, target, cutoff(now)).await?;
     let on_pets = |pets: &[Pet]| ranges.add_all(pets);
-    let compared = compare((from, to), Expect::Equal, now, on_pets, on_progress).await?;
-    Ok(Verified { counts: compared.counts, ranges: ranges.finish() })
+    match pair.compare(Expect::Equal, Position::default(), on_pets, on_progress).await {
+        Ok(compared) => Ok(VerifySummary { counts: compared.counts, ranges: ranges.finish() }),
+        Err(TransferError::OtherData(difference)) => Err(TransferError::Different {
+            difference,
+            source_counts: pair.source.counts().await.map_err(TransferError::Source)?,
+            target_counts: pair.target.counts().await.map_err(TransferError::target)?,
+        }),
+        Err(error) => Err(error),
+    }
 }

@@ -6,7 +6,7 @@ use petstore_testing::{needs, or_skip_without};
 use serde_json::json;
 
 use super::{BODY, CREATE, LIST, authorize, visit};
-use crate::support::{KEY, browser::Browser, chromedriver::on_path, zoo::Zoo};
+use crate::support::{KEY, browser::Browser, chromedriver::on_path, command::complete, zoo::Zoo};
 
 /// The sample of an operation in a language.
 fn sample(browser: &Browser, operation: &str, language: &str) -> String {
@@ -26,9 +26,7 @@ const LANGUAGES: [(&str, &str, &[&str]); 3] = [
 fn run(program: &str, arguments: &[&str], sample: &str) -> String {
     let mut command = Command::new(program);
     command.args(arguments).arg(sample).env("PETSTORE_API_KEY", KEY);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{sample}\n{output:?}");
-    String::from_utf8(output.stdout).unwrap()
+    complete(&mut command).succeeds()
 }
 
 #[needs(chromium)]

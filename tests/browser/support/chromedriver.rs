@@ -1,18 +1,22 @@
 //! The program that drives the browser.
 
 use std::{
-    io::{BufRead, BufReader},
     os::unix::process::CommandExt as _,
     path::PathBuf,
-    process::{Child, Command, Stdio},
-    thread,
+    process::{Command, Stdio},
 };
 
 use petstore_testing::{find_program, free_port};
 
+use super::{
+    command::{Running, spawn},
+    server::follow,
+    wait,
+};
+
 /// A running chromedriver, on a port of its own; it ends with the value.
 pub(crate) struct Chromedriver {
-    child: Child,
+    child: Running,
     pub(crate) url: String,
 }
 
@@ -32,27 +36,19 @@ impl Chromedriver {
         command.arg(format!("--port={port}"));
         // The browser is in its group, by which both can be ended.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let mut said = Vec::new();
-        let mut heard = lines.by_ref().inspect(|line| said.push(line.clone()));
-        let started = heard.any(|line| line.contains("started successfully"));
-        assert!(started, "chromedriver on port {port}: {}", said.join("; "));
+        let mut child = spawn(&mut command);
         // A driver whose output is not read would stop at a full pipe.
-        thread::spawn(move || lines.for_each(drop));
+        let said = follow(child.stdout.take().unwrap());
+        wait::until("chromedriver starts", || {
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "chromedriver on port {port}: {}", said.so_far());
+            said.so_far().contains("started successfully")
+        });
         Self { child, url: format!("http://127.0.0.1:{port}") }
     }
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
-    }
-}
-
-impl Drop for Chromedriver {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -6,13 +6,11 @@ use std::{thread, time::Duration};
 use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use super::{
-    commands::{hand_over, pause, serve, spawn},
+    commands::{hand_over, load, pause, populate, serve, spawn},
     kills::kill_beside,
-    load::Load,
-    populated::populate,
 };
+use crate::load::journal::{Addition, Journal};
 use crate::support::{
-    additions::{Addition, everything_is_there},
     command::{exit, petstore, signal},
     server::Launch,
     store::Store,
@@ -38,23 +36,23 @@ fn either(primary: &Cluster, standby: &Cluster) -> Store {
 #[test]
 fn a_mover_that_was_frozen_at_any_moment_does_no_harm_when_it_goes_on() {
     let Some((one, other)) = Store::postgres().zip(Store::postgres()) else { return };
-    let mut all = populate(&one, 2_000);
+    let all = populate(&one, 2_000);
     let server = serve(&one, &other);
-    let load = Load::start("z", &[server.client()]);
+    let mut load = load(&[server.client()], &all);
     for (number, moment) in MOMENTS.into_iter().enumerate() {
         let (from, to) = if number % 2 == 0 { (&one, &other) } else { (&other, &one) };
         let mut frozen = spawn(from, to);
         thread::sleep(Duration::from_millis(moment));
-        signal(&frozen.0, "STOP");
+        signal(&frozen, "STOP");
         hand_over(from, to).succeeds();
-        load.goes_on();
-        signal(&frozen.0, "CONT");
-        exit(&mut frozen.0);
-        load.goes_on();
+        load[0].goes_on();
+        signal(&frozen, "CONT");
+        exit(&mut frozen);
+        load[0].goes_on();
         assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "the handover was undone");
     }
-    all.extend(load.end());
-    everything_is_there(&server.client(), &all);
+    load[0].stop();
+    all.is_kept_by(&server.client());
     petstore(&["check", "--store", &one.url]).finish().succeeds();
 }
 
@@ -65,21 +63,18 @@ fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
     let (one, other) = (Store::sqlite(), Store::sqlite());
     let server = serve(&one, &other);
     let client = server.client();
-    let all: Vec<Addition> = (0..20)
-        .map(|number| {
-            let mut addition = Addition::new(&format!("old {number}"), number, true);
-            addition.acknowledged = Some(addition.call(&client).send().is(201).json());
-            addition
-        })
-        .collect();
+    let all = Journal::new();
+    for number in 0..20 {
+        all.add(&client, &Addition::new(&format!("old {number}"), number, true)).is(201);
+    }
     hand_over(&one, &other).succeeds();
     hand_over(&other, &one).succeeds();
     for store in [&one, &other] {
         store.vandalise("UPDATE idempotency SET created_at = created_at - 90000000");
     }
-    one.vandalise("DELETE FROM idempotency_index; DELETE FROM idempotency");
+    one.vandalise("DELETE FROM idempotency");
     hand_over(&one, &other).succeeds();
-    everything_is_there(&client, &all);
+    all.is_kept_by(&client);
 }
 
 /// The server of the old store is killed while it is copied.
@@ -89,15 +84,15 @@ fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
     let test = "an old store that is killed meanwhile";
     let Some(cluster) = cluster_or_skip(test, Durability::Full) else { return };
     let (from, to) = (Store::at(&cluster.url("postgres")), Store::sqlite());
-    let mut all = populate(&from, 30_000);
+    let all = populate(&from, 30_000);
     let server = serve(&from, &to);
     let mut mover = spawn(&from, &to);
     kill_beside(&cluster, &mut mover);
     hand_over(&from, &to).succeeds();
-    let load = Load::start("r", &[server.client()]);
-    load.goes_on();
-    all.extend(load.end());
-    everything_is_there(&server.client(), &all);
+    let mut load = load(&[server.client()], &all);
+    load[0].goes_on();
+    load[0].stop();
+    all.is_kept_by(&server.client());
 }
 
 /// The server of the new store is lost after the handover, and its standby has neither the last animals nor the
@@ -109,20 +104,20 @@ fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
     let Some(primary) = cluster_or_skip(test, Durability::Full) else { return };
     let standby = primary.standby().unwrap();
     let (from, to) = (Store::sqlite(), either(&primary, &standby));
-    let mut all = populate(&from, 30_000);
+    let all = populate(&from, 30_000);
     let server = serve(&from, &to);
     let mut mover = spawn(&from, &to);
     let count = "SELECT count(*) FROM pet";
     wait::until("the new store is filled", || {
         primary.sql(count).is_ok_and(|count| count.trim() != "0")
     });
-    signal(&mover.0, "STOP");
+    signal(&mover, "STOP");
     // From here on the server acknowledges what its standby does not have.
     standby.stop().unwrap();
     primary.sql("ALTER SYSTEM SET synchronous_standby_names = ''").unwrap();
     primary.sql("SELECT pg_reload_conf()").unwrap();
-    signal(&mover.0, "CONT");
-    assert_eq!(exit(&mut mover.0), Some(0));
+    signal(&mover, "CONT");
+    assert_eq!(exit(&mut mover), Some(0));
     server.client().get("/v1/pets/1").send().is(200);
     primary.kill9().unwrap();
     standby.resume().unwrap();
@@ -131,13 +126,13 @@ fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
         standby.sql("SELECT pg_is_in_recovery()").is_ok_and(|answer| answer.trim() == "f")
     });
     assert_ne!(standby.sql(count).unwrap().trim(), "30000", "the standby is not behind");
-    Launch::on(&to).finish().fails(78, "is being filled from another one");
+    Launch::on(&to).finish().fails(78, "is being filled from another store");
 
     hand_over(&from, &to).succeeds();
-    let load = Load::start("f", &[server.client()]);
-    load.goes_on();
-    all.extend(load.end());
-    everything_is_there(&server.client(), &all);
+    let mut load = load(&[server.client()], &all);
+    load[0].goes_on();
+    load[0].stop();
+    all.is_kept_by(&server.client());
     drop(server);
-    everything_is_there(&Launch::on(&to).start().client(), &all);
+    all.is_kept_by(&Launch::on(&to).start().client());
 }

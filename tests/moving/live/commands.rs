@@ -1,9 +1,13 @@
 //! The commands of a handover, and services that take part in it.
 
-use std::process::Child;
+use std::{sync::Arc, time::Duration};
 
+use crate::load::{Load, Outages, journal::Journal};
+use crate::moving::{animals::many, commands::feed};
 use crate::support::{
-    command::{Finished, Run, petstore},
+    catalogue::everything,
+    client::Client,
+    command::{Finished, Run, Running, petstore},
     server::{Launch, Server},
     store::Store,
 };
@@ -16,7 +20,7 @@ fn command(from: &Store, to: &Store, more: &[&str]) -> Run {
 /// Hands the store over.
 #[track_caller]
 pub(crate) fn hand_over(from: &Store, to: &Store) -> Finished {
-    command(from, to, &[]).finish()
+    command(from, to, &["--yes"]).finish()
 }
 
 /// Gives it up.
@@ -27,7 +31,7 @@ pub(crate) fn cancel(from: &Store, to: &Store) -> Finished {
 
 /// Begins to hand the store over.
 pub(crate) fn spawn(from: &Store, to: &Store) -> Running {
-    Running(command(from, to, &[]).spawn())
+    command(from, to, &["--yes"]).spawn()
 }
 
 /// A service that takes part.
@@ -41,13 +45,20 @@ pub(crate) fn pause(said: &str) -> u64 {
     words.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{said}"))
 }
 
-/// A command that is killed when it is dropped.
-pub(crate) struct Running(pub(crate) Child);
+/// Makes a store with so many animals, which count as acknowledged.
+pub(crate) fn populate(store: &Store, count: usize) -> Arc<Journal> {
+    feed(&["import", "--create", "--store", &store.url], &many(count)).succeeds();
+    let (server, journal) = (Launch::on(store).start(), Journal::new());
+    journal.note_stored(everything(&server.client()));
+    journal
+}
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Four writers on these services, and readers of each. No request is refused, on whichever service.
+pub(crate) fn load(clients: &[Client], journal: &Arc<Journal>) -> Vec<Load> {
+    let writers = 4_usize.div_ceil(clients.len());
+    let start = |client| {
+        let load = Load::on(client, journal, Outages::Never).writers(writers, None).readers(1);
+        load.tail(&[Arc::clone(journal)], Duration::ZERO)
+    };
+    clients.iter().map(start).collect()
 }

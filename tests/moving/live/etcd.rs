@@ -1,24 +1,20 @@
 //! Moves and copies to a cluster of etcd and back, whose leader is killed meanwhile.
 
 use std::{
-    process::Child,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use petstore_testing::{Etcd, needs};
 
-use super::{
-    commands::{hand_over, serve, spawn},
-    populated::populate,
-};
+use super::commands::{hand_over, populate, serve, spawn};
 use crate::{
     etcd::{nodes, store},
-    failover::{journal::NEED_THE_STORE, load::Load},
+    load::{Load, NEED_THE_STORE, Outages, journal::Journal},
     moving::commands::{make, run, verify},
     support::{
-        additions::{Addition, everything_is_there},
-        command::petstore,
+        command::{Running, petstore},
         server::Launch,
         store::Store,
         wait,
@@ -33,7 +29,7 @@ const MOMENT: Duration = Duration::from_millis(300);
 
 /// Kills the leader beside a command, waits for its end, and lets the node come back.
 #[track_caller]
-fn kill_beside(etcd: &Etcd, command: &mut Child) {
+fn kill_beside(etcd: &Etcd, command: &mut Running) {
     thread::sleep(MOMENT);
     let leader = etcd.wait_for_leader(None).unwrap();
     etcd.kill(leader);
@@ -42,28 +38,23 @@ fn kill_beside(etcd: &Etcd, command: &mut Child) {
     etcd.resume(leader).unwrap();
 }
 
-/// Hands a store over under load; what must be there of it.
+/// Hands a store over under load.
 #[track_caller]
-fn moves(
-    etcd: &Etcd,
-    from: &Store,
-    to: &Store,
-    mut all: Vec<Addition>,
-    writer: usize,
-) -> Vec<Addition> {
-    let key = from.new_key(&format!("writer-{writer}"));
+fn moves(etcd: &Etcd, from: &Store, to: &Store, all: &Arc<Journal>, key: &str) {
+    let key = from.new_key(key);
     let server = serve(from, to);
-    let load = Load::start_as(writer..writer + FEW, &server.client(), &key, false);
-    load.journal.wait_for(Instant::now(), &NEED_THE_STORE, 10);
-    kill_beside(etcd, &mut spawn(from, to).0);
+    let client = server.client();
+    let load = Load::on(&client, all, Outages::Refuse).writers(FEW, Some(&key)).readers(2);
+    let mut load = load.probes(&key);
+    load.works(Instant::now(), &NEED_THE_STORE, 10);
+    kill_beside(etcd, &mut spawn(from, to));
     hand_over(from, to).succeeds();
-    load.journal.wait_for(Instant::now(), &NEED_THE_STORE, 10);
-    all.extend(load.stop());
-    everything_is_there(&server.client(), &all);
+    load.works(Instant::now(), &NEED_THE_STORE, 10);
+    load.stop();
+    all.is_kept_by(&client);
     drop(server);
-    everything_is_there(&Launch::on(to).start().client(), &all);
+    all.is_kept_by(&Launch::on(to).start().client());
     petstore(&["check", "--store", &to.url]).finish().succeeds();
-    all
 }
 
 #[needs(etcd, time)]
@@ -72,8 +63,8 @@ fn a_leader_that_is_killed_during_a_move_takes_nothing_with_it() {
     let Some(etcd) = nodes("a move to etcd", None) else { return };
     let (file, cluster) = (Store::sqlite(), store(&etcd, "zoo"));
     let all = populate(&file, PETS);
-    let all = moves(&etcd, &file, &cluster, all, 0);
-    moves(&etcd, &cluster, &file, all, 100);
+    moves(&etcd, &file, &cluster, &all, "there");
+    moves(&etcd, &cluster, &file, &all, "back");
 }
 
 #[needs(etcd, time)]

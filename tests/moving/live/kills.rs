@@ -4,15 +4,10 @@ use std::{thread, time::Duration};
 
 use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
-use super::{
-    commands::{Running, cancel, hand_over, serve, spawn},
-    load::Load,
-    populated::populate,
-};
+use super::commands::{cancel, hand_over, load, populate, serve, spawn};
 use crate::support::{
-    additions::everything_is_there,
     catalogue::{id_of, pet},
-    command::{exit, petstore},
+    command::{Running, exit, petstore},
     server::{Launch, Server},
     store::Store,
     wait,
@@ -23,16 +18,15 @@ const MOMENTS: [u64; 14] = [5, 20, 40, 60, 90, 120, 160, 200, 240, 280, 320, 380
 
 /// Kills the mover at each moment, and then runs it to its end, while requests come. Each of them is answered.
 fn survives(from: &Store, to: &Store, gives_up: bool) {
-    let mut all = populate(from, 2_000);
+    let all = populate(from, 2_000);
     let server = serve(from, to);
-    let load = Load::start("k", &[server.client()]);
+    let mut load = load(&[server.client()], &all);
     for moment in MOMENTS {
-        let mut mover = spawn(from, to);
+        let mover = spawn(from, to);
         thread::sleep(Duration::from_millis(moment));
-        mover.0.kill().unwrap();
-        mover.0.wait().unwrap();
+        drop(mover);
         if gives_up && cancel(from, to).code == Some(0) {
-            load.goes_on();
+            load[0].goes_on();
             // What it had copied is no store of its own. It may not have begun.
             if to.pets() == 0 {
                 continue;
@@ -41,12 +35,12 @@ fn survives(from: &Store, to: &Store, gives_up: bool) {
         }
     }
     hand_over(from, to).succeeds();
-    load.goes_on();
+    load[0].goes_on();
     cancel(from, to).fails(1, "the way back is the same command");
-    all.extend(load.end());
-    everything_is_there(&server.client(), &all);
+    load[0].stop();
+    all.is_kept_by(&server.client());
     drop(server);
-    everything_is_there(&Launch::on(to).start().client(), &all);
+    all.is_kept_by(&Launch::on(to).start().client());
 }
 
 #[needs(postgres, time)]
@@ -87,33 +81,33 @@ fn a_handover_that_is_given_up_at_any_moment_loses_nothing() {
 #[test]
 fn two_movers_at_once_do_no_harm() {
     let (from, to) = (Store::sqlite(), Store::sqlite());
-    let mut all = populate(&from, 2_000);
+    let all = populate(&from, 2_000);
     let server = serve(&from, &to);
-    let load = Load::start("t", &[server.client()]);
+    let mut load = load(&[server.client()], &all);
     let mut movers: Vec<Running> = (0..3).map(|_| spawn(&from, &to)).collect();
     for mover in &mut movers {
-        exit(&mut mover.0);
+        exit(mover);
     }
     hand_over(&from, &to).succeeds();
-    load.goes_on();
-    all.extend(load.end());
-    everything_is_there(&server.client(), &all);
+    load[0].goes_on();
+    load[0].stop();
+    all.is_kept_by(&server.client());
 }
 
 #[needs(time)]
 #[test]
 fn a_service_that_is_killed_and_started_anew_finds_the_open_store() {
     let (from, to) = (Store::sqlite(), Store::sqlite());
-    let mut all = populate(&from, 500);
+    let all = populate(&from, 500);
     let mut server = serve(&from, &to);
-    let load = Load::start("s", &[server.client()]);
+    let mut load = load(&[server.client()], &all);
     hand_over(&from, &to).succeeds();
-    load.goes_on();
-    all.extend(load.end());
+    load[0].goes_on();
+    load[0].stop();
     server.kill();
     for _ in 0..2 {
         let mut server = serve(&from, &to);
-        everything_is_there(&server.client(), &all);
+        all.is_kept_by(&server.client());
         server.kill();
     }
 }
@@ -148,7 +142,7 @@ pub(super) fn kill_beside(cluster: &Cluster, mover: &mut Running) {
         cluster.kill9().unwrap();
         cluster.resume().unwrap();
     }
-    wait::within(wait::LIMIT * 5, "the mover ends", || mover.0.try_wait().unwrap().is_some());
+    wait::within(wait::LIMIT * 5, "the mover ends", || mover.try_wait().unwrap().is_some());
 }
 
 /// A PostgreSQL server is killed while it is filled.
@@ -158,14 +152,14 @@ fn a_new_store_that_is_killed_meanwhile_loses_nothing() {
     let test = "a new store that is killed meanwhile";
     let Some(cluster) = cluster_or_skip(test, Durability::Full) else { return };
     let (from, to) = (Store::sqlite(), Store::at(&cluster.url("postgres")));
-    let mut all = populate(&from, 30_000);
+    let all = populate(&from, 30_000);
     let server = serve(&from, &to);
-    let load = Load::start("o", &[server.client()]);
+    let mut load = load(&[server.client()], &all);
     let mut mover = spawn(&from, &to);
     kill_beside(&cluster, &mut mover);
     hand_over(&from, &to).succeeds();
-    load.goes_on();
-    all.extend(load.end());
-    everything_is_there(&server.client(), &all);
+    load[0].goes_on();
+    load[0].stop();
+    all.is_kept_by(&server.client());
     petstore(&["check", "--store", &to.url]).finish().succeeds();
 }

@@ -2,12 +2,8 @@
 
 use petstore_testing::{Pooling, needs, pooler_or_skip, postgres_or_skip};
 
-use super::{
-    commands::{hand_over, serve},
-    load::Load,
-    populated::populate,
-};
-use crate::support::{additions::everything_is_there, command::petstore, store::Store};
+use super::commands::{hand_over, load, populate, serve};
+use crate::support::{command::petstore, store::Store};
 
 #[needs(postgres, pgbouncer, time)]
 #[test]
@@ -16,14 +12,14 @@ fn a_handover_there_and_back_behind_a_pooler_of_transactions_refuses_nothing() {
     let Some(database) = postgres_or_skip(test) else { return };
     let Some(pooler) = pooler_or_skip(test, Pooling::Transaction, &database.url) else { return };
     let (from, to) = (Store::sqlite(), Store::at(&pooler.url(&database.url)));
-    let mut additions = populate(&from, 3_000);
+    let all = populate(&from, 3_000);
     let server = serve(&from, &to);
-    let load = Load::start("p", &[server.client()]);
+    let mut load = load(&[server.client()], &all);
     for (from, to) in [(&from, &to), (&to, &from), (&from, &to)] {
         hand_over(from, to).succeeds();
-        load.goes_on();
+        load[0].goes_on();
     }
-    additions.extend(load.end());
-    everything_is_there(&server.client(), &additions);
+    load[0].stop();
+    all.is_kept_by(&server.client());
     petstore(&["check", "--store", &to.url]).finish().succeeds();
 }

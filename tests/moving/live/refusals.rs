@@ -4,10 +4,7 @@ use std::{fs, thread, time::Duration};
 
 use rusqlite::Connection;
 
-use super::{
-    commands::{hand_over, serve, spawn},
-    populated::populate,
-};
+use super::commands::{hand_over, populate, serve, spawn};
 use crate::support::{
     catalogue::{everything, pet},
     command::petstore,
@@ -27,7 +24,7 @@ fn restored(store: &Store) -> Store {
 
 fn state(store: &Store) -> String {
     let file = Connection::open(store.file()).unwrap();
-    file.query_row("SELECT state FROM catalogue", [], |row| row.get(0)).unwrap()
+    file.query_row("SELECT state FROM petstore_state", [], |row| row.get(0)).unwrap()
 }
 
 /// Two stores, of which the mover was killed while it filled the new one, and what `prepare` gave for the old one. The
@@ -36,7 +33,7 @@ fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
     for _ in 0..10 {
         let (from, to) = (Store::sqlite(), Store::sqlite());
         let prepared = prepare(&from);
-        let mut mover = spawn(&from, &to);
+        let mover = spawn(&from, &to);
         wait::until("the new store is filled", || {
             to.file().exists()
                 && Connection::open(to.file()).is_ok_and(|file| {
@@ -45,8 +42,7 @@ fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
                     count.is_ok_and(|count| count > 0)
                 })
         });
-        mover.0.kill().unwrap();
-        mover.0.wait().unwrap();
+        drop(mover);
         if (state(&from).as_str(), state(&to).as_str()) == ("open", "filling") {
             return (from, to, prepared);
         }
@@ -75,10 +71,10 @@ fn a_service_without_a_next_store_answers_503_after_the_seal() {
 fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
     let (from, to, ()) = killed_in_the_middle(|from| drop(populate(from, 30_000)));
     let of_new = restored(&to);
-    Launch::on(&of_new).finish().fails(78, "is being filled from another one");
+    Launch::on(&of_new).finish().fails(78, "is being filled from another store");
     petstore(&["import", "--store", &of_new.url])
         .finish()
-        .fails(1, "is being filled from another one");
+        .fails(1, "is being filled from another store");
     hand_over(&from, &to).succeeds();
     let of_old = restored(&from);
     let there = fs::read(to.file()).unwrap();

@@ -4,17 +4,15 @@ use petstore_testing::needs;
 
 use super::{
     animals,
-    commands::{hand_over, pause, serve},
-    load::Load,
-    populated::populate,
+    commands::{hand_over, load, pause, populate, serve},
 };
 use crate::{
+    load::Load,
     moving::{
         animals::many,
         commands::{import, make, verify},
     },
     support::{
-        additions::{Addition, everything_is_there},
         client::Client,
         command::petstore,
         server::{Launch, Server},
@@ -23,13 +21,8 @@ use crate::{
     },
 };
 
-fn replays(client: &Client, additions: &[Addition]) {
-    for addition in additions.iter().filter(|addition| addition.key.is_some()).take(50) {
-        let answer = addition.call(client).send().is(201);
-        assert_eq!(answer.must("idempotency-replayed"), "true");
-        assert_eq!(Some(answer.json()), addition.acknowledged);
-    }
-}
+/// Additions whose keys are sent again after a handover.
+const REPEATED: usize = 50;
 
 /// Nobody works on a store that was handed over, and each says where to.
 fn refuses(from: &Store, to: &Store) {
@@ -54,16 +47,16 @@ fn refuses(from: &Store, to: &Store) {
 
 /// Hands over there and back, while `services` of them take requests.
 fn moves(from: &Store, to: &Store, services: usize) {
-    let mut additions = populate(from, animals());
+    let all = populate(from, animals());
     let key = from.new_key("before");
     let servers: Vec<Server> = (0..services).map(|_| serve(from, to)).collect();
     let clients: Vec<Client> = servers.iter().map(Server::client).collect();
-    let load = Load::start("m", &clients);
-    load.goes_on();
+    let mut loads = load(&clients, &all);
+    loads.iter_mut().for_each(Load::goes_on);
     let mut pauses = Vec::new();
     for (from, to) in [(from, to), (to, from)] {
         pauses.push(pause(&hand_over(from, to).succeeds()));
-        load.goes_on();
+        loads.iter_mut().for_each(Load::goes_on);
         refuses(from, to);
         for client in &clients {
             client.get("/v1/pets?limit=1").key(&key).send().is(200);
@@ -77,19 +70,19 @@ fn moves(from: &Store, to: &Store, services: usize) {
     wait::until("the revoked key is refused", || {
         clients.iter().all(|client| client.get("/v1/pets?limit=1").key(&key).send().status == 401)
     });
-    additions.extend(load.end());
+    loads.iter_mut().for_each(Load::stop);
     for client in &clients {
-        everything_is_there(client, &additions);
+        all.is_kept_by(client);
     }
     hand_over(from, to).succeeds();
-    replays(&clients[0], &additions);
+    all.repeat(&clients[0], REPEATED);
     drop(servers);
     verify(&from.url, &to.url);
 
     // With either order of the stores, and with the new one alone.
     for server in [serve(from, to), serve(to, from), Launch::on(to).start()] {
-        everything_is_there(&server.client(), &additions);
-        replays(&server.client(), &additions);
+        all.repeat(&server.client(), REPEATED);
+        all.is_kept_by(&server.client());
         server.client().get("/v1/pets").key(&key).send().is(401);
     }
     petstore(&["check", "--store", &to.url]).finish().succeeds();

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    io::Write as _,
     path::Path,
     process::{Command, Stdio},
 };
@@ -12,6 +11,7 @@ use petstore_testing::{find_program, needs};
 use super::Watched;
 use crate::support::{
     catalogue::{add, id_of, pet},
+    command::{complete, finish, spawn},
     server::Launch,
     store::{Kind, Store},
     tls::Pair,
@@ -99,9 +99,7 @@ fn each_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not() {
 #[test]
 fn each_alert_fires_when_it_should_and_only_then() {
     for arguments in [["check", "rules", "alerts.yml"], ["test", "rules", "alerts.test.yml"]] {
-        let run = promtool(&arguments).output().unwrap();
-        let said = [run.stdout, run.stderr].concat();
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&said));
+        complete(&mut promtool(&arguments)).succeeds();
     }
 }
 
@@ -131,14 +129,8 @@ fn every_metric_is_documented() {
 #[test]
 fn promtool_has_nothing_to_say_of_the_metrics() {
     let mut promtool = promtool(&["check", "metrics"]);
-    let mut promtool = promtool
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    promtool.stdin.take().unwrap().write_all(used().as_bytes()).unwrap();
-    let run = promtool.wait_with_output().unwrap();
-    let said = String::from_utf8([run.stdout, run.stderr].concat()).unwrap();
-    assert!(run.status.success() && said.is_empty(), "{said}");
+    promtool.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = finish(spawn(&mut promtool), &used());
+    assert_eq!(run.stderr, "");
+    assert_eq!(run.succeeds(), "");
 }

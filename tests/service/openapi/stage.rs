@@ -66,7 +66,8 @@ impl Stage {
             limited: limited.start(),
             unreadable: Vandalised::by("ALTER TABLE api_key RENAME TO gone"),
             corrupt: Vandalised::by(
-                "UPDATE pet SET name = '' WHERE id = 1; DELETE FROM pet WHERE id = 2",
+                "UPDATE pet SET name = '' WHERE id = 1; DELETE FROM pet WHERE id = 2;
+                 CREATE UNIQUE INDEX one_of_a_category ON pet (category_id)",
             ),
             reading,
             _stores: stores,

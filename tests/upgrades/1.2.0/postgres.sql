@@ -111,7 +111,7 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'PSMOV', MESSAGE = CASE state
         WHEN 'sealed' THEN 'was handed over to ' || label || '; use that one'
         WHEN 'filling' THEN
-            'is being filled from another one, and ''petstore store move'' opens it when it holds everything'
+            'is being filled from another store, and ''petstore store move'' opens it when it holds everything'
         ELSE 'is not being filled by this mover any more' END;
 END
 $$;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, slice};
 
 use toml::{Table, Value};
 
-use crate::{
+use crate::system::{
     failure::{Failure, quotable, quotable_path},
     files::read_text,
 };
@@ -77,7 +77,7 @@ mod tests {
     use std::fs;
 
     use super::read;
-    use crate::failure::Failure;
+    use crate::system::failure::Failure;
 
     fn read_text(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();

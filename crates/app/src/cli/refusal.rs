@@ -5,7 +5,7 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 
-use crate::failure::quotable;
+use crate::system::failure::quotable;
 
 /// Condenses clap's several lines: the message, its tips, and where the help is.
 pub(super) fn one_line(error: Error, definition: &Command, path: &[String]) -> String {

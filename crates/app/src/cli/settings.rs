@@ -26,11 +26,13 @@ use super::{
     values::{variable, variable_of},
 };
 use crate::{
-    console::columns,
-    failure::{Failure, quotable, quotable_path},
-    files::read_secret,
     serve::ServeArgs,
     stores::StoreArg,
+    system::{
+        console::columns,
+        failure::{Failure, quotable, quotable_path},
+        files::read_secret,
+    },
 };
 
 /// The flag that names the file of settings.

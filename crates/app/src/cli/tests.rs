@@ -8,8 +8,7 @@ use petstore_http::{Limits, Settings};
 
 use super::{Command, Sources, refusal::one_line, values::variable_of};
 use crate::{
-    keys::KeysCommand,
-    records::Format,
+    commands::{keys::KeysCommand, records::Format},
     serve::ServeArgs,
     stores::{self, Registry},
 };

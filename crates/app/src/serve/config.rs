@@ -19,8 +19,6 @@ use tracing_subscriber::filter::Targets;
 
 use crate::{
     cli::values::{self, ListenArg, variable},
-    failure::{Failure, quotable_path},
-    logging::{self, LogFormat},
     serve::{
         listener::MAX_SOCKETS,
         reload::{self, Followed, KEY_VARIABLE},
@@ -28,6 +26,10 @@ use crate::{
         tls::{PairFiles, Tls},
     },
     stores::{StoreArg, StoreArgs},
+    system::{
+        failure::{Failure, quotable_path},
+        log::{self, LogFormat},
+    },
 };
 
 /// The flags of `serve`.
@@ -173,7 +175,7 @@ pub(crate) struct ServeArgs {
     no_docs: bool,
 
     /// Events that are logged, as directives like info or warn,hyper=debug [default: what operators need].
-    #[arg(long, value_name = "DIRECTIVES", value_parser = logging::filter)]
+    #[arg(long, value_name = "DIRECTIVES", value_parser = log::filter)]
     pub(crate) log: Option<Targets>,
 
     /// Form of the log on stderr [default: text on a terminal, else json].
@@ -230,11 +232,11 @@ impl ServeArgs {
     /// Returns which flags contradict each other, if any do.
     fn contradiction(&self) -> Option<String> {
         let (store, next) = (&self.store.store, self.next_store.as_ref());
-        let why = if store.is_lasting && self.seed.is_some() {
+        let why = if store.is_persistent && self.seed.is_some() {
             "--seed is for --store memory: only; use 'petstore import --create' for this store"
-        } else if store.is_lasting && self.simulate.is_some() {
+        } else if store.is_persistent && self.simulate.is_some() {
             "--simulate is for --store memory: only, so that no data of value depends on it"
-        } else if !store.is_lasting && next.is_some() {
+        } else if !store.is_persistent && next.is_some() {
             "--next-store: a store that ends with the process cannot be handed over"
         } else if next.is_some_and(|next| next.location.to_string() == store.location.to_string()) {
             "--next-store is --store; name two"

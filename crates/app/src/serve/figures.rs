@@ -4,7 +4,7 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use petstore_http::{Figure, Figures};
+use petstore_http::{Sample, SampleSource};
 use rustix::{
     param::{clock_ticks_per_second, page_size},
     process::{Resource, getrlimit},
@@ -14,36 +14,36 @@ use super::{reload::Reloads, tls::Tls};
 
 /// Returns `figures` and those of the service.
 pub(super) fn with_own(
-    figures: Figures,
+    figures: SampleSource,
     tls: Option<Arc<Tls>>,
     reloads: Vec<Arc<Reloads>>,
-) -> Figures {
+) -> SampleSource {
     Arc::new(move || {
         let mut all = figures();
         all.extend(of_process());
         all.extend(tls.iter().map(|tls| {
             let help = "When the TLS certificate in force expires, in seconds since 1970.";
-            Figure::gauge("petstore_tls_certificate_expiry_timestamp_seconds", help, tls.expiry())
+            Sample::gauge("petstore_tls_certificate_expiry_timestamp_seconds", help, tls.expiry())
         }));
         all.extend(reloads.iter().flat_map(|reloads| of_reloads(reloads)));
         all
     })
 }
 
-fn of_reloads(reloads: &Reloads) -> [Figure; 3] {
+fn of_reloads(reloads: &Reloads) -> [Sample; 3] {
     let (succeeded, failed, last_failed) = reloads.counts();
     [
-        Figure::counter(
+        Sample::counter(
             "petstore_reloads_total",
             "How often a file was read again, successfully or not.",
             succeeded + failed,
         ),
-        Figure::counter(
+        Sample::counter(
             "petstore_reload_failures_total",
             "How often a file could not be used when it was read again.",
             failed,
         ),
-        Figure::gauge(
+        Sample::gauge(
             "petstore_last_reload_successful",
             "Whether the content of a file is in force as it was last read.",
             (!last_failed).into(),
@@ -53,7 +53,7 @@ fn of_reloads(reloads: &Reloads) -> [Figure; 3] {
 }
 
 /// Returns what Linux says of the process; nothing elsewhere.
-fn of_process() -> Vec<Figure> {
+fn of_process() -> Vec<Sample> {
     let read = |path| fs::read_to_string(path).ok();
     let text = read("/proc/self/stat").zip(read("/proc/stat"));
     let mut figures =
@@ -62,14 +62,14 @@ fn of_process() -> Vec<Figure> {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         // Without the one that the folder is read by.
         let open = (open.count() as u64).saturating_sub(1);
-        figures.push(Figure::gauge("process_open_fds", "Open file descriptors.", open));
-        figures.push(Figure::gauge("process_max_fds", "The most that may be open.", limit));
+        figures.push(Sample::gauge("process_open_fds", "Open file descriptors.", open));
+        figures.push(Sample::gauge("process_max_fds", "The most that may be open.", limit));
     }
     figures
 }
 
 /// Reads `/proc/self/stat`, as `proc_pid_stat(5)` has it, and from `/proc/stat` when the system was booted.
-fn of_stat(process: &str, system: &str) -> Option<Vec<Figure>> {
+fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
     let booted = system.lines().find_map(|line| line.strip_prefix("btime "));
     let booted: u64 = booted?.trim().parse().ok()?;
     // Field 2 is the name of the program in parentheses, which may have any character in it.
@@ -83,15 +83,15 @@ fn of_stat(process: &str, system: &str) -> Option<Vec<Figure>> {
     let used = time(field(14)?.saturating_add(field(15)?));
     let started = time(field(22)?).saturating_add(Duration::from_secs(booted));
     let resident = field(24)?.saturating_mul(page_size);
-    let seconds = |figure, time: Duration| Figure { value: time.as_secs_f64(), ..figure };
-    let cpu = Figure::counter("process_cpu_seconds_total", "Processor time, all modes.", 0);
-    let start = Figure::gauge("process_start_time_seconds", "When it began, since 1970.", 0);
+    let seconds = |figure, time: Duration| Sample { value: time.as_secs_f64(), ..figure };
+    let cpu = Sample::counter("process_cpu_seconds_total", "Processor time, all modes.", 0);
+    let start = Sample::gauge("process_start_time_seconds", "When it began, since 1970.", 0);
     Some(vec![
         seconds(cpu, used),
         seconds(start, started),
-        Figure::gauge("process_threads", "Threads.", field(20)?),
-        Figure::gauge("process_virtual_memory_bytes", "Virtual memory.", field(23)?),
-        Figure::gauge("process_resident_memory_bytes", "Resident memory.", resident),
+        Sample::gauge("process_threads", "Threads.", field(20)?),
+        Sample::gauge("process_virtual_memory_bytes", "Virtual memory.", field(23)?),
+        Sample::gauge("process_resident_memory_bytes", "Resident memory.", resident),
     ])
 }
 

@@ -17,12 +17,14 @@ use petstore_domain::{
 };
 
 use crate::{
-    clock::SystemClock,
-    console::Output,
-    failure::Failure,
-    files::{Access, IfExists, PartialFile, lock_folder_of, read_text},
-    keys::{new_secret, show},
+    commands::keys::{new_secret, show},
     serve::listener::BoundAddress,
+    system::{
+        clock::SystemClock,
+        console::Output,
+        failure::Failure,
+        files::{Access, IfExists, PartialFile, lock_folder_of, read_text},
+    },
 };
 
 const NAME: &str = "default";

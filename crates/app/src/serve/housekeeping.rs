@@ -15,7 +15,7 @@ use petstore_domain::{
 use petstore_http::RevokedKeyCounter;
 use tokio::time::{self, Instant, MissedTickBehavior};
 
-use crate::clock::{SystemClock, days_until, rfc3339};
+use crate::system::clock::{SystemClock, days_until, rfc3339};
 
 /// How often uses of keys are written back, each key's own at most once a minute, and keys that are corrupt
 /// or revoked and still presented are logged.

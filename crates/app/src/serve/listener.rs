@@ -16,8 +16,7 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket, UnixStream, l
 
 use crate::{
     cli::values::{ListenAddress, variable},
-    failure::Failure,
-    files::lock_folder_of,
+    system::{failure::Failure, files::lock_folder_of},
 };
 
 /// The system shortens a longer accept queue to its own limit.
@@ -209,7 +208,7 @@ async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     fs::set_permissions(&file.path, Permissions::from_mode(MODE))?;
     let listener = Listener::from(socket.listen(backlog)?);
     let bound = BoundAddress::Unix(file.path.clone());
-    Ok((listener.at_drain(move || drop(file)), bound))
+    Ok((listener.on_close(move || drop(file)), bound))
 }
 
 /// Removes the file of a socket on which nobody listens.

@@ -20,7 +20,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use crate::{
+use crate::system::{
     failure::{Failure, quotable_path},
     files::read_secret,
 };

@@ -2,37 +2,36 @@
 //! soon as it can be reached; until then, its ports say that it is not.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use petstore_domain::{
-    AddError, Added, ApiKey, Archive, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision,
-    KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, Saved, StoreError,
-    StoredKeys, Timestamp, Versioned,
-};
-use petstore_http::{Figure, Monitored};
-use petstore_transfer::{NextStore, OpenNext, Side};
+use petstore_domain::{Archive, KeyStore, PetRepository, StoreError};
+use petstore_http::{MonitoringSources, Sample};
+use petstore_transfer::{CurrentStore, NextStoreOpener, Poller, StorePorts};
 use sd_notify::NotifyState;
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{sync::watch, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    console::Console,
-    driver::{OpenMode, OpenStore, StoreLocation},
-    failure::Failure,
+    commands::upgrade,
     serve::{first_key, listener::BoundAddress, service_manager::notify},
-    upgrade,
+    stores::{
+        driver::{OpenMode, OpenOptions, OpenStore, StoreLocation},
+        opening::{next_not_open, not_open},
+    },
+    system::{console::Console, failure::Failure},
 };
 
 /// How often a store that cannot be reached is tried.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What opening the store of the service takes.
+/// The configuration of the service's store.
 pub(super) struct Opening {
     pub(super) location: Arc<dyn StoreLocation>,
-    /// Where the next store is, if there is to be one.
+    /// The place of the next store, if there is to be one.
     pub(super) next: Option<Arc<dyn StoreLocation>>,
     /// Whether an older schema is upgraded.
     pub(super) upgrade: bool,
@@ -44,27 +43,20 @@ pub(super) struct Opening {
 pub(super) struct ServedStore {
     pub(super) pets: Arc<dyn PetRepository>,
     pub(super) keys: Arc<dyn KeyStore>,
-    pub(super) monitored: Monitored,
-    /// One task, which ends with why the service cannot go on: the store cannot be used, or one of its own tasks has
-    /// panicked.
+    pub(super) monitored: MonitoringSources,
+    /// One task, which ends with the reason why the service cannot continue: the store cannot be used, or one of its
+    /// tasks has panicked.
     pub(super) watching: JoinSet<Failure>,
-    opened: Slot,
+    current: Arc<CurrentStore>,
+    opened: Slot<Opened>,
 }
 
-/// What is open, for as long as it is.
-type Slot = Arc<Mutex<Option<Opened>>>;
+/// A store that may be open.
+type Slot<T> = Arc<Mutex<Option<T>>>;
 
 struct Opened {
     store: OpenStore,
-    pets: Arc<dyn PetRepository>,
-    keys: Arc<dyn KeyStore>,
-    both: Option<Both>,
-}
-
-/// A store that may be handed over, and the next one while that is open.
-struct Both {
-    ports: Arc<NextStore>,
-    next: Arc<Mutex<Option<OpenStore>>>,
+    next: Slot<OpenStore>,
 }
 
 impl ServedStore {
@@ -74,15 +66,17 @@ impl ServedStore {
     /// [`Failure::Unusable`] says why the store cannot be used whether it is reached or not.
     pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
         let has_next = opening.next.is_some();
-        let (late, slot) = (Arc::new(LateStore::default()), Slot::default());
-        let mut ports: (Arc<dyn PetRepository>, Arc<dyn KeyStore>) = (late.clone(), late.clone());
+        let (current, slot) = (Arc::<CurrentStore>::default(), Slot::default());
+        let mut ports: (Arc<dyn PetRepository>, Arc<dyn KeyStore>) =
+            (current.clone(), current.clone());
         let mut watching = JoinSet::new();
-        match opening.open().await {
-            Ok(opened) => {
-                // Nothing stands in their place.
-                ports = (opened.pets.clone(), opened.keys.clone());
-                watching.spawn(opened.watch());
+        match opening.open(&current).await {
+            Ok((opened, watch)) => {
+                if !has_next {
+                    ports = (opened.store.pets.clone(), opened.store.keys.clone());
+                }
                 *locked(&slot) = Some(opened);
+                watching.spawn(watch);
             }
             Err(Failure::Unreachable(cause)) => {
                 let store = opening.location.to_string();
@@ -92,24 +86,19 @@ impl ServedStore {
                     "the store cannot be reached: requests are answered 503 until it can"
                 );
                 notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
-                let slot = Arc::clone(&slot);
-                watching.spawn(async move { opening.open_late(&late, &slot).await });
+                let (current, slot) = (Arc::clone(&current), Arc::clone(&slot));
+                watching.spawn(async move { opening.open_late(&current, &slot).await });
             }
             Err(failure) => return Err(failure),
         }
-        let (figures, next) = (Arc::clone(&slot), Arc::clone(&slot));
-        let next_is_reachable = move || {
-            let opened = locked(&next);
-            let both = opened.as_ref().and_then(|opened| opened.both.as_ref());
-            both.is_some_and(|both| both.ports.next_is_reachable())
+        let (figures, of_figures) = (Arc::clone(&slot), Arc::clone(&current));
+        let of_next = Arc::clone(&current);
+        let monitored = MonitoringSources {
+            samples: Arc::new(move || samples(locked(&figures).as_ref(), &of_figures, has_next)),
+            next_store_reachable: has_next
+                .then(|| Arc::new(move || of_next.next_is_reachable()) as _),
         };
-        let monitored = Monitored {
-            figures: Arc::new(move || {
-                locked(&figures).as_ref().map_or_else(Vec::new, Opened::figures)
-            }),
-            next_store: has_next.then(|| Arc::new(next_is_reachable) as _),
-        };
-        Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, opened: slot })
+        Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, current, opened: slot })
     }
 
     /// Returns the archive of the store, if it is open and has one.
@@ -119,29 +108,26 @@ impl ServedStore {
 
     /// Closes what is open.
     pub(super) async fn close(self) {
-        let Self { pets, keys, monitored, mut watching, opened } = self;
+        let Self { pets, keys, monitored, mut watching, current, opened } = self;
         // A store that is just being opened is closed by being dropped.
         watching.shutdown().await;
-        drop((pets, keys, monitored));
-        let Some(Opened { store, pets, keys, both }) = locked(&opened).take() else { return };
-        drop((pets, keys));
-        if let Some(Both { ports, next }) = both {
-            drop(ports);
-            let next = locked(&next).take();
-            if let Some(next) = next {
-                next.close().await;
-            }
+        current.clear();
+        drop((pets, keys, monitored, current));
+        let Some(Opened { store, next }) = locked(&opened).take() else { return };
+        let next = locked(&next).take();
+        if let Some(next) = next {
+            next.close().await;
         }
         store.close().await;
     }
 }
 
 impl Opening {
-    /// Tries until the store is open, hands it to `late`, and then watches it. Returns why the service cannot go on.
-    async fn open_late(&self, late: &LateStore, slot: &Slot) -> Failure {
-        let opened = loop {
+    /// Tries until the store is open, and then watches it. Returns why the service cannot continue.
+    async fn open_late(&self, current: &Arc<CurrentStore>, slot: &Slot<Opened>) -> Failure {
+        let (opened, watch) = loop {
             sleep(RETRY_INTERVAL).await;
-            match self.open().await {
+            match self.open(current).await {
                 Ok(opened) => break opened,
                 Err(Failure::Unreachable(cause)) => {
                     notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
@@ -149,24 +135,28 @@ impl Opening {
                 Err(failure) => return failure,
             }
         };
-        let watching = opened.watch();
-        // Nobody else sets it.
-        let _ = late.0.set((opened.pets.clone(), opened.keys.clone()));
         *locked(slot) = Some(opened);
         tracing::info!("the store can be reached: requests are answered");
         notify(&[NotifyState::Status("Serving")]);
-        watching.await
+        watch.await
     }
 
-    async fn open(&self) -> Result<Opened, Failure> {
+    /// Opens the store as the current one. Returns it, and a task that ends when the service cannot continue.
+    async fn open(
+        &self,
+        current: &Arc<CurrentStore>,
+    ) -> Result<(Opened, impl Future<Output = Failure> + Send + use<>), Failure> {
         let opening = async {
             if self.upgrade {
                 upgrade::before_serving(&*self.location).await?;
             }
-            let store = self.location.open(OpenMode::Create).await.map_err(Failure::of_store)?;
-            match self.complete(&store).await {
-                Ok((pets, keys, both)) => Ok(Opened { store, pets, keys, both }),
+            let options = OpenOptions::new(OpenMode::Create);
+            let options = options.reads_while_sealed(self.next.is_some());
+            let store = self.location.open(options).await.map_err(not_open)?;
+            match self.complete(&store, current).await {
+                Ok((next, watch)) => Ok((Opened { store, next }, watch)),
                 Err(failure) => {
+                    current.clear();
                     store.close().await;
                     Err(failure)
                 }
@@ -175,77 +165,77 @@ impl Opening {
         opening.await.map_err(Failure::of_unusable_store)
     }
 
-    /// Returns the ports over `store`. If it has no API key, it gets one.
-    async fn complete(&self, store: &OpenStore) -> Result<Ports, Failure> {
-        let ports = self.ports(store).await?;
-        if let Some((how, address)) = &self.first_key {
-            let file = self.location.key_file();
-            first_key::ensure(&*ports.1, file, how, address, &mut Console).await?;
+    /// Lets the service use `store`, which must be open unless a next store is named. If it has no API key, it gets one.
+    async fn complete(
+        &self,
+        store: &OpenStore,
+        current: &Arc<CurrentStore>,
+    ) -> Result<(Slot<OpenStore>, impl Future<Output = Failure> + Send + use<>), Failure> {
+        let (next, mut poller) = (Slot::default(), None);
+        let (panicked, mut next_panicked) = watch::channel(None);
+        if let Some(location) = self.next.clone() {
+            let first = store.ports(&*self.location).map_err(Failure::runtime)?;
+            let opener = Box::new(Opener { location, opened: Arc::clone(&next), panicked });
+            let started = Poller::start(Arc::clone(current), first, opener).await;
+            poller = Some(started.map_err(Failure::of_store)?);
+        } else {
+            store.require_open(&*self.location).await?;
+            current.set(store.pets.clone(), store.keys.clone());
         }
-        if let Some(store) = &store.made_at {
+        if let Some((how, address)) = &self.first_key {
+            let file = self.location.first_key_path();
+            first_key::ensure(&**current, file, how, address, &mut Console).await?;
+        }
+        if let Some(store) = &store.created_at {
             tracing::info!(store, "made a new store");
         }
-        Ok(ports)
-    }
-
-    /// Returns the ports over `store`, which must be open unless a next store is named.
-    async fn ports(&self, store: &OpenStore) -> Result<Ports, Failure> {
-        let location = &*self.location;
-        let Some(next) = &self.next else {
-            store.require_open(location).await?;
-            return Ok((store.pets.clone(), store.keys.clone(), None));
+        let first_panicked = store.panicked.clone();
+        let watch = async move {
+            let polls = async {
+                match poller {
+                    Some(poller) => match poller.run().await {},
+                    None => future::pending().await,
+                }
+            };
+            let next_panicked = async {
+                let token = next_panicked.wait_for(Option::is_some).await;
+                match token.ok().and_then(|token| (*token).clone()) {
+                    Some(token) => CancellationToken::cancelled(&token).await,
+                    None => future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = polls => {}
+                () = first_panicked.cancelled() => {}
+                () = next_panicked => {}
+            }
+            Failure::of_bug()
         };
-        let side = store.side(location).map_err(Failure::runtime)?;
-        let (location, panicked) = (Arc::clone(next), store.panicked.clone());
-        let next = Arc::<Mutex<Option<OpenStore>>>::default();
-        let opener = Opener { location, open: Arc::clone(&next), panicked };
-        let ports = NextStore::start(side, Box::new(opener)).await.map_err(Failure::of_store)?;
-        Ok((ports.clone(), ports.clone(), Some(Both { ports, next })))
+        Ok((next, watch))
     }
 }
 
-/// The ports over a store, and both of them if there are two.
-type Ports = (Arc<dyn PetRepository>, Arc<dyn KeyStore>, Option<Both>);
-
-impl Opened {
-    /// Looks at both stores, if there are two, until one of their tasks has panicked.
-    fn watch(&self) -> impl Future<Output = Failure> + Send + 'static {
-        let panicked = self.store.panicked.clone();
-        let both = self.both.as_ref().map(|both| Arc::downgrade(&both.ports));
-        async move {
-            if let Some(both) = both {
-                tokio::select! {
-                    () = NextStore::watch(both) => {}
-                    () = panicked.cancelled() => {}
-                }
-            } else {
-                panicked.cancelled().await;
-            }
-            Failure::of_bug()
-        }
-    }
-
-    /// Returns what the store that answers requests says of itself and, if there are two, which of them it is.
-    fn figures(&self) -> Vec<Figure> {
-        let Some(Both { ports, next }) = &self.both else { return (self.store.figures)() };
-        let (is_reachable, is_at_next) = (ports.next_is_reachable(), ports.is_at_next());
-        let of_next = locked(next).as_ref().map(|store| Arc::clone(&store.figures));
-        let mut figures = match of_next.filter(|_| is_at_next) {
-            Some(of_next) => of_next(),
-            None => (self.store.figures)(),
-        };
-        figures.push(Figure::gauge(
+/// Returns the samples of the store that answers requests and, if there are two, which of them it is.
+fn samples(opened: Option<&Opened>, current: &CurrentStore, has_next: bool) -> Vec<Sample> {
+    let Some(Opened { store, next }) = opened else { return Vec::new() };
+    let of_next = locked(next).as_ref().map(|store| Arc::clone(&store.samples));
+    let mut samples = match of_next.filter(|_| current.is_next()) {
+        Some(of_next) => of_next(),
+        None => (store.samples)(),
+    };
+    if has_next {
+        samples.push(Sample::gauge(
             "petstore_next_store_reachable",
-            "Whether the store of --next-store could be read when it was last looked at.",
-            is_reachable.into(),
+            "Whether the store of --next-store could be read at the last poll.",
+            current.next_is_reachable().into(),
         ));
-        figures.push(Figure::gauge(
+        samples.push(Sample::gauge(
             "petstore_next_store_used",
             "Whether requests are answered from the store of --next-store.",
-            is_at_next.into(),
+            current.is_next().into(),
         ));
-        figures
     }
+    samples
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -255,84 +245,27 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Opens the next store when it is there.
 struct Opener {
     location: Arc<dyn StoreLocation>,
-    open: Arc<Mutex<Option<OpenStore>>>,
-    panicked: CancellationToken,
+    opened: Slot<OpenStore>,
+    /// Canceled when a task of the next store has panicked.
+    panicked: watch::Sender<Option<CancellationToken>>,
 }
 
 #[async_trait]
-impl OpenNext for Opener {
-    async fn open(&self) -> Result<Side, StoreError> {
-        let opened = self.location.open(OpenMode::ReadWrite).await;
-        let failed = |problem| StoreError::unavailable(Failure::of_store(problem).to_string());
-        let opened = opened.map_err(failed)?;
-        let side = opened.side(&*self.location).map_err(StoreError::unavailable)?;
-        let (next, all) = (opened.panicked.clone(), self.panicked.clone());
-        tokio::spawn(async move {
-            next.cancelled().await;
-            all.cancel();
-        });
-        *locked(&self.open) = Some(opened);
-        Ok(side)
-    }
-}
-
-/// The ports of a store that could not be reached at the start.
-#[derive(Default)]
-struct LateStore(OnceLock<(Arc<dyn PetRepository>, Arc<dyn KeyStore>)>);
-
-impl LateStore {
-    fn pets(&self) -> Result<&dyn PetRepository, StoreError> {
-        self.0.get().map(|(pets, _)| &**pets).ok_or_else(not_reached)
-    }
-
-    fn keys(&self) -> Result<&dyn KeyStore, StoreError> {
-        self.0.get().map(|(_, keys)| &**keys).ok_or_else(not_reached)
-    }
-}
-
-fn not_reached() -> StoreError {
-    StoreError::unavailable("it was not reached since the start of the service")
-}
-
-#[async_trait]
-impl PetRepository for LateStore {
-    async fn add(
-        &self,
-        pet: NewPet,
-        request: Option<IdempotencyRequest>,
-    ) -> Result<Added, AddError> {
-        self.pets()?.add(pet, request).await
-    }
-
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        self.pets()?.find(id).await
-    }
-
-    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        self.pets()?.list(query).await
-    }
-
-    fn version(&self) -> Option<CatalogueVersion> {
-        self.pets().ok()?.version()
-    }
-
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        self.pets()?.purge_expired(cutoff, limit).await
-    }
-}
-
-#[async_trait]
-impl KeyStore for LateStore {
-    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.keys()?.load(unless).await
-    }
-
-    async fn save(
-        &self,
-        expected: KeyRevision,
-        changed: Vec<ApiKey>,
-        removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
-        self.keys()?.save(expected, changed, removed).await
+impl NextStoreOpener for Opener {
+    async fn open(&self) -> Result<StorePorts, StoreError> {
+        let options = OpenOptions::new(OpenMode::ReadWrite).reads_while_sealed(true);
+        let failed = |problem| StoreError::unavailable(next_not_open(problem).to_string());
+        let opened = self.location.open(options).await.map_err(failed)?;
+        match opened.ports(&*self.location) {
+            Ok(ports) => {
+                self.panicked.send_replace(Some(opened.panicked.clone()));
+                *locked(&self.opened) = Some(opened);
+                Ok(ports)
+            }
+            Err(problem) => {
+                opened.close().await;
+                Err(StoreError::unavailable(problem))
+            }
+        }
     }
 }

@@ -98,7 +98,7 @@ impl PetService for Simulated {
         self.pets.add(pet, idempotency).await
     }
 
-    async fn get(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+    async fn get(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         self.pass().await?;
         self.pets.get(id).await
     }
@@ -112,14 +112,14 @@ impl PetService for Simulated {
 mod tests {
     use std::{sync::Arc, time::Duration};
 
-    use petstore_domain::{MockPetService, PetId, PetService as _};
+    use petstore_domain::{MockPetService, PetId, PetService as _, Versioned};
     use tokio::time::Instant;
 
     use super::{Simulated, Simulation, parse};
 
     fn pets() -> Arc<MockPetService> {
         let mut pets = MockPetService::new();
-        pets.expect_get().returning(|_| Ok(None));
+        pets.expect_get().returning(|_| Ok(Versioned { value: None, version: None }));
         Arc::new(pets)
     }
 

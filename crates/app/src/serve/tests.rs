@@ -9,9 +9,11 @@ use tokio_util::sync::CancellationToken;
 use super::{Config, run, service_manager::ping_every};
 use crate::{
     cli::{self, Command},
-    driver::{OpenMode, OpenStore, Problem, StoreLocation},
-    failure::Failure,
-    stores::{self, Registry, StoreArg},
+    stores::{
+        self, Registry, StoreArg,
+        driver::{BoxError, OpenOptions, OpenStore, StoreLocation},
+    },
+    system::failure::Failure,
 };
 
 /// A store that is broken.
@@ -31,7 +33,7 @@ impl fmt::Display for Broken {
 
 #[async_trait]
 impl StoreLocation for Broken {
-    async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
+    async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
         let mut store = OpenStore::new(Arc::new(MemoryStore::new()));
         match self {
             Self::Keys => {
@@ -43,7 +45,7 @@ impl StoreLocation for Broken {
             Self::Task => {
                 let panicked = CancellationToken::new();
                 panicked.cancel();
-                Ok(store.with_panicked(panicked))
+                Ok(store.with_panic_token(panicked))
             }
         }
     }
@@ -58,7 +60,7 @@ async fn a_service_of_which_a_task_has_panicked_stops_with_a_failure() {
 
 async fn stops_with_a_failure(broken: Broken) {
     let mut config = config("petstore serve --listen 127.0.0.1:0");
-    config.args.store.store = StoreArg { location: Arc::new(broken), is_lasting: true };
+    config.args.store.store = StoreArg { location: Arc::new(broken), is_persistent: true };
     config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
     let ended = time::timeout(Duration::from_mins(1), run(config)).await;
     let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it goes on: {ended:?}") };

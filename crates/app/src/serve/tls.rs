@@ -25,10 +25,12 @@ use tokio::{sync::watch, time};
 use x509_cert::{Certificate, der::Decode as _};
 
 use crate::{
-    clock::{SystemClock, rfc3339},
-    failure::Failure,
-    files::read_bounded,
     serve::reload::{self, Followed},
+    system::{
+        clock::{SystemClock, rfc3339},
+        failure::Failure,
+        files::read_bounded,
+    },
 };
 
 /// What the log and the metrics call the pair.

@@ -7,14 +7,18 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Finding, StoreError, Upgrade, UpgradeMode};
-use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
-use petstore_http::Figure;
+use petstore_domain::StoreError;
+use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore, OpenError};
+use petstore_http::Sample;
+use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
-    stores::background::in_background,
+use crate::stores::{
+    background::in_background,
+    driver::{
+        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+        StoreNotFound,
+    },
 };
 
 /// The entry of `etcd://…`.
@@ -22,7 +26,7 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
     schemes: &["etcd"],
     usage: "etcd://HOST[,HOST]/PREFIX",
     summary: "an etcd cluster, which survives the loss of a machine, for any number of instances",
-    is_lasting: true,
+    is_persistent: true,
     parse: |url| Ok(Arc::new(Prefix(EtcdConfig::parse(url)?))),
 };
 
@@ -36,12 +40,14 @@ impl fmt::Display for Prefix {
 
 #[async_trait]
 impl StoreLocation for Prefix {
-    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
+    async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError> {
         let panicked = CancellationToken::new();
-        let settings =
-            EtcdSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
-        let store = EtcdStore::open(&self.0, settings).await;
-        let store = Arc::new(store.map_err(StoreError::from)?);
+        let settings = EtcdSettings {
+            create: options.mode == OpenMode::Create,
+            reads_while_sealed: options.reads_while_sealed,
+            on_task_panic: panicked.clone(),
+        };
+        let store = Arc::new(EtcdStore::open(&self.0, settings).await.map_err(problem)?);
         let (open, measured) = (Arc::downgrade(&store), Arc::downgrade(&store));
         let bytes = in_background(move || {
             let store = measured.upgrade();
@@ -50,10 +56,10 @@ impl StoreLocation for Prefix {
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_figures(move || figures(&open, bytes()))
-            .with_panicked(panicked);
+            .with_samples(move || samples(&open, bytes()))
+            .with_panic_token(panicked);
         if store.was_created() {
-            opened = opened.made_at(&self.0);
+            opened = opened.newly_created(&self.0);
         }
         // Additions whose callers have gone away are still written.
         Ok(opened.with_close(async move {
@@ -65,7 +71,7 @@ impl StoreLocation for Prefix {
         self.0.identity().await.map(|identity| format!("etcd:{identity}"))
     }
 
-    async fn remove(&self) -> Result<(), Problem> {
+    async fn remove(&self) -> Result<(), BoxError> {
         if EtcdStore::remove_if_empty(&self.0).await? {
             Ok(())
         } else {
@@ -73,31 +79,40 @@ impl StoreLocation for Prefix {
         }
     }
 
-    async fn upgrade(&self, _: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
-        Ok(EtcdStore::upgrade(&self.0).await.map_err(StoreError::from)?)
+    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
+        Ok(EtcdStore::upgrade(&self.0, mode).await.map_err(StoreError::from)?)
     }
 
-    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
-        let store = EtcdStore::open(&self.0, EtcdSettings::default()).await?;
+    async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
+        let store = EtcdStore::open(&self.0, EtcdSettings::default()).await.map_err(problem)?;
         Ok(store.inspect().await?)
     }
 
-    async fn back_up(&self, _: &Path, _: BackupWatch) -> Result<(), Problem> {
+    async fn back_up(&self, _: &Path, _: OnBackupProgress) -> Result<(), BoxError> {
         let message = "etcd makes its own backups, of all prefixes together: use 'etcdctl snapshot save FILE \
                        --endpoints=HOST:PORT', and 'etcdctl snapshot restore FILE' for a new cluster";
         Err(message.into())
     }
 }
 
-/// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn figures(store: &Weak<EtcdStore>, bytes: Option<u64>) -> Vec<Figure> {
+/// Returns why the store is not open.
+fn problem(error: OpenError) -> BoxError {
+    if error.is_missing() {
+        StoreNotFound::new(error).into()
+    } else {
+        StoreError::from(error).into()
+    }
+}
+
+/// Returns the samples of the store; none once it is closed.
+fn samples(store: &Weak<EtcdStore>, bytes: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let waiting = store.waiting_additions() as u64;
     let help = "Additions that wait for a transaction.";
-    let mut figures = vec![Figure::gauge("petstore_etcd_waiting_additions", help, waiting)];
+    let mut samples = vec![Sample::gauge("petstore_etcd_waiting_additions", help, waiting)];
     let help = "Size of the data of the node that answered, all prefixes together.";
-    figures.extend(bytes.map(|bytes| Figure::gauge("petstore_etcd_database_bytes", help, bytes)));
-    figures
+    samples.extend(bytes.map(|bytes| Sample::gauge("petstore_etcd_database_bytes", help, bytes)));
+    samples
 }
 
 #[cfg(test)]

@@ -7,14 +7,18 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Finding, StoreError, Upgrade, UpgradeMode};
-use petstore_http::Figure;
-use petstore_postgres::{Activity, PostgresConfig, PostgresSettings, PostgresStore};
+use petstore_domain::StoreError;
+use petstore_http::Sample;
+use petstore_postgres::{Activity, OpenError, PostgresConfig, PostgresSettings, PostgresStore};
+use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
-    stores::background::in_background,
+use crate::stores::{
+    background::in_background,
+    driver::{
+        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+        StoreNotFound,
+    },
 };
 
 /// The entry of `postgres://…`.
@@ -22,7 +26,7 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
     schemes: &["postgres", "postgresql"],
     usage: "postgres://USER:PASSWORD@HOST[,HOST]/DATABASE",
     summary: "a PostgreSQL database, for any number of instances",
-    is_lasting: true,
+    is_persistent: true,
     parse: |url| Ok(Arc::new(Database(PostgresConfig::parse(url)?))),
 };
 
@@ -36,12 +40,14 @@ impl fmt::Display for Database {
 
 #[async_trait]
 impl StoreLocation for Database {
-    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
+    async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError> {
         let panicked = CancellationToken::new();
-        let settings =
-            PostgresSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
-        let store = PostgresStore::open(&self.0, settings).await;
-        let store = Arc::new(store.map_err(StoreError::from)?);
+        let settings = PostgresSettings {
+            create: options.mode == OpenMode::Create,
+            reads_while_sealed: options.reads_while_sealed,
+            on_task_panic: panicked.clone(),
+        };
+        let store = Arc::new(PostgresStore::open(&self.0, settings).await.map_err(problem)?);
         let (open, measured) = (Arc::downgrade(&store), Arc::downgrade(&store));
         let bytes = in_background(move || {
             let store = measured.upgrade();
@@ -50,11 +56,11 @@ impl StoreLocation for Database {
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_figures(move || figures(&open, bytes()))
-            .with_panicked(panicked);
+            .with_samples(move || samples(&open, bytes()))
+            .with_panic_token(panicked);
         if store.was_created() {
-            opened = opened.made_at(&self.0);
-        } else if mode == OpenMode::Create
+            opened = opened.newly_created(&self.0);
+        } else if options.mode == OpenMode::Create
             && let Some(grants) = store.missing_rights().await?
         {
             tracing::warn!(grants, "the role lacks rights that serving needs");
@@ -69,7 +75,7 @@ impl StoreLocation for Database {
         self.0.identity().await.map(|identity| format!("postgres:{identity}"))
     }
 
-    async fn remove(&self) -> Result<(), Problem> {
+    async fn remove(&self) -> Result<(), BoxError> {
         if PostgresStore::remove_if_empty(&self.0).await? {
             Ok(())
         } else {
@@ -77,28 +83,38 @@ impl StoreLocation for Database {
         }
     }
 
-    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
+    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
         Ok(PostgresStore::upgrade(&self.0, mode).await.map_err(StoreError::from)?)
     }
 
-    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
-        let store = PostgresStore::open(&self.0, PostgresSettings::default()).await?;
+    async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
+        let store =
+            PostgresStore::open(&self.0, PostgresSettings::default()).await.map_err(problem)?;
         Ok(store.inspect().await?)
     }
 
-    async fn back_up(&self, _: &Path, _: BackupWatch) -> Result<(), Problem> {
+    async fn back_up(&self, _: &Path, _: OnBackupProgress) -> Result<(), BoxError> {
         let message = "PostgreSQL makes its own backups: use 'pg_dump --format=custom --file=FILE \
                        --dbname=URL', and 'pg_restore --dbname=URL FILE' into an empty database";
         Err(message.into())
     }
 }
 
-/// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn figures(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Figure> {
+/// Returns why the store is not open.
+fn problem(error: OpenError) -> BoxError {
+    if error.is_missing() {
+        StoreNotFound::new(error).into()
+    } else {
+        StoreError::from(error).into()
+    }
+}
+
+/// Returns the samples of the store; none once it is closed.
+fn samples(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { connections, idle, waiting } = store.activity();
-    let gauge = |name, help, value: usize| Figure::gauge(name, help, value as u64);
-    let mut figures = vec![
+    let gauge = |name, help, value: usize| Sample::gauge(name, help, value as u64);
+    let mut samples = vec![
         gauge(
             "petstore_postgres_pool_connections",
             "Connections of the pool that are open or being made.",
@@ -108,10 +124,10 @@ fn figures(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Figure> {
         gauge("petstore_postgres_pool_waiting_calls", "Calls that wait for a connection.", waiting),
     ];
     let size = |bytes| {
-        Figure::gauge("petstore_postgres_database_bytes", "Size of the whole database.", bytes)
+        Sample::gauge("petstore_postgres_database_bytes", "Size of the whole database.", bytes)
     };
-    figures.extend(bytes.map(size));
-    figures
+    samples.extend(bytes.map(size));
+    samples
 }
 
 #[cfg(test)]

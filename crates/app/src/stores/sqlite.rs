@@ -8,17 +8,21 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Finding, StoreError, Upgrade, UpgradeMode};
-use petstore_http::Figure;
+use petstore_domain::StoreError;
+use petstore_http::Sample;
 use petstore_sqlite::{
     Activity, BackupProgress, SqliteConfig, SqliteSettings, SqliteStore, Synchronous,
 };
+use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use tokio::task;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
-    stores::background::in_background,
+use crate::stores::{
+    background::in_background,
+    driver::{
+        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+        StoreNotFound,
+    },
 };
 
 /// The entry of `sqlite:PATH`.
@@ -26,7 +30,7 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
     schemes: &["sqlite"],
     usage: "sqlite:PATH",
     summary: "a SQLite file on a local disk; PATH?synchronous=normal|full|extra says what a commit waits for",
-    is_lasting: true,
+    is_persistent: true,
     parse: |url| Ok(Arc::new(DatabaseFile(parse(url)?))),
 };
 
@@ -51,13 +55,14 @@ impl fmt::Display for DatabaseFile {
 
 #[async_trait]
 impl StoreLocation for DatabaseFile {
-    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
-        if mode != OpenMode::Create {
+    async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError> {
+        if options.mode != OpenMode::Create {
             require_store(&self.0.path)?;
         }
         let panicked = CancellationToken::new();
         let settings = SqliteSettings {
-            read_only: mode == OpenMode::ReadOnly,
+            read_only: options.mode == OpenMode::ReadOnly,
+            reads_while_sealed: options.reads_while_sealed,
             on_task_panic: panicked.clone(),
         };
         let store = SqliteStore::open_with(&self.0, &settings);
@@ -67,13 +72,13 @@ impl StoreLocation for DatabaseFile {
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_figures(move || figures(&open, file(), log()))
-            .with_panicked(panicked);
+            .with_samples(move || samples(&open, file(), log()))
+            .with_panic_token(panicked);
         if !store.was_created() {
             return Ok(opened);
         }
         let path = path::absolute(&self.0.path)?;
-        Ok(opened.made_at(format_args!("sqlite:{}", path.display())))
+        Ok(opened.newly_created(format_args!("sqlite:{}", path.display())))
     }
 
     /// Returns what names the file itself: a symbolic link names the same file, and so does a hard link.
@@ -83,41 +88,41 @@ impl StoreLocation for DatabaseFile {
     }
 
     /// Removes the file, unless others have it open: the last connection that closes removes the log beside it.
-    async fn remove(&self) -> Result<(), Problem> {
+    async fn remove(&self) -> Result<(), BoxError> {
         if log_of(&self.0.path).try_exists()? {
             return Err("another process has opened it".into());
         }
         Ok(fs::remove_file(&self.0.path)?)
     }
 
-    fn key_file(&self) -> Option<PathBuf> {
+    fn first_key_path(&self) -> Option<PathBuf> {
         let mut name = path::absolute(&self.0.path).ok()?.into_os_string();
         name.push(".key");
         Some(name.into())
     }
 
-    fn file(&self) -> Option<PathBuf> {
+    fn restore_path(&self) -> Option<PathBuf> {
         path::absolute(&self.0.path).ok()
     }
 
-    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
+    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
         let config = self.0.clone();
         let upgrade = task::spawn_blocking(move || SqliteStore::upgrade(&config, mode)).await?;
         Ok(upgrade.map_err(StoreError::from)?)
     }
 
-    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
+    async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
         require_store(&self.0.path)?;
         let config = self.0.clone();
         task::spawn_blocking(move || Ok(SqliteStore::open_read_only(&config)?.inspect()?)).await?
     }
 
-    async fn back_up(&self, to: &Path, mut watch: BackupWatch) -> Result<(), Problem> {
+    async fn back_up(&self, to: &Path, mut on_progress: OnBackupProgress) -> Result<(), BoxError> {
         require_store(&self.0.path)?;
         let (config, to) = (self.0.clone(), to.to_owned());
         task::spawn_blocking(move || {
-            let mut watch = |BackupProgress { done, total }| watch(done, total);
-            Ok(SqliteStore::back_up(&config, &to, &mut watch)?)
+            let mut on_progress = |BackupProgress { done, total }| on_progress(done, total);
+            Ok(SqliteStore::back_up(&config, &to, &mut on_progress)?)
         })
         .await?
     }
@@ -158,19 +163,15 @@ fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
     Ok(SqliteConfig { path: path.into(), synchronous })
 }
 
-/// Refuses a path where there is nothing, or an empty file, which only who makes a store takes for one.
-fn require_store(path: &Path) -> Result<(), String> {
+/// Refuses a path without a file, or with an empty one, which is a store only for `OpenMode::Create`.
+fn require_store(path: &Path) -> Result<(), BoxError> {
     let shown = path.display();
-    let missing = || {
-        format!(
-            "there is no store at {shown}; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
-        )
-    };
+    let missing = || Err(StoreNotFound::new(format_args!("there is no store at {shown}")).into());
     match fs::metadata(path) {
-        Ok(file) if file.is_file() && file.len() == 0 => Err(missing()),
+        Ok(file) if file.is_file() && file.len() == 0 => missing(),
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing()),
-        Err(error) => Err(format!("cannot look for {shown}: {error}")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => missing(),
+        Err(error) => Err(format!("cannot look for {shown}: {error}").into()),
     }
 }
 
@@ -192,31 +193,31 @@ fn bytes_of(path: PathBuf) -> impl Fn() -> Option<u64> + Send + Sync {
 }
 
 /// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn figures(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Figure> {
+fn samples(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
     let help = "Reads that found no worker: they wait for a thread or run on one.";
-    let mut figures = vec![
-        Figure::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
-        Figure::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
-        Figure::gauge(
+    let mut samples = vec![
+        Sample::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
+        Sample::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
+        Sample::gauge(
             "petstore_sqlite_write_queue_length",
             "Writes that wait.",
             write_queue as u64,
         ),
-        Figure::gauge("petstore_sqlite_read_queue_length", help, read_queue as u64),
+        Sample::gauge("petstore_sqlite_read_queue_length", help, read_queue as u64),
     ];
-    let size = |name, help| move |bytes| Figure::gauge(name, help, bytes);
-    figures.extend(file.map(size("petstore_sqlite_database_bytes", "Size of the database file.")));
+    let size = |name, help| move |bytes| Sample::gauge(name, help, bytes);
+    samples.extend(file.map(size("petstore_sqlite_database_bytes", "Size of the database file.")));
     let help = "Size of the write-ahead log beside the database file.";
-    figures.extend(log.map(size("petstore_sqlite_wal_bytes", help)));
-    figures
+    samples.extend(log.map(size("petstore_sqlite_wal_bytes", help)));
+    samples
 }
 
 #[cfg(test)]
 mod tests {
     use super::{DRIVER, SqliteConfig, Synchronous, parse};
-    use crate::driver::OpenMode;
+    use crate::stores::driver::{OpenMode, StoreNotFound};
 
     #[test]
     fn a_file_is_shown_in_one_form() {
@@ -237,9 +238,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("petstore.db");
         let location = (DRIVER.parse)(&format!("sqlite:{}", path.display())).unwrap();
-        let refusal = location.open(OpenMode::ReadWrite).await.map(drop).unwrap_err().to_string();
-        let expected = format!("there is no store at {}; ", path.display());
-        assert!(refusal.starts_with(&expected), "{refusal}");
+        let refusal = location.open(OpenMode::ReadWrite.into()).await.map(drop).unwrap_err();
+        assert!(refusal.is::<StoreNotFound>(), "{refusal}");
+        assert_eq!(refusal.to_string(), format!("there is no store at {}", path.display()));
         assert!(!path.exists());
     }
 

@@ -1,5 +1,5 @@
 use super::{BUILT_IN, MEMORY, Registry};
-use crate::driver::StoreDriver;
+use crate::stores::driver::StoreDriver;
 
 fn built_in() -> Registry {
     Registry(BUILT_IN.into())
@@ -8,7 +8,7 @@ fn built_in() -> Registry {
 /// Returns a kind of store without any store.
 fn named(schemes: &'static [&'static str]) -> StoreDriver {
     let parse = |_: &str| Err("it has no stores".into());
-    StoreDriver { schemes, usage: "named:", summary: "a name", is_lasting: true, parse }
+    StoreDriver { schemes, usage: "named:", summary: "a name", is_persistent: true, parse }
 }
 
 fn refusal(stores: &Registry, url: &str, lasting: bool) -> String {

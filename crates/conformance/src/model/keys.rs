@@ -20,16 +20,10 @@ impl KeyModel {
         self.keys.push(key);
     }
 
-    /// Returns what the earlier end and the later use make of a key that is written as `key`.
-    pub(crate) fn end(&mut self, key: &ApiKey) {
-        let earlier = |one: Option<Timestamp>, other: Option<Timestamp>| match (one, other) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+    /// Writes a key whole, but for its last use.
+    pub(crate) fn save(&mut self, key: &ApiKey) {
         for stored in self.keys.iter_mut().filter(|stored| stored.id == key.id) {
-            stored.expires_at = earlier(stored.expires_at, key.expires_at);
-            stored.revoked_at = earlier(stored.revoked_at, key.revoked_at);
-            stored.last_used_at = stored.last_used_at.max(key.last_used_at);
+            *stored = ApiKey { last_used_at: stored.last_used_at, ..key.clone() };
         }
     }
 

@@ -1,100 +1,196 @@
-//! What was acknowledged stays.
+//! What was acknowledged stays, and what was dropped or refused leaves no half of itself.
 
-use petstore_domain::Pet;
+use std::{
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use petstore_domain::{AddError, Added, Phase, StoreError};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::keys;
 use crate::{
-    broken::{Broken, Checked, same},
-    fresh::{Fresh, add, add_many, all, created, page, purge, replayed},
-    harness::Store,
-    samples::{self, MANY, at, by_name, key, request, rex},
+    calls::{
+        add, add_many, all, change_phase, created, handover, join, purge, replayed, still_works,
+    },
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    fixture::{Fixture, open},
+    harness::{Capability, Store},
+    samples::{self, NO_LIMIT, at, by_name, key, numbered, request, rex},
 };
 
-async fn require_readable(store: &Store, pet: &Pet) -> Checked {
-    let found = store.pets.find(pet.id).await?.map(|found| found.value);
-    same("finding what was acknowledged", &found.as_ref(), &Some(pet))?;
-    let before = Some(petstore_domain::PetId(pet.id.0 - 1));
-    let listed = page(store, samples::query(1, pet.status, before)).await?.pets;
-    same("listing what was acknowledged", &listed.first(), &Some(pet))
-}
-
-/// Contract: what has been acknowledged, every later read sees.
-pub(super) async fn every_later_read_sees_an_acknowledged_animal(store: Store) -> Checked {
-    for number in 0..50 {
-        let added = add(&store, samples::numbered(number)).await?;
-        require_readable(&store, &added).await?;
-    }
-    same("animals", &all(&store).await?.len(), &50)
-}
-
-/// Contract: what has been acknowledged, every later read sees.
-pub(super) async fn another_handle_sees_what_was_acknowledged(fresh: Fresh) -> Checked {
-    let handles = [fresh.store.clone(), fresh.second().await?];
-    for number in 0..20 {
-        let (one, other) = (&handles[number % 2], &handles[(number + 1) % 2]);
-        let added = add(one, samples::numbered(number)).await?;
-        require_readable(other, &added).await?;
-    }
-    same("both views", &all(&handles[0]).await?, &all(&handles[1]).await?)?;
-    let [one, other] = &handles;
-    let added = keys::add(one, key(1, "web", 0, None)).await?;
-    same("the keys of the other", &keys::listed(other).await?, &vec![added])?;
-    keys::revoke(other, by_name("web"), at(1)).await?;
-    let revoked: Vec<_> = keys::listed(one).await?.iter().map(|key| key.revoked_at).collect();
-    same("the keys after the other revoked", &revoked, &vec![Some(at(1))])
-}
-
 /// Contract: what has been acknowledged is durable.
-pub(super) async fn reopening_keeps_every_animal(mut fresh: Fresh) -> Checked {
+pub(super) async fn reopening_keeps_what_was_acknowledged(mut fixture: Fixture) -> PromiseResult {
     let mut expected = Vec::new();
-    for _ in 0..3 {
-        expected.extend(add_many(&fresh.store, 30).await?);
-        fresh = fresh.reopened().await?;
-        same("the animals after reopening", &all(&fresh.store).await?, &expected)?;
+    let mut highest = None;
+    for round in 0..3 {
+        let store = fixture.handle(1);
+        expected.extend(add_many(store, 30).await?);
+        let requests =
+            (0..4).map(|number| (number, request(&format!("{round}-{number}"), &rex(), number)));
+        for (_, request) in requests.clone() {
+            expected.push(created(store.pets.add(rex(), Some(request)).await?)?);
+        }
+        ensure_eq("purged", &purge(store, at(0), NO_LIMIT).await?, &1)?;
+        let seed = round * 3;
+        let web = keys::add(store, key(seed, "web", 0, Some(50))).await?.id;
+        keys::roll(store, key(seed + 1, "web", 1, None), at(100)).await?;
+        keys::revoke(store, by_name("web"), at(2)).await?;
+        let removed = keys::add(store, key(seed + 2, "removed", 3, None)).await?.id;
+        keys::save(store, vec![], vec![removed]).await?;
+        store.keys.note_uses(vec![(web, at(3))]).await?;
+        let listed = keys::listed(store).await?;
+        ensure!(Some(removed) > highest, "{removed:?} was assigned after {highest:?}");
+        highest = Some(removed);
+
+        fixture = fixture.reopened().await?;
+        let store = fixture.store();
+        ensure_eq_lists("the animals after reopening", &all(store).await?, &expected)?;
+        ensure_eq_lists("the keys after reopening", &keys::listed(store).await?, &listed)?;
+        let next = keys::loaded(store).await?.next_id;
+        ensure!(next > removed, "{next:?} is the next key after {removed:?}");
+        for (number, request) in requests.skip(1) {
+            let again = replayed(store.pets.add(rex(), Some(request)).await?);
+            let again = again.map_err(|failure| failure.context("after reopening"))?;
+            let first = &expected[expected.len() - 4 + usize::try_from(number)?];
+            ensure_eq("a repeat after reopening", &again, first)?;
+        }
     }
     Ok(())
 }
 
-/// Contract: what has been acknowledged is durable.
-pub(super) async fn reopening_keeps_every_record(fresh: Fresh) -> Checked {
-    let mut expected = Vec::new();
-    for number in 0..10 {
-        let request = request(&format!("key-{number}"), &rex(), number);
-        expected.push(created(fresh.store.pets.add(rex(), Some(request)).await?)?);
+/// Contract: the first call makes the store; two that come at once open the same one.
+pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
+    fixture: Fixture,
+) -> PromiseResult {
+    for _ in 0..4 {
+        let new = fixture.another_unopened().await?;
+        let mut tasks = JoinSet::new();
+        for _ in 0..2 {
+            let scratch = new.scratch.clone();
+            tasks.spawn(async move { open(&*scratch, false).await });
+        }
+        let [one, other] = &join(tasks).await?[..] else { continue };
+        let (a, b) = (keys::loaded(one).await?, keys::loaded(other).await?);
+        ensure_eq("the keys of the two", &a, &b)?;
+        if one.handover.is_some() {
+            let (a, b) = (handover(one)?.state().await?, handover(other)?.state().await?);
+            ensure_eq("the states of the two", &a, &b)?;
+        }
+        let added = [add(one, rex()).await?, add(other, numbered(1)).await?];
+        for store in [one, other] {
+            ensure_eq_lists("the animals of the two", &all(store).await?, &added)?;
+        }
     }
-    same("purged", &purge(&fresh.store, at(4), MANY).await?, &5)?;
-    let fresh = fresh.reopened().await?;
-    for (number, pet) in expected.iter().enumerate().skip(5) {
-        let again = request(&format!("key-{number}"), &rex(), 10);
-        let again = replayed(fresh.store.pets.add(rex(), Some(again)).await?);
-        same(
-            "a repeat after reopening",
-            &again.map_err(|broken| broken.context("reopened"))?,
-            pet,
-        )?;
-    }
-    let purged = request("key-0", &rex(), 10);
-    created(fresh.store.pets.add(rex(), Some(purged)).await?)
-        .map(drop)
-        .map_err(|broken| broken.context("a purged record after reopening"))
+    Ok(())
 }
 
-/// Contract: what has been acknowledged is durable.
-pub(super) async fn reopening_keeps_every_key(fresh: Fresh) -> Checked {
-    let store = &fresh.store;
-    for (seed, name, expires) in [(1, "a", None), (2, "b", Some(50)), (3, "c", None)] {
-        keys::add(store, key(seed, name, 0, expires)).await?;
+/// Contract: as of two processes. This time it is one.
+pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> PromiseResult {
+    let act = async |action: &str| {
+        let failed = |problem| Failure::new(format!("another process that {action}s: {problem}"));
+        fixture.scratch.act_elsewhere(action).await.map_err(failed)
+    };
+    let store = fixture.store();
+    let mine = add(store, rex()).await?;
+    let known = keys::loaded(store).await?.revision;
+    let before = store.pets.version();
+    act("add").await?;
+    let listed = all(store).await?;
+    let seen = (listed.len(), listed.first());
+    ensure_eq("the animals after another process added one", &seen, &(2, Some(&mine)))?;
+    let keys = store.keys.load(Some(known)).await?.map_or(0, |loaded| loaded.keys.len());
+    ensure_eq("the keys after another process added one", &keys, &1)?;
+    sleep(Duration::from_millis(150)).await;
+    let is_old = before.is_some() && store.pets.version() == before;
+    ensure!(!is_old, "the version stays after another process added an animal");
+    add(store, numbered(3)).await?;
+    act("find-three").await?;
+    if fixture.supports(Capability::Handover) {
+        act("seal").await?;
+        let read = store.pets.list(samples::query(9, None, None)).await;
+        ensure!(
+            matches!(read, Err(StoreError::Sealed(_))),
+            "a read after another's seal: {read:?}"
+        );
+        change_phase(store, Phase::Open { from: None }).await?;
     }
-    keys::roll(store, key(4, "a", 1, None), at(100)).await?;
-    keys::revoke(store, by_name("c"), at(2)).await?;
-    let removed = keys::add(store, key(6, "removed", 3, None)).await?.id;
-    keys::save(store, vec![], vec![removed]).await?;
-    let used = keys::listed(store).await?.first().map(|key| key.id);
-    let used = used.ok_or_else(|| Broken::new("no key is listed"))?;
-    keys::note_uses(store, &[(used, 3)]).await?;
-    let expected = keys::listed(store).await?;
-    let fresh = fresh.reopened().await?;
-    same("the keys after reopening", &keys::listed(&fresh.store).await?, &expected)?;
-    let next = keys::add(&fresh.store, key(5, "d", 5, None)).await?;
-    same("whether the next key is above", &(next.id > removed), &true)
+    still_works(store).await
+}
+
+/// How many futures are dropped.
+const ROUNDS: usize = 60;
+
+/// Contract: whole or not at all, also when the future is dropped half way.
+pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store) -> PromiseResult {
+    for round in 0..ROUNDS {
+        let (pet, key) = (numbered(round), format!("key-{round}"));
+        let adding = pin!(store.pets.add(pet.clone(), Some(request(&key, &pet, 0))));
+        abandon(adding, round).await;
+    }
+    // A repeat waits for what is still in flight, and then there must be one animal.
+    let mut expected = Vec::new();
+    for round in 0..ROUNDS {
+        let pet = numbered(round);
+        let again = request(&format!("key-{round}"), &pet, 1);
+        let (Added::Created(added) | Added::Replayed(added)) =
+            store.pets.add(pet.clone(), Some(again)).await?;
+        ensure_eq("the repeat of a dropped addition", &added, &pet.with_id(added.id))?;
+        expected.push(added);
+    }
+    let there = all(&store).await?;
+    let twice = there.iter().find(|pet| !expected.contains(pet));
+    ensure!(twice.is_none(), "{twice:?} was added by a dropped call without its record");
+    let lost = expected.iter().find(|pet| !there.contains(pet));
+    ensure!(lost.is_none(), "the record of a dropped call names {lost:?}, which is not there");
+    still_works(&store).await
+}
+
+/// Polls the future once, or for a time that grows with `round`, and drops it.
+async fn abandon<F: Future>(mut future: Pin<&mut F>, round: usize) {
+    let once = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    if matches!(once, Poll::Pending) && !round.is_multiple_of(3) {
+        let _ = timeout(Duration::from_micros(round as u64 * 40), future).await;
+    }
+}
+
+/// Contract: a row that the store's own rules refuse is `Refused`, and fails its own request only.
+pub(super) async fn a_refused_row_fails_its_own_request_only(fixture: Fixture) -> PromiseResult {
+    let first = add(fixture.store(), rex()).await?;
+    let failed = |problem| Failure::new(format!("the harness cannot make a rule: {problem}"));
+    fixture.scratch.forbid_equal_names().await.map_err(failed)?;
+    let mut tasks = JoinSet::new();
+    for task in 0..8 {
+        let store = fixture.handle(task).clone();
+        tasks.spawn(async move {
+            let mut added = Vec::new();
+            for number in 0..15 {
+                let offends = task == 0 || number == 7;
+                let pet = if offends { rex() } else { numbered(task * 100 + number) };
+                let key = format!("{task}-{number}");
+                let request = (number % 2 == 0).then(|| request(&key, &pet, 0));
+                match store.pets.add(pet, request).await {
+                    Ok(pet) if !offends => added.push(created(pet)?),
+                    Err(AddError::Store(StoreError::Refused(reason))) if offends => {
+                        ensure!(!reason.is_empty(), "a refusal gives no reason");
+                    }
+                    end => return Err(Failure::new(format!("offends: {offends}, but {end:?}"))),
+                }
+            }
+            Ok(added)
+        });
+    }
+    let mut expected = join(tasks).await?.concat();
+    expected.push(first);
+    expected.sort_by_key(|pet| pet.id);
+    ensure_eq_lists("the animals", &all(fixture.store()).await?, &expected)?;
+    // A refused addition has left no record.
+    let again = fixture.store().pets.add(rex(), Some(request("0-0", &rex(), 1))).await;
+    let refused = matches!(again, Err(AddError::Store(StoreError::Refused(_))));
+    ensure!(refused, "the repeat of a refused addition: {again:?}");
+    add(fixture.store(), numbered(9000)).await.map(drop)
 }

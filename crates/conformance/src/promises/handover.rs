@@ -1,323 +1,371 @@
 //! A store that is handed over while it is in use.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use petstore_domain::{
-    ApiKey, Batch, Handover, KeyId, Pet, PetId, Phase, RestoreError, StoreError, StoreId,
-    StoreState, Writer, add_key, roll_key,
+    Added, ApiKey, Pet, PetId, Phase, Rows, StoreError, StoreId, StoreState, WriterRole, add_key,
+    roll_key,
 };
 use tokio::{task::JoinSet, time::sleep};
 
-use super::keys;
+use super::{
+    keys,
+    snapshots::{Content, populate},
+    writes::require_held,
+};
 use crate::{
-    broken::{Broken, Checked, ensure, same},
-    fresh::{
-        Fresh, add, add_many, all, archive, created, join, replayed, still_works, write_batch,
+    calls::{
+        Cause, add, add_many, all, archive, change_phase, change_state, created, find, handover,
+        join, rows_of, still_works, version, write_rows,
     },
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
     harness::{Capability, Store},
     samples::{at, by_name, key, numbered, query, request, rex},
 };
 
 const OTHER: StoreId = StoreId([7; 16]);
-/// How long the version of a store that is sealed may still be given.
+const OPEN: Phase = Phase::Open { from: None };
+const FILLING: Phase = Phase::Filling { from: OTHER };
+/// How long the version of a store that is sealed may still be returned.
 const VERSION_AGE: Duration = Duration::from_millis(100);
-
-fn handover(store: &Store) -> Result<&dyn Handover, Broken> {
-    let missing = || Broken::new("there is no handover, but the harness declares one");
-    store.handover.as_deref().ok_or_else(missing)
-}
+/// How long writers go on if no seal stops them.
+const NO_SEAL: Duration = Duration::from_secs(20);
 
 fn sealed() -> Phase {
     Phase::Sealed { to: OTHER, label: "elsewhere".to_owned() }
 }
 
-/// Brings the store into another phase.
-async fn change(store: &Store, phase: Phase) -> Result<StoreState, Broken> {
-    let handover = handover(store)?;
-    let now = handover.state().await?;
-    let new = now.with(phase);
-    ensure!(handover.change_state(now.revision, new.clone()).await?, "no change to {new:?}");
-    let stored = handover.state().await?;
-    // Others may rewrite animals until then.
-    same("the state", &stored, &StoreState { rewrites: stored.rewrites, ..new })?;
-    Ok(stored)
-}
-
-fn is_sealed<T, E: Into<AnyError>>(what: &str, done: Result<T, E>) -> Checked {
-    let refused = done.is_err_and(|error| matches!(error.into(), AnyError(true)));
-    ensure!(refused, "{what} is not refused as on a store that is not open");
+fn ensure_sealed<T, E: Into<Cause>>(what: &str, done: Result<T, E>) -> PromiseResult {
+    let refused = done.is_err_and(|error| matches!(error.into(), Cause(StoreError::Sealed(_))));
+    ensure!(refused, "{what} is not refused as by a store that is not open");
     Ok(())
 }
 
-/// Whether an error says that the store is not open.
-struct AnyError(bool);
-
-impl From<StoreError> for AnyError {
-    fn from(error: StoreError) -> Self {
-        Self(matches!(error, StoreError::Sealed(_)))
-    }
-}
-
-macro_rules! any_error {
-    ($($error:ident),*) => {$(
-        impl From<petstore_domain::$error> for AnyError {
-            fn from(error: petstore_domain::$error) -> Self {
-                Self(matches!(error, petstore_domain::$error::Store(StoreError::Sealed(_))))
-            }
-        }
-    )*};
-}
-any_error!(AddError, KeyChangeError, RestoreError);
-
-/// Contract: a write of a service to a store that is not open fails and has no effect.
-pub(super) async fn a_store_that_is_not_open_refuses_everything(store: Store) -> Checked {
-    let pet = created(store.pets.add(rex(), Some(request("there", &rex(), 5))).await?)?;
-    let there = keys::add(&store, key(1, "there", 1, None)).await?;
-    let known = keys::loaded(&store).await?.revision;
-    for phase in [Phase::Filling { from: OTHER }, sealed()] {
-        change(&store, phase).await?;
-        refuses_writes(&store, pet.id).await?;
-        let used = ApiKey { last_used_at: Some(at(9)), ..there.clone() };
-        is_sealed("a use", store.keys.save(known, vec![used], vec![]).await)?;
-        is_sealed("a list", store.pets.list(query(9, None, None)).await)?;
-        for id in [pet.id, PetId(77)] {
-            is_sealed("finding an animal", store.pets.find(id).await)?;
+/// Contract: a write of a service to a store that is not open, and a read of animals from it, fail in all
+/// processes from the moment at which the state was changed, also after the store was opened again.
+pub(super) async fn a_store_that_is_not_open_refuses_everything(
+    mut fixture: Fixture,
+) -> PromiseResult {
+    let held = populate(fixture.store()).await?;
+    for (round, phase) in [FILLING, sealed(), FILLING, sealed()].into_iter().enumerate() {
+        require_held(&fixture, &held).await?;
+        fixture.handles.iter().for_each(|store| _ = store.pets.version());
+        change_phase(fixture.handle(round), phase.clone()).await?;
+        for store in &fixture.handles {
+            refuses_everything(store, &held).await?;
         }
         sleep(VERSION_AGE).await;
-        same("the version", &store.pets.version(), &None)?;
-        same("the keys", &keys::listed(&store).await?, &vec![there.clone()])?;
-        change(&store, Phase::Open { from: None }).await?;
-        same("the animals", &all(&store).await?, &vec![pet.clone()])?;
-        replayed(store.pets.add(rex(), Some(request("there", &rex(), 6))).await?)?;
+        for store in &fixture.handles {
+            ensure_eq("the version", &store.pets.version(), &None)?;
+        }
+        if round > 1 {
+            fixture = fixture.reopened_if_supported().await?;
+            let state = handover(fixture.store())?.state().await?;
+            ensure_eq("the phase", &state.phase, &phase)?;
+            refuses_everything(fixture.handle(1), &held).await?;
+        }
+        change_phase(fixture.handle(round + 1), OPEN).await?;
     }
-    still_works(&store).await
+    still_works(fixture.store()).await
 }
 
-/// Batches of one kind of rows only. `there` is an animal.
-fn kinds_of_batches(there: PetId) -> [Batch; 4] {
-    let record = request("batch", &rex(), 5).into_record(there);
+/// Reads at once, so that no handle goes by a state that it has seen earlier.
+async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
+    ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
+    ensure_sealed("finding an animal", store.pets.find(held.pets[0].id).await)?;
+    ensure_sealed("finding no animal", store.pets.find(PetId(77_000)).await)?;
+    ensure_sealed("an addition", store.pets.add(rex(), None).await)?;
+    let with_key = store.pets.add(rex(), Some(request("k", &rex(), 5))).await;
+    ensure_sealed("an addition with a key", with_key)?;
+    ensure_sealed("a purge", store.pets.purge_expired(at(10), 9).await)?;
+    ensure_sealed("a new API key", add_key(&*store.keys, key(20, "b", 2, None)).await)?;
+    let rolled = roll_key(&*store.keys, key(21, "report", 3, None), at(9)).await;
+    ensure_sealed("a roll", rolled)?;
+    ensure_sealed("a revocation", keys::revoke(store, by_name("report"), at(9)).await)?;
+    ensure_sealed("a use", store.keys.note_uses(vec![(held.keys[0].id, at(9))]).await)?;
+    ensure_eq_lists("the keys", &keys::listed(store).await?, &held.keys)?;
+    if store.archive.is_none() {
+        return Ok(());
+    }
+    for rows in kinds_of_rows(held.pets[0].id, 900) {
+        let what = format!("{rows:?}");
+        ensure_sealed(&what, archive(store)?.write_rows(WriterRole::Service, rows).await)?;
+    }
+    ensure_sealed("adding many", archive(store)?.add_new(vec![rex()], None).await)?;
+    // Snapshots are taken in any phase.
+    Content::read(store).await?.require(held)
+}
+
+/// Rows of one kind only. `there` is an animal.
+fn kinds_of_rows(there: PetId, number: i64) -> [Rows; 3] {
+    let record = request("rows", &rex(), 5).into_record(there);
+    let key = key(30, "rows", 5, None).with_id(petstore_domain::KeyId(number));
     [
-        Batch { pets: vec![rex().with_id(PetId(99))], ..Batch::default() },
-        Batch { new_pets: vec![rex()], ..Batch::default() },
-        Batch { keys: vec![key(5, "batch", 5, None).with_id(KeyId(9))], ..Batch::default() },
-        Batch { records: vec![record], ..Batch::default() },
+        rows_of(vec![rex().with_id(PetId(number))]),
+        Rows { keys: vec![key], ..Rows::default() },
+        Rows { records: vec![record], ..Rows::default() },
     ]
 }
 
-async fn refuses_writes(store: &Store, there: PetId) -> Checked {
-    is_sealed("an addition", store.pets.add(rex(), None).await)?;
-    let with_key = store.pets.add(rex(), Some(request("k", &rex(), 5))).await;
-    is_sealed("an addition with a key", with_key)?;
-    is_sealed("a purge", store.pets.purge_expired(at(10), 9).await)?;
-    is_sealed("a new API key", add_key(&*store.keys, key(2, "b", 2, None)).await)?;
-    is_sealed("a roll", roll_key(&*store.keys, key(3, "there", 3, None), at(9)).await)?;
-    is_sealed("a revocation", keys::revoke(store, by_name("there"), at(9)).await)?;
-    let Some(archive) = &store.archive else { return Ok(()) };
-    for batch in kinds_of_batches(there) {
-        let what = format!("{batch:?}");
-        is_sealed(&what, archive.write(batch).await)?;
+/// Contract: a handle that was opened with reads while sealed reads a sealed store, without a version.
+pub(super) async fn a_sealed_store_is_read_by_handles_opened_for_it(
+    fixture: Fixture,
+) -> PromiseResult {
+    let fixture = fixture.another_unopened().await?.opened(true).await?;
+    let pets = add_many(fixture.store(), 3).await?;
+    if fixture.supports(Capability::Version) {
+        version(fixture.store()).await?;
     }
-    Ok(())
+    change_phase(fixture.store(), sealed()).await?;
+    for store in &fixture.handles {
+        let page = store.pets.list(query(9, None, None)).await?;
+        ensure_eq_lists("the page", &page.value.pets, &pets)?;
+        ensure_eq("its version", &page.version, &None)?;
+        for (id, expected) in [(pets[0].id, Some(&pets[0])), (PetId(77), None)] {
+            let found = store.pets.find(id).await?;
+            ensure_eq(
+                "an animal and its version",
+                &(found.value.as_ref(), found.version),
+                &(expected, None),
+            )?;
+        }
+        ensure_sealed("an addition", store.pets.add(rex(), None).await)?;
+    }
+    sleep(VERSION_AGE).await;
+    ensure_eq("the version", &fixture.store().pets.version(), &None)?;
+    change_phase(fixture.store(), FILLING).await?;
+    for store in &fixture.handles {
+        let list = store.pets.list(query(9, None, None)).await;
+        ensure_sealed("a list of a store that is being filled", list)?;
+    }
+    change_phase(fixture.store(), OPEN).await?;
+    still_works(fixture.store()).await
 }
 
-/// Contract: lets reads through this handle go on while the store is sealed.
-pub(super) async fn a_sealed_store_is_read_by_who_asks_for_it(store: Store) -> Checked {
-    let pets = add_many(&store, 3).await?;
-    handover(&store)?.read_while_sealed();
-    change(&store, sealed()).await?;
-    let page = store.pets.list(query(9, None, None)).await?;
-    same("the page", &page.value.pets, &pets)?;
-    same("its version", &page.version, &None)?;
-    let found = store.pets.find(pets[0].id).await?;
-    let found = found.ok_or_else(|| Broken::new("an animal is not found"))?;
-    same("the animal and its version", &(&found.value, found.version), &(&pets[0], None))?;
-    same("one that is not there", &store.pets.find(PetId(77)).await?, &None)?;
-    is_sealed("an addition", store.pets.add(rex(), None).await)?;
-    change(&store, Phase::Filling { from: OTHER }).await?;
-    is_sealed("a list of a store that is being filled", store.pets.list(query(9, None, None)).await)
-}
-
-/// Contract: replaces the state if the stored revision is `expected`.
-pub(super) async fn a_state_changes_by_its_revision_alone(fresh: Fresh) -> Checked {
-    let store = fresh.store.clone();
-    let other = fresh.another().await?;
-    let begin = handover(&store)?.state().await?;
-    same("the phase of a new store", &begin.phase, &Phase::Open { from: None })?;
-    let id = handover(&other.store)?.state().await?.id;
+/// Contract: replaces identity, revision and phase if the stored revision is `expected`. The state is
+/// taken as it is, but for the rewrites, and outlasts the open store.
+pub(super) async fn a_state_is_replaced_by_its_revision_and_lasts(
+    mut fixture: Fixture,
+) -> PromiseResult {
+    let store = fixture.store();
+    let begin = handover(store)?.state().await?;
+    ensure_eq("the phase of a new store", &begin.phase, &OPEN)?;
+    let other = fixture.another().await?;
+    let id = handover(other.store())?.state().await?.id;
     ensure!(begin.id != id, "two stores have one identity");
-    let wrong = handover(&store)?.change_state(begin.revision - 1, begin.with(sealed())).await?;
-    ensure!(!wrong, "another revision is changed");
-    same("the state", &handover(&store)?.state().await?, &begin)?;
+    for wrong in [begin.revision - 1, begin.revision + 1] {
+        let changed = handover(store)?.change_state(wrong, begin.next(sealed())).await?;
+        ensure!(!changed, "another revision is changed");
+    }
+    ensure_eq("the state", &handover(store)?.state().await?, &begin)?;
     let mut tasks = JoinSet::new();
     for number in 0..8 {
-        let (store, begin) = (store.clone(), begin.clone());
+        let (store, begin) = (fixture.handle(number).clone(), begin.clone());
         tasks.spawn(async move {
             let label = number.to_string();
-            let new = begin.with(Phase::Sealed { to: OTHER, label });
+            let new = begin.next(Phase::Sealed { to: OTHER, label });
             // A lock that others hold may be a failure, never a change.
             Ok(handover(&store)?.change_state(begin.revision, new).await.unwrap_or(false))
         });
     }
     let changed = join(tasks).await?.into_iter().filter(|changed| *changed).count();
-    same("how many of eight equal changes were made", &changed, &1)?;
-    let now = handover(&store)?.state().await?;
-    let released = StoreState { id: OTHER, ..now.with(Phase::Open { from: Some(id) }) };
-    ensure!(handover(&store)?.change_state(now.revision, released.clone()).await?, "not released");
-    same("another identity", &handover(&store)?.state().await?, &released)?;
-    still_works(&store).await
+    ensure_eq("how many of eight equal changes were made", &changed, &1)?;
+    // Another identity, a higher revision than the next one, and rewrites that are not taken.
+    for (round, phase) in
+        [OPEN, FILLING, sealed(), Phase::Open { from: Some(id) }].into_iter().enumerate()
+    {
+        let now = handover(fixture.store())?.state().await?;
+        let id = StoreId([8 + u8::try_from(round)?; 16]);
+        let new = StoreState { id, revision: now.revision + 5, rewrites: now.rewrites + 9, phase };
+        let changed = change_state(fixture.handle(round), now.revision, new.clone()).await?;
+        ensure_eq("the rewrites", &changed.rewrites, &now.rewrites)?;
+        fixture = fixture.reopened_if_supported().await?;
+        for store in &fixture.handles {
+            let state = handover(store)?.state().await?;
+            ensure_eq("the state", &state, &StoreState { rewrites: now.rewrites, ..new.clone() })?;
+        }
+    }
+    still_works(fixture.store()).await
 }
 
-/// Contract: a change of the state waits for writes under way.
-pub(super) async fn nothing_is_added_after_a_seal(fresh: Fresh) -> Checked {
-    let two = fresh.harness.unsupported(Capability::SecondHandle).is_none();
-    let other = if two { fresh.second().await? } else { fresh.store.clone() };
-    let handles = [fresh.store.clone(), other];
-    add(&fresh.store, rex()).await?;
+/// Adds animals, with and without a request, or writes rows, until a seal. Returns the acknowledged
+/// identifiers.
+async fn write_until_sealed(
+    store: Store,
+    writer: usize,
+    round: usize,
+) -> PromiseResult<Vec<PetId>> {
+    let mut acknowledged = Vec::new();
+    let begun = Instant::now();
+    for number in 0.. {
+        if number % 4 == 0 {
+            sleep(Duration::from_millis(1)).await;
+        } else {
+            tokio::task::yield_now().await;
+        }
+        let pet = numbered(number);
+        // Far above what is added until then.
+        let id = PetId(i64::try_from((round + 1) * 1_000_000_000_000 + number * 1_000_000_000)?);
+        let written = if writer == 0 && store.archive.is_some() {
+            let rows = rows_of(vec![pet.with_id(id)]);
+            let written = archive(&store)?.write_rows(WriterRole::Service, rows).await;
+            written.map(|_| id).map_err(Cause::from)
+        } else {
+            let key = format!("{round}-{writer}-{number}");
+            let request = (writer % 2 == 1).then(|| request(&key, &pet, 5));
+            let added = store.pets.add(pet, request).await;
+            added.map(|(Added::Created(pet) | Added::Replayed(pet))| pet.id).map_err(Cause::from)
+        };
+        match written {
+            Ok(id) => acknowledged.push(id),
+            Err(Cause(StoreError::Sealed(_))) => return Ok(acknowledged),
+            Err(Cause(error)) => return Err(error.into()),
+        }
+        ensure!(begun.elapsed() < NO_SEAL, "a seal keeps no write out");
+    }
+    Ok(acknowledged)
+}
+
+async fn stored_ids(store: &Store) -> PromiseResult<BTreeSet<PetId>> {
+    let (mut snapshot, mut ids) = (archive(store)?.snapshot().await?, BTreeSet::new());
+    loop {
+        let pets = snapshot.pets(ids.last().copied(), 1000).await?;
+        if pets.is_empty() {
+            return Ok(ids);
+        }
+        ids.extend(pets.into_iter().map(|pet| pet.id));
+    }
+}
+
+/// Contract: a change of the state waits for writes that have begun, and no write follows it.
+pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -> PromiseResult {
+    const SEALS: usize = 25;
+    add(fixture.store(), rex()).await?;
+    for round in 0..SEALS {
+        let mut tasks = JoinSet::new();
+        for writer in 0..4 {
+            tasks.spawn(write_until_sealed(fixture.handle(writer / 2).clone(), writer, round));
+        }
+        sleep(Duration::from_millis(5)).await;
+        let handover = handover(fixture.handle(round))?;
+        let now = handover.state().await?;
+        ensure!(handover.change_state(now.revision, now.next(sealed())).await?, "no seal");
+        for store in &fixture.handles {
+            ensure_sealed("a list after a seal", store.pets.list(query(9, None, None)).await)?;
+            store.pets.version();
+        }
+        let then = stored_ids(fixture.store()).await?;
+        let acknowledged = join(tasks).await?.concat();
+        let missing = acknowledged.iter().find(|id| !then.contains(id));
+        ensure!(missing.is_none(), "{missing:?} was acknowledged and not there when the seal was");
+        sleep(Duration::from_millis(3)).await;
+        let later = stored_ids(fixture.store()).await?;
+        let new = later.symmetric_difference(&then).next();
+        ensure!(new.is_none(), "{new:?} was added after seal {round}");
+        change_phase(fixture.handle(round + 1), OPEN).await?;
+        if fixture.supports(Capability::Version) {
+            let store = fixture.handle(round);
+            let (before, pet) = (version(store).await?, add(store, rex()).await?);
+            ensure!(version(store).await? != before, "after a seal an addition leaves the version");
+            let found = find(fixture.handle(round + 1), pet.id).await?;
+            ensure_eq("an animal after a seal", &found, &Some(pet))?;
+        }
+    }
+    Ok(())
+}
+
+/// Contract: a snapshot of every handle is complete up to its last animal: none appears later at or below
+/// it, unless by a rewrite.
+pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
+    fixture: Fixture,
+) -> PromiseResult {
     let mut tasks = JoinSet::new();
     for writer in 0..6 {
-        let store = handles[writer % 2].clone();
+        let store = fixture.handle(writer).clone();
         tasks.spawn(async move {
-            let mut added = Vec::new();
-            for number in 0..20_000 {
-                tokio::task::yield_now().await;
-                let pet = numbered(writer * 1000 + number);
-                let request = (writer < 3).then(|| request(&format!("{writer}-{number}"), &pet, 5));
-                match store.pets.add(pet, request).await {
-                    Ok(pet) => added.push(created(pet)?.id),
-                    Err(petstore_domain::AddError::Store(StoreError::Sealed(_))) => {
-                        return Ok(added);
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            Err(Broken::new("a seal keeps no addition out"))
-        });
-    }
-    if fresh.store.archive.is_some() {
-        let store = fresh.store.clone();
-        tasks.spawn(async move {
-            let mut added = Vec::new();
-            // Far above what is added meanwhile.
-            for id in (1..=5_000).map(|number| PetId(number * 1_000_000)) {
-                sleep(Duration::from_millis(1)).await;
-                let pets = vec![rex().with_id(id)];
-                match archive(&store)?.write(Batch { pets, ..Batch::default() }).await {
-                    Ok(_) => added.push(id),
-                    Err(RestoreError::Store(StoreError::Sealed(_))) => return Ok(added),
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            Err(Broken::new("a seal keeps no batch out"))
-        });
-    }
-    sleep(Duration::from_millis(50)).await;
-    handover(&fresh.store)?.read_while_sealed();
-    change(&fresh.store, sealed()).await?;
-    let then: BTreeSet<PetId> = all(&fresh.store).await?.iter().map(|pet| pet.id).collect();
-    let acknowledged = join(tasks).await?.concat();
-    let missing = acknowledged.iter().find(|id| !then.contains(id));
-    ensure!(missing.is_none(), "{missing:?} was acknowledged and not there when the seal was");
-    let now: BTreeSet<PetId> = all(&fresh.store).await?.iter().map(|pet| pet.id).collect();
-    same("the animals later", &now, &then)
-}
-
-/// Contract: no animal appears later at or below the last of them.
-pub(super) async fn changes_are_complete(fresh: Fresh) -> Checked {
-    let handles = [fresh.store.clone(), fresh.second().await?];
-    let mut tasks = JoinSet::<Checked>::new();
-    for writer in 0..6 {
-        let store = handles[writer % 2].clone();
-        tasks.spawn(async move {
-            for number in 0..40 {
+            for number in 0..30 {
                 let pet = numbered(writer * 100 + number);
-                let key = format!("{writer}-{number}");
-                let request = (writer < 3).then(|| request(&key, &pet, 5));
+                let request = (writer < 3).then(|| request(&format!("{writer}-{number}"), &pet, 5));
                 created(store.pets.add(pet, request).await?)?;
             }
             Ok(())
         });
     }
-    let (mut found, mut records) = (Vec::<Pet>::new(), 0);
-    let mut ends = false;
+    let (writing, mut found) = (tokio::spawn(join(tasks)), Vec::<Pet>::new());
     loop {
         // What is read after the last writer has ended is complete.
-        let last = ends;
-        ends = tasks.is_empty() || {
-            while let Some(ended) = tasks.try_join_next() {
-                ended.map_err(|error| Broken::new(format!("a call panicked: {error}")))??;
-            }
-            tasks.is_empty()
-        };
-        loop {
-            let after = found.last().map(|pet| pet.id);
-            let changes = handover(&fresh.store)?.changes(after, 7).await?;
-            ensure!(changes.pets.len() <= 7, "a batch of {}", changes.pets.len());
-            if changes.pets.is_empty() {
-                break;
-            }
-            records += changes.records.len();
-            found.extend(changes.pets);
-        }
+        let last = writing.is_finished();
+        let after = found.last().map(|pet| pet.id);
+        found.extend(archive(fixture.store())?.snapshot().await?.pets(after, 1000).await?);
+        let is_sorted = found.is_sorted_by(|one, next| one.id < next.id);
+        ensure!(is_sorted, "an animal at or below {after:?} is said to be behind it");
         if last {
             break;
         }
         tokio::task::yield_now().await;
     }
-    same("the animals that were read", &found, &all(&fresh.store).await?)?;
-    same("their records", &records, &120)
+    writing.await??;
+    ensure_eq_lists("the animals that were read", &found, &all(fixture.store()).await?)
 }
 
-/// Contract: a batch of the mover is refused unless the store is filling at its revision.
-pub(super) async fn a_mover_writes_to_what_it_fills_alone(fresh: Fresh) -> Checked {
-    let (source, target) = (&fresh, fresh.another().await?);
-    let (from, to) = (&source.store, &target.store);
-    add_many(from, 3).await?;
-    created(from.pets.add(rex(), Some(request("once", &rex(), 5))).await?)?;
-    let kept = keys::add(from, key(1, "kept", 1, None)).await?;
-    let changes = handover(from)?.changes(None, 100).await?;
-    same("the records", &changes.records.len(), &1)?;
-    let batch = |revision| Batch {
-        writer: Writer::Mover(revision),
-        pets: changes.pets.clone(),
-        keys: vec![kept.clone()],
-        records: changes.records.clone(),
-        ..Batch::default()
+/// Contract: rows of a mover are refused unless the store is filling at its revision.
+pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
+    fixture: Fixture,
+) -> PromiseResult {
+    let source = fixture.another().await?;
+    let (from, to) = (source.store(), fixture.store());
+    let content = populate(from).await?;
+    let first = content.pets[0].id;
+    let refused = async |what: &str, revision| -> PromiseResult {
+        for late in kinds_of_rows(first, 800) {
+            let end = archive(to)?.write_rows(WriterRole::Mover(revision), late).await;
+            ensure_sealed(what, end)?;
+        }
+        Ok(())
     };
-    is_sealed("filling an open store", archive(to)?.write(batch(0)).await)?;
-    let filling = change(to, Phase::Filling { from: OTHER }).await?;
-    let other = batch(filling.revision - 1);
-    is_sealed("filling by another mover", archive(to)?.write(other).await)?;
+    let open = handover(to)?.state().await?;
+    refused("filling an open store", open.revision).await?;
+    let filling = change_phase(to, FILLING).await?;
+    refused("filling by another mover", filling.revision - 1).await?;
+    refused("filling by a later mover", filling.revision + 1).await?;
     for _ in 0..2 {
-        write_batch(to, batch(filling.revision)).await?;
+        content.write(to, WriterRole::Mover(filling.revision)).await?;
     }
-    same("what is there", &handover(to)?.changes(None, 100).await?, &changes)?;
-    change(to, Phase::Open { from: Some(OTHER) }).await?;
-    for late in kinds_of_batches(changes.pets[0].id) {
-        let late = Batch { writer: Writer::Mover(filling.revision), ..late };
-        is_sealed("a batch of a mover that goes on", archive(to)?.write(late).await)?;
-    }
-    same("the animals", &all(to).await?, &all(from).await?)?;
-    same("the keys", &keys::listed(to).await?, &vec![kept])?;
-    replayed(to.pets.add(rex(), Some(request("once", &rex(), 6))).await?)?;
-    let (next, last) = (add(to, rex()).await?.id, changes.pets.last().map(|pet| pet.id));
+    Content::read(to).await?.require(&content)?;
+    let ended = change_phase(to, Phase::Open { from: Some(OTHER) }).await?;
+    refused("a mover that continues", filling.revision).await?;
+    refused("a mover of the open store", ended.revision).await?;
+    require_held(&fixture, &content).await?;
+    let (next, last) = (add(to, rex()).await?.id, content.pets.last().map(|pet| pet.id));
     ensure!(Some(next) > last, "{next} is not above all that was written");
+    let next = keys::add(to, key(60, "next", 30, None)).await?.id;
+    ensure!(
+        content.keys.iter().all(|key: &ApiKey| key.id < next),
+        "{next:?} is not above all keys"
+    );
     Ok(())
 }
 
-/// Contract: how often animals were changed otherwise than by adding one.
-pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> Checked {
-    let rewrites = async || Ok::<_, Broken>(handover(&store)?.state().await?.rewrites);
+/// Contract: the number of transactions that changed animals in another way than by adding them.
+pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> PromiseResult {
+    let rewrites = async || Ok::<_, Failure>(handover(&store)?.state().await?.rewrites);
     let before = rewrites().await?;
     add_many(&store, 2).await?;
     created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
     keys::add(&store, key(1, "k", 1, None)).await?;
     store.pets.purge_expired(at(9), 9).await?;
-    write_batch(&store, Batch { new_pets: vec![rex()], ..Batch::default() }).await?;
-    same("the rewrites after additions", &rewrites().await?, &before)?;
-    let pets = vec![rex().with_id(PetId(1_000_000))];
-    write_batch(&store, Batch { pets, ..Batch::default() }).await?;
-    ensure!(rewrites().await? > before, "a batch of animals with identifiers is not counted");
-    change(&store, sealed()).await?;
-    ensure!(rewrites().await? > before, "a change of the state forgets the rewrites");
-    Ok(())
+    archive(&store)?.add_new(vec![rex()], None).await?;
+    ensure_eq("the rewrites after additions", &rewrites().await?, &before)?;
+    let rows = rows_of(vec![rex().with_id(PetId(1_000_000))]);
+    write_rows(&store, rows.clone()).await?;
+    let after = rewrites().await?;
+    ensure!(after > before, "rows of animals are not counted");
+    write_rows(&store, rows).await?;
+    ensure_eq("the rewrites after rows that were there", &rewrites().await?, &after)?;
+    change_phase(&store, sealed()).await?;
+    ensure_eq("the rewrites after a change of the state", &rewrites().await?, &after)
 }

@@ -1,110 +1,217 @@
 //! Additions that happen once.
 
-use std::{slice, sync::Arc};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
-use petstore_domain::{AddError, Added, IdempotencyId, NewPet};
+use petstore_domain::{AddError, Added, IdempotencyId, PetId, Rows, StoreCounts};
 use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::{
-    broken::{Broken, Checked, ensure, same},
-    fresh::{Fresh, all, created, join, replayed},
+    calls::{add, all, archive, created, find, join, purge, replayed, write_rows},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
     harness::Store,
-    samples::{self, request, request_with, rex},
+    samples::{self, LIFETIME, NO_LIMIT, at, id, numbered, request, request_with, rex},
 };
 
-fn bello() -> NewPet {
-    samples::pet("Bello", 1, None)
-}
-
-/// Contract: with the same fingerprint the answer is `Added::Replayed`, and nothing is added.
-pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(store: Store) -> Checked {
-    for key in ["a", "b", "c"] {
-        let first = created(store.pets.add(rex(), Some(request(key, &rex(), 0))).await?)?;
-        for later in [0, 1, samples::LIFETIME - 1] {
-            let again = store.pets.add(rex(), Some(request(key, &rex(), later))).await?;
-            same("the repeat", &replayed(again)?, &first)?;
+/// Contract: a record counts that is younger than `request.cutoff`. An equal animal is a repeat,
+/// another animal is `IdempotencyKeyReused`, and an expired record is replaced.
+pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) -> PromiseResult {
+    let others = [samples::pet("Bello", 1, rex().status), samples::pet("Rex", 2, rex().status)];
+    let others = [&others[..], &[samples::pet("Rex", 1, None)]].concat();
+    for (number, other) in others.into_iter().enumerate() {
+        let (store, key) = (fixture.handle(number), format!("key-{number}"));
+        let first = created(store.pets.add(rex(), Some(request(&key, &rex(), 0))).await?)?;
+        let store = fixture.handle(number + 1);
+        for later in [0, 1, LIFETIME - 1] {
+            let repeat = store.pets.add(rex(), Some(request(&key, &rex(), later))).await?;
+            let repeat = replayed(repeat).map_err(|it| it.context(format!("{later} ms later")))?;
+            ensure_eq("the repeat", &repeat, &first)?;
+            let refusal = store.pets.add(other.clone(), Some(request(&key, &other, later))).await;
+            let refused = matches!(refusal, Err(AddError::IdempotencyKeyReused));
+            ensure!(refused, "{other:?} {later} ms later: {refusal:?} instead of a reused key");
         }
+        let expired = Some(request(&key, &other, LIFETIME));
+        let second = created(store.pets.add(other.clone(), expired).await?)
+            .map_err(|failure| failure.context(format!("{LIFETIME} ms later")))?;
+        let repeat = Some(request(&key, &other, 2 * LIFETIME - 1));
+        ensure_eq(
+            "the second's repeat",
+            &replayed(store.pets.add(other, repeat).await?)?,
+            &second,
+        )?;
     }
-    same("animals", &all(&store).await?.len(), &3)
+    ensure_eq("animals", &all(fixture.store()).await?.len(), &6)
 }
 
-/// Contract: `IdempotencyKeyReused` if such a record has another fingerprint.
-pub(super) async fn a_key_used_for_another_animal_is_refused(store: Store) -> Checked {
-    let first = created(store.pets.add(rex(), Some(request("k", &rex(), 0))).await?)?;
-    let others = [bello(), samples::pet("Rex", 2, rex().status), samples::pet("Rex", 1, None)];
-    for other in others {
-        let refusal = store.pets.add(other.clone(), Some(request("k", &other, 1))).await;
-        let refused = matches!(refusal, Err(AddError::IdempotencyKeyReused));
-        ensure!(refused, "{refusal:?} instead of IdempotencyKeyReused");
-    }
-    let again = store.pets.add(rex(), Some(request("k", &rex(), 2))).await?;
-    same("the repeat after the refusals", &replayed(again)?, &first)?;
-    same("the animals", &all(&store).await?, &vec![first])
-}
-
-/// Contract: the record that is stored under the request's id.
-pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> Checked {
+/// Contract: the record that is stored under the request's id, of 16 bytes.
+pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> PromiseResult {
     // Zeros would end a text. Of a letter, one bit is its case.
     let bases = [[0; 16], *b"An id of letters"].map(u128::from_be_bytes);
     let near = |base| (0..128).map(move |bit| base ^ 1_u128 << bit).chain([base]);
     for id in bases.into_iter().flat_map(near) {
         let id = IdempotencyId(id.to_be_bytes());
         let added = store.pets.add(rex(), Some(request_with(id, &rex(), 0))).await?;
-        created(added).map_err(|broken| broken.context(format!("the id {id}")))?;
+        created(added).map_err(|failure| failure.context(format!("the id {id}")))?;
     }
     Ok(())
 }
 
-/// Adds `pets` at the same time, all under one key, each by one of the stores. Their results.
-async fn concurrently(
-    stores: &[Store],
-    pets: Vec<NewPet>,
-) -> Result<Vec<Result<Added, AddError>>, Broken> {
-    let start = Arc::new(Barrier::new(pets.len()));
+/// Contract: requests that run at the same time add one animal between them.
+pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> PromiseResult {
+    const TASKS: usize = 24;
+    let start = Arc::new(Barrier::new(TASKS));
     let mut tasks = JoinSet::new();
-    for (number, pet) in pets.into_iter().enumerate() {
-        let (store, start) = (stores[number % stores.len()].clone(), Arc::clone(&start));
+    for number in 0..TASKS {
+        let (store, start) = (fixture.handle(number).clone(), Arc::clone(&start));
         tasks.spawn(async move {
-            let request = request("once", &pet, 0);
             start.wait().await;
-            Ok(store.pets.add(pet, Some(request)).await)
+            Ok(store.pets.add(rex(), Some(request("once", &rex(), 0))).await?)
         });
     }
-    join(tasks).await
-}
-
-/// Ends the promise unless 64 equal requests have added one animal and all were given it.
-async fn one_of_64(stores: &[Store]) -> Checked {
-    let mut given = Vec::new();
-    let mut new = 0;
-    for added in concurrently(stores, vec![rex(); 64]).await? {
-        let added = added?;
-        new += u32::from(matches!(added, Added::Created(_)));
-        let (Added::Created(pet) | Added::Replayed(pet)) = added;
-        given.push(pet);
+    let added = join(tasks).await?;
+    let new = added.iter().filter(|added| matches!(added, Added::Created(_))).count();
+    let there = all(fixture.store()).await?;
+    ensure_eq("animals added by 24 equal requests", &there.len(), &1)?;
+    for Added::Created(pet) | Added::Replayed(pet) in added {
+        ensure_eq("the animal of each request", &pet, &there[0])?;
     }
-    let there = all(&stores[0]).await?;
-    same("animals added by 64 equal requests", &there.len(), &1)?;
-    ensure!(given.iter().all(|pet| *pet == there[0]), "not all were given {:?}", there[0]);
-    same("how many were answered Created", &new, &1)
+    ensure_eq("how many were answered Created", &new, &1)
 }
 
-/// Contract: requests that run at the same time add one animal between them.
-pub(super) async fn sixty_four_tasks_with_one_key_add_one_animal(store: Store) -> Checked {
-    one_of_64(slice::from_ref(&store)).await
+/// Contract: adds an animal and, in the same transaction, its idempotency record.
+///
+/// Every animal here is added with a record. So a snapshot that holds more of the one than of the
+/// other was taken between two transactions.
+pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -> PromiseResult {
+    const WRITERS: usize = 4;
+    const EACH: usize = 100;
+    let done = Arc::new(AtomicBool::new(false));
+    let (mut writers, mut watchers) = (JoinSet::new(), JoinSet::new());
+    for writer in 0..WRITERS {
+        let store = fixture.handle(writer).clone();
+        writers.spawn(async move {
+            for number in writer * EACH..(writer + 1) * EACH {
+                let (pet, key) = (numbered(number), format!("key-{number}"));
+                let request = request(&key, &pet, 0);
+                created(store.pets.add(pet, Some(request)).await?)?;
+            }
+            Ok(())
+        });
+    }
+    // Behind the writers: on one thread they run when each of those waits for something.
+    for watcher in 0..2 {
+        let (store, done) = (fixture.handle(watcher).clone(), Arc::clone(&done));
+        watchers.spawn(async move {
+            while !done.load(Ordering::SeqCst) {
+                let counts = archive(&store)?.snapshot().await?.counts().await?;
+                let StoreCounts { pets, records, .. } = counts;
+                ensure!(pets == records, "a snapshot holds {pets} animals and {records} records");
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        });
+    }
+    let written = join(writers).await;
+    done.store(true, Ordering::SeqCst);
+    join(watchers).await?;
+    written.map(drop)
 }
 
-/// Contract: requests that run at the same time add one animal between them.
-pub(super) async fn two_handles_with_one_key_add_one_animal(fresh: Fresh) -> Checked {
-    one_of_64(&[fresh.store.clone(), fresh.second().await?]).await
+/// Contract: a replay returns the animal of the request under the recorded identifier, whatever has
+/// been done to the row since.
+pub(super) async fn a_replay_returns_the_animal_of_its_request(fixture: Fixture) -> PromiseResult {
+    let (store, bello) = (fixture.store(), samples::pet("Bello", 2, None));
+    let other = add(store, bello).await?;
+    // A record of an animal that was changed since, and a record of an animal that is gone.
+    for (number, pet) in [(0, other.id), (1, PetId(5_000_000))] {
+        let request = request_with(id(&format!("key-{number}")), &rex(), 0);
+        let records = vec![request.into_record(pet)];
+        write_rows(store, Rows { records, ..Rows::default() }).await?;
+        for store in &fixture.handles {
+            let repeat = replayed(store.pets.add(rex(), Some(request)).await?)?;
+            ensure_eq("the replay", &repeat, &rex().with_id(pet))?;
+        }
+    }
+    ensure_eq_lists("the animals", &all(store).await?, &[other])
 }
 
-/// Contract: requests that run at the same time add one animal between them.
-pub(super) async fn of_different_animals_under_one_key_one_is_added(store: Store) -> Checked {
-    let ends = concurrently(slice::from_ref(&store), samples::numbers(16).collect()).await?;
-    let added = ends.iter().filter(|end| matches!(end, Ok(Added::Created(_)))).count();
-    let refused =
-        ends.iter().filter(|end| matches!(end, Err(AddError::IdempotencyKeyReused))).count();
-    same("added and refused", &(added, refused), &(1, 15))?;
-    same("animals", &all(&store).await?.len(), &1)
+/// Contract: whatever has been done to the row since.
+pub(super) async fn a_record_outlasts_its_deleted_animal(fixture: Fixture) -> PromiseResult {
+    let store = fixture.store();
+    let kept = add(store, numbered(1)).await?;
+    let request = request("once", &rex(), 0);
+    let first = created(store.pets.add(rex(), Some(request)).await?)?;
+    let failed = |problem| Failure::new(format!("the harness cannot delete a row: {problem}"));
+    fixture.scratch.delete_pet(first.id).await.map_err(failed)?;
+    for store in &fixture.handles {
+        ensure_eq("the deleted animal", &find(store, first.id).await?, &None)?;
+        ensure_eq_lists("the animals", &all(store).await?, std::slice::from_ref(&kept))?;
+        let repeat = replayed(store.pets.add(rex(), Some(request)).await?)?;
+        ensure_eq("the replay", &repeat, &first)?;
+    }
+    if store.archive.is_some() {
+        let mut snapshot = archive(store)?.snapshot().await?;
+        let records = snapshot.records(None, NO_LIMIT).await?;
+        ensure_eq_lists("the records", &records, &[request.into_record(first.id)])?;
+        let highest = snapshot.highest_ids().await?.pet;
+        ensure!(highest >= Some(first.id), "{highest:?} is the highest ever, below {}", first.id);
+    }
+    let new = add(store, rex()).await?.id;
+    ensure!(new > first.id, "{new} is assigned after {} was deleted", first.id);
+    Ok(())
+}
+
+/// Contract: deletes up to `limit` records made at `cutoff` or before, and says how many and whether
+/// there may be more.
+pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> PromiseResult {
+    for number in 0..10 {
+        let request = request(&format!("key-{number}"), &rex(), number);
+        created(store.pets.add(rex(), Some(request)).await?)?;
+    }
+    ensure_eq("purged, when none is so old", &purge(&store, at(-1), 100).await?, &0)?;
+    let none = store.pets.purge_expired(at(6), 0).await?.deleted;
+    ensure_eq("purged, with a limit of none", &none, &0)?;
+    ensure_eq("purged, three at a time", &purge(&store, at(6), 3).await?, &7)?;
+    ensure_eq("purged, when there are no more", &purge(&store, at(6), 3).await?, &0)?;
+    for number in 0..10 {
+        let again = request(&format!("key-{number}"), &rex(), 1000);
+        let counts = matches!(store.pets.add(rex(), Some(again)).await?, Added::Replayed(_));
+        ensure_eq(format!("whether record {number} is left"), &counts, &(number > 6))?;
+    }
+    ensure_eq("animals: none goes with its record", &all(&store).await?.len(), &17)
+}
+
+/// Contract: a purge skips younger records, also one that replaces an expired record meanwhile.
+pub(super) async fn a_purge_spares_a_record_that_is_replaced_meanwhile(
+    fixture: Fixture,
+) -> PromiseResult {
+    const ROUNDS: i64 = 10;
+    const KEYS: u32 = 4;
+    let add_all = async |store: &Store, millis: i64| {
+        for key in 0..KEYS {
+            let request = request(&format!("key-{key}"), &rex(), millis);
+            created(store.pets.add(rex(), Some(request)).await?)?;
+        }
+        PromiseResult::Ok(())
+    };
+    add_all(fixture.store(), 0).await?;
+    for round in 1..=ROUNDS {
+        let purging = async {
+            for _ in 0..KEYS {
+                fixture.handle(0).pets.purge_expired(at((round - 1) * LIFETIME), NO_LIMIT).await?;
+            }
+            PromiseResult::Ok(())
+        };
+        let adding = add_all(fixture.handle(1), round * LIFETIME);
+        let ends = tokio::join!(purging, adding);
+        ends.0.and(ends.1)?;
+        for key in 0..KEYS {
+            let again = request(&format!("key-{key}"), &rex(), round * LIFETIME + 1);
+            replayed(fixture.store().pets.add(rex(), Some(again)).await?)?;
+        }
+    }
+    Ok(())
 }

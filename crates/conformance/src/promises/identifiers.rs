@@ -1,41 +1,35 @@
-//! Identifiers of animals.
+//! Identifiers: none is assigned twice, whatever happens.
 
 use std::collections::HashSet;
 
-use petstore_domain::PetId;
+use petstore_domain::{
+    AddError, ArchiveError, HighestIds, KeyId, PetId, Rows, StoreError, WriterRole,
+};
 use tokio::task::JoinSet;
 
+use super::{
+    keys,
+    snapshots::Content,
+    writes::{nine, require_held},
+};
 use crate::{
-    broken::{Checked, ensure, same},
-    fresh::{Fresh, add, all, join},
-    harness::Store,
-    samples,
+    calls::{add, add_many, all, archive, join, purge, rows_of, write_rows},
+    failure::{PromiseResult, ensure, ensure_eq},
+    fixture::Fixture,
+    samples::{NO_LIMIT, at, key, numbers, request, rex},
 };
 
-/// Contract: the animal `id`, or `None` if there is none.
-pub(super) async fn an_identifier_never_assigned_names_no_animal(store: Store) -> Checked {
-    let mut last = 0;
-    for _ in 0..3 {
-        for id in [i64::MIN, -1, last + 1, last + 1000, i64::MAX].map(PetId) {
-            let found = store.pets.find(id).await?.map(|found| found.value);
-            same(format!("the animal {id}"), &found, &None)?;
-        }
-        last = add(&store, samples::rex()).await?.id.0;
-    }
-    Ok(())
-}
-
 /// Contract: identifiers grow in the order of acknowledgement, and none is assigned twice.
-pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fresh: Fresh) -> Checked {
+pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture) -> PromiseResult {
     const TASKS: usize = 8;
     const EACH: usize = 25;
     let mut tasks = JoinSet::new();
-    for _ in 0..TASKS {
-        let store = fresh.store.clone();
+    for task in 0..TASKS {
+        let store = fixture.handle(task).clone();
         tasks.spawn(async move {
             let mut ids = Vec::new();
             for _ in 0..EACH {
-                ids.push(add(&store, samples::rex()).await?.id);
+                ids.push(add(&store, rex()).await?.id);
             }
             Ok(ids)
         });
@@ -45,19 +39,89 @@ pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fresh: Fresh) ->
         ensure!(ids.is_sorted_by(|one, next| one < next), "one caller was given {ids:?}");
         seen.extend(ids);
     }
-    same("different identifiers", &seen.len(), &(TASKS * EACH))
+    ensure_eq("different identifiers", &seen.len(), &(TASKS * EACH))
 }
 
-/// Contract: identifiers grow in the order of acknowledgement, and none is assigned twice.
-pub(super) async fn identifiers_go_on_growing_after_reopening(mut fresh: Fresh) -> Checked {
-    let mut highest = None;
-    for _ in 0..3 {
-        for _ in 0..3 {
-            let id = add(&fresh.store, samples::rex()).await?.id;
-            ensure!(Some(id) > highest, "{id} was assigned after {highest:?}");
-            highest = Some(id);
+/// Contract: the store assigns identifiers above those of every row, and above `Rows::highest`, also
+/// after it was opened again.
+pub(super) async fn no_identifier_of_a_copied_store_comes_back(
+    mut fixture: Fixture,
+) -> PromiseResult {
+    // Of the source, the last animal and the last key are gone.
+    let source = fixture.another().await?;
+    let pets = add_many(source.store(), 3).await?;
+    let left = keys::add(source.store(), key(1, "left", 0, None)).await?;
+    let gone = keys::add(source.store(), key(2, "gone", 0, None)).await?.id;
+    keys::save(source.store(), vec![], vec![gone]).await?;
+    let highest = archive(source.store())?.snapshot().await?.highest_ids().await?;
+    let is_high = highest.pet >= Some(pets[2].id) && highest.key >= Some(gone);
+    ensure!(is_high, "{highest:?}, but {} and {gone:?} were assigned", pets[2].id);
+    let copied = Rows { pets: pets[..2].to_vec(), keys: vec![left], highest, ..Rows::default() };
+    // Rows far above, and then the highest identifiers alone, first far above, then below.
+    let far = Rows {
+        pets: vec![rex().with_id(PetId(1_000_000))],
+        keys: vec![key(8, "far", 0, None).with_id(KeyId(5000))],
+        ..Rows::default()
+    };
+    let of_far = HighestIds { pet: Some(PetId(1_000_000)), key: Some(KeyId(5000)) };
+    let alone = HighestIds { pet: Some(PetId(3_000_000)), key: Some(KeyId(3_000_000)) };
+    for (rows, above) in [
+        (copied, highest),
+        (far, of_far),
+        (Rows { highest: alone, ..Rows::default() }, alone),
+        (Rows { highest, ..Rows::default() }, alone),
+    ] {
+        write_rows(fixture.store(), rows).await?;
+        fixture = fixture.reopened_if_supported().await?;
+        for store in &fixture.handles {
+            let highest = archive(store)?.snapshot().await?.highest_ids().await?;
+            let is_above = highest.pet >= above.pet && highest.key >= above.key;
+            ensure!(is_above, "the highest identifiers are {highest:?}, not at least {above:?}");
         }
-        fresh = fresh.reopened().await?;
+        let before = all(fixture.store()).await?.len();
+        archive(fixture.store())?.add_new(numbers(2).collect(), None).await?;
+        add(fixture.store(), rex()).await?;
+        let new = all(fixture.store()).await?.split_off(before);
+        let is_above = new.len() == 3 && new.iter().all(|pet| Some(pet.id) > above.pet);
+        ensure!(is_above, "{new:?} is not above {above:?}");
+        let next = keys::loaded(fixture.store()).await?.next_id;
+        ensure!(Some(next) > above.key, "{next:?} is the next key, not above {above:?}");
     }
-    same("animals", &all(&fresh.store).await?.len(), &9)
+    Ok(())
+}
+
+/// Contract: behind the highest identifier possible every animal is refused, and everything else
+/// continues.
+pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
+    fixture: Fixture,
+) -> PromiseResult {
+    let first = add(fixture.store(), rex()).await?;
+    let highest = rex().with_id(PetId(i64::MAX));
+    write_rows(fixture.store(), rows_of(vec![highest.clone()])).await?;
+    let mut held = Content { pets: vec![first, highest], ..Content::default() };
+    for (round, store) in (0..).zip(&fixture.handles) {
+        for request in [None, Some(request("none-left", &rex(), 0)), None] {
+            let end = store.pets.add(rex(), request).await;
+            let refused = matches!(end, Err(AddError::Store(StoreError::Refused(_))));
+            ensure!(
+                refused,
+                "an addition behind the highest identifier: {end:?} instead of Refused"
+            );
+        }
+        let end = archive(store)?.add_new(vec![rex()], None).await;
+        let refused = matches!(end, Err(ArchiveError::Store(StoreError::Refused(_))));
+        ensure!(refused, "new animals behind the highest identifier: {end:?} instead of Refused");
+        require_held(&fixture, &held).await?;
+        // Every other kind of write.
+        let key = keys::add(store, key(round, &format!("k{round}"), 0, None)).await?;
+        store.keys.note_uses(vec![(key.id, at(1))]).await?;
+        purge(store, at(0), NO_LIMIT).await?;
+        let pets = nine(2_000_000 + 1000 * i64::from(round));
+        archive(store)?.write_rows(WriterRole::Service, rows_of(pets.clone())).await?;
+        let before_the_last = held.pets.len() - 1;
+        held.pets.splice(before_the_last..before_the_last, pets);
+        held.keys = keys::listed(store).await?;
+        require_held(&fixture, &held).await?;
+    }
+    Ok(())
 }

@@ -1,17 +1,22 @@
-//! API keys: what a store holds of them, and under which identifiers.
+//! API keys: one list with a revision.
+
+use std::{collections::BTreeSet, sync::Arc};
 
 use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyRights, KeySelector, MAX_KEYS_PER_SAVE, NewApiKey, Saved,
+    ApiKey, KeyId, KeyRevision, KeyRights, KeySelector, MAX_KEYS_PER_SAVE, NewApiKey, SaveOutcome,
     StoreError, StoredKeys, Timestamp, add_key, load_keys, revoke_keys, roll_key,
 };
+use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::{
-    broken::{Broken, Checked, ensure, same},
+    calls::{self, join},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
     harness::Store,
-    samples::{at, by_name, key, read_only_key},
+    samples::{at, by_name, key, read_only_key, rex},
 };
 
-pub(super) async fn add(store: &Store, key: NewApiKey) -> Result<ApiKey, Broken> {
+pub(crate) async fn add(store: &Store, key: NewApiKey) -> PromiseResult<ApiKey> {
     Ok(add_key(&*store.keys, key).await?)
 }
 
@@ -19,7 +24,7 @@ pub(super) async fn roll(
     store: &Store,
     key: NewApiKey,
     retire_at: Timestamp,
-) -> Result<ApiKey, Broken> {
+) -> PromiseResult<ApiKey> {
     Ok(roll_key(&*store.keys, key, retire_at).await?)
 }
 
@@ -35,46 +40,33 @@ pub(super) async fn loaded(store: &Store) -> Result<StoredKeys, StoreError> {
     load_keys(&*store.keys).await
 }
 
-pub(super) async fn listed(store: &Store) -> Result<Vec<ApiKey>, Broken> {
+pub(super) async fn listed(store: &Store) -> PromiseResult<Vec<ApiKey>> {
     Ok(loaded(store).await?.into_all()?)
 }
 
-/// Saves over what is there now.
+/// Saves over the present revision.
 pub(super) async fn save(
     store: &Store,
     changed: Vec<ApiKey>,
     removed: Vec<KeyId>,
-) -> Result<(), Broken> {
+) -> PromiseResult {
     let saved = store.keys.save(loaded(store).await?.revision, changed, removed).await?;
-    ensure!(saved == Saved::Yes, "{saved:?}, and nobody else changes keys");
+    ensure!(saved == SaveOutcome::Saved, "{saved:?}, and nobody else changes keys");
     Ok(())
 }
 
-/// Saves when keys were last used, over whatever is there.
-pub(super) async fn note_uses(store: &Store, uses: &[(KeyId, i64)]) -> Checked {
-    for _ in 0..100 {
-        let stored = loaded(store).await?;
-        let noted = uses.iter().filter_map(|(id, now)| {
-            let key = stored.keys.iter().find(|key| key.id == *id)?;
-            Some(ApiKey { last_used_at: Some(at(*now)), ..key.clone() })
-        });
-        if store.keys.save(stored.revision, noted.collect(), vec![]).await? == Saved::Yes {
-            return Ok(());
-        }
-    }
-    Err(Broken::new("a save of uses was lost a hundred times"))
-}
-
-/// Contract: values come back exactly as they were given.
-pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> Checked {
+/// Contract: values come back exactly as they were given: rights too, whatever the prefix says.
+pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseResult {
     let longest = "n".repeat(64);
     let first = Timestamp(i64::MIN);
+    let in_2096 = Timestamp(4_000_000_000_000);
     let mut expected = Vec::new();
     for (seed, (name, created_at, expires_at)) in [
         ("a", at(0), None),
         ("Web-shop.v2_EU", at(0), Some(at(1))),
         (&longest, first, Some(Timestamp(i64::MAX))),
         ("web-shop.v2_EU", Timestamp(i64::MAX - 1), None),
+        ("later", in_2096, Some(in_2096)),
     ]
     .into_iter()
     .enumerate()
@@ -83,106 +75,49 @@ pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> Checked {
         let new = NewApiKey { created_at, expires_at, ..new };
         expected.push(add(&store, new).await?);
     }
-    let ended =
-        ApiKey { revoked_at: Some(at(3)), last_used_at: Some(at(2)), ..expected[0].clone() };
+    let ended = ApiKey { revoked_at: Some(at(3)), ..expected[0].clone() };
     save(&store, vec![ended.clone()], vec![]).await?;
     expected[0] = ended;
     let id = loaded(&store).await?.next_id;
-    let ended = ApiKey { id, digest: key(9, "a", 0, None).digest, ..expected[0].clone() };
+    let used = Some(at(4));
+    let ended = ApiKey {
+        id,
+        digest: key(9, "a", 0, None).digest,
+        last_used_at: used,
+        ..expected[0].clone()
+    };
     save(&store, vec![ended.clone()], vec![]).await?;
     expected.push(ended);
-    same("the keys", &listed(&store).await?, &expected)
-}
-
-/// Contract: values come back exactly as they were given: the prefix too, which says a key's rights.
-pub(super) async fn a_key_that_may_only_read_stays_one(store: Store) -> Checked {
-    add(&store, key(1, "web", 0, None)).await?;
-    add(&store, read_only_key(2, "report", 0)).await?;
-    roll(&store, read_only_key(3, "report", 1), at(9)).await?;
+    expected.push(add(&store, read_only_key(10, "report", 0)).await?);
+    expected.push(roll(&store, read_only_key(11, "report", 1), at(9)).await?);
+    expected[6].expires_at = Some(at(9));
     // Its first characters say otherwise; they are for people only.
-    let odd = NewApiKey { rights: KeyRights::ReadOnly, ..key(4, "odd", 0, None) };
-    add(&store, odd).await?;
-    let [full, read_only] = KeyRights::ALL;
-    let expected = vec![full, read_only, read_only, read_only];
-    let rights: Vec<_> = listed(&store).await?.iter().map(|key| key.rights).collect();
-    same("the rights", &rights, &expected)
+    let odd = NewApiKey { rights: KeyRights::ReadOnly, ..key(12, "odd", 0, None) };
+    expected.push(add(&store, odd).await?);
+    ensure_eq_lists("the keys", &listed(&store).await?, &expected)
 }
 
-/// Contract: every key, live or not, ascending by identifier.
-pub(super) async fn every_key_is_listed_in_order_live_or_not(store: Store) -> Checked {
-    let mut expected = Vec::new();
-    for seed in 0..30_u16 {
-        let expires = (seed % 3 == 0).then_some(1);
-        expected.push(add(&store, key(seed, &format!("k{}", 99 - seed), 0, expires)).await?.id);
-    }
-    revoke(&store, by_name("k98"), at(0)).await?;
-    let removed = vec![expected.remove(7), expected.remove(20), KeyId(i64::MAX - 1)];
-    save(&store, vec![], removed).await?;
-    let actual: Vec<KeyId> = listed(&store).await?.iter().map(|key| key.id).collect();
-    same("the keys", &actual, &expected)
-}
-
-/// Contract: `None` if the revision is still `unless`.
-pub(super) async fn nothing_is_loaded_that_has_not_changed(store: Store) -> Checked {
-    let empty = loaded(&store).await?;
-    same("the keys of a new store", &store.keys.load(Some(empty.revision)).await?, &None)?;
-    add(&store, key(1, "web", 0, None)).await?;
-    let one = loaded(&store).await?;
-    same("the keys again", &store.keys.load(Some(one.revision)).await?, &None)?;
-    for other in [empty.revision, KeyRevision(0)] {
-        let loaded = store.keys.load(Some(other)).await?;
-        same("the keys to somebody who knows others", &loaded.as_ref(), &Some(&one))?;
-    }
-    Ok(())
-}
-
-/// Contract: no identifier is assigned twice, also when its key was removed.
-pub(super) async fn no_identifier_of_a_key_is_assigned_twice(store: Store) -> Checked {
-    let mut highest = KeyId(0);
-    for seed in 0..9 {
-        let id = add(&store, key(seed, &format!("k{seed}"), 0, None)).await?.id;
-        ensure!(id > highest, "{id:?} was assigned after {highest:?}");
-        highest = id;
-        // The highest one, and then all of them.
-        match seed % 4 {
-            2 => save(&store, vec![], vec![id]).await?,
-            3 => {
-                let ids = listed(&store).await?.iter().map(|key| key.id).collect();
-                save(&store, vec![], ids).await?;
-            }
-            _ => {}
-        }
-        let next = loaded(&store).await?.next_id;
-        ensure!(next > highest, "{next:?} is the next identifier after {highest:?}");
-    }
-    // The next one need not be the one that is taken.
-    let skipping = key(50, "far", 0, None).with_id(KeyId(highest.0 + 1000));
-    save(&store, vec![skipping.clone()], vec![]).await?;
-    let next = loaded(&store).await?.next_id;
-    ensure!(next > skipping.id, "{next:?} is the next identifier after {:?}", skipping.id);
-    Ok(())
-}
-
-/// Contract: at most `MAX_KEYS_PER_SAVE` of `changed` and `removed` together.
-pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> Checked {
+/// Contract: at most `MAX_KEYS_PER_SAVE` of `changed` and `removed` together, and as many uses.
+pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> PromiseResult {
     let max = u16::try_from(MAX_KEYS_PER_SAVE)?;
     let next = loaded(&store).await?.next_id.0;
     let new =
         |seed: u16| key(seed, &format!("k{seed}"), 0, None).with_id(KeyId(next + i64::from(seed)));
     let mut expected: Vec<_> = (0..max).map(new).collect();
     save(&store, expected.clone(), vec![]).await?;
-    same("a hundred new keys", &listed(&store).await?, &expected)?;
+    ensure_eq_lists("a hundred new keys", &listed(&store).await?, &expected)?;
+    store.keys.note_uses(expected.iter().map(|key| (key.id, at(3))).collect()).await?;
     let removed: Vec<_> = expected.drain(..usize::from(max) / 3).map(|key| key.id).collect();
     for key in &mut expected {
-        key.revoked_at = Some(at(1));
+        (key.revoked_at, key.last_used_at) = (Some(at(1)), Some(at(3)));
     }
     save(&store, expected.clone(), removed).await?;
-    same("those that were not removed", &listed(&store).await?, &expected)
+    ensure_eq_lists("the keys that were not removed", &listed(&store).await?, &expected)
 }
 
-/// Contract: the digests of two keys differ; a save is atomic.
-pub(super) async fn a_digest_stored_already_is_not_stored_again(store: Store) -> Checked {
-    add(&store, key(1, "live", 0, None)).await?;
+/// Contract: the digests of two keys differ; a removed key may come back; a save is atomic.
+pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseResult {
+    let live = add(&store, key(1, "live", 0, None)).await?;
     add(&store, key(2, "revoked", 0, None)).await?;
     revoke(&store, by_name("revoked"), at(1)).await?;
     let expected = loaded(&store).await?;
@@ -190,9 +125,119 @@ pub(super) async fn a_digest_stored_already_is_not_stored_again(store: Store) ->
         let new = |seed, id| key(seed, "again", 5, None).with_id(KeyId(expected.next_id.0 + id));
         let changed = vec![new(3, 0), new(seed, 1)];
         let end = store.keys.save(expected.revision, changed, vec![]).await;
-        ensure!(end.is_err(), "the digest of key {seed} again: {end:?} instead of an error");
+        let refused = matches!(end, Err(StoreError::Refused(_)));
+        ensure!(refused, "the digest of key {seed} again: {end:?} instead of Refused");
         // Not even the first of the two.
-        same("the keys after a refusal", &loaded(&store).await?.keys, &expected.keys)?;
+        ensure_eq_lists("the keys after a refusal", &loaded(&store).await?.keys, &expected.keys)?;
+    }
+    save(&store, vec![], vec![live.id]).await?;
+    let back = ApiKey { id: loaded(&store).await?.next_id, ..live };
+    save(&store, vec![back.clone()], vec![]).await?;
+    ensure_eq("the key that came back", &listed(&store).await?.last(), &Some(&back))
+}
+
+/// Contract: each save gives the list another revision, and a use gives it none. A revision is
+/// random: it never comes back, in no other store either.
+pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResult {
+    let mut seen = BTreeSet::new();
+    for round in 0..2 {
+        let other = fixture.another().await?;
+        let store = other.store();
+        let mut known = None;
+        let mut is_new = async |what: &str| -> PromiseResult {
+            known = store.keys.load(known).await?.map(|loaded| loaded.revision);
+            let is_new = known.is_some_and(|revision| seen.insert(revision.0));
+            ensure!(is_new, "{what} has left the revision, or given an older one");
+            Ok(())
+        };
+        is_new("a new store").await?;
+        for seed in 0..40 {
+            // The same two states, again and again.
+            let added = add(store, key(seed % 2, "web", 0, None)).await?;
+            is_new("a new key").await?;
+            save(store, vec![ApiKey { revoked_at: Some(at(1)), ..added.clone() }], vec![]).await?;
+            is_new("a revocation").await?;
+            save(store, vec![], vec![added.id]).await?;
+            is_new("a removal").await?;
+        }
+        let kept = add(store, key(50, "app", 0, None)).await?;
+        is_new("another key").await?;
+        let known = loaded(store).await?.revision;
+        for now in [4, 4, 1] {
+            store.keys.note_uses(vec![(kept.id, at(now + round))]).await?;
+            let after = store.keys.load(Some(known)).await?;
+            ensure_eq(format!("the keys after a use at {now}"), &after, &None)?;
+        }
+        calls::add(store, rex()).await?;
+        ensure_eq("the keys after an animal", &store.keys.load(Some(known)).await?, &None)?;
+    }
+    Ok(())
+}
+
+/// Contract: a changed key is stored whole, but keeps its last use. Of two uses the later one wins,
+/// and keys that are gone are skipped.
+pub(super) async fn a_save_keeps_the_latest_use(fixture: Fixture) -> PromiseResult {
+    let (store, other) = (fixture.handle(0), fixture.handle(1));
+    let one = add(store, key(1, "a", 0, None)).await?;
+    let two = add(store, key(2, "b", 0, None)).await?;
+    let uses = async |noted: &[(KeyId, i64)], expected: [Option<i64>; 2]| -> PromiseResult {
+        let what = format!("the last uses after {noted:?}");
+        let noted = noted.iter().map(|(id, millis)| (*id, at(*millis))).collect();
+        other.keys.note_uses(noted).await?;
+        let actual: Vec<_> = listed(store).await?.iter().map(|key| key.last_used_at).collect();
+        ensure_eq_lists(what, &actual, &expected.map(|millis| millis.map(at)))
+    };
+    uses(&[], [None, None]).await?;
+    uses(&[(one.id, 5)], [Some(5), None]).await?;
+    uses(&[(one.id, 4), (two.id, 6)], [Some(5), Some(6)]).await?;
+    uses(&[(two.id, 8), (KeyId(i64::MAX - 1), 9), (one.id, 6)], [Some(6), Some(8)]).await?;
+    for (expires, revoked, used) in [
+        (Some(50), None, None),
+        (Some(60), Some(30), Some(7)),
+        (Some(40), Some(10), Some(1)),
+        (None, None, None),
+    ] {
+        let saved = ApiKey {
+            expires_at: expires.map(at),
+            revoked_at: revoked.map(at),
+            last_used_at: used.map(at),
+            ..one.clone()
+        };
+        let expected = [
+            ApiKey { last_used_at: Some(at(6)), ..saved.clone() },
+            ApiKey { last_used_at: Some(at(8)), ..two.clone() },
+        ];
+        save(store, vec![saved.clone()], vec![]).await?;
+        ensure_eq_lists(format!("the keys after {saved:?}"), &listed(other).await?, &expected)?;
+    }
+    Ok(())
+}
+
+/// Contract: writes and removes keys if the revision is still `expected`.
+pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> PromiseResult {
+    const RACERS: u16 = 16;
+    for round in 0..3 {
+        let before = loaded(fixture.store()).await?;
+        let (revision, id) = (before.revision, before.next_id);
+        let start = Arc::new(Barrier::new(RACERS.into()));
+        let mut tasks = JoinSet::new();
+        for seed in 0..RACERS {
+            let (store, start) = (fixture.handle(seed.into()).clone(), Arc::clone(&start));
+            let key = key(round * RACERS + seed, "web", 0, None).with_id(id);
+            tasks.spawn(async move {
+                start.wait().await;
+                Ok(store.keys.save(revision, vec![key], vec![]).await?)
+            });
+        }
+        let kept = join(tasks).await?.into_iter().filter(|end| *end == SaveOutcome::Saved).count();
+        ensure_eq("saves that were kept", &kept, &1)?;
+        for other in [revision, KeyRevision(0)] {
+            let removal = fixture.store().keys.save(other, vec![], vec![id]).await?;
+            ensure_eq("a removal over another revision", &removal, &SaveOutcome::Conflict)?;
+        }
+        for store in &fixture.handles {
+            ensure_eq("keys", &listed(store).await?.len(), &(before.keys.len() + 1))?;
+        }
     }
     Ok(())
 }

@@ -1,17 +1,16 @@
 //! The store and the model, driven by the same random commands.
 
-use std::collections::BTreeMap;
-
 use petstore_domain::{AddError, Added, ApiKey, IdempotencyRequest, NewPet};
 
-use super::keys::{listed, loaded, note_uses, save};
+use super::keys::{listed, loaded, save};
 use crate::{
-    broken::{Checked, ensure, same},
-    fresh::{Fresh, all, purge},
+    calls::{purge, walk},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
     harness::Store,
-    model::{Command, KeyModel, Outcome, PetModel},
+    model::{Addition, Command, KeyModel, PetModel},
     random::{Random, SEED_VARIABLE, seed},
-    samples::{self, MANY, at, key, query},
+    samples::{self, NO_LIMIT, at, key},
 };
 
 const STEPS: u16 = 400;
@@ -19,20 +18,21 @@ const STEPS: u16 = 400;
 const LIFETIME: i64 = 20;
 
 /// Contract: all of it together, by 400 random commands.
-pub(super) async fn random_commands_do_as_the_model_does(fresh: Fresh) -> Checked {
+pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> PromiseResult {
     let seed = seed();
     let mut random = Random::new(seed);
     let mut run = Run {
-        store: fresh.store.clone(),
+        store: fixture.store().clone(),
         pets: PetModel::default(),
         keys: KeyModel::default(),
         now: 0,
     };
     for step in 0..STEPS {
         run.now += i64::from(random.below(4));
+        run.store = fixture.handle(random.below(2) as usize).clone();
         let command = Command::choose(&mut random, step);
         let context = format!("{SEED_VARIABLE}={seed}, step {step}, {command:?}");
-        run.step(command).await.map_err(|broken| broken.context(context))?;
+        run.step(command).await.map_err(|failure| failure.context(context))?;
     }
     Ok(())
 }
@@ -46,20 +46,13 @@ struct Run {
 }
 
 impl Run {
-    async fn step(&mut self, command: Command) -> Checked {
+    async fn step(&mut self, command: Command) -> PromiseResult {
         match command {
             Command::Add { pet, key } => self.add(pet, key).await,
-            Command::Find { number } => self.find(number).await,
-            Command::List { limit, status, after } => {
-                let after = after.map(|number| self.pets.some_id(number));
-                let query = query(limit, status, after);
-                let page = self.store.pets.list(query).await?.value;
-                same("the page", &page, &self.pets.page(&query))
-            }
             Command::Purge { age } => {
                 let cutoff = at(self.now - LIFETIME + age);
-                let purged = purge(&self.store, cutoff, MANY).await?;
-                same("purged", &purged, &self.pets.purge(cutoff))
+                let purged = purge(&self.store, cutoff, NO_LIMIT).await?;
+                ensure_eq("purged", &purged, &self.pets.purge(cutoff))
             }
             Command::AddKey { seed, name, lifetime } => self.add_key(seed, name, lifetime).await,
             Command::EndKey { number, expires, revoked } => {
@@ -70,41 +63,40 @@ impl Run {
                 self.keys.remove(id);
                 save(&self.store, vec![], vec![id]).await
             }
-            Command::NoteUse { numbers, ago } => self.note_use(numbers, ago).await,
-            Command::Compare => {
-                same("the keys", &listed(&self.store).await?, self.keys.list())?;
-                same("the animals", &all(&self.store).await?, &self.pets.all())
+            Command::NoteUse { number, ago } => self.note_use(number, ago).await,
+            Command::Compare { limit, status } => {
+                ensure_eq_lists("the keys", &listed(&self.store).await?, self.keys.list())?;
+                let pets = walk(&self.store, limit, status).await?;
+                ensure_eq_lists("the animals", &pets, &self.pets.all(status))
             }
         }
     }
 
-    async fn add(&mut self, pet: NewPet, key: Option<&str>) -> Checked {
+    async fn add(&mut self, pet: NewPet, key: Option<&str>) -> PromiseResult {
         let request = key.map(|key| IdempotencyRequest {
             cutoff: at(self.now - LIFETIME),
             ..samples::request(key, &pet, self.now)
         });
-        let expected = self.pets.outcome(request.as_ref());
+        let expected = self.pets.addition(request.as_ref());
         match self.store.pets.add(pet.clone(), request).await {
             Ok(Added::Created(added)) => {
-                same("added", &Outcome::Created, &expected)?;
-                same("the animal", &added, &pet.with_id(added.id))?;
+                ensure_eq("added", &Addition::Created, &expected)?;
+                ensure_eq("the animal", &added, &pet.with_id(added.id))?;
                 ensure!(Some(added.id) > self.pets.highest(), "{} is not above all", added.id);
                 self.pets.add(added, request);
                 Ok(())
             }
-            Ok(Added::Replayed(found)) => same("a repeat", &Outcome::Replayed(found), &expected),
-            Err(AddError::IdempotencyKeyReused) => same("refused", &Outcome::Reused, &expected),
+            Ok(Added::Replayed(found)) => {
+                ensure_eq("a repeat", &Addition::Replayed(found), &expected)
+            }
+            Err(AddError::IdempotencyKeyReused) => {
+                ensure_eq("refused", &Addition::Reused, &expected)
+            }
             Err(error @ AddError::Store(_)) => Err(error.into()),
         }
     }
 
-    async fn find(&self, number: u32) -> Checked {
-        let id = self.pets.some_id(number);
-        let found = self.store.pets.find(id).await?.map(|found| found.value);
-        same(format!("the animal {id}"), &found, &self.pets.find(id))
-    }
-
-    async fn add_key(&mut self, seed: u16, name: &str, lifetime: Option<i64>) -> Checked {
+    async fn add_key(&mut self, seed: u16, name: &str, lifetime: Option<i64>) -> PromiseResult {
         let new = key(seed, name, self.now, lifetime.map(|lifetime| self.now + lifetime));
         let id = loaded(&self.store).await?.next_id;
         ensure!(self.keys.is_above_all(id), "{id:?} is not above all");
@@ -119,24 +111,21 @@ impl Run {
         number: u32,
         expires: Option<i64>,
         revoked: Option<i64>,
-    ) -> Checked {
+    ) -> PromiseResult {
         let Some(key) = self.keys.some_key(number) else { return Ok(()) };
         // As somebody writes it who has seen it before it ended.
         let [expires_at, revoked_at] =
             [expires, revoked].map(|ago| ago.map(|ago| at(self.now - ago)));
         let ended = ApiKey { expires_at, revoked_at, last_used_at: None, ..key.clone() };
-        self.keys.end(&ended);
+        self.keys.save(&ended);
         save(&self.store, vec![ended], vec![]).await
     }
 
-    async fn note_use(&mut self, numbers: [u32; 2], ago: i64) -> Checked {
-        let keys = numbers.iter().filter_map(|&number| self.keys.some_key(number));
-        let used = keys.map(|key| (key.id, self.now - ago)).collect::<BTreeMap<_, _>>();
-        for (id, at) in &used {
-            self.keys.note_use(*id, samples::at(*at));
-        }
+    async fn note_use(&mut self, number: u32, ago: i64) -> PromiseResult {
+        let (id, at) = (self.keys.some_id(number), at(self.now - ago));
+        self.keys.note_use(id, at);
         let revision = loaded(&self.store).await?.revision;
-        note_uses(&self.store, &used.into_iter().collect::<Vec<_>>()).await?;
-        same("the keys after uses", &self.store.keys.load(Some(revision)).await?, &None)
+        self.store.keys.note_uses(vec![(id, at)]).await?;
+        ensure_eq("the keys after a use", &self.store.keys.load(Some(revision)).await?, &None)
     }
 }

@@ -1,50 +1,51 @@
 //! A store as a whole: reading it.
 
-use petstore_domain::{Batch, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts};
+use std::time::Duration;
+
+use petstore_domain::{
+    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Rows, Snapshot, StoreCounts, WriterRole,
+};
 
 use super::keys;
 use crate::{
-    broken::{Broken, Checked, ensure, same},
-    fresh::{add, add_many, all, archive, created, purge, write_batch},
+    calls::{add, add_many, all, archive, created, purge, write_rows},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
     harness::Store,
-    samples::{self, MANY, at, by_name, key, read_only_key, request, request_with, rex},
+    samples::{self, NO_LIMIT, at, by_name, key, read_only_key, request, request_with, rex},
 };
 
-/// All that a store holds.
+/// Everything that a store holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Content {
     pub(super) pets: Vec<Pet>,
-    pub(super) keys: Vec<petstore_domain::ApiKey>,
+    pub(super) keys: Vec<ApiKey>,
+    /// Ascending by position.
     pub(super) records: Vec<IdempotencyRecord>,
 }
 
 impl Content {
-    pub(super) async fn read(store: &Store) -> Result<Self, Broken> {
+    pub(super) async fn read(store: &Store) -> PromiseResult<Self> {
         Self::read_batches(&mut *archive(store)?.snapshot().await?, 100).await
     }
 
-    /// Writes all of it, in one batch if the store can make it. Returns how many animals were not there before.
-    pub(super) async fn write(&self, store: &Store) -> Result<u64, Broken> {
-        let Self { pets, keys, records } = self.clone();
-        let max = archive(store)?.max_batch();
-        if pets.len() + keys.len() + records.len() <= max {
-            return write_batch(store, Batch { pets, keys, records, ..Batch::default() }).await;
-        }
-        let mut added = 0;
-        for pets in pets.chunks(max).map(<[_]>::to_vec) {
-            added += write_batch(store, Batch { pets, ..Batch::default() }).await?;
-        }
-        for keys in keys.chunks(max).map(<[_]>::to_vec) {
-            write_batch(store, Batch { keys, ..Batch::default() }).await?;
-        }
-        for records in records.chunks(max).map(<[_]>::to_vec) {
-            write_batch(store, Batch { records, ..Batch::default() }).await?;
+    /// Writes everything, each kind of rows by itself. Returns how many animals were not there before.
+    pub(super) async fn write(&self, store: &Store, writer: WriterRole) -> PromiseResult<u64> {
+        let (archive, mut added) = (archive(store)?, 0);
+        let max = archive.max_batch();
+        let Self { pets, keys, records } = self;
+        let pets = pets.chunks(max).map(|it| Rows { pets: it.to_vec(), ..Rows::default() });
+        let keys = keys.chunks(max).map(|it| Rows { keys: it.to_vec(), ..Rows::default() });
+        let records =
+            records.chunks(max).map(|it| Rows { records: it.to_vec(), ..Rows::default() });
+        for rows in pets.chain(keys).chain(records) {
+            added += archive.write_rows(writer, rows).await?;
         }
         Ok(added)
     }
 
-    /// Reads all in batches of `limit`, which must be ascending.
-    async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> Result<Self, Broken> {
+    /// Reads everything in batches of `limit`, which must be ascending.
+    async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> PromiseResult<Self> {
         let mut content = Self { keys: snapshot.keys().await?, ..Self::default() };
         loop {
             let after = content.pets.last().map(|pet| pet.id);
@@ -54,22 +55,33 @@ impl Content {
             }
             ensure!(batch.len() <= limit as usize, "a batch of {} animals", batch.len());
             content.pets.extend(batch);
-            ensure!(
-                content.pets.is_sorted_by(|one, next| one.id < next.id),
-                "animals out of order"
-            );
+            let sorted = content.pets.is_sorted_by(|one, next| one.id < next.id);
+            ensure!(sorted, "animals out of order");
         }
         loop {
-            let after = content.records.last().map(|record| record.id);
-            let batch = snapshot.idempotency_records(after, limit).await?;
+            let after = content.records.last().map(IdempotencyRecord::position);
+            let batch = snapshot.records(after, limit).await?;
             if batch.is_empty() {
                 return Ok(content);
             }
             ensure!(batch.len() <= limit as usize, "a batch of {} records", batch.len());
             content.records.extend(batch);
-            let sorted = content.records.is_sorted_by(|one, next| one.id < next.id);
-            ensure!(sorted, "records are not in the order of their ids");
+            let sorted = content.records.is_sorted_by(|one, next| one.position() < next.position());
+            ensure!(sorted, "records are not in the order of their animals and ids");
         }
+    }
+
+    /// Ends the promise unless this is the expected content.
+    pub(super) fn require(&self, expected: &Self) -> PromiseResult {
+        ensure_eq_lists("the animals of the archive", &self.pets, &expected.pets)?;
+        ensure_eq_lists("the keys of the archive", &self.keys, &expected.keys)?;
+        ensure_eq_lists("the records", &self.records, &expected.records)
+    }
+
+    pub(super) fn sort(&mut self) {
+        self.pets.sort_by_key(|pet| pet.id);
+        self.keys.sort_by_key(|key| key.id);
+        self.records.sort_by_key(IdempotencyRecord::position);
     }
 }
 
@@ -81,7 +93,7 @@ fn ids() -> Vec<IdempotencyId> {
 }
 
 /// Fills a store with animals, records and keys of every kind. Returns what it holds then.
-pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
+pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
     let mut content = Content { pets: add_many(store, 25).await?, ..Content::default() };
     for id in ids() {
         let request = request_with(id, &rex(), 7);
@@ -89,52 +101,64 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
         content.records.push(request.into_record(pet.id));
         content.pets.push(pet);
     }
-    content.records.sort_by_key(|record| record.id);
     for (seed, name, expires) in [(1, "web", Some(10)), (2, "shop", None), (3, "gone", None)] {
         keys::add(store, key(seed, name, 0, expires)).await?;
     }
     keys::roll(store, key(4, "shop", 1, None), at(20)).await?;
     keys::add(store, read_only_key(5, "report", 0)).await?;
     keys::revoke(store, by_name("gone"), at(2)).await?;
-    keys::note_uses(store, &[(keys::listed(store).await?[0].id, 3)]).await?;
+    store.keys.note_uses(vec![(keys::listed(store).await?[0].id, at(3))]).await?;
     content.keys = keys::listed(store).await?;
+    content.sort();
     Ok(content)
 }
 
-/// Contract: a view of all that is in the store, in batches in ascending order.
-pub(super) async fn a_snapshot_holds_all_in_ordered_batches(store: Store) -> Checked {
-    let expected = populate(&store).await?;
-    for limit in [1, 4, 1000] {
-        let mut snapshot = archive(&store)?.snapshot().await?;
+/// Contract: a view of everything that the store holds, in ascending order; records of one animal by
+/// the bytes of their ids, also those whose animal is gone.
+pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> PromiseResult {
+    let mut expected = populate(fixture.store()).await?;
+    // Several records of one animal, which is not there.
+    let records = [[255; 16], [0; 16], [127; 16], [128; 16]].map(|id: [u8; 16]| {
+        let id = IdempotencyId(id.map(|byte| byte ^ 1));
+        request_with(id, &rex(), 9).into_record(PetId(77_000))
+    });
+    expected.records.extend(records);
+    expected.sort();
+    write_rows(fixture.store(), Rows { records: records.to_vec(), ..Rows::default() }).await?;
+    for (number, limit) in [1, 4, 1000].into_iter().enumerate() {
+        let mut snapshot = archive(fixture.handle(number))?.snapshot().await?;
         let counts = StoreCounts {
             pets: expected.pets.len() as u64,
             keys: expected.keys.len() as u64,
-            idempotency_records: expected.records.len() as u64,
+            records: expected.records.len() as u64,
         };
-        same("the counts", &snapshot.counts().await?, &counts)?;
-        let actual = Content::read_batches(&mut *snapshot, limit).await?;
-        same("the animals", &actual.pets, &expected.pets)?;
-        same("the keys", &actual.keys, &expected.keys)?;
-        same("the records", &actual.records, &expected.records)?;
-        same("behind the end", &snapshot.pets(Some(PetId(i64::MAX)), 5).await?, &Vec::new())?;
+        ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
+        Content::read_batches(&mut *snapshot, limit).await?.require(&expected)?;
+        ensure_eq("behind the end", &snapshot.pets(Some(PetId(i64::MAX)), 5).await?, &Vec::new())?;
     }
     Ok(())
 }
 
-/// Contract: what is written later does not show in it, and it holds up no writer.
-pub(super) async fn a_snapshot_does_not_see_later_writes(store: Store) -> Checked {
-    let expected = populate(&store).await?;
-    let mut snapshot = archive(&store)?.snapshot().await?;
+/// Contract: later writes do not show in it, as long as it is kept, and it blocks no writer.
+pub(super) async fn a_snapshot_does_not_see_later_writes(fixture: Fixture) -> PromiseResult {
+    let (store, other) = (fixture.handle(0), fixture.handle(1));
+    let expected = populate(store).await?;
+    let mut snapshot = archive(store)?.snapshot().await?;
     let counts = snapshot.counts().await?;
+    let highest = snapshot.highest_ids().await?;
     for number in 0..20 {
-        add(&store, samples::numbered(number)).await?;
+        add(other, samples::numbered(number)).await?;
     }
-    store.pets.add(rex(), Some(request("later", &rex(), 8))).await?;
-    purge(&store, at(7), MANY).await?;
-    keys::add(&store, key(9, "later", 5, None)).await?;
-    keys::revoke(&store, by_name("web"), at(6)).await?;
-    same("the counts", &snapshot.counts().await?, &counts)?;
-    let actual = Content::read_batches(&mut *snapshot, 10).await?;
-    ensure!(actual == expected, "the snapshot has changed with the store");
-    same("animals in the store meanwhile", &all(&store).await?.len(), &(expected.pets.len() + 21))
+    other.pets.add(rex(), Some(request("later", &rex(), 8))).await?;
+    purge(other, at(7), NO_LIMIT).await?;
+    keys::add(other, key(9, "later", 5, None)).await?;
+    keys::revoke(other, by_name("web"), at(6)).await?;
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
+    ensure_eq("the highest identifiers", &snapshot.highest_ids().await?, &highest)?;
+    let actual = Content::read_batches(&mut *snapshot, 10).await;
+    let actual = actual.map_err(|failure| failure.context("a snapshot of 2.5 s ago"))?;
+    actual.require(&expected).map_err(|failure| failure.context("after later writes"))?;
+    let meanwhile = all(store).await?.len();
+    ensure_eq("animals in the store meanwhile", &meanwhile, &(expected.pets.len() + 21))
 }

@@ -2,66 +2,48 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_domain::{Batch, CatalogueVersion, IdempotencyId, NewPet, Pet, PetId, PetStatus};
+use petstore_domain::{CatalogueVersion, Pet, PetId, PetStatus, Phase, Rows, StoreId, WriterRole};
 use tokio::time::sleep;
 
-use super::snapshots::{Content, populate};
+use super::{
+    keys,
+    snapshots::{Content, populate},
+};
 use crate::{
-    broken::{Broken, Checked, ensure, same},
-    fresh::{Fresh, add, all, archive, created, purge, version, walk, write_batch},
+    calls::{add, all, archive, change_phase, created, find, purge, rows_of, version, walk},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
     harness::{Capability, Store},
-    samples::{self, MANY, numbered, request, request_with, rex},
+    samples::{self, NO_LIMIT, at, key, numbered, request, rex},
 };
 
-/// After that, what another handle has not noticed counts as never noticed.
+/// The time after which a write that does not show counts as lost.
 const NEVER: Duration = Duration::from_secs(5);
-/// How often a write that changes no animal is repeated if the version has changed meanwhile.
-const MAX_TRIES: usize = 20;
 
-/// A store through each of its handles.
-pub(super) struct Handles {
-    /// The first, and another one where the adapter supports it.
-    pub(super) stores: Vec<Store>,
-}
-
-impl Handles {
-    pub(super) async fn new(fresh: &Fresh) -> Result<Self, Broken> {
-        let mut stores = vec![fresh.store.clone()];
-        if fresh.harness.unsupported(Capability::SecondHandle).is_none() {
-            stores.push(fresh.second().await?);
-        }
-        Ok(Self { stores })
-    }
-
-    /// Ends the promise unless every handle shows this and nothing else: in the walk of all animals and
-    /// of each status, by their identifiers, and in the archive if there is one.
-    pub(super) async fn require(&self, held: &Content) -> Checked {
-        for (number, store) in self.stores.iter().enumerate() {
-            let on_handle = |broken: Broken| broken.context(format!("handle {number}"));
-            require(store, held).await.map_err(on_handle)?;
-        }
-        Ok(())
-    }
-}
-
-async fn require(store: &Store, held: &Content) -> Checked {
-    same("the list of all", &walk(store, 7, None).await?, &held.pets)?;
-    for status in PetStatus::ALL {
-        let expected = held.pets.iter().filter(|pet| pet.status == Some(status)).cloned();
-        let actual = walk(store, 3, Some(status)).await?;
-        same(format!("the list of {status}"), &actual, &expected.collect::<Vec<Pet>>())?;
-    }
-    for pet in &held.pets {
-        let found = store.pets.find(pet.id).await?.map(|found| found.value);
-        same(format!("animal {}", pet.id), &found.as_ref(), &Some(pet))?;
-    }
-    if store.archive.is_some() {
-        let actual = Content::read(store).await?;
-        same("the animals of the archive", &actual.pets, &held.pets)?;
-        same("the records", &actual.records, &held.records)?;
-        same("the keys", &actual.keys, &held.keys)?;
+/// Ends the promise unless every handle shows this and nothing else: in the walk of all animals and of
+/// each status, by their identifiers, and in the archive if there is one.
+pub(super) async fn require_held(fixture: &Fixture, held: &Content) -> PromiseResult {
+    for (number, store) in fixture.handles.iter().enumerate() {
+        let on_handle = |failure: Failure| failure.context(format!("handle {number}"));
+        require(store, held).await.map_err(on_handle)?;
     }
     Ok(())
+}
+
+async fn require(store: &Store, held: &Content) -> PromiseResult {
+    ensure_eq_lists("the list of all", &walk(store, 7, None).await?, &held.pets)?;
+    for status in PetStatus::ALL {
+        let expected = held.pets.iter().filter(|pet| pet.status == Some(status)).cloned();
+        let expected: Vec<Pet> = expected.collect();
+        let actual = walk(store, 3, Some(status)).await?;
+        ensure_eq_lists(format!("the list of {status}"), &actual, &expected)?;
+    }
+    for pet in &held.pets {
+        let found = find(store, pet.id).await?;
+        ensure_eq(format!("animal {}", pet.id), &found.as_ref(), &Some(pet))?;
+    }
+    ensure_eq_lists("the keys", &keys::listed(store).await?, &held.keys)?;
+    if store.archive.is_some() { Content::read(store).await?.require(held) } else { Ok(()) }
 }
 
 /// Returns nine animals from the identifier `first` on.
@@ -73,156 +55,167 @@ pub(super) fn nine(first: i64) -> Vec<Pet> {
 enum Write {
     Add,
     AddOnce,
-    /// A repeat, and another animal under the same key.
-    Repeat,
     Purge,
-    Pets,
+    Key,
     NewPets,
-    /// The animals that are there, and a new record.
+    /// Animals under their own identifiers.
+    Pets,
+    /// A key and records: one of an animal that is there, one of an animal that is not.
+    OtherRows,
+    /// Rows that are there already.
     Again,
-    /// A batch that is refused.
+    /// Rows that are refused.
     Refuse,
 }
 
-use Write::{Add, AddOnce, Again, NewPets, Pets, Purge, Refuse, Repeat};
+use Write::{Add, AddOnce, Again, Key, NewPets, OtherRows, Pets, Purge, Refuse};
 
 /// In this order, each by the next handle.
-const WRITES: [Write; 15] = [
-    Add, AddOnce, AddOnce, Repeat, Pets, Pets, Repeat, NewPets, NewPets, Purge, Refuse, Again,
-    AddOnce, Add, Purge,
+const OF_SERVICES: [Write; 16] = [
+    Add, AddOnce, Key, Pets, Add, NewPets, Pets, AddOnce, Again, OtherRows, Purge, Pets, Refuse,
+    NewPets, Add, Purge,
 ];
+const OF_MOVERS: [Write; 8] = [Pets, OtherRows, Pets, Again, Refuse, Pets, OtherRows, Again];
 
-/// Repeats an addition, and sends another animal under its key.
-async fn repeat(store: &Store, id: IdempotencyId, other: NewPet) -> Checked {
-    store.pets.add(rex(), Some(request_with(id, &rex(), 9))).await?;
-    let reused = store.pets.add(other.clone(), Some(request_with(id, &other, 9))).await;
-    ensure!(reused.is_err(), "a key is used for another animal");
-    Ok(())
-}
-
-/// A store to which every kind of write is made, and what it must hold.
+/// A store to which writes are made, and the content that it must have.
 struct Run {
-    handles: Handles,
+    fixture: Fixture,
     held: Content,
     writes: u16,
 }
 
 impl Run {
     /// Makes the write, and notes what it must have changed.
-    async fn make(&mut self, write: Write, store: &Store) -> Checked {
+    async fn make(&mut self, write: Write, writer: WriterRole, store: &Store) -> PromiseResult {
         self.writes += 1;
-        let (pet, held) = (numbered(self.writes.into()), &mut self.held);
+        let (number, held) = (self.writes, &mut self.held);
+        let (pet, millis) = (numbered(number.into()), i64::from(number));
         match write {
-            Add => {
-                let id = add(store, pet.clone()).await?.id;
-                held.pets.push(pet.with_id(id));
-            }
+            Add => held.pets.push(add(store, pet).await?),
             AddOnce => {
-                let request =
-                    request(&format!("once-{}", self.writes), &rex(), i64::from(self.writes) - 100);
+                let request = request(&format!("once-{number}"), &rex(), millis - 100);
                 let added = created(store.pets.add(rex(), Some(request)).await?)?;
                 held.records.push(request.into_record(added.id));
-                held.pets.push(rex().with_id(added.id));
+                held.pets.push(added);
             }
-            Repeat => repeat(store, held.records[0].id, pet).await?,
             Purge => {
                 let cutoff = held.records.iter().map(|record| record.at).min();
-                let cutoff = cutoff.unwrap_or(samples::at(0));
-                purge(store, cutoff, MANY).await?;
+                let cutoff = cutoff.unwrap_or(at(0));
+                purge(store, cutoff, NO_LIMIT).await?;
                 held.records.retain(|record| record.at > cutoff);
             }
-            Pets => {
-                // Each batch is below the one before, and above what was added.
-                let pets = nine(1_000_000 - 1000 * i64::from(self.writes));
-                write_batch(store, Batch { pets: pets.clone(), ..Batch::default() }).await?;
-                held.pets.extend(pets);
+            Key => {
+                let added = keys::add(store, key(500 + number, "new", 0, None)).await?;
+                store.keys.note_uses(vec![(added.id, at(millis))]).await?;
+                held.keys = keys::listed(store).await?;
             }
             NewPets => {
-                let new_pets = samples::numbers(9).collect();
-                write_batch(store, Batch { new_pets, ..Batch::default() }).await?;
-                let new = all(store).await?.into_iter().skip(held.pets.len());
-                held.pets
-                    .extend(samples::numbers(9).zip(new).map(|(pet, new)| pet.with_id(new.id)));
+                archive(store)?.add_new(samples::numbers(9).collect(), None).await?;
+                let new = all(store).await?.split_off(held.pets.len());
+                let new = samples::numbers(9).zip(new).map(|(pet, new)| pet.with_id(new.id));
+                held.pets.extend(new);
             }
-            Again => {
-                let record = request("restored", &rex(), 50).into_record(held.pets[0].id);
-                held.records.push(record);
-                held.write(store).await?;
+            Pets => {
+                // Each time below the ones before, and above what was added.
+                let pets = nine(1_000_000 - 1000 * millis);
+                archive(store)?.write_rows(writer, rows_of(pets.clone())).await?;
+                held.pets.extend(pets);
             }
+            OtherRows => {
+                let id = petstore_domain::KeyId(9000 + millis);
+                let keys = vec![key(900 + number, &format!("k{number}"), 5, None).with_id(id)];
+                let records = [held.pets[0].id, PetId(5_000_000 + millis)].map(|pet| {
+                    request(&format!("restored-{number}-{pet}"), &rex(), 50).into_record(pet)
+                });
+                let records = records.to_vec();
+                held.keys.extend(keys.clone());
+                held.records.extend(&records);
+                let rows = Rows { keys, records, ..Rows::default() };
+                archive(store)?.write_rows(writer, rows).await?;
+            }
+            Again => drop(held.write(store, writer).await?),
             Refuse => {
                 let mut pets = nine(2_000_000);
-                pets.push(pet.clone().with_id(held.pets[0].id));
-                let batch = Batch { pets, new_pets: vec![pet], ..Batch::default() };
-                let end = archive(store)?.write(batch).await;
-                ensure!(end.is_err(), "a batch with another animal is not refused");
+                pets.push(pet.with_id(held.pets[0].id));
+                let end = archive(store)?.write_rows(writer, rows_of(pets)).await;
+                ensure!(end.is_err(), "rows with another animal are not refused");
             }
         }
-        held.pets.sort_by_key(|pet| pet.id);
-        held.records.sort_by_key(|record| record.id);
+        held.sort();
         Ok(())
     }
 
-    async fn versions(&self) -> Result<Vec<CatalogueVersion>, Broken> {
+    async fn versions(&self) -> PromiseResult<Vec<CatalogueVersion>> {
         let mut versions = Vec::new();
-        for store in &self.handles.stores {
-            versions.push(version(store).await?);
+        if self.fixture.supports(Capability::Version) {
+            for store in &self.fixture.handles {
+                versions.push(version(store).await?);
+            }
         }
         Ok(versions)
     }
 
-    /// Makes the write, and ends the promise unless the version changes as the animals do: at once by
-    /// the handle `writer`, soon by the other.
-    async fn make_under_version(&mut self, write: Write, writer: usize) -> Checked {
-        let store = self.handles.stores[writer].clone();
-        for _ in 0..MAX_TRIES {
-            let before = self.versions().await?;
-            self.make(write, &store).await?;
-            let (written, mut now) = (Instant::now(), self.versions().await?);
-            if matches!(write, Repeat | Purge | Refuse | Again) {
-                if write == Again || now == before {
-                    return Ok(());
-                }
-                continue;
-            }
+    /// Ends the promise unless the store holds what it must, and the version has changed if animals
+    /// have: at once on the handle `writer`, soon on the other.
+    async fn require(
+        &self,
+        before: &[CatalogueVersion],
+        animals: usize,
+        writer: usize,
+    ) -> PromiseResult {
+        let (written, mut now) = (Instant::now(), self.versions().await?);
+        if self.held.pets.len() > animals && !now.is_empty() {
             ensure!(now[writer] != before[writer], "the writer keeps its version");
-            while now.iter().zip(&before).any(|(now, before)| now == before) {
+            while now.iter().zip(before).any(|(now, before)| now == before) {
                 ensure!(written.elapsed() < NEVER, "another handle keeps its version");
                 sleep(Duration::from_millis(2)).await;
                 now = self.versions().await?;
             }
-            return Ok(());
         }
-        Err(Broken::new("the version changes, and no animal has"))
+        require_held(&self.fixture, &self.held).await
     }
 }
 
-/// Makes every write that the store can make.
-async fn each_write(fresh: Fresh, versions: bool) -> Checked {
-    let handles = Handles::new(&fresh).await?;
-    let held = populate(&handles.stores[0]).await?;
-    let mut run = Run { handles, held, writes: 0 };
-    for (number, write) in WRITES.into_iter().enumerate() {
-        let writer = number % run.handles.stores.len();
-        let store = run.handles.stores[writer].clone();
-        if matches!(write, Pets | NewPets | Again | Refuse) && store.archive.is_none() {
+/// Makes the writes, each by the next handle; with a mover, while the store is filling.
+async fn make_all(fixture: Fixture, writes: &[Write], by_mover: bool) -> PromiseResult {
+    let held = populate(fixture.store()).await?;
+    let mut run = Run { fixture, held, writes: 0 };
+    for (number, &write) in writes.iter().enumerate() {
+        let handle = number % run.fixture.handles.len();
+        let store = run.fixture.handles[handle].clone();
+        if store.archive.is_none() && !matches!(write, Add | AddOnce | Purge | Key) {
             continue;
         }
-        let end = if versions {
-            run.make_under_version(write, writer).await
-        } else {
-            run.make(write, &store).await.and(run.handles.require(&run.held).await)
-        };
-        end.map_err(|broken| broken.context(format!("{write:?} by handle {writer}")))?;
+        let (before, animals) = (run.versions().await?, run.held.pets.len());
+        let mut role = WriterRole::Service;
+        if by_mover {
+            let filling = Phase::Filling { from: StoreId([7; 16]) };
+            role = WriterRole::Mover(change_phase(&store, filling).await?.revision);
+        }
+        let mut end = run.make(write, role, &store).await;
+        if by_mover {
+            change_phase(&store, Phase::Open { from: None }).await?;
+        }
+        if end.is_ok() {
+            end = run.require(&before, animals, handle).await;
+        }
+        end.map_err(|failure| failure.context(format!("{write:?} by handle {handle}")))?;
     }
-    Ok(())
+    run.fixture = run.fixture.reopened_if_supported().await?;
+    require_held(&run.fixture, &run.held).await
 }
 
-/// Contract: the animals that match the query's status, whatever kind of write they came by.
-pub(super) async fn a_write_shows_in_every_list_and_changes_nothing_else(fresh: Fresh) -> Checked {
-    each_write(fresh, false).await
+/// Contract: every later read sees a write, whatever kind of write it was, on every handle, and the
+/// version changes with every change of animals.
+pub(super) async fn a_write_shows_everywhere_and_changes_nothing_else(
+    fixture: Fixture,
+) -> PromiseResult {
+    make_all(fixture, &OF_SERVICES, false).await
 }
 
-/// Contract: the version changes with every change of animals, and with nothing else.
-pub(super) async fn the_version_changes_exactly_if_an_animal_does(fresh: Fresh) -> Checked {
-    each_write(fresh, true).await
+/// Contract: what a mover writes is like what a service writes.
+pub(super) async fn what_a_mover_writes_shows_when_the_store_opens(
+    fixture: Fixture,
+) -> PromiseResult {
+    make_all(fixture, &OF_MOVERS, true).await
 }

@@ -1,30 +1,48 @@
 //! Flaws of reading and writing a store as a whole.
 
-use std::{mem, sync::Arc};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, Batch, IdempotencyId, IdempotencyRecord, NewPet, Pet, PetId, Snapshot,
-    StoreCounts, StoreError, Timestamp, Written,
+    ApiKey, Archive, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition, Rows,
+    Snapshot, StoreCounts, StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
 
-use crate::{faults::Faults, flaw::Flaw};
+use crate::{
+    faults::{Faults, Request},
+    flaw::{Flaw, Notes},
+};
 
 /// A snapshot with a fault.
 struct FaultySnapshot {
     store: Arc<MemoryStore>,
     taken: Box<dyn Snapshot>,
+    at: Instant,
+    fault: SnapshotFault,
+}
+
+#[derive(Clone, Copy, Default)]
+struct SnapshotFault {
     /// Each call sees the store as it is then.
     live: bool,
-    change: fn(&mut Vec<IdempotencyRecord>),
+    /// It ends after a second.
+    expires: bool,
+    records: Option<fn(&mut Vec<IdempotencyRecord>)>,
+    highest: Option<fn(&mut HighestIds)>,
 }
 
 impl FaultySnapshot {
     async fn view(&mut self) -> Result<&mut dyn Snapshot, StoreError> {
-        if self.live {
+        if self.fault.live {
             self.taken = self.store.snapshot().await?;
+        }
+        if self.fault.expires && self.at.elapsed() > Duration::from_secs(1) {
+            return Err(StoreError::unavailable("the transaction is too old"));
         }
         Ok(&mut *self.taken)
     }
@@ -36,6 +54,14 @@ impl Snapshot for FaultySnapshot {
         self.view().await?.counts().await
     }
 
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
+        let mut highest = self.view().await?.highest_ids().await?;
+        if let Some(change) = self.fault.highest {
+            change(&mut highest);
+        }
+        Ok(highest)
+    }
+
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
         self.view().await?.pets(after, limit).await
     }
@@ -44,22 +70,32 @@ impl Snapshot for FaultySnapshot {
         self.view().await?.keys().await
     }
 
-    async fn idempotency_records(
+    async fn records(
         &mut self,
-        after: Option<IdempotencyId>,
+        after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let mut records = self.view().await?.idempotency_records(after, limit).await?;
-        (self.change)(&mut records);
+        let mut records = self.view().await?.records(after, limit).await?;
+        if let Some(change) = self.fault.records {
+            change(&mut records);
+        }
         Ok(records)
     }
 }
 
-fn snapshots(live: bool, change: fn(&mut Vec<IdempotencyRecord>)) -> Faults {
+fn snapshots(fault: SnapshotFault) -> Faults {
     Faults::default().snapshot(move |store, ()| async move {
-        let taken = store.snapshot().await?;
-        Ok(Box::new(FaultySnapshot { store, taken, live, change }) as Box<dyn Snapshot>)
+        let (taken, at) = (store.snapshot().await?, Instant::now());
+        Ok(Box::new(FaultySnapshot { store, taken, at, fault }) as Box<dyn Snapshot>)
     })
+}
+
+fn records(change: fn(&mut Vec<IdempotencyRecord>)) -> Faults {
+    snapshots(SnapshotFault { records: Some(change), ..SnapshotFault::default() })
+}
+
+fn highest(change: fn(&mut HighestIds)) -> Faults {
+    snapshots(SnapshotFault { highest: Some(change), ..SnapshotFault::default() })
 }
 
 /// Takes ids for text of ASCII.
@@ -68,154 +104,181 @@ fn read_as_text(records: &mut [IdempotencyRecord]) {
     bytes.filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
 }
 
-/// Batches that are changed before they are written.
-fn changed<F>(
-    change: impl Fn(Arc<MemoryStore>, Batch) -> F + Clone + Send + Sync + 'static,
-) -> Faults
-where
-    F: Future<Output = Result<Batch, StoreError>> + Send + 'static,
-{
-    Faults::default().write(move |store, batch| {
-        let change = change.clone();
-        async move {
-            let batch = change(Arc::clone(&store), batch).await?;
-            store.write(batch).await
-        }
+/// Rows that are changed before they are written.
+fn edited(edit: fn(&mut Rows)) -> Faults {
+    Faults::default().write_rows(move |store, (writer, mut rows)| async move {
+        edit(&mut rows);
+        store.write_rows(writer, rows).await
     })
-}
-
-/// The same by the batch alone.
-fn edited(edit: fn(&mut Batch)) -> Faults {
-    changed(move |_, mut batch| {
-        edit(&mut batch);
-        async { Ok(batch) }
-    })
-}
-
-/// What a batch was given by its caller, as new animals.
-fn renumbered(batch: &mut Batch) {
-    let new = |Pet { name, category_id, status, .. }: Pet| NewPet { name, category_id, status };
-    batch.new_pets.extend(mem::take(&mut batch.pets).into_iter().map(new));
 }
 
 /// Leaves the keys and records out that are there already.
-async fn without_old(store: Arc<MemoryStore>, mut batch: Batch) -> Result<Batch, StoreError> {
-    let mut snapshot = store.snapshot().await?;
-    let (keys, records) =
-        (snapshot.keys().await?, snapshot.idempotency_records(None, u32::MAX).await?);
-    batch.keys.retain(|key| !keys.iter().any(|old| old.id == key.id));
-    batch.records.retain(|new| !records.iter().any(|old| old.id == new.id));
-    Ok(batch)
+fn without_old() -> Faults {
+    Faults::default().write_rows(|store, (writer, mut rows)| async move {
+        let mut snapshot = store.snapshot().await?;
+        let (keys, records) = (snapshot.keys().await?, snapshot.records(None, u32::MAX).await?);
+        rows.keys.retain(|key| !keys.iter().any(|old| old.id == key.id));
+        rows.records.retain(|new| !records.iter().any(|old| old.id == new.id));
+        store.write_rows(writer, rows).await
+    })
 }
 
+/// New animals by another request.
+fn requested(change: fn(Request) -> Request) -> Faults {
+    Faults::default().add_new(move |store, (pets, request)| async move {
+        store.add_new(pets, change(request)).await
+    })
+}
+
+/// Snapshots that are damaged when the store was purged.
+fn damaged_by_a_purge(notes: &Arc<Notes>) -> Faults {
+    let (purged, is_purged) = (Arc::clone(notes), Arc::clone(notes));
+    Faults::default()
+        .purge(move |store, (cutoff, limit)| {
+            purged.flag.store(true, Ordering::SeqCst);
+            async move { petstore_domain::PetRepository::purge_expired(&*store, cutoff, limit).await }
+        })
+        .snapshot(move |store, ()| {
+            let is_purged = is_purged.flag.load(Ordering::SeqCst);
+            async move {
+                if is_purged {
+                    return Err(StoreError::corrupt("an index entry", "its record exists"));
+                }
+                store.snapshot().await
+            }
+        })
+}
+
+const LARGE: &str = "many_animals_are_added_in_their_order";
+const COPIED: &str = "no_identifier_of_a_copied_store_comes_back";
+const WRITTEN: &str = "rows_come_back_and_may_be_written_again";
+const ORDER: &str = "a_snapshot_holds_everything_in_order";
+const LATER: &str = "a_snapshot_does_not_see_later_writes";
+
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a snapshot sees later writes", &["a_snapshot_does_not_see_later_writes"], |_| {
-        snapshots(true, |_| ())
+    Flaw::new("a snapshot sees later writes", &[LATER], |_| {
+        snapshots(SnapshotFault { live: true, ..SnapshotFault::default() })
+    }),
+    Flaw::new("a snapshot ends after a second", &[LATER], |_| {
+        snapshots(SnapshotFault { expires: true, ..SnapshotFault::default() })
+    }),
+    Flaw::new("a snapshot takes ids for text", &[ORDER], |_| {
+        records(|records| read_as_text(records))
+    }),
+    Flaw::new("a snapshot's records are out of order", &[ORDER, LATER], |_| {
+        records(|records| records.reverse())
+    }),
+    Flaw::new("a snapshot leaves out records without an animal", &[ORDER], |_| {
+        records(|records| records.retain(|record| record.pet.0 < 70_000))
     }),
     Flaw::new(
-        "a snapshot takes ids for text",
-        &["a_snapshot_holds_all_in_ordered_batches"],
-        |_| snapshots(false, |records| read_as_text(records)),
+        "a snapshot is damaged by a purge",
+        &["a_write_shows_everywhere_and_changes_nothing_else"],
+        damaged_by_a_purge,
+    ),
+    Flaw::new("a snapshot does not know the highest animal", &[COPIED], |_| {
+        highest(|highest| highest.pet = None)
+    }),
+    Flaw::new("a snapshot's highest key is that of the last one", &[COPIED], |_| {
+        highest(|highest| highest.key = highest.key.map(|KeyId(id)| KeyId(id - 1)))
+    }),
+    Flaw::new("the highest animal of the source is not taken", &[COPIED], |_| {
+        edited(|rows| rows.highest.pet = None)
+    }),
+    Flaw::new("the highest key of the source is not taken", &[COPIED], |_| {
+        edited(|rows| rows.highest.key = None)
+    }),
+    Flaw::new(
+        "a store has forgotten its highest identifiers when it is opened again",
+        &[COPIED],
+        |_| crate::reopening::changed(|content| content.highest = HighestIds::default()),
     ),
     Flaw::new(
-        "a snapshot's records are out of order",
-        &["a_snapshot_holds_all_in_ordered_batches", "a_snapshot_does_not_see_later_writes"],
-        |_| snapshots(false, |records| records.reverse()),
-    ),
-    Flaw::new(
-        "a batch is acknowledged and not written",
+        "rows are acknowledged and not written",
         &[
             "a_key_that_is_there_already_is_merged",
-            "a_newer_record_replaces_the_one_there",
-            "a_batch_brings_back_every_field",
-            "the_version_changes_exactly_if_an_animal_does",
-            "a_batch_may_be_written_again",
-            "identifiers_go_on_above_those_of_a_batch",
-            "a_write_shows_in_every_list_and_changes_nothing_else",
+            "rows_in_the_place_of_others_are_refused",
+            "what_a_mover_writes_shows_when_the_store_opens",
+            WRITTEN,
+            COPIED,
         ],
+        |_| Faults::default().write_rows(|_, (_, rows)| async move { Ok(rows.pets.len() as u64) }),
+    ),
+    Flaw::new("refused rows are passed over", &["rows_in_the_place_of_others_are_refused"], |_| {
+        Faults::default().write_rows(|store, (writer, rows)| async move {
+            Ok(store.write_rows(writer, rows).await.unwrap_or_default())
+        })
+    }),
+    Flaw::new("animals that were there are counted as new", &[WRITTEN], |_| {
+        Faults::default().write_rows(|store, (writer, rows)| async move {
+            let added = rows.pets.len() as u64;
+            store.write_rows(writer, rows).await.map(|_| added)
+        })
+    }),
+    Flaw::new(
+        "rows keep the keys and records that are there",
+        &["a_key_that_is_there_already_is_merged", "rows_in_the_place_of_others_are_refused"],
+        |_| without_old(),
+    ),
+    Flaw::new(
+        "records without their animals are refused",
+        &["a_replay_returns_the_animal_of_its_request"],
         |_| {
-            Faults::default().write(|_, batch| async move {
-                Ok(Written { added: (batch.pets.len() + batch.new_pets.len()) as u64 })
+            Faults::default().write_rows(|store, (writer, rows)| async move {
+                let mut pets = store.snapshot().await?.pets(None, u32::MAX).await?;
+                pets.extend(rows.pets.clone());
+                if rows.records.iter().any(|record| pets.iter().all(|pet| pet.id != record.pet)) {
+                    return Err(StoreError::corrupt("a record", "its animal exists").into());
+                }
+                store.write_rows(writer, rows).await
             })
         },
-    ),
-    Flaw::new(
-        "errors of a batch are passed over",
-        &[
-            "a_record_without_its_animal_is_refused",
-            "a_batch_names_what_it_conflicts_with",
-            "another_record_that_is_not_newer_is_a_conflict",
-            "a_repeated_batch_adds_nothing",
-        ],
-        |_| {
-            Faults::default().write(|store, batch| async move {
-                Ok(store.write(batch).await.unwrap_or_default())
-            })
-        },
-    ),
-    Flaw::new(
-        "animals of a batch get other identifiers",
-        &["a_batch_brings_back_every_field", "identifiers_go_on_above_those_of_a_batch"],
-        |_| edited(renumbered),
-    ),
-    Flaw::new(
-        "animals that were there are counted as new",
-        &["a_batch_may_be_written_again"],
-        |_| {
-            Faults::default().write(|store, batch| async move {
-                let added = (batch.pets.len() + batch.new_pets.len()) as u64;
-                store.write(batch).await.map(|_| Written { added })
-            })
-        },
-    ),
-    Flaw::new(
-        "a batch keeps the keys and records that are there",
-        &[
-            "a_key_that_is_there_already_is_merged",
-            "a_newer_record_replaces_the_one_there",
-            "another_record_that_is_not_newer_is_a_conflict",
-        ],
-        |_| changed(without_old),
     ),
     Flaw::new(
         "a repeated batch is added again",
         &["a_repeated_batch_adds_nothing", "of_equal_batches_at_once_one_is_added"],
-        |_| edited(|batch| batch.request = None),
+        |_| requested(|_| None),
     ),
     Flaw::new("a repeated batch counts for ever", &["a_repeated_batch_adds_nothing"], |_| {
-        edited(|batch| {
-            let request = batch.request.iter_mut();
-            request.for_each(|request| request.cutoff = Timestamp(i64::MIN));
+        requested(|request| {
+            request.map(|mut request| {
+                request.cutoff = Timestamp(i64::MIN);
+                request
+            })
         })
     }),
     Flaw::new(
         "a repeated batch is found before it is written, and not with it",
         &["of_equal_batches_at_once_one_is_added"],
         |_| {
-            changed(|store, mut batch| async move {
-                let records = store.snapshot().await?.idempotency_records(None, u32::MAX).await?;
+            Faults::default().add_new(|store, (pets, mut request)| async move {
+                let records = store.snapshot().await?.records(None, u32::MAX).await?;
                 yield_now().await;
-                if let Some(request) = &mut batch.request
+                if let Some(request) = &mut request
                     && records.iter().all(|record| record.id != request.id)
                 {
                     request.cutoff = Timestamp(i64::MAX);
                 }
-                Ok(batch)
+                store.add_new(pets, request).await
             })
         },
     )
     .on_one_thread(),
-    Flaw::new("new animals of a batch come in another order", &[LARGE], |_| {
-        edited(|batch| batch.new_pets.reverse())
+    Flaw::new("new animals come in another order", &[LARGE], |_| {
+        Faults::default().add_new(|store, (mut pets, request)| async move {
+            pets.reverse();
+            store.add_new(pets, request).await
+        })
     }),
-    Flaw::new("a large batch is cut off", &[LARGE], |_| {
-        edited(|batch| batch.new_pets.truncate(24))
+    Flaw::new("many new animals are cut off", &[LARGE], |_| {
+        Faults::default().add_new(|store, (mut pets, request)| async move {
+            pets.truncate(24);
+            store.add_new(pets, request).await
+        })
     }),
     Flaw::new(
-        "the next identifier is not raised",
-        &["identifiers_go_on_above_those_of_a_batch"],
-        |_| edited(|batch| batch.assign_above = None),
+        "a service fills the store",
+        &["a_store_that_is_not_open_refuses_everything"],
+        |_| crate::handovers::written_by(|_, state| WriterRole::Mover(state.revision)),
     ),
 ];
-
-const LARGE: &str = "a_batch_takes_as_many_rows_as_the_store_says";

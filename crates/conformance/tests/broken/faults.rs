@@ -3,13 +3,12 @@
 use std::{pin::Pin, sync::Arc};
 
 use petstore_domain::{
-    AddError, Added, ApiKey, Batch, CatalogueVersion, IdempotencyRecord, IdempotencyRequest, KeyId,
-    KeyRevision, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, RestoreError, Saved,
-    Snapshot, StoreError, StoredKeys, Timestamp, Versioned, Written,
+    AddError, Added, ApiKey, ArchiveError, CatalogueVersion, HighestIds, IdempotencyRecord,
+    IdempotencyRequest, KeyId, KeyRevision, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository,
+    Purged, Rows, SaveOutcome, Snapshot, StoreError, StoreState, StoredKeys, Timestamp, Versioned,
+    WriterRole,
 };
 use petstore_memory::MemoryStore;
-
-use crate::handovers::MoveFault;
 
 type Reply<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Fault<In, Out> = Arc<dyn Fn(Arc<MemoryStore>, In) -> Reply<Out> + Send + Sync>;
@@ -23,14 +22,16 @@ macro_rules! faults {
         #[derive(Clone, Default)]
         pub(crate) struct Faults {
             $(pub(crate) $call: Option<Fault<$in, $out>>,)*
-            /// What is wrong in a move.
-            pub(crate) moves: Option<MoveFault>,
             /// Changes every version, of reads too.
             pub(crate) versions: Option<Arc<dyn Fn(u128) -> u128 + Send + Sync>>,
             /// Changes the answer of `version` alone.
             pub(crate) own_version: Option<Arc<dyn Fn(Version) -> Version + Send + Sync>>,
             /// Changes what there is when the store is opened again.
             pub(crate) reopened: Option<fn(&mut Content)>,
+            /// Two that open a new store at once make one each.
+            pub(crate) made_twice: bool,
+            /// What another process does is not seen.
+            pub(crate) alone: bool,
         }
 
         impl Faults {
@@ -50,13 +51,17 @@ macro_rules! faults {
 
 faults! {
     add: (NewPet, Request) => Result<Added, AddError>;
-    find: PetId => Result<Option<Versioned<Pet>>, StoreError>;
+    find: PetId => Result<Versioned<Option<Pet>>, StoreError>;
     list: PetQuery => Result<Versioned<PetPage>, StoreError>;
     purge: (Timestamp, u32) => Result<Purged, StoreError>;
     load: Option<KeyRevision> => Result<Option<StoredKeys>, StoreError>;
-    save: (KeyRevision, Vec<ApiKey>, Vec<KeyId>) => Result<Saved, StoreError>;
+    save: (KeyRevision, Vec<ApiKey>, Vec<KeyId>) => Result<SaveOutcome, StoreError>;
+    note_uses: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
     snapshot: () => Result<Box<dyn Snapshot>, StoreError>;
-    write: Batch => Result<Written, RestoreError>;
+    write_rows: (WriterRole, Rows) => Result<u64, ArchiveError>;
+    add_new: (Vec<NewPet>, Request) => Result<u64, ArchiveError>;
+    state: () => Result<StoreState, StoreError>;
+    change_state: (i64, StoreState) => Result<bool, StoreError>;
     unreachable: () => Result<(), StoreError>;
 }
 
@@ -67,6 +72,8 @@ pub(crate) struct Content {
     pub(crate) pets: Vec<Pet>,
     pub(crate) keys: Vec<ApiKey>,
     pub(crate) records: Vec<IdempotencyRecord>,
+    pub(crate) highest: HighestIds,
+    pub(crate) state: StoreState,
 }
 
 /// The usual shapes.

@@ -7,9 +7,10 @@ use std::sync::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, ApiKey, Archive, Batch, CatalogueVersion, IdempotencyRequest, KeyId,
-    KeyRevision, KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged,
-    RestoreError, Saved, Snapshot, StoreError, StoredKeys, Timestamp, Versioned, Written,
+    AddError, Added, ApiKey, Archive, ArchiveError, CatalogueVersion, Handover, IdempotencyRequest,
+    KeyId, KeyRevision, KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged,
+    Rows, SaveOutcome, Snapshot, StoreError, StoreState, StoredKeys, Timestamp, Versioned,
+    WriterRole,
 };
 use petstore_memory::MemoryStore;
 
@@ -19,11 +20,15 @@ pub(crate) struct Faulty {
     pub(crate) faults: Faults,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) cut_off: Arc<AtomicBool>,
+    /// Whether the store refuses a second animal of one name.
+    pub(crate) unique_names: Arc<AtomicBool>,
+    /// Held while the handle is open.
+    pub(crate) _open: Arc<()>,
 }
 
 impl Faulty {
     /// The store, unless it cannot be reached.
-    pub(crate) async fn reach(&self) -> Result<Arc<MemoryStore>, StoreError> {
+    async fn reach(&self) -> Result<Arc<MemoryStore>, StoreError> {
         let store = Arc::clone(&self.store);
         if self.cut_off.load(Ordering::SeqCst) {
             match &self.faults.unreachable {
@@ -55,6 +60,18 @@ macro_rules! call {
     }};
 }
 
+/// Refuses an animal of a name that is there, as a unique index does.
+pub(crate) async fn refuse_equal_names(
+    store: &MemoryStore,
+    pet: &NewPet,
+) -> Result<(), StoreError> {
+    let pets = store.snapshot().await?.pets(None, u32::MAX).await?;
+    if pets.iter().any(|other| other.name == pet.name) {
+        return Err(StoreError::refused("UNIQUE constraint failed: operator_rule"));
+    }
+    Ok(())
+}
+
 #[async_trait]
 impl PetRepository for Faulty {
     async fn add(
@@ -62,12 +79,14 @@ impl PetRepository for Faulty {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
+        if self.unique_names.load(Ordering::SeqCst) && self.faults.add.is_none() {
+            refuse_equal_names(&self.store, &pet).await?;
+        }
         call!(self.add(pet, request), PetRepository::add)
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        let found = call!(self.find(id), PetRepository::find)?;
-        Ok(found.map(|found| self.versioned(found)))
+    async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
+        Ok(self.versioned(call!(self.find(id), PetRepository::find)?))
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
@@ -95,8 +114,12 @@ impl KeyStore for Faulty {
         expected: KeyRevision,
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
         call!(self.save(expected, changed, removed), KeyStore::save)
+    }
+
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        call!(self.note_uses(uses), KeyStore::note_uses)
     }
 }
 
@@ -106,16 +129,34 @@ impl Archive for Faulty {
         call!(self.snapshot(), Archive::snapshot)
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
-        let Batch { pets, new_pets, keys, records, .. } = &batch;
-        if pets.len() + new_pets.len() + keys.len() + records.len() > self.max_batch() {
-            return Err(StoreError::refused("a batch of more rows than `max_batch` says").into());
+    async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
+        if rows.pets.len() + rows.keys.len() + rows.records.len() > self.max_batch() {
+            return Err(StoreError::refused("more rows than `max_batch` says").into());
         }
-        call!(self.write(batch), Archive::write)
+        call!(self.write_rows(writer, rows), Archive::write_rows)
+    }
+
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        call!(self.add_new(pets, request), Archive::add_new)
     }
 
     fn max_batch(&self) -> usize {
         // Few, as a store has that cannot make large transactions.
         25
+    }
+}
+
+#[async_trait]
+impl Handover for Faulty {
+    async fn state(&self) -> Result<StoreState, StoreError> {
+        call!(self.state(), Handover::state)
+    }
+
+    async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
+        call!(self.change_state(expected, new), Handover::change_state)
     }
 }

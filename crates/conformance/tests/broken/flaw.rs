@@ -18,7 +18,7 @@ use crate::faults::Faults;
 pub(crate) struct Flaw {
     /// What it does wrong.
     pub(crate) what: &'static str,
-    /// The promises that must catch it, at least.
+    /// The promises that must notice it, at least.
     pub(crate) caught_by: &'static [&'static str],
     /// The faults of one more open handle.
     pub(crate) faults: fn(&Arc<Notes>) -> Faults,
@@ -55,7 +55,7 @@ pub(crate) struct Notes {
     pub(crate) keys: Mutex<HashMap<KeyId, ApiKey>>,
     /// Animals that are not shown everywhere.
     pub(crate) hidden: Mutex<HashSet<PetId>>,
-    /// How far the versions are off.
+    /// How far the versions, or the rewrites, are off.
     pub(crate) offset: AtomicI64,
     /// The random half of the versions of this store.
     pub(crate) epoch: u128,

@@ -1,136 +1,259 @@
 //! Flaws of a store that is handed over while it is in use.
 
-use async_trait::async_trait;
-use petstore_domain::{
-    Archive as _, Batch, Changes, Handover, PetId, Phase, StoreError, StoreState, Writer,
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
-use crate::{faults::Faults, faulty::Faulty, flaw::Flaw};
+use petstore_domain::{
+    Archive as _, Handover as _, PetPage, PetQuery, PetRepository, Phase, StoreError, StoreState,
+    Versioned, WriterRole,
+};
+use petstore_memory::MemoryStore;
+use tokio::task::yield_now;
 
-/// What a store does wrong when it is handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MoveFault {
-    /// A seal keeps nobody out.
-    NoFence,
-    /// A change does not compare the revision.
-    AnyRevision,
-    /// The second animal of a batch is left out.
-    LosesOne,
-    /// The records of the animals are left out.
-    NoRecords,
-    /// Nobody reads a sealed store.
-    NeverRead,
-    /// The rewrites are forgotten by a change of the state.
-    Forgets,
-    /// Every store has one identity.
-    OneIdentity,
-}
+use crate::{
+    faults::{Faults, Version},
+    flaw::Flaw,
+};
 
-#[async_trait]
-impl Handover for Faulty {
-    async fn state(&self) -> Result<StoreState, StoreError> {
-        let mut state = self.reach().await?.state().await?;
-        match self.faults.moves {
-            Some(MoveFault::OneIdentity) if state.revision == 0 => state.id.0 = [1; 16],
-            Some(MoveFault::Forgets) if state.revision > 0 => state.rewrites = 0,
-            _ => {}
-        }
-        Ok(state)
-    }
-
-    async fn change_state(&self, expected: i64, mut new: StoreState) -> Result<bool, StoreError> {
-        let store = self.reach().await?;
-        let stored = store.state().await?.revision;
-        match self.faults.moves {
-            Some(MoveFault::NoFence) => new.phase = Phase::Open { from: None },
-            Some(MoveFault::AnyRevision) => return store.change_state(stored, new).await,
-            _ => {}
-        }
-        store.change_state(expected, new).await
-    }
-
-    async fn changes(&self, after: Option<PetId>, limit: u32) -> Result<Changes, StoreError> {
-        let mut changes = self.reach().await?.changes(after, limit).await?;
-        match self.faults.moves {
-            Some(MoveFault::LosesOne) if changes.pets.len() > 2 => drop(changes.pets.remove(1)),
-            Some(MoveFault::NoRecords) => changes.records.clear(),
-            _ => {}
-        }
-        Ok(changes)
-    }
-
-    fn read_while_sealed(&self) {
-        if self.faults.moves != Some(MoveFault::NeverRead) {
-            self.store.read_while_sealed();
-        }
-    }
-}
-
-fn moves(fault: MoveFault) -> Faults {
-    Faults { moves: Some(fault), ..Faults::default() }
-}
-
-/// Batches of which `change` says, in view of the store's state, who writes them.
-fn written_by(change: fn(Writer, &StoreState) -> Writer) -> Faults {
-    Faults::default().write(move |store, batch| async move {
-        let writer = change(batch.writer, &store.state().await?);
-        store.write(Batch { writer, ..batch }).await
+/// Rows of which `change` says, in view of the store's state, who writes them.
+pub(crate) fn written_by(change: fn(WriterRole, &StoreState) -> WriterRole) -> Faults {
+    Faults::default().write_rows(move |store, (writer, rows)| async move {
+        let writer = change(writer, &store.state().await?);
+        store.write_rows(writer, rows).await
     })
 }
 
+/// Changes of the state that are changed before they are made.
+fn changes(change: fn(&mut i64, &mut StoreState, &StoreState)) -> Faults {
+    Faults::default().change_state(move |store, (mut expected, mut new)| async move {
+        change(&mut expected, &mut new, &store.state().await?);
+        store.change_state(expected, new).await
+    })
+}
+
+/// Makes the call as if the store were open.
+async fn unfenced<T>(store: &MemoryStore, call: impl Future<Output = T>) -> T {
+    let state = store.state().await.unwrap();
+    let open = StoreState { phase: Phase::Open { from: None }, ..state.clone() };
+    store.change_state(state.revision, open).await.unwrap();
+    let result = call.await;
+    store.change_state(state.revision, state).await.unwrap();
+    result
+}
+
+/// Lists without looking whether the store is open where `believes` says that it is.
+fn lists_while(
+    believes: impl Fn(Option<bool>) -> bool + Clone + Send + Sync + 'static,
+    faults: Faults,
+) -> Faults {
+    faults.list(move |store, query: PetQuery| {
+        let believes = believes.clone();
+        async move {
+            let is_open = store.state().await?.phase.is_open();
+            let list = PetRepository::list(&*store, query);
+            if !is_open && believes(None) {
+                let Versioned { value, .. } = unfenced(&store, list).await?;
+                return Ok::<Versioned<PetPage>, StoreError>(Versioned { value, version: None });
+            }
+            believes(Some(is_open));
+            list.await
+        }
+    })
+}
+
+/// A handle that goes by its own changes of the state.
+fn own_changes_alone() -> Faults {
+    let sealed = Arc::new(AtomicBool::new(false));
+    let seals = Arc::clone(&sealed);
+    let faults = Faults::default().change_state(move |store, (expected, new)| {
+        seals.store(!new.phase.is_open(), Ordering::SeqCst);
+        async move { store.change_state(expected, new).await }
+    });
+    lists_while(move |_| !sealed.load(Ordering::SeqCst), faults)
+}
+
+/// A handle that goes by a state of the last 30 ms.
+fn cached_state() -> Faults {
+    let seen: Arc<Mutex<Option<Instant>>> = Arc::default();
+    let believes = move |is_open: Option<bool>| {
+        let mut seen = seen.lock().unwrap();
+        if let Some(is_open) = is_open {
+            *seen = is_open.then(Instant::now);
+        }
+        seen.is_some_and(|at| at.elapsed() < Duration::from_millis(30))
+    };
+    lists_while(believes, Faults::default())
+}
+
+/// Looks whether the store is open, lets others run, and then adds.
+fn checked_before() -> Faults {
+    Faults::default().add(|store, (pet, request)| async move {
+        store.state().await?.permit_write(WriterRole::Service)?;
+        yield_now().await;
+        unfenced(&store, PetRepository::add(&*store, pet, request)).await
+    })
+}
+
+const REFUSES: &str = "a_store_that_is_not_open_refuses_everything";
+const SEALS: &str = "nothing_is_added_after_any_of_many_seals";
+const REPLACED: &str = "a_state_is_replaced_by_its_revision_and_lasts";
+const FILLS: &str = "a_mover_writes_only_to_the_store_that_it_fills";
+const REWRITES: &str = "every_change_but_an_addition_is_a_rewrite";
+const READS: &str = "a_sealed_store_is_read_by_handles_opened_for_it";
+
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new(
-        "a seal keeps nobody out",
-        &["a_store_that_is_not_open_refuses_everything", "nothing_is_added_after_a_seal"],
-        |_| moves(MoveFault::NoFence),
-    ),
-    Flaw::new(
-        "a state changes whatever its revision",
-        &["a_state_changes_by_its_revision_alone"],
-        |_| moves(MoveFault::AnyRevision),
-    ),
-    Flaw::new(
-        "the mover misses an animal",
-        &["changes_are_complete", "a_mover_writes_to_what_it_fills_alone"],
-        |_| moves(MoveFault::LosesOne),
-    ),
-    Flaw::new(
-        "the mover misses the records",
-        &["changes_are_complete", "a_mover_writes_to_what_it_fills_alone"],
-        |_| moves(MoveFault::NoRecords),
-    ),
-    Flaw::new("any mover fills the store", &["a_mover_writes_to_what_it_fills_alone"], |_| {
+    Flaw::new("a seal keeps nobody out", &[REFUSES, SEALS, READS], |_| {
+        Faults::default()
+            .add(|store, (pet, request)| async move {
+                unfenced(&store, PetRepository::add(&*store, pet, request)).await
+            })
+            .list(|store, query| async move {
+                unfenced(&store, PetRepository::list(&*store, query)).await
+            })
+    })
+    .on_one_thread(),
+    Flaw::new("a handle reads by its own changes of the state", &[REFUSES, SEALS], |_| {
+        own_changes_alone()
+    })
+    .on_one_thread(),
+    Flaw::new("a handle reads by a state that it saw 30 ms ago", &[REFUSES], |_| cached_state())
+        .on_one_thread(),
+    Flaw::new("an addition looks at the state in a step of its own", &[SEALS], |_| {
+        checked_before()
+    })
+    .on_one_thread(),
+    Flaw::new("after a seal a handle never knows a version again", &[SEALS], |_| {
+        let is_dead = AtomicBool::new(false);
+        let own_version = move |version: Version| {
+            is_dead.fetch_or(version.is_none(), Ordering::SeqCst);
+            version.filter(|_| !is_dead.load(Ordering::SeqCst))
+        };
+        Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
+    }),
+    Flaw::new("a sealed store keeps its version", &[REFUSES, READS], |_| {
+        let last: Mutex<Version> = Mutex::default();
+        let own_version = move |version: Version| {
+            let mut last = last.lock().unwrap();
+            *last = version.or(*last);
+            *last
+        };
+        Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
+    }),
+    Flaw::new("a change does not compare the revision", &[REPLACED], |_| {
+        changes(|expected, _, stored| *expected = stored.revision)
+    }),
+    Flaw::new("a store counts its revisions itself", &[REPLACED], |_| {
+        changes(|expected, new, _| new.revision = *expected + 1)
+    }),
+    Flaw::new("a store takes the rewrites of a new state", &[REPLACED], |notes| {
+        let (takes, taken) = (Arc::clone(notes), Arc::clone(notes));
+        Faults::default()
+            .change_state(move |store, (expected, new)| {
+                let notes = Arc::clone(&takes);
+                async move {
+                    let rewrites = new.rewrites - store.state().await?.rewrites;
+                    let changed = store.change_state(expected, new).await?;
+                    if changed {
+                        notes.offset.store(rewrites, Ordering::SeqCst);
+                    }
+                    Ok(changed)
+                }
+            })
+            .state(move |store, ()| {
+                let offset = taken.offset.load(Ordering::SeqCst);
+                async move {
+                    let state = store.state().await?;
+                    Ok(StoreState { rewrites: state.rewrites + offset, ..state })
+                }
+            })
+    }),
+    Flaw::new("a change of the state forgets the rewrites", &[REWRITES], |_| {
+        Faults::default().state(|store, ()| async move {
+            let state = store.state().await?;
+            let rewrites = if state.revision > 0 { 0 } else { state.rewrites };
+            Ok(StoreState { rewrites, ..state })
+        })
+    }),
+    Flaw::new("every write of rows is a rewrite", &[REWRITES], |notes| {
+        let (writes, written) = (Arc::clone(notes), Arc::clone(notes));
+        Faults::default()
+            .write_rows(move |store, (writer, rows)| {
+                writes.offset.fetch_add(1, Ordering::SeqCst);
+                async move { store.write_rows(writer, rows).await }
+            })
+            .state(move |store, ()| {
+                let offset = written.offset.load(Ordering::SeqCst);
+                async move {
+                    let state = store.state().await?;
+                    Ok(StoreState { rewrites: state.rewrites + offset, ..state })
+                }
+            })
+    }),
+    Flaw::new("every store is the same one", &[REPLACED], |_| {
+        Faults::default().state(|store, ()| async move {
+            let mut state = store.state().await?;
+            if state.revision == 0 {
+                state.id.0 = [1; 16];
+            }
+            Ok(state)
+        })
+    }),
+    Flaw::new("two movers fill one store", &[FILLS], |_| {
         written_by(|writer, state| match writer {
-            Writer::Service => writer,
-            Writer::Mover(_) => Writer::Mover(state.revision),
+            WriterRole::Service => writer,
+            WriterRole::Mover(_) => WriterRole::Mover(state.revision),
+        })
+    }),
+    Flaw::new("a mover continues when the store is open", &[FILLS], |_| {
+        written_by(|writer, state| if state.phase.is_open() { WriterRole::Service } else { writer })
+    }),
+    Flaw::new("nobody reads a sealed store", &[READS], |_| {
+        Faults::default().list(|store, query| async move {
+            store.state().await?.permit_read(false)?;
+            PetRepository::list(&*store, query).await
         })
     }),
     Flaw::new(
-        "a service fills the store",
-        &["a_store_that_is_not_open_refuses_everything"],
-        |_| written_by(|_, state| Writer::Mover(state.revision)),
-    ),
-    Flaw::new(
-        "a mover goes on when the store is open",
-        &["a_mover_writes_to_what_it_fills_alone"],
-        |_| {
-            written_by(|writer, state| match state.phase {
-                Phase::Open { .. } => Writer::Service,
-                Phase::Filling { .. } | Phase::Sealed { .. } => writer,
+        "a snapshot shows animals while lower ones are being added",
+        &["a_snapshot_is_complete_up_to_its_last_animal"],
+        |notes| {
+            let (adds, lists) = (Arc::clone(notes), Arc::clone(notes));
+            let faults = Faults::default().add(move |store, (pet, request)| {
+                let notes = Arc::clone(&adds);
+                async move {
+                    let added = PetRepository::add(&*store, pet, request).await?;
+                    let petstore_domain::Added::Created(pet) = &added else { return Ok(added) };
+                    notes.hidden.lock().unwrap().insert(pet.id);
+                    yield_now().await;
+                    notes.hidden.lock().unwrap().remove(&pet.id);
+                    Ok(added)
+                }
+            });
+            faults.snapshot(move |store, ()| {
+                let hidden = lists.hidden.lock().unwrap().iter().min().copied();
+                async move {
+                    if let Some(id) = hidden {
+                        let mut snapshot = store.snapshot().await?;
+                        let content = MemoryStore::new();
+                        let mut rows = petstore_domain::Rows {
+                            pets: snapshot.pets(None, u32::MAX).await?,
+                            keys: snapshot.keys().await?,
+                            records: snapshot.records(None, u32::MAX).await?,
+                            highest: snapshot.highest_ids().await?,
+                        };
+                        rows.pets.retain(|pet| pet.id != id);
+                        content.write_rows(WriterRole::Service, rows).await.unwrap();
+                        return content.snapshot().await;
+                    }
+                    store.snapshot().await
+                }
             })
         },
-    ),
-    Flaw::new(
-        "nobody reads a sealed store",
-        &["a_sealed_store_is_read_by_who_asks_for_it"],
-        |_| moves(MoveFault::NeverRead),
-    ),
-    Flaw::new(
-        "a change of the state forgets the rewrites",
-        &["every_change_but_an_addition_is_a_rewrite"],
-        |_| moves(MoveFault::Forgets),
-    ),
-    Flaw::new("every store is the same one", &["a_state_changes_by_its_revision_alone"], |_| {
-        moves(MoveFault::OneIdentity)
-    }),
+    )
+    .on_one_thread(),
 ];

@@ -9,8 +9,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
-use petstore_domain::{Archive as _, Batch};
+use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store, act};
+use petstore_domain::{Archive as _, Handover as _, PetId, Rows, WriterRole};
 use petstore_memory::MemoryStore;
 
 use crate::{
@@ -26,13 +26,15 @@ pub(crate) struct FaultyHarness(pub(crate) &'static Flaw);
 
 #[async_trait]
 impl Harness for FaultyHarness {
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
         Ok(Box::new(Disk {
             flaw: self.0,
             notes: Notes::new(),
-            content: Mutex::new(Arc::new(MemoryStore::new())),
+            content: Mutex::new(MemoryStore::new()),
             opened: AtomicUsize::new(0),
+            open: Arc::default(),
             cut_off: Arc::default(),
+            unique_names: Arc::default(),
         }))
     }
 
@@ -45,7 +47,7 @@ impl Harness for FaultyHarness {
     }
 
     fn time_limit(&self) -> Duration {
-        Duration::from_secs(20)
+        Duration::from_secs(30)
     }
 }
 
@@ -53,52 +55,92 @@ impl Harness for FaultyHarness {
 struct Disk {
     flaw: &'static Flaw,
     notes: Arc<Notes>,
-    content: Mutex<Arc<MemoryStore>>,
+    content: Mutex<MemoryStore>,
     opened: AtomicUsize,
+    /// Shared with every open handle.
+    open: Arc<()>,
     cut_off: Arc<AtomicBool>,
+    unique_names: Arc<AtomicBool>,
+}
+
+impl Disk {
+    fn handle(&self, reads_while_sealed: bool) -> MemoryStore {
+        self.content.lock().unwrap().handle(reads_while_sealed)
+    }
 }
 
 #[async_trait]
 impl ScratchStore for Disk {
-    async fn open(&self) -> Result<Store, Problem> {
+    async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
         let faults = (self.flaw.faults)(&self.notes);
-        let mut store = Arc::clone(&self.content.lock().unwrap());
-        // Only the disk itself holds the content: every handle is closed.
-        let again = self.opened.fetch_add(1, Ordering::SeqCst) > 0;
+        let again = self.opened.load(Ordering::SeqCst) > 0;
+        if faults.made_twice && !again {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            *self.content.lock().unwrap() = MemoryStore::new();
+        }
+        self.opened.fetch_add(1, Ordering::SeqCst);
         if again
-            && Arc::strong_count(&store) == 2
+            && Arc::strong_count(&self.open) == 1
             && let Some(change) = faults.reopened
         {
-            store = Arc::new(changed(&store, change).await?);
-            *self.content.lock().unwrap() = Arc::clone(&store);
+            let changed = changed(&self.handle(false), change).await?;
+            *self.content.lock().unwrap() = changed;
         }
-        let cut_off = Arc::clone(&self.cut_off);
-        let store = Arc::new(Faulty { faults, store, cut_off });
+        let store = Arc::new(Faulty {
+            faults,
+            store: Arc::new(self.handle(reads_while_sealed)),
+            cut_off: Arc::clone(&self.cut_off),
+            unique_names: Arc::clone(&self.unique_names),
+            _open: Arc::clone(&self.open),
+        });
         Ok(Store::with_archive(store.clone()).with_handover(store))
     }
 
-    async fn cut_off(&self) -> Result<(), Problem> {
+    async fn cut_off(&self) -> Result<(), BoxError> {
         self.cut_off.store(true, Ordering::SeqCst);
         Ok(())
     }
 
-    async fn reconnect(&self) -> Result<(), Problem> {
+    async fn reconnect(&self) -> Result<(), BoxError> {
         self.cut_off.store(false, Ordering::SeqCst);
         Ok(())
+    }
+
+    async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
+        if (self.flaw.faults)(&self.notes).alone {
+            let elsewhere = Arc::new(changed(&self.handle(false), |_| ()).await?);
+            let store = Store::with_archive(elsewhere.clone()).with_handover(elsewhere);
+            let _ = act(&store, action).await;
+            return Ok(());
+        }
+        let store = self.open(false).await?;
+        act(&store, action).await.map_err(|failure| failure.to_string().into())
+    }
+
+    async fn forbid_equal_names(&self) -> Result<(), BoxError> {
+        self.unique_names.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
+        if self.handle(false).delete_pet(id) { Ok(()) } else { Err("it is not there".into()) }
     }
 }
 
 /// A store that holds what `change` makes of the content of another.
-async fn changed(store: &MemoryStore, change: fn(&mut Content)) -> Result<MemoryStore, Problem> {
+async fn changed(store: &MemoryStore, change: fn(&mut Content)) -> Result<MemoryStore, BoxError> {
     let mut snapshot = store.snapshot().await?;
     let mut content = Content {
         pets: snapshot.pets(None, u32::MAX).await?,
         keys: snapshot.keys().await?,
-        records: snapshot.idempotency_records(None, u32::MAX).await?,
+        records: snapshot.records(None, u32::MAX).await?,
+        highest: snapshot.highest_ids().await?,
+        state: store.state().await?,
     };
     change(&mut content);
     let store = MemoryStore::new();
-    let Content { pets, keys, records } = content;
-    store.write(Batch { pets, keys, records, ..Batch::default() }).await?;
+    let Content { pets, keys, records, highest, state } = content;
+    store.write_rows(WriterRole::Service, Rows { pets, keys, records, highest }).await?;
+    store.change_state(0, state).await?;
     Ok(store)
 }

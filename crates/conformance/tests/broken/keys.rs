@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyRights, KeyStore as _, Saved, StoreError, StoredKeys, load_keys,
+    ApiKey, KeyId, KeyRevision, KeyRights, KeyStore as _, SaveOutcome, StoreError, StoredKeys,
+    load_keys,
 };
 use petstore_memory::MemoryStore;
 
@@ -43,7 +44,7 @@ fn mask_revision(mask: impl Fn(&StoredKeys) -> u128 + Clone + Send + Sync + 'sta
             async move {
                 let loaded = load_keys(&*store).await?;
                 if masked(&loaded) != expected {
-                    return Ok(Saved::Lost);
+                    return Ok(SaveOutcome::Conflict);
                 }
                 store.save(loaded.revision, changed, removed).await
             }
@@ -55,11 +56,11 @@ async fn force(
     store: &MemoryStore,
     changed: Vec<ApiKey>,
     removed: Vec<KeyId>,
-) -> Result<Saved, StoreError> {
+) -> Result<SaveOutcome, StoreError> {
     loop {
         let revision = load_keys(store).await?.revision;
-        if store.save(revision, changed.clone(), removed.clone()).await? == Saved::Yes {
-            return Ok(Saved::Yes);
+        if store.save(revision, changed.clone(), removed.clone()).await? == SaveOutcome::Saved {
+            return Ok(SaveOutcome::Saved);
         }
     }
 }
@@ -67,20 +68,18 @@ async fn force(
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "every key is loaded as one that may do everything",
-        &["a_key_that_may_only_read_stays_one"],
+        &["a_key_comes_back_as_it_was_given"],
         |_| change_keys(|keys| keys.iter_mut().for_each(|key| key.rights = KeyRights::Full)),
     ),
-    Flaw::new(
-        "keys are loaded in descending order",
-        &["every_key_is_listed_in_order_live_or_not", "the_latest_use_is_kept"],
-        |_| change_keys(|keys| keys.reverse()),
-    ),
+    Flaw::new("keys are loaded in descending order", &["a_save_keeps_the_latest_use"], |_| {
+        change_keys(|keys| keys.reverse())
+    }),
     Flaw::new(
         "revoked keys are not loaded",
         &[
             "a_key_comes_back_as_it_was_given",
             "a_key_that_is_there_already_is_merged",
-            "every_key_is_listed_in_order_live_or_not",
+            "random_commands_do_as_the_model_does",
         ],
         |_| change_keys(|keys| keys.retain(|key| key.revoked_at.is_none())),
     ),
@@ -88,46 +87,42 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "a save is acknowledged and not made",
         &[
             "a_key_comes_back_as_it_was_given",
-            "another_handle_sees_what_was_acknowledged",
-            "keys_added_at_the_same_time_are_all_there",
+            "a_write_shows_everywhere_and_changes_nothing_else",
             "random_commands_do_as_the_model_does",
         ],
-        |_| Faults::default().save(|_, _| async { Ok(Saved::Yes) }),
+        |_| Faults::default().save(|_, _| async { Ok(SaveOutcome::Saved) }),
     ),
+    Flaw::new("removed keys stay", &["a_save_takes_a_hundred_keys"], |_| {
+        Faults::default().save(|store, (expected, changed, _)| async move {
+            store.save(expected, changed, vec![]).await
+        })
+    }),
+    Flaw::new("a save writes the last use", &["a_save_keeps_the_latest_use"], |_| {
+        Faults::default().save(|store, (expected, changed, removed)| async move {
+            let uses = changed.iter().filter_map(|key| Some((key.id, key.last_used_at?)));
+            let uses = uses.collect();
+            let saved = store.save(expected, changed, removed).await?;
+            store.note_uses(uses).await?;
+            Ok(saved)
+        })
+    }),
     Flaw::new(
-        "removed keys stay",
-        &["every_key_is_listed_in_order_live_or_not", "a_save_takes_a_hundred_keys"],
+        "a save merges a key with the stored one: an end cannot be taken back",
+        &["a_save_keeps_the_latest_use", "random_commands_do_as_the_model_does"],
         |_| {
-            Faults::default().save(|store, (expected, changed, _)| async move {
-                store.save(expected, changed, vec![]).await
-            })
-        },
-    ),
-    Flaw::new(
-        "a key that is written replaces the one that is there: a revocation is undone",
-        &["no_save_undoes_a_revocation_or_a_use", "random_commands_do_as_the_model_does"],
-        |notes| {
-            let (saving, saved) = (Arc::clone(notes), Arc::clone(notes));
-            change_loaded(move |loaded| {
-                let saved = saved.keys.lock().unwrap();
-                for key in &mut loaded.keys {
-                    *key = saved.get(&key.id).unwrap_or(key).clone();
-                }
-            })
-            .save(move |store, (expected, changed, removed)| {
-                let written = changed.iter().map(|key| (key.id, key.clone()));
-                saving.keys.lock().unwrap().extend(written);
-                async move { store.save(expected, changed, removed).await }
+            Faults::default().save(|store, (expected, changed, removed)| async move {
+                let stored = load_keys(&*store).await?.keys;
+                let merged = changed.into_iter().map(|key| {
+                    let old = stored.iter().find(|old| old.id == key.id);
+                    old.and_then(|old| old.merged_with(&key)).unwrap_or(key)
+                });
+                store.save(expected, merged.collect(), removed).await
             })
         },
     ),
     Flaw::new(
         "a save is not compared with the revision",
-        &[
-            "a_save_over_other_keys_is_lost",
-            "of_saves_over_one_revision_one_is_kept",
-            "of_saves_of_two_handles_one_is_kept",
-        ],
+        &["of_saves_over_one_revision_one_is_kept"],
         |_| {
             Faults::default().save(|store, (_, changed, removed)| async move {
                 force(&store, changed, removed).await
@@ -136,11 +131,11 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "looking at the revision and saving are two steps",
-        &["of_saves_over_one_revision_one_is_kept", "of_saves_of_two_handles_one_is_kept"],
+        &["of_saves_over_one_revision_one_is_kept"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
                 if load_keys(&*store).await?.revision != expected {
-                    return Ok(Saved::Lost);
+                    return Ok(SaveOutcome::Conflict);
                 }
                 tokio::task::yield_now().await;
                 // As a store does that has the first identifier of its own choice.
@@ -152,42 +147,32 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     )
     .on_one_thread(),
-    Flaw::new(
-        "the number of keys is the revision",
-        &["the_revision_changes_exactly_with_the_keys", "no_two_stores_have_one_revision"],
-        |_| {
-            Faults::default()
-                .load(|store, unless| async move {
-                    let loaded = load_keys(&*store).await?;
-                    let revision = KeyRevision(loaded.keys.len() as u128);
-                    Ok((unless != Some(revision)).then_some(StoredKeys { revision, ..loaded }))
-                })
-                .save(|store, (_, changed, removed)| async move {
-                    force(&store, changed, removed).await
-                })
-        },
-    ),
-    Flaw::new(
-        "the revisions of all stores count from 0",
-        &["no_two_stores_have_one_revision"],
-        |_| mask_revision(|loaded| loaded.revision.0 & u128::from(u64::MAX)),
-    ),
-    Flaw::new("a use is a change", &["the_revision_changes_exactly_with_the_keys"], |_| {
+    Flaw::new("the number of keys is the revision", &["a_revision_never_comes_back"], |_| {
+        Faults::default()
+            .load(|store, unless| async move {
+                let loaded = load_keys(&*store).await?;
+                let revision = KeyRevision(loaded.keys.len() as u128);
+                Ok((unless != Some(revision)).then_some(StoredKeys { revision, ..loaded }))
+            })
+            .save(
+                |store, (_, changed, removed)| async move { force(&store, changed, removed).await },
+            )
+    }),
+    Flaw::new("the revisions of all stores count from 0", &["a_revision_never_comes_back"], |_| {
+        mask_revision(|loaded| loaded.revision.0 & u128::from(u64::MAX))
+    }),
+    Flaw::new("a use is a change", &["a_revision_never_comes_back"], |_| {
         mask_revision(|loaded| {
             let uses = loaded.keys.iter().filter_map(|key| key.last_used_at);
             loaded.revision.0 ^ u128::from(uses.map(|at| at.0).sum::<i64>().unsigned_abs()) << 32
         })
     }),
-    Flaw::new("every load gives every key", &["nothing_is_loaded_that_has_not_changed"], |_| {
+    Flaw::new("every load gives every key", &["a_revision_never_comes_back"], |_| {
         Faults::default().load(|store, _| async move { store.load(None).await })
     }),
     Flaw::new(
         "whoever has loaded keys is told that nothing has changed",
-        &[
-            "nothing_is_loaded_that_has_not_changed",
-            "keys_added_at_the_same_time_are_all_there",
-            "keys_added_by_two_handles_are_all_there",
-        ],
+        &["a_revision_never_comes_back"],
         |_| {
             Faults::default().load(|store, unless| async move {
                 if unless.is_some() { Ok(None) } else { store.load(None).await }
@@ -196,7 +181,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "the next identifier is above those that are there, not above those that were",
-        &["no_identifier_of_a_key_is_assigned_twice", "random_commands_do_as_the_model_does"],
+        &["random_commands_do_as_the_model_does"],
         |_| {
             change_loaded(|loaded| {
                 loaded.next_id = KeyId(loaded.keys.last().map_or(1, |key| key.id.0 + 1));
@@ -213,20 +198,20 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "a digest that is stored already is acknowledged again",
-        &["a_digest_stored_already_is_not_stored_again"],
+        &["a_digest_of_another_key_is_refused"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
-                Ok(store.save(expected, changed, removed).await.unwrap_or(Saved::Yes))
+                Ok(store.save(expected, changed, removed).await.unwrap_or(SaveOutcome::Saved))
             })
         },
     ),
     Flaw::new(
         "what can be written of a save is written",
-        &["a_digest_stored_already_is_not_stored_again"],
+        &["a_digest_of_another_key_is_refused"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
                 if load_keys(&*store).await?.revision != expected {
-                    return Ok(Saved::Lost);
+                    return Ok(SaveOutcome::Conflict);
                 }
                 for key in changed {
                     let _ = force(&store, vec![key], vec![]).await?;
@@ -236,8 +221,67 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
+        "a digest that is stored already may pass",
+        &["a_digest_of_another_key_is_refused"],
+        |_| {
+            Faults::default().save(|store, (expected, changed, removed)| async move {
+                let saved = store.save(expected, changed, removed).await;
+                saved.map_err(StoreError::unavailable)
+            })
+        },
+    ),
+    Flaw::new(
+        "the digest of a removed key stays taken",
+        &["a_digest_of_another_key_is_refused"],
+        |notes| {
+            let notes = Arc::clone(notes);
+            Faults::default().save(move |store, (expected, changed, removed)| {
+                let notes = Arc::clone(&notes);
+                async move {
+                    let stored = load_keys(&*store).await?.keys;
+                    let mut gone = notes.keys.lock().unwrap().clone();
+                    if changed.iter().any(|key| gone.values().any(|old| old.digest == key.digest)) {
+                        return Err(StoreError::refused("the digest is taken"));
+                    }
+                    gone.extend(stored.into_iter().map(|key| (key.id, key)));
+                    gone.retain(|id, _| removed.contains(id));
+                    notes.keys.lock().unwrap().extend(gone);
+                    store.save(expected, changed, removed).await
+                }
+            })
+        },
+    ),
+    Flaw::new("the keys themselves make the revision", &["a_revision_never_comes_back"], |_| {
+        mask_revision(|loaded| {
+            let keys = loaded.keys.iter().map(|key| (key.digest.0[0], key.revoked_at));
+            let text = format!("{:?}", keys.collect::<Vec<_>>());
+            text.bytes().fold(7, |hash, byte| hash * 31 % (1 << 100) + u128::from(byte))
+        })
+    }),
+    Flaw::new("the millisecond makes the revision", &["a_revision_never_comes_back"], |notes| {
+        let (stamps, begun) = (Arc::clone(notes), std::time::Instant::now());
+        mask_revision(move |loaded| {
+            // The moment at which this revision was first seen.
+            let mut seen = stamps.uses.lock().unwrap();
+            let known = KeyId(i64::try_from(loaded.revision.0 & u128::from(u32::MAX)).unwrap());
+            let now = i64::try_from(begun.elapsed().as_millis()).unwrap();
+            u128::from(
+                seen.entry(known).or_insert(petstore_domain::Timestamp(now)).0.unsigned_abs(),
+            )
+        })
+    }),
+    Flaw::new(
+        "keys that have expired by the clock are not loaded",
+        &["a_key_comes_back_as_it_was_given"],
+        |_| {
+            change_keys(|keys| {
+                keys.retain(|key| key.expires_at.is_none_or(|at| at.0 > 1_700_000_000_000));
+            })
+        },
+    ),
+    Flaw::new(
         "the use that was noted last counts, not the latest one",
-        &["a_key_that_is_there_already_is_merged", "the_latest_use_is_kept"],
+        &["a_save_keeps_the_latest_use"],
         |notes| {
             let (noting, noted) = (Arc::clone(notes), Arc::clone(notes));
             change_loaded(move |loaded| {
@@ -246,11 +290,19 @@ pub(crate) const FLAWS: &[Flaw] = &[
                     key.last_used_at = uses.get(&key.id).copied();
                 }
             })
-            .save(move |store, (expected, changed, removed)| {
-                let used = changed.iter().filter_map(|key| Some((key.id, key.last_used_at?)));
-                noting.uses.lock().unwrap().extend(used);
-                async move { store.save(expected, changed, removed).await }
+            .note_uses(move |store, uses| {
+                noting.uses.lock().unwrap().extend(uses.clone());
+                async move { store.note_uses(uses).await }
             })
         },
     ),
+    Flaw::new("uses of a key that is gone are an error", &["a_save_keeps_the_latest_use"], |_| {
+        Faults::default().note_uses(|store, uses| async move {
+            let keys = load_keys(&*store).await?.keys;
+            if uses.iter().any(|(id, _)| keys.iter().all(|key| key.id != *id)) {
+                return Err(StoreError::refused("there is no such key"));
+            }
+            store.note_uses(uses).await
+        })
+    }),
 ];

@@ -13,7 +13,7 @@ fn rex() -> NewPet {
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "an empty page invents an animal",
-        &["a_fresh_store_is_empty", "a_page_past_the_end_is_empty"],
+        &["a_fresh_store_is_empty", "a_page_is_the_query_s_and_says_whether_more_follow"],
         |_| {
             Faults::change_page(|_, PetPage { pets, .. }| {
                 if pets.is_empty() {
@@ -25,20 +25,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "a page is in descending order",
         &[
-            "a_page_has_its_limit_in_ascending_order",
+            "a_page_is_the_query_s_and_says_whether_more_follow",
             "a_walk_meets_what_was_there_exactly_once",
-            "every_later_read_sees_an_acknowledged_animal",
-            "reopening_keeps_every_animal",
-            "ten_thousand_animals_walk_out_as_they_went_in",
+            "reopening_keeps_what_was_acknowledged",
         ],
         |_| Faults::change_page(|_, page| page.pets.reverse()),
     ),
     Flaw::new(
         "every second page is turned around its middle",
         &[
-            "a_page_has_its_limit_in_ascending_order",
-            "a_write_shows_in_every_list_and_changes_nothing_else",
-            "ten_thousand_animals_walk_out_as_they_went_in",
+            "a_page_is_the_query_s_and_says_whether_more_follow",
+            "a_write_shows_everywhere_and_changes_nothing_else",
+            "a_walk_meets_what_was_there_exactly_once",
         ],
         |notes| {
             let notes = Arc::clone(notes);
@@ -54,14 +52,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "`more` is always false",
         &[
             "a_walk_meets_what_was_there_exactly_once",
-            "more_is_true_exactly_if_another_follows",
-            "ten_thousand_animals_walk_out_as_they_went_in",
+            "a_page_is_the_query_s_and_says_whether_more_follow",
         ],
         |_| Faults::change_page(|_, page| page.more = false),
     ),
     Flaw::new(
         "`more` is true for every full page",
-        &["more_is_true_exactly_if_another_follows"],
+        &["a_page_is_the_query_s_and_says_whether_more_follow"],
         |_| {
             Faults::change_page(|query, page| {
                 page.more = page.pets.len() == usize::from(query.limit.get());
@@ -70,7 +67,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "a page is one animal short",
-        &["a_page_has_its_limit_in_ascending_order", "more_is_true_exactly_if_another_follows"],
+        &["a_page_is_the_query_s_and_says_whether_more_follow"],
         |_| {
             Faults::change_page(|_, page| {
                 page.more |= page.pets.len() > 1 && page.pets.pop().is_some();
@@ -79,7 +76,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "a page has one animal more than its limit",
-        &["a_page_has_its_limit_in_ascending_order", "more_is_true_exactly_if_another_follows"],
+        &["a_page_is_the_query_s_and_says_whether_more_follow"],
         |_| {
             Faults::change_query(|query| {
                 let limit = PageLimit::new((query.limit.get() + 1).min(100)).unwrap();
@@ -90,8 +87,8 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "the filter is ignored",
         &[
-            "a_write_shows_in_every_list_and_changes_nothing_else",
-            "more_is_true_exactly_if_another_follows",
+            "a_write_shows_everywhere_and_changes_nothing_else",
+            "a_page_is_the_query_s_and_says_whether_more_follow",
             "random_commands_do_as_the_model_does",
         ],
         |_| Faults::change_query(|query| PetQuery { status: None, ..query }),
@@ -99,10 +96,8 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "a page begins with the animal that the page before ended with",
         &[
-            "a_page_has_its_limit_in_ascending_order",
-            "a_page_past_the_end_is_empty",
+            "a_page_is_the_query_s_and_says_whether_more_follow",
             "a_walk_meets_what_was_there_exactly_once",
-            "more_is_true_exactly_if_another_follows",
         ],
         |_| {
             Faults::change_query(|query| {

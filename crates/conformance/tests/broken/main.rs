@@ -21,7 +21,7 @@ mod writes;
 
 use std::{collections::BTreeSet, sync::Arc, thread};
 
-use petstore_conformance::{Harness, PROMISES, Promise, Verdict, run};
+use petstore_conformance::{Harness, Outcome, PROMISES, Promise, run};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
@@ -56,7 +56,7 @@ fn runtime(one_thread: bool) -> Runtime {
 
 async fn catches(harness: &Arc<dyn Harness>, promise: &Promise) -> bool {
     for _ in 0..MAX_RUNS {
-        if matches!(run(harness, promise).await, Verdict::Broken(_)) {
+        if matches!(run(harness, promise).await, Outcome::Broken(_)) {
             return true;
         }
     }
@@ -124,9 +124,9 @@ async fn an_adapter_without_a_flaw_keeps_every_promise() {
     let harness: Arc<dyn Harness> = Arc::new(FaultyHarness(NOTHING));
     let mut broken = Vec::new();
     for promise in PROMISES {
-        let verdict = run(&harness, promise).await;
-        if verdict != Verdict::Kept {
-            broken.push(format!("{}: {verdict}", promise.name));
+        let outcome = run(&harness, promise).await;
+        if outcome != Outcome::Kept {
+            broken.push(format!("{}: {outcome}", promise.name));
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));

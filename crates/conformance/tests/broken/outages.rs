@@ -8,8 +8,7 @@ use crate::{faults::Faults, flaw::Flaw};
 
 const EVERY: &[&str] = &[
     "a_retry_after_an_outage_adds_one_animal",
-    "an_unreachable_store_is_unavailable_in_time",
-    "it_comes_back_by_itself_with_all_it_had",
+    "an_unreachable_store_is_unavailable_and_comes_back",
 ];
 
 pub(crate) const FLAWS: &[Flaw] = &[
@@ -24,7 +23,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "a store does not come back after an outage",
-        &["a_retry_after_an_outage_adds_one_animal", "it_comes_back_by_itself_with_all_it_had"],
+        &[
+            "a_retry_after_an_outage_adds_one_animal",
+            "an_unreachable_store_is_unavailable_and_comes_back",
+        ],
         |notes| {
             let (lost, is_lost) = (Arc::clone(notes), Arc::clone(notes));
             let gone = || StoreError::unavailable("the connection is gone");

@@ -27,10 +27,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "a status is made up",
-        &[
-            "a_status_comes_back_and_none_is_made_up",
-            "ten_thousand_animals_walk_out_as_they_went_in",
-        ],
+        &["categories_and_statuses_come_back_as_given", "a_walk_meets_what_was_there_exactly_once"],
         |_| {
             Faults::change_pet(|pet| NewPet {
                 status: pet.status.or(Some(PetStatus::Available)),
@@ -38,21 +35,23 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new("a category is cut to 32 bits", &["a_category_comes_back_as_it_was_given"], |_| {
-        Faults::change_pet(|pet| {
-            let category = pet.category_id.0.clamp(i32::MIN.into(), i32::MAX.into());
-            NewPet { category_id: CategoryId(category), ..pet }
-        })
-    }),
+    Flaw::new(
+        "a category is cut to 32 bits",
+        &["categories_and_statuses_come_back_as_given"],
+        |_| {
+            Faults::change_pet(|pet| {
+                let category = pet.category_id.0.clamp(i32::MIN.into(), i32::MAX.into());
+                NewPet { category_id: CategoryId(category), ..pet }
+            })
+        },
+    ),
     Flaw::new(
         "every seventh animal is acknowledged under the identifier of the one before",
         &[
-            "every_later_read_sees_an_acknowledged_animal",
-            "identifiers_go_on_above_those_of_a_batch",
-            "identifiers_go_on_growing_after_reopening",
+            "a_write_shows_everywhere_and_changes_nothing_else",
             "identifiers_grow_and_none_is_assigned_twice",
-            "reopening_keeps_every_animal",
-            "ten_thousand_animals_walk_out_as_they_went_in",
+            "reopening_keeps_what_was_acknowledged",
+            "a_walk_meets_what_was_there_exactly_once",
         ],
         |notes| {
             let notes = Arc::clone(notes);
@@ -77,29 +76,80 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "every thirteenth animal is lost",
         &[
             "a_dropped_addition_happens_whole_or_not_at_all",
-            "a_page_has_its_limit_in_ascending_order",
-            "another_handle_sees_what_was_acknowledged",
-            "every_later_read_sees_an_acknowledged_animal",
-            "a_write_shows_in_every_list_and_changes_nothing_else",
-            "ten_thousand_animals_walk_out_as_they_went_in",
+            "a_page_is_the_query_s_and_says_whether_more_follow",
+            "a_write_shows_everywhere_and_changes_nothing_else",
+            "a_walk_meets_what_was_there_exactly_once",
         ],
         |_| {
             Faults::change_page(|_, page| page.pets.retain(|pet| !is_lost(pet.id))).find(
                 |store, id| async move {
-                    if is_lost(id) { Ok(None) } else { store.find(id).await }
+                    let mut found = store.find(id).await?;
+                    found.value = found.value.filter(|_| !is_lost(id));
+                    Ok(found)
                 },
             )
         },
     ),
     Flaw::new(
         "finding an animal that is not there panics",
-        &["an_identifier_never_assigned_names_no_animal"],
+        &["categories_and_statuses_come_back_as_given"],
         |_| {
             Faults::default().find(|store, id| async move {
                 let found = store.find(id).await?;
-                assert!(found.is_some(), "no animal {id}");
+                assert!(found.value.is_some(), "no animal {id}");
                 Ok(found)
             })
         },
     ),
+    Flaw::new(
+        "an addition blocks its thread",
+        &["a_write_that_waits_holds_up_no_other_task"],
+        |_| {
+            Faults::default().add(|store, (pet, request)| async move {
+                std::thread::sleep(std::time::Duration::from_millis(150));
+                PetRepository::add(&*store, pet, request).await
+            })
+        },
+    ),
+    Flaw::new(
+        "an addition that has to wait blocks its thread",
+        &["a_write_that_waits_holds_up_no_other_task"],
+        |_| {
+            Faults::default().unreachable(|_, ()| async {
+                std::thread::sleep(std::time::Duration::from_millis(400));
+                Err(petstore_domain::StoreError::unavailable("the lock is held"))
+            })
+        },
+    ),
+    Flaw::new("a refused row fails others", &["a_refused_row_fails_its_own_request_only"], |_| {
+        refusing(|error| error)
+    }),
+    Flaw::new("a refused row may pass", &["a_refused_row_fails_its_own_request_only"], |_| {
+        refusing(petstore_domain::StoreError::unavailable)
+    }),
 ];
+
+/// A store that refuses a second animal of a name.
+fn refusing(
+    refused: impl Fn(petstore_domain::StoreError) -> petstore_domain::StoreError
+    + Clone
+    + Send
+    + Sync
+    + 'static,
+) -> Faults {
+    let broken = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    Faults::default().add(move |store, (pet, request)| {
+        let (refused, broken) = (refused.clone(), Arc::clone(&broken));
+        async move {
+            if broken.swap(false, Ordering::Relaxed) {
+                return Err(petstore_domain::StoreError::unavailable("of another one").into());
+            }
+            if let Err(error) = crate::faulty::refuse_equal_names(&store, &pet).await {
+                let error = refused(error);
+                broken.store(true, Ordering::Relaxed);
+                return Err(error.into());
+            }
+            PetRepository::add(&*store, pet, request).await
+        }
+    })
+}

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use petstore_domain::{
-    AddError, Added, Archive as _, Batch, IdempotencyRecord, IdempotencyRequest, NewPet,
-    PetRepository, Purged, Timestamp,
+    AddError, Added, Archive as _, IdempotencyRecord, IdempotencyRequest, NewPet, PetRepository,
+    Purged, Rows, StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -22,7 +22,7 @@ async fn add(
 /// The record that counts for `request` now.
 async fn record(store: &MemoryStore, request: &IdempotencyRequest) -> Option<IdempotencyRecord> {
     let mut snapshot = store.snapshot().await.unwrap();
-    let records = snapshot.idempotency_records(None, u32::MAX).await.unwrap();
+    let records = snapshot.records(None, u32::MAX).await.unwrap();
     let counts = |record: &IdempotencyRecord| record.id == request.id && record.at > request.cutoff;
     records.into_iter().find(counts)
 }
@@ -57,27 +57,23 @@ async fn add_in_two_transactions(
     let Added::Created(pet) = &added else { return Ok(added) };
     let records = vec![request.into_record(pet.id)];
     // Another task may have written one.
-    let _ = store.write(Batch { records, ..Batch::default() }).await;
+    let rows = Rows { records, ..Rows::default() };
+    let _ = store.write_rows(WriterRole::Service, rows).await;
     Ok(added)
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new(
-        "a record counts for ever",
-        &["a_record_counts_until_exactly_its_expiry", "an_expired_record_is_replaced_by_a_new_one"],
-        |_| Faults::change_request(|request| request.cutoff = Timestamp(i64::MIN)),
-    ),
+    Flaw::new("a record counts for ever", &["a_record_decides_until_exactly_its_expiry"], |_| {
+        Faults::change_request(|request| request.cutoff = Timestamp(i64::MIN))
+    }),
     Flaw::new(
         "a record counts a millisecond too long",
-        &["a_record_counts_until_exactly_its_expiry", "an_expired_record_is_replaced_by_a_new_one"],
+        &["a_record_decides_until_exactly_its_expiry"],
         |_| Faults::change_request(|request| request.cutoff.0 -= 1),
     ),
     Flaw::new(
         "a record counts a millisecond too short",
-        &[
-            "a_record_counts_until_exactly_its_expiry",
-            "a_repeat_gets_the_first_animal_and_adds_nothing",
-        ],
+        &["a_record_decides_until_exactly_its_expiry"],
         |_| Faults::change_request(|request| request.cutoff.0 += 1),
     ),
     Flaw::new(
@@ -100,10 +96,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "a handle knows only its own records",
         &[
-            "a_batch_brings_back_every_field",
-            "a_snapshot_holds_all_in_ordered_batches",
-            "reopening_keeps_every_record",
-            "two_handles_with_one_key_add_one_animal",
+            "rows_come_back_and_may_be_written_again",
+            "a_snapshot_holds_everything_in_order",
+            "reopening_keeps_what_was_acknowledged",
+            "equal_requests_at_once_add_one_animal",
         ],
         |notes| {
             let handle = notes.handles.fetch_add(1, Ordering::Relaxed);
@@ -112,11 +108,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "a key is accepted for another animal",
-        &[
-            "a_key_used_for_another_animal_is_refused",
-            "of_different_animals_under_one_key_one_is_added",
-            "random_commands_do_as_the_model_does",
-        ],
+        &["a_record_decides_until_exactly_its_expiry", "random_commands_do_as_the_model_does"],
         |_| {
             Faults::default().add(|store, (pet, request)| async move {
                 match add(&store, pet.clone(), request).await {
@@ -128,7 +120,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "looking for a record and writing one are two steps",
-        &["sixty_four_tasks_with_one_key_add_one_animal"],
+        &["equal_requests_at_once_add_one_animal"],
         |_| {
             Faults::default().add(|store, (pet, request)| async move {
                 match request {
@@ -144,7 +136,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         &[
             "a_dropped_addition_happens_whole_or_not_at_all",
             "an_animal_and_its_record_appear_together",
-            "sixty_four_tasks_with_one_key_add_one_animal",
+            "equal_requests_at_once_add_one_animal",
         ],
         |_| {
             Faults::default().add(|store, (pet, request)| async move {
@@ -177,12 +169,36 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "a record that counts is purged",
-        &["purging_keeps_to_its_limit_and_its_cutoff", "reopening_keeps_every_record"],
+        &["purging_keeps_to_its_limit_and_its_cutoff", "reopening_keeps_what_was_acknowledged"],
         |_| {
             Faults::default().purge(|store, (cutoff, limit)| async move {
                 store.purge_expired(Timestamp(cutoff.0 + 1), limit).await
             })
         },
+    ),
+    Flaw::new(
+        "a purge looks for old records, and deletes them later",
+        &["a_purge_spares_a_record_that_is_replaced_meanwhile"],
+        |_| {
+            Faults::default().purge(|store, (cutoff, limit)| async move {
+                let old = store.snapshot().await?.records(None, u32::MAX).await?;
+                let is_old = old.iter().any(|record| record.at <= cutoff);
+                yield_now().await;
+                let cutoff = if is_old { Timestamp(i64::MAX) } else { cutoff };
+                store.purge_expired(cutoff, limit).await
+            })
+        },
+    )
+    .on_one_thread(),
+    Flaw::new(
+        "a replay is the row, not the animal of the request",
+        &["a_replay_returns_the_animal_of_its_request"],
+        |_| replays(false),
+    ),
+    Flaw::new(
+        "a replay fails where its animal is gone",
+        &["a_replay_returns_the_animal_of_its_request", "a_record_outlasts_its_deleted_animal"],
+        |_| replays(true),
     ),
 ];
 
@@ -190,5 +206,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
 fn purges(otherwise: fn(Purged) -> Purged) -> Faults {
     Faults::default().purge(move |store, (cutoff, limit)| async move {
         store.purge_expired(cutoff, limit).await.map(otherwise)
+    })
+}
+
+/// Replays that read the row.
+fn replays(needs_row: bool) -> Faults {
+    Faults::default().add(move |store, (pet, request)| async move {
+        let added = add(&store, pet, request).await?;
+        let Added::Replayed(pet) = added else { return Ok(added) };
+        match store.find(pet.id).await?.value {
+            Some(found) => Ok(Added::Replayed(found)),
+            None if needs_row => Err(StoreError::corrupt("a record", "its animal exists").into()),
+            None => Ok(Added::Replayed(pet)),
+        }
     })
 }

@@ -1,36 +1,46 @@
-//! Flaws that show when a store is opened again.
+//! Flaws that show when a store is opened, or opened again.
+
+use petstore_domain::{Phase, StoreId};
 
 use crate::{
     faults::{Content, Faults},
     flaw::Flaw,
 };
 
-pub(crate) fn losing(change: fn(&mut Content)) -> Faults {
+pub(crate) fn changed(change: fn(&mut Content)) -> Faults {
     Faults { reopened: Some(change), ..Faults::default() }
 }
 
+const KEEPS: &[&str] = &["reopening_keeps_what_was_acknowledged"];
+
 pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new("an animal is lost by reopening", KEEPS, |_| changed(|it| drop(it.pets.pop()))),
+    Flaw::new("records are lost by reopening", KEEPS, |_| changed(|it| it.records.clear())),
+    Flaw::new("a key is lost by reopening", KEEPS, |_| changed(|it| drop(it.keys.pop()))),
+    Flaw::new("a revocation is lost by reopening", KEEPS, |_| {
+        changed(|it| it.keys.iter_mut().for_each(|key| key.revoked_at = None))
+    }),
     Flaw::new(
-        "an animal is lost by reopening",
+        "a store is open when it is opened again",
         &[
-            "identifiers_go_on_growing_after_reopening",
-            "reopening_keeps_every_animal",
-            "reopening_keeps_every_record",
+            "a_store_that_is_not_open_refuses_everything",
+            "a_state_is_replaced_by_its_revision_and_lasts",
         ],
-        |_| {
-            losing(|Content { pets, records, .. }| {
-                let lost = pets.pop();
-                records.retain(|record| Some(record.pet) != lost.as_ref().map(|pet| pet.id));
-            })
-        },
+        |_| changed(|it| it.state.phase = Phase::Open { from: None }),
     ),
-    Flaw::new("records are lost by reopening", &["reopening_keeps_every_record"], |_| {
-        losing(|content| content.records.clear())
-    }),
-    Flaw::new("a key is lost by reopening", &["reopening_keeps_every_key"], |_| {
-        losing(|content| drop(content.keys.pop()))
-    }),
-    Flaw::new("a revocation is lost by reopening", &["reopening_keeps_every_key"], |_| {
-        losing(|content| content.keys.iter_mut().for_each(|key| key.revoked_at = None))
-    }),
+    Flaw::new(
+        "a store has another identity when it is opened again",
+        &["a_state_is_replaced_by_its_revision_and_lasts"],
+        |_| changed(|it| it.state.id = StoreId([99; 16])),
+    ),
+    Flaw::new(
+        "two that open a new store at once make one each",
+        &["two_that_open_a_new_store_at_once_open_the_same"],
+        |_| Faults { made_twice: true, ..Faults::default() },
+    ),
+    Flaw::new(
+        "two handles of one process share what two processes do not",
+        &["what_another_process_does_shows_here"],
+        |_| Faults { alone: true, ..Faults::default() },
+    ),
 ];

@@ -1,4 +1,4 @@
-//! Flaws of one kind of write among many, and of what goes on beside a batch.
+//! Flaws of one kind of write among many, and of calls that run beside others.
 
 use std::{
     mem,
@@ -8,8 +8,8 @@ use std::{
 };
 
 use petstore_domain::{
-    AddError, Added, Archive, Batch, NewPet, Pet, PetId, PetRepository, PetStatus, RestoreError,
-    StoreError, Timestamp, Written,
+    AddError, Added, Archive, ArchiveError, KeyStore as _, NewPet, Pet, PetId, PetRepository,
+    PetStatus, Rows, StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::time::sleep;
@@ -19,43 +19,43 @@ use crate::{
     flaw::{Flaw, Notes},
 };
 
-type Wrote = Result<Written, RestoreError>;
+type Wrote = Result<u64, ArchiveError>;
 type Addition = Pin<Box<dyn Future<Output = Result<Added, AddError>> + Send>>;
 
-/// Batches that `write` writes, while the flag in the notes says that one is being written.
-fn batches<F>(
+/// Rows that `write` writes, while the flag in the notes says that some are being written.
+fn rows<F>(
     faults: Faults,
     notes: &Arc<Notes>,
-    write: impl Fn(Arc<MemoryStore>, Batch) -> F + Clone + Send + Sync + 'static,
+    write: impl Fn(Arc<MemoryStore>, WriterRole, Rows) -> F + Clone + Send + Sync + 'static,
 ) -> Faults
 where
     F: Future<Output = Wrote> + Send + 'static,
 {
     let notes = Arc::clone(notes);
-    faults.write(move |store, batch| {
+    faults.write_rows(move |store, (writer, rows)| {
         let (notes, write) = (Arc::clone(&notes), write.clone());
         async move {
             notes.flag.store(true, Ordering::SeqCst);
-            let written = write(store, batch).await;
+            let written = write(store, writer, rows).await;
             notes.flag.store(false, Ordering::SeqCst);
             written
         }
     })
 }
 
-/// Batches of which `refused` says what becomes of one that was refused.
-fn refused_batches<F>(
-    refused: impl Fn(Arc<MemoryStore>, Batch, RestoreError) -> F + Clone + Send + Sync + 'static,
+/// Rows of which `refused` says what becomes of those that were refused.
+fn refused_rows<F>(
+    refused: impl Fn(Arc<MemoryStore>, Rows, ArchiveError) -> F + Clone + Send + Sync + 'static,
 ) -> Faults
 where
     F: Future<Output = Wrote> + Send + 'static,
 {
-    Faults::default().write(move |store, batch| {
+    Faults::default().write_rows(move |store, (writer, rows)| {
         let refused = refused.clone();
         async move {
-            match store.write(batch.clone()).await {
+            match store.write_rows(writer, rows.clone()).await {
                 Ok(written) => Ok(written),
-                Err(error) => refused(store, batch, error).await,
+                Err(error) => refused(store, rows, error).await,
             }
         }
     })
@@ -63,15 +63,7 @@ where
 
 /// Whether this is a handle that is not the first one opened.
 fn is_another(notes: &Notes) -> bool {
-    notes.handles.fetch_add(1, Ordering::Relaxed) > 0
-}
-
-fn is_pets(batch: &Batch) -> bool {
-    !batch.pets.is_empty()
-}
-
-fn is_new_pets(batch: &Batch) -> bool {
-    !batch.new_pets.is_empty()
+    !notes.handles.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)
 }
 
 async fn ids(store: &MemoryStore) -> Result<Vec<PetId>, StoreError> {
@@ -79,97 +71,90 @@ async fn ids(store: &MemoryStore) -> Result<Vec<PetId>, StoreError> {
     Ok(pets.into_iter().map(|pet| pet.id).collect())
 }
 
-async fn count(store: &MemoryStore) -> Result<i64, StoreError> {
-    Ok(i64::try_from(ids(store).await?.len()).unwrap())
+fn of_anybody(_: WriterRole) -> bool {
+    true
 }
 
-/// Leaves the animals of batches of some kind out of the lists that `hides` names.
+fn of_movers(writer: WriterRole) -> bool {
+    writer != WriterRole::Service
+}
+
+/// Leaves animals that some writers wrote out of the lists that `hides` names.
 fn hidden(
     notes: &Arc<Notes>,
-    kind: fn(&Batch) -> bool,
+    by: fn(WriterRole) -> bool,
     hides: fn(Option<PetStatus>) -> bool,
 ) -> Faults {
-    let (listed, kept) = (Arc::clone(notes), Arc::clone(notes));
+    let (listed, kept, adds) = (Arc::clone(notes), Arc::clone(notes), Arc::clone(notes));
     let faults = Faults::change_page(move |query, page| {
         let hidden = listed.hidden.lock().unwrap();
         page.pets.retain(|pet| !hides(query.status) || !hidden.contains(&pet.id));
     });
-    batches(faults, notes, move |store, batch| {
+    let faults = rows(faults, notes, move |store, writer, rows| {
         let notes = Arc::clone(&kept);
         async move {
-            let (before, any) = (ids(&store).await?, kind(&batch));
-            let written = store.write(batch).await?;
-            let new = ids(&store).await?.into_iter().filter(|id| any && !before.contains(id));
+            let before = ids(&store).await?;
+            let written = store.write_rows(writer, rows).await?;
+            let new =
+                ids(&store).await?.into_iter().filter(|id| by(writer) && !before.contains(id));
             notes.hidden.lock().unwrap().extend(new);
             Ok(written)
         }
+    });
+    faults.add_new(move |store, (pets, request)| {
+        let notes = Arc::clone(&adds);
+        async move {
+            let before = ids(&store).await?;
+            let added = store.add_new(pets, request).await?;
+            let new = ids(&store).await?.into_iter();
+            let new = new.filter(|id| by(WriterRole::Service) && !before.contains(id));
+            notes.hidden.lock().unwrap().extend(new);
+            Ok(added)
+        }
     })
 }
 
-/// Changes the versions by the offset in the notes.
-fn offset(notes: &Arc<Notes>) -> Faults {
-    let notes = Arc::clone(notes);
-    Faults::change_versions(move |version| {
-        let offset = notes.offset.load(Ordering::SeqCst);
-        version.saturating_add_signed(offset.into())
-    })
-}
-
-fn bump(notes: &Notes, by: i64) {
-    notes.offset.fetch_add(by, Ordering::SeqCst);
-}
-
-/// Does not change the version by a batch of some kind.
-fn unversioned(notes: &Arc<Notes>, kind: fn(&Batch) -> bool) -> Faults {
-    let kept = Arc::clone(notes);
-    batches(offset(notes), notes, move |store, batch| {
+/// Versions that do not change by rows of some writers, or by those of another handle.
+fn unversioned(notes: &Arc<Notes>, by: fn(WriterRole) -> bool, elsewhere: bool) -> Faults {
+    let (kept, shown) = (Arc::clone(notes), Arc::clone(notes));
+    let shows_less = !elsewhere || is_another(notes);
+    let faults = Faults::change_versions(move |version| {
+        let missed = if shows_less { shown.offset.load(Ordering::SeqCst) } else { 0 };
+        version.saturating_sub(u128::from(missed.unsigned_abs()))
+    });
+    rows(faults, notes, move |store, writer, rows| {
         let notes = Arc::clone(&kept);
         async move {
-            let (before, is_kind) = (count(&store).await?, kind(&batch));
-            let written = store.write(batch).await?;
-            if is_kind {
-                bump(&notes, before - count(&store).await?);
+            let added = store.write_rows(writer, rows).await?;
+            if by(writer) && added > 0 && !(elsewhere && shows_less) {
+                notes.offset.fetch_add(1, Ordering::SeqCst);
             }
-            Ok(written)
+            Ok(added)
         }
     })
 }
 
-/// Changes the version with each addition that ends in a certain way.
-fn bumped_by(notes: &Arc<Notes>, end: fn(&Result<Added, AddError>) -> bool) -> Faults {
-    let kept = Arc::clone(notes);
-    offset(notes).add(move |store, (pet, request)| {
-        let notes = Arc::clone(&kept);
-        async move {
-            let ended = PetRepository::add(&*store, pet, request).await;
-            bump(&notes, end(&ended).into());
-            ended
-        }
-    })
-}
-
-/// Writes what `first` takes out of a batch, and then the rest.
-fn in_two(notes: &Arc<Notes>, first: fn(&mut Batch) -> Batch) -> Faults {
-    batches(Faults::default(), notes, move |store, mut batch| async move {
-        let one = store.write(first(&mut batch)).await?;
+/// Writes what `first` takes out of some rows, and then the rest.
+fn in_two(notes: &Arc<Notes>, first: fn(&mut Rows) -> Rows) -> Faults {
+    rows(Faults::default(), notes, move |store, writer, mut rows| async move {
+        let one = store.write_rows(writer, first(&mut rows)).await?;
         sleep(Duration::from_millis(5)).await;
-        let two = store.write(batch).await?;
-        Ok(Written { added: one.added + two.added })
+        Ok(one + store.write_rows(writer, rows).await?)
     })
 }
 
-/// The animal with which a batch was refused, and the one that the store holds in its place.
+/// The animal with which rows were refused, and the one that the store holds in its place.
 async fn refused(
     store: &MemoryStore,
-    batch: &Batch,
-    error: &RestoreError,
+    rows: &Rows,
+    error: &ArchiveError,
 ) -> Option<(Pet, Option<Pet>)> {
-    let RestoreError::OtherPet(id) = error else { return None };
-    let stored = store.find(*id).await.unwrap().map(|found| found.value);
-    Some((batch.pets.iter().find(|pet| pet.id == *id)?.clone(), stored))
+    let ArchiveError::OtherPet(id) = error else { return None };
+    let stored = store.find(*id).await.unwrap().value;
+    Some((rows.pets.iter().find(|pet| pet.id == *id)?.clone(), stored))
 }
 
-/// Holds a batch up, and adds otherwise meanwhile.
+/// Holds rows up, and adds otherwise meanwhile.
 fn adds_beside(
     notes: &Arc<Notes>,
     beside: fn(Arc<Notes>, Arc<MemoryStore>, NewPet, Request) -> Addition,
@@ -184,9 +169,9 @@ fn adds_beside(
             PetRepository::add(&*store, pet, request).await
         }
     });
-    batches(faults, notes, |store, batch| async move {
+    rows(faults, notes, |store, writer, rows| async move {
         sleep(Duration::from_millis(2)).await;
-        store.write(batch).await
+        store.write_rows(writer, rows).await
     })
 }
 
@@ -195,7 +180,7 @@ async fn for_ever() {
 }
 
 async fn is_full(store: &MemoryStore) -> Result<bool, StoreError> {
-    Ok(store.find(PetId(i64::MAX)).await?.is_some())
+    Ok(store.find(PetId(i64::MAX)).await?.value.is_some())
 }
 
 /// Adds otherwise when no identifier is left.
@@ -212,11 +197,29 @@ fn behind_the_highest(instead: fn(Arc<MemoryStore>, NewPet, Request) -> Addition
 fn under(store: Arc<MemoryStore>, pet: NewPet, id: i64) -> Addition {
     Box::pin(async move {
         let pet = pet.with_id(PetId(id));
-        let pets = vec![pet.clone()];
-        let written = store.write(Batch { pets, ..Batch::default() }).await;
-        written.map_err(StoreError::unavailable)?;
+        let rows = Rows { pets: vec![pet.clone()], ..Rows::default() };
+        store.write_rows(WriterRole::Service, rows).await.map_err(StoreError::unavailable)?;
         Ok(Added::Created(pet))
     })
+}
+
+/// A store whose writer ends when no identifier is left: `silent` says what fails then.
+fn ends_when_full(notes: &Arc<Notes>, silent: fn(Faults, Arc<Notes>) -> Faults) -> Faults {
+    let kept = Arc::clone(notes);
+    let faults = Faults::default().add(move |store, (pet, request)| {
+        let notes = Arc::clone(&kept);
+        async move {
+            let end = PetRepository::add(&*store, pet, request).await;
+            notes.flag.fetch_or(end.is_err() && is_full(&store).await?, Ordering::SeqCst);
+            end
+        }
+    });
+    silent(faults, Arc::clone(notes))
+}
+
+fn gone(notes: &Notes) -> Result<(), StoreError> {
+    let ended = notes.flag.load(Ordering::SeqCst);
+    if ended { Err(StoreError::unavailable("the writer has ended")) } else { Ok(()) }
 }
 
 fn slow_version(slow: fn(u64) -> bool) -> Faults {
@@ -230,139 +233,102 @@ fn slow_version(slow: fn(u64) -> bool) -> Faults {
     Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
 }
 
-const LISTS: &[&str] = &["a_write_shows_in_every_list_and_changes_nothing_else"];
-const VERSIONS: &[&str] = &["the_version_changes_exactly_if_an_animal_does"];
-const OVERWRITES: &[&str] = &["another_animal_is_never_overwritten"];
-const WHOLE: &[&str] = &["a_batch_shows_as_a_whole_on_every_handle"];
-const WRITERS: &[&str] = &["writers_go_on_beside_batches"];
-const HIGHEST: &[&str] = &["no_identifier_follows_the_highest"];
-const AT_ONCE: &[&str] = &["the_version_is_answered_at_once"];
+const EVERYWHERE: &[&str] = &["a_write_shows_everywhere_and_changes_nothing_else"];
+const MOVERS: &[&str] = &["what_a_mover_writes_shows_when_the_store_opens"];
+const OVERWRITES: &[&str] = &["rows_in_the_place_of_others_are_refused"];
+const WHOLE: &[&str] = &["rows_show_as_a_whole_on_every_handle"];
+const WRITERS: &[&str] = &["writers_go_on_beside_rows"];
+const HIGHEST: &[&str] = &["where_no_identifier_is_left_all_else_goes_on"];
+const AT_ONCE: &[&str] = &["the_version_is_that_of_reads_and_answered_at_once"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("animals of a batch are in no list of a status", LISTS, |notes| {
-        hidden(notes, is_pets, |status| status.is_some())
+    Flaw::new("written animals are in no list of a status", EVERYWHERE, |notes| {
+        hidden(notes, of_anybody, |status| status.is_some())
     }),
-    Flaw::new("animals of a batch are not in the list of the sold ones", LISTS, |notes| {
-        hidden(notes, is_pets, |status| status == Some(PetStatus::Sold))
+    Flaw::new("written animals are not in the list of the sold ones", EVERYWHERE, |notes| {
+        hidden(notes, of_anybody, |status| status == Some(PetStatus::Sold))
     }),
-    Flaw::new("new animals of a batch are in no list of a status", LISTS, |notes| {
-        hidden(notes, is_new_pets, |status| status.is_some())
-    }),
-    Flaw::new("another handle lists no animals of a batch", LISTS, |notes| {
+    Flaw::new("another handle lists no written animals", EVERYWHERE, |notes| {
         let hides: fn(_) -> bool = if is_another(notes) { |_| true } else { |_| false };
-        hidden(notes, |_| true, hides)
+        hidden(notes, of_anybody, hides)
     }),
-    Flaw::new("an animal of a batch is not found by its identifier", LISTS, |notes| {
+    Flaw::new("a written animal is not found by its identifier", EVERYWHERE, |notes| {
         let found = Arc::clone(notes);
-        hidden(notes, |_| true, |_| false).find(move |store, id| {
+        hidden(notes, of_anybody, |_| false).find(move |store, id| {
             let hidden = found.hidden.lock().unwrap().contains(&id);
-            async move { if hidden { Ok(None) } else { PetRepository::find(&*store, id).await } }
+            async move {
+                let mut found = PetRepository::find(&*store, id).await?;
+                found.value = found.value.filter(|_| !hidden);
+                Ok(found)
+            }
         })
     }),
-    Flaw::new("a batch of animals alone deletes the records", LISTS, |notes| {
-        batches(Faults::default(), notes, |store, batch| async move {
-            if is_pets(&batch) && batch.records.is_empty() {
+    Flaw::new("rows of animals alone delete the records", EVERYWHERE, |notes| {
+        rows(Faults::default(), notes, |store, writer, rows| async move {
+            if !rows.pets.is_empty() && rows.records.is_empty() {
                 store.purge_expired(Timestamp(i64::MAX), u32::MAX).await?;
             }
-            store.write(batch).await
+            store.write_rows(writer, rows).await
         })
     }),
-    Flaw::new("a batch of animals alone leaves the version", VERSIONS, |notes| {
-        unversioned(notes, is_pets)
+    Flaw::new("rows leave the version", EVERYWHERE, |notes| unversioned(notes, of_anybody, false)),
+    Flaw::new("the version of another handle misses the rows of the first", EVERYWHERE, |notes| {
+        unversioned(notes, of_anybody, true)
     }),
-    Flaw::new("a batch of new animals alone leaves the version", VERSIONS, |notes| {
-        unversioned(notes, is_new_pets)
+    Flaw::new("animals of a mover are in no list of a status", MOVERS, |notes| {
+        hidden(notes, of_movers, |status| status.is_some())
     }),
-    Flaw::new("the version of another handle misses the batches of the first", VERSIONS, |notes| {
-        let misses = is_another(notes);
-        let (missed, kept) = (Arc::clone(notes), Arc::clone(notes));
-        let faults = Faults::change_versions(move |version| {
-            let missed = if misses { missed.offset.load(Ordering::SeqCst) } else { 0 };
-            version.saturating_add_signed(missed.into())
-        });
-        batches(faults, notes, move |store, batch| {
-            let notes = Arc::clone(&kept);
-            async move {
-                let before = count(&store).await?;
-                let written = store.write(batch).await?;
-                if !misses {
-                    bump(&notes, before - count(&store).await?);
-                }
-                Ok(written)
-            }
-        })
+    Flaw::new("rows of a mover leave the version", MOVERS, |notes| {
+        unversioned(notes, of_movers, false)
     }),
-    Flaw::new("a purge changes the version", VERSIONS, |notes| {
-        let kept = Arc::clone(notes);
-        offset(notes).purge(move |store, (cutoff, limit)| {
-            bump(&kept, 1);
-            async move { store.purge_expired(cutoff, limit).await }
-        })
-    }),
-    Flaw::new("a repeat changes the version", VERSIONS, |notes| {
-        bumped_by(notes, |end| matches!(end, Ok(Added::Replayed(_))))
-    }),
-    Flaw::new("a refused addition changes the version", VERSIONS, |notes| {
-        bumped_by(notes, Result::is_err)
-    }),
-    Flaw::new("a refused batch changes the version", VERSIONS, |notes| {
-        let kept = Arc::clone(notes);
-        batches(offset(notes), notes, move |store, batch| {
-            let notes = Arc::clone(&kept);
-            async move {
-                let written = store.write(batch).await;
-                bump(&notes, written.is_err().into());
-                written
-            }
-        })
-    }),
-    Flaw::new("of two animals in one batch the first wins", OVERWRITES, |_| {
-        refused_batches(|store, batch, error| async move {
-            match refused(&store, &batch, &error).await {
-                Some((_, None)) => Ok(Written::default()),
+    Flaw::new("of two animals in one call the first wins", OVERWRITES, |_| {
+        refused_rows(|store, rows, error| async move {
+            match refused(&store, &rows, &error).await {
+                Some((_, None)) => Ok(0),
                 _ => Err(error),
             }
         })
     }),
     Flaw::new("an animal that differs in its status counts as the same", OVERWRITES, |_| {
-        refused_batches(|store, batch, error| async move {
-            match refused(&store, &batch, &error).await {
+        refused_rows(|store, rows, error| async move {
+            match refused(&store, &rows, &error).await {
                 Some((pet, Some(stored)))
                     if stored.name == pet.name && stored.category_id == pet.category_id =>
                 {
-                    Ok(Written::default())
+                    Ok(0)
                 }
                 _ => Err(error),
             }
         })
     }),
-    Flaw::new("a refused batch leaves what comes before the conflict", OVERWRITES, |_| {
-        refused_batches(|store, mut batch, error| async move {
-            batch.pets.pop();
-            store.write(batch).await?;
+    Flaw::new("refused rows leave what comes before the conflict", OVERWRITES, |_| {
+        refused_rows(|store, mut rows, error| async move {
+            rows.pets.pop();
+            let rows = Rows { keys: vec![], records: vec![], ..rows };
+            store.write_rows(WriterRole::Service, rows).await?;
             Err(error)
         })
     }),
     Flaw::new("a refusal does not say which animal", OVERWRITES, |_| {
-        refused_batches(|_, _, error| {
-            let unnamed = matches!(error, RestoreError::OtherPet(_));
-            let error = if unnamed { RestoreError::conflict("animal") } else { error };
+        refused_rows(|_, _, error| {
+            let unnamed = matches!(error, ArchiveError::OtherPet(_));
+            let error = if unnamed { ArchiveError::conflict("animal") } else { error };
             async { Err(error) }
         })
     }),
     Flaw::new("animals are committed before keys and records", WHOLE, |notes| {
-        in_two(notes, |batch| Batch { pets: mem::take(&mut batch.pets), ..Batch::default() })
+        in_two(notes, |rows| Rows { pets: mem::take(&mut rows.pets), ..Rows::default() })
     }),
     Flaw::new("keys are committed before animals", WHOLE, |notes| {
-        in_two(notes, |batch| Batch { keys: mem::take(&mut batch.keys), ..Batch::default() })
+        in_two(notes, |rows| Rows { keys: mem::take(&mut rows.keys), ..Rows::default() })
     }),
     Flaw::new("records are committed after all the rest", WHOLE, |notes| {
-        in_two(notes, |batch| {
-            let records = mem::take(&mut batch.records);
-            mem::replace(batch, Batch { records, ..Batch::default() })
+        in_two(notes, |rows| {
+            let records = mem::take(&mut rows.records);
+            mem::replace(rows, Rows { records, ..Rows::default() })
         })
     }),
-    Flaw::new("an addition beside a batch has no end", WRITERS, |notes| {
+    Flaw::new("an addition beside rows has no end", WRITERS, |notes| {
         adds_beside(notes, |_, store, pet, request| {
             Box::pin(async move {
                 for_ever().await;
@@ -370,30 +336,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         })
     }),
-    Flaw::new("an addition with a key beside a batch has no end", WRITERS, |notes| {
-        adds_beside(notes, |_, store, pet, request| {
-            Box::pin(async move {
-                if request.is_some() {
-                    for_ever().await;
-                }
-                PetRepository::add(&*store, pet, request).await
-            })
-        })
-    }),
-    Flaw::new("an addition of another handle beside a batch has no end", WRITERS, |notes| {
-        if !is_another(notes) {
-            return adds_beside(notes, |_, store, pet, request| {
-                Box::pin(async move { PetRepository::add(&*store, pet, request).await })
-            });
-        }
-        adds_beside(notes, |_, store, pet, request| {
-            Box::pin(async move {
-                for_ever().await;
-                PetRepository::add(&*store, pet, request).await
-            })
-        })
-    }),
-    Flaw::new("a purge beside a batch has no end", WRITERS, |notes| {
+    Flaw::new("a purge beside rows has no end", WRITERS, |notes| {
         let kept = Arc::clone(notes);
         let faults = Faults::default().purge(move |store, (cutoff, limit)| {
             let is_on = kept.flag.load(Ordering::SeqCst);
@@ -404,80 +347,87 @@ pub(crate) const FLAWS: &[Flaw] = &[
                 store.purge_expired(cutoff, limit).await
             }
         });
-        batches(faults, notes, |store, batch| async move {
+        rows(faults, notes, |store, writer, rows| async move {
             sleep(Duration::from_millis(2)).await;
-            store.write(batch).await
+            store.write_rows(writer, rows).await
         })
     }),
-    Flaw::new("an addition beside a batch is refused", WRITERS, |notes| {
+    Flaw::new("an addition beside rows is refused", WRITERS, |notes| {
         adds_beside(notes, |_, _, _, _| {
-            Box::pin(async { Err(StoreError::unavailable("a batch is written").into()) })
+            Box::pin(async { Err(StoreError::unavailable("rows are being written").into()) })
         })
     }),
-    Flaw::new("a batch is lost when another write comes in between", WRITERS, |notes| {
+    Flaw::new("rows are lost when another write comes in between", WRITERS, |notes| {
         let kept = Arc::clone(notes);
         let faults = adds_beside(notes, |notes, store, pet, request| {
             notes.last_id.store(1, Ordering::SeqCst);
             Box::pin(async move { PetRepository::add(&*store, pet, request).await })
         });
-        batches(faults, notes, move |store, batch| {
+        rows(faults, notes, move |store, writer, rows| {
             let notes = Arc::clone(&kept);
             async move {
                 sleep(Duration::from_millis(2)).await;
                 if notes.last_id.swap(0, Ordering::SeqCst) > 0 {
-                    return Ok(Written::default());
+                    return Ok(0);
                 }
-                store.write(batch).await
+                store.write_rows(writer, rows).await
             }
         })
     }),
     Flaw::new("identifiers wrap to negative ones", HIGHEST, |_| {
         behind_the_highest(|store, pet, _| under(store, pet, i64::MIN))
     }),
-    Flaw::new("the identifier behind the highest is the lowest that is free", HIGHEST, |_| {
-        behind_the_highest(|store, pet, _| under(store, pet, 2))
-    }),
     Flaw::new("the identifier behind the highest is the highest", HIGHEST, |_| {
         behind_the_highest(|_, pet, _| {
             Box::pin(async move { Ok(Added::Created(pet.with_id(PetId(i64::MAX)))) })
+        })
+    }),
+    Flaw::new("that no identifier is left may pass", HIGHEST, |_| {
+        behind_the_highest(|_, _, _| {
+            Box::pin(async { Err(StoreError::unavailable("no identifier is left").into()) })
         })
     }),
     Flaw::new("an addition without an identifier leaves its record", HIGHEST, |_| {
         behind_the_highest(|store, _, request| {
             Box::pin(async move {
                 let record = request.map(|request| request.into_record(PetId(i64::MAX)));
-                let records = record.into_iter().collect();
-                let written = store.write(Batch { records, ..Batch::default() }).await;
+                let rows = Rows { records: record.into_iter().collect(), ..Rows::default() };
+                let written = store.write_rows(WriterRole::Service, rows).await;
                 written.map_err(StoreError::unavailable)?;
-                Err(StoreError::unavailable("no identifier is left").into())
+                Err(StoreError::refused("no identifier is left").into())
             })
         })
     }),
     Flaw::new("a store without an identifier left answers no reads", HIGHEST, |notes| {
-        let (kept, silent) = (Arc::clone(notes), Arc::clone(notes));
-        let faults = Faults::default().add(move |store, (pet, request)| {
-            let notes = Arc::clone(&kept);
-            async move {
-                let end = PetRepository::add(&*store, pet, request).await;
-                notes.flag.fetch_or(end.is_err() && is_full(&store).await?, Ordering::SeqCst);
-                end
-            }
-        });
-        faults.list(move |store, query| {
-            let silent = silent.flag.load(Ordering::SeqCst);
-            async move {
-                if silent {
-                    return Err(StoreError::unavailable("the writer has ended"));
+        ends_when_full(notes, |faults, notes| {
+            faults.list(move |store, query| {
+                let gone = gone(&notes);
+                async move {
+                    gone?;
+                    PetRepository::list(&*store, query).await
                 }
-                PetRepository::list(&*store, query).await
-            }
+            })
         })
     }),
-    Flaw::new("new animals of a batch wrap to negative identifiers", HIGHEST, |_| {
-        refused_batches(|store, mut batch, _| async move {
-            let new = mem::take(&mut batch.new_pets);
-            batch.pets.extend((i64::MIN..).zip(new).map(|(id, pet)| pet.with_id(PetId(id))));
-            store.write(batch).await
+    Flaw::new("a store without an identifier left writes nothing at all", HIGHEST, |notes| {
+        ends_when_full(notes, |faults, notes| {
+            faults.save(move |store, (expected, changed, removed)| {
+                let gone = gone(&notes);
+                async move {
+                    gone?;
+                    store.save(expected, changed, removed).await
+                }
+            })
+        })
+    }),
+    Flaw::new("many new animals wrap to negative identifiers", HIGHEST, |_| {
+        Faults::default().add_new(|store, (pets, request)| async move {
+            if !is_full(&store).await? {
+                return store.add_new(pets, request).await;
+            }
+            let pets = (i64::MIN..).zip(pets).map(|(id, pet)| pet.with_id(PetId(id)));
+            let rows = Rows { pets: pets.collect(), ..Rows::default() };
+            store.write_rows(WriterRole::Service, rows).await
         })
     }),
     Flaw::new("the version takes 55 ms", AT_ONCE, |_| slow_version(|_| true)),

@@ -26,7 +26,7 @@ pub trait Authenticator: Send + Sync {
     /// [`AuthenticationError`].
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
 
-    /// Judges again a key that [`authenticate`](Self::authenticate) has refused, by keys that were read after
+    /// Checks again a key that [`authenticate`](Self::authenticate) has refused, by keys that were read after
     /// this call. A key that was just made is granted.
     ///
     /// # Errors

@@ -1,10 +1,13 @@
 //! An API key as a store keeps it, and its state: live, expired or revoked.
 
+use std::fmt;
+
 use crate::{
     access::{
         name::KeyName,
         secret::{ApiKeySecret, KeyDigest, KeyRights},
     },
+    error::Corruption,
     timestamp::Timestamp,
 };
 
@@ -89,14 +92,66 @@ impl ApiKey {
         })
     }
 
-    /// Returns whether what becomes of this key when it is saved as `saved` differs in more than its last use: only
-    /// then another revision follows.
-    #[must_use]
-    pub fn is_changed_by(&self, saved: &Self) -> bool {
-        let last_used_at = self.last_used_at;
-        let merged = self.merged_with(saved).map(|merged| Self { last_used_at, ..merged });
-        merged.as_ref() != Some(self)
+    /// Makes the API key of a stored row.
+    ///
+    /// # Errors
+    /// [`CorruptKey`] names the key and the rule that the row breaks.
+    pub fn from_stored(row: StoredApiKey<'_>) -> Result<Self, CorruptKey> {
+        let StoredApiKey { id, name, digest, prefix, rights, .. } = row;
+        let corrupt = |rule: &dyn fmt::Display| CorruptKey {
+            id: Some(KeyId(id)),
+            name: Some(name.to_owned()),
+            corruption: Corruption::new(format_args!("API key {id}"), rule),
+        };
+        let digest = digest.try_into().map_err(|_| corrupt(&"a digest has 32 bytes"))?;
+        let rights = KeyRights::parse(rights).ok_or_else(|| corrupt(&"its rights are known"))?;
+        Ok(Self {
+            id: KeyId(id),
+            name: KeyName::parse(name).map_err(|rule| corrupt(&rule))?,
+            digest: KeyDigest(digest),
+            prefix: prefix.to_owned(),
+            rights,
+            created_at: Timestamp(row.created_at),
+            expires_at: row.expires_at.map(Timestamp),
+            revoked_at: row.revoked_at.map(Timestamp),
+            last_used_at: row.last_used_at.map(Timestamp),
+        })
     }
+}
+
+/// The row of an API key as a store holds it: see the fields of [`ApiKey`]. Times are milliseconds
+/// since 1970, as in [`Timestamp`].
+#[derive(Clone, Copy, Debug)]
+pub struct StoredApiKey<'a> {
+    /// See [`ApiKey::id`].
+    pub id: i64,
+    /// See [`ApiKey::name`].
+    pub name: &'a str,
+    /// The 32 bytes of [`ApiKey::digest`].
+    pub digest: &'a [u8],
+    /// See [`ApiKey::prefix`].
+    pub prefix: &'a str,
+    /// The word of [`KeyRights::as_str`].
+    pub rights: &'a str,
+    /// See [`ApiKey::created_at`].
+    pub created_at: i64,
+    /// See [`ApiKey::expires_at`].
+    pub expires_at: Option<i64>,
+    /// See [`ApiKey::revoked_at`].
+    pub revoked_at: Option<i64>,
+    /// See [`ApiKey::last_used_at`].
+    pub last_used_at: Option<i64>,
+}
+
+/// A row that breaks a rule, and what can be read of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CorruptKey {
+    /// Its identifier.
+    pub id: Option<KeyId>,
+    /// What stands where a name should.
+    pub name: Option<String>,
+    /// The rule.
+    pub corruption: Corruption,
 }
 
 /// Returns the earlier of two moments, of which each may be missing.
@@ -154,8 +209,8 @@ impl NewApiKey {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyId, KeyState, NewApiKey};
-    use crate::{ApiKeySecret, KeyName, Timestamp};
+    use super::{ApiKey, KeyId, KeyState, NewApiKey, StoredApiKey};
+    use crate::{ApiKeySecret, KeyName, KeyRights, Timestamp};
 
     #[test]
     fn a_key_known_to_two_stores_ends_at_the_earlier_end() {
@@ -182,18 +237,11 @@ mod tests {
         assert_eq!(both.merged_with(&ends_later), Some(both.clone()));
         assert_eq!(ends_later.merged_with(&both), Some(both.clone()));
 
-        for (saved, is_change) in
-            [(&one, false), (&both, true), (&key(None, Some(9), Some(8)), false)]
-        {
-            assert_eq!(one.is_changed_by(saved), is_change, "{saved:?}");
-        }
-
-        let renamed = super::ApiKey { name: KeyName::parse("app").unwrap(), ..one.clone() };
-        let renumbered = super::ApiKey { id: KeyId(2), ..one.clone() };
-        let later = super::ApiKey { created_at: Timestamp(1), ..one.clone() };
+        let renamed = ApiKey { name: KeyName::parse("app").unwrap(), ..one.clone() };
+        let renumbered = ApiKey { id: KeyId(2), ..one.clone() };
+        let later = ApiKey { created_at: Timestamp(1), ..one.clone() };
         for stranger in [renamed, renumbered, later] {
             assert_eq!(one.merged_with(&stranger), None);
-            assert!(one.is_changed_by(&stranger));
         }
     }
 
@@ -234,5 +282,35 @@ mod tests {
         assert_eq!(key(Some(99), None), KeyState::Expired);
         assert_eq!(key(None, Some(50)), KeyState::Revoked);
         assert_eq!(key(Some(99), Some(50)), KeyState::Revoked);
+    }
+
+    #[test]
+    fn a_stored_row_is_a_key_or_names_the_rule_that_it_breaks() {
+        let row = StoredApiKey {
+            id: 7,
+            name: "web",
+            digest: &[1; 32],
+            prefix: "pst_abcd",
+            rights: "full",
+            created_at: 1,
+            expires_at: Some(2),
+            revoked_at: None,
+            last_used_at: Some(3),
+        };
+        let key = ApiKey::from_stored(row).unwrap();
+        assert_eq!((key.id, key.name.as_str(), key.rights), (KeyId(7), "web", KeyRights::Full));
+        let broken = [
+            StoredApiKey { name: "", ..row },
+            StoredApiKey { digest: &[1; 31], ..row },
+            StoredApiKey { rights: "all", ..row },
+        ];
+        for row in broken {
+            let corrupt = ApiKey::from_stored(row).unwrap_err();
+            assert_eq!(
+                (corrupt.id, corrupt.corruption.what.as_str()),
+                (Some(KeyId(7)), "API key 7")
+            );
+            assert_eq!(corrupt.name.as_deref(), Some(row.name));
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     access::{
         key::{ApiKey, NewApiKey},
         key_rules::{KeyChange, KeyChangeError, KeySelector},
-        key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys},
+        key_store::{KeyStore, MAX_KEYS_PER_SAVE, SaveOutcome, StoredKeys, load_keys},
     },
     error::StoreError,
     timestamp::Timestamp,
@@ -95,8 +95,8 @@ async fn change<T, E: From<StoreError>>(
             return Ok(made);
         }
         match keys.save(stored.revision, changed, removed).await? {
-            Saved::Yes => return Ok(made),
-            Saved::Lost => {}
+            SaveOutcome::Saved => return Ok(made),
+            SaveOutcome::Conflict => {}
         }
     }
     Err(StoreError::unavailable("others keep changing its API keys").into())
@@ -111,7 +111,7 @@ mod tests {
     use super::{MAX_TRIES, add_key, revoke_keys};
     use crate::{
         ApiKey, ApiKeySecret, KeyChangeError, KeyId, KeyName, KeyRevision, KeySelector,
-        MockKeyStore, NewApiKey, Saved, StoreError, StoredKeys, Timestamp,
+        MockKeyStore, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp,
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -143,12 +143,12 @@ mod tests {
         keys.expect_save()
             .once()
             .with(lost, always(), eq(vec![]))
-            .returning(|_, _, _| Ok(Saved::Lost));
+            .returning(|_, _, _| Ok(SaveOutcome::Conflict));
         let won = eq(KeyRevision(1));
         keys.expect_save()
             .once()
             .with(won, always(), eq(vec![]))
-            .returning(|_, _, _| Ok(Saved::Yes));
+            .returning(|_, _, _| Ok(SaveOutcome::Saved));
         assert_eq!(add_key(&keys, new()).await.unwrap().id, KeyId(3));
     }
 
@@ -157,7 +157,7 @@ mod tests {
         let mut keys = MockKeyStore::new();
         keys.expect_load().returning(|_| Ok(Some(vec![].into())));
         let tries = usize::try_from(MAX_TRIES).unwrap();
-        keys.expect_save().times(tries).returning(|_, _, _| Ok(Saved::Lost));
+        keys.expect_save().times(tries).returning(|_, _, _| Ok(SaveOutcome::Conflict));
         let refusal = add_key(&keys, new()).await;
         assert!(matches!(refusal, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
     }
@@ -179,7 +179,7 @@ mod tests {
                 let index = usize::try_from(key.id.0 - 1).unwrap();
                 stored.lock().unwrap()[index] = key;
             }
-            Ok(Saved::Yes)
+            Ok(SaveOutcome::Saved)
         });
         let web = KeySelector::Name(web());
         let revoked = revoke_keys(&keys, web.clone(), NOW).await.unwrap();

@@ -1,7 +1,7 @@
 //! The use case of authentication: the API keys of a [`KeyStore`] in memory.
 //!
-//! It has no runtime and never waits for a request. Whoever owns it [refreshes](KeyRing::refresh) it, one
-//! refresh at a time, and says to each judgement how old the keys are.
+//! The ring has no runtime and never waits for a request. Its owner [refreshes](KeyRing::refresh) it, one
+//! refresh at a time, and passes the age of the keys to each check.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use crate::{
     access::{
         authenticator::{Caller, KeyLabel, NamedKey},
         key::{ApiKey, KeyId, KeyState},
-        key_store::{KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys},
+        key_store::{KeyRevision, KeyStore, MAX_KEYS_PER_SAVE},
         name::KeyName,
         secret::{ApiKeySecret, KeyDigest, KeyRights},
         service_key::ServiceKey,
@@ -46,16 +46,16 @@ pub struct KeyRing {
     snapshot: RwLock<Arc<Snapshot>>,
 }
 
-/// What is said of a key that a client presents.
+/// The outcome of checking a key that a client presents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
-    /// It is live.
+pub enum KeyCheck {
+    /// The key is live.
     Granted(Caller),
-    /// It has not the form of a key, so it is refused whatever a store holds.
+    /// The text does not have the form of a key, so no store holds it.
     Malformed,
-    /// It is not live: unknown, or else revoked or expired, under this label.
+    /// The key is unknown, or it is revoked or expired and has this label.
     NotLive(Option<KeyLabel>),
-    /// The keys are too old to say.
+    /// The last refresh is too old to decide.
     Stale,
 }
 
@@ -132,32 +132,32 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Judges a key by the keys of the last refresh, which began `age` ago; `None` if there was none. The use of a
-    /// key that is granted is noted.
-    pub fn judge(&self, secret: &ApiKeySecret, age: Option<Duration>) -> Judgement {
+    /// Checks a key against the keys of the last refresh, which began `age` ago; `None` if there was
+    /// none. Notes the use of a key that is granted.
+    pub fn check(&self, secret: &ApiKeySecret, age: Option<Duration>) -> KeyCheck {
         let digest = secret.digest();
         if self.service_key.as_ref().is_some_and(|key| key.is(&digest)) {
-            return Judgement::Granted(Caller { digest, rights: KeyRights::Full });
+            return KeyCheck::Granted(Caller { digest, rights: KeyRights::Full });
         }
         if !secret.is_well_formed() {
-            return Judgement::Malformed;
+            return KeyCheck::Malformed;
         }
         if age.is_none_or(|age| age > Self::MAX_AGE) {
-            return Judgement::Stale;
+            return KeyCheck::Stale;
         }
         // Most requests end here, so this shares nothing with other threads but the lock.
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         let Some(HeldKey { key, uses }) = snapshot.keys.get(&digest) else {
-            return Judgement::NotLive(None);
+            return KeyCheck::NotLive(None);
         };
         let now = self.clock.now();
         match key.state(now) {
             KeyState::Live => {
                 uses.note(now);
-                Judgement::Granted(Caller { digest, rights: key.rights })
+                KeyCheck::Granted(Caller { digest, rights: key.rights })
             }
             KeyState::Expired | KeyState::Revoked => {
-                Judgement::NotLive(Some(KeyLabel::Stored(key.name.clone())))
+                KeyCheck::NotLive(Some(KeyLabel::Stored(key.name.clone())))
             }
         }
     }
@@ -191,8 +191,8 @@ impl KeyRing {
         stored.chain(self.service_key.as_ref().map(|_| own)).collect()
     }
 
-    /// Writes back when keys were last used, each at most once a minute while it is live: what is written is at most a
-    /// minute behind. If somebody changes keys at the same time, the next call tries again.
+    /// Writes back when keys were last used, each at most once a minute while it is live. The store is
+    /// at most a minute behind.
     ///
     /// # Errors
     /// [`StoreError`]; the next call tries again.
@@ -201,22 +201,13 @@ impl KeyRing {
         let due = snapshot.keys.values().filter_map(|HeldKey { key, uses }| {
             Some((key.id, (&uses.written, uses.due(key.state(now) == KeyState::Live)?)))
         });
-        let due: BTreeMap<KeyId, (&AtomicI64, Timestamp)> = due.collect();
-        if due.is_empty() {
-            return Ok(());
-        }
-        // Those of the last refresh may be old: without requests there is none.
-        let StoredKeys { keys, revision, .. } = load_keys(&*self.keys).await?;
-        let used = keys.into_iter().filter_map(|key| {
-            due.get(&key.id).map(|&(_, at)| ApiKey { last_used_at: Some(at), ..key })
-        });
-        for used in used.collect::<Vec<_>>().chunks(MAX_KEYS_PER_SAVE) {
-            if self.keys.save(revision, used.to_vec(), Vec::new()).await? == Saved::Lost {
-                return Ok(());
+        let due: Vec<(KeyId, (&AtomicI64, Timestamp))> = due.collect();
+        for some in due.chunks(MAX_KEYS_PER_SAVE) {
+            let uses = some.iter().map(|&(id, (_, at))| (id, at)).collect();
+            self.keys.note_uses(uses).await?;
+            for (_, (written, Timestamp(at))) in some {
+                written.store(*at, Ordering::Relaxed);
             }
-        }
-        for (written, Timestamp(at)) in due.into_values() {
-            written.store(at, Ordering::Relaxed);
         }
         Ok(())
     }

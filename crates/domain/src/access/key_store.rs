@@ -3,61 +3,72 @@
 use async_trait::async_trait;
 
 use crate::{
-    access::key::{ApiKey, KeyId},
+    access::key::{ApiKey, CorruptKey, KeyId},
     error::{Corruption, StoreError},
+    timestamp::Timestamp,
 };
 
 /// The limit of the keys that one [`save`](KeyStore::save) writes and removes: a store need not be able
 /// to make a larger transaction.
 pub const MAX_KEYS_PER_SAVE: usize = 100;
 
-/// Keeps API keys, only as digests. What may be stored, and what becomes of a key, are rules of the
-/// domain (such as [`add_key`](crate::add_key)); a store keeps the list and compares its revision.
+/// Keeps API keys, only as digests. The rules of which keys may be stored are the domain's (such as
+/// [`add_key`](crate::add_key)); a store keeps the list and compares its revision.
 ///
 /// # Contract
-/// - As for [`PetRepository`](crate::PetRepository): atomic, durable, [`StoreError::Unavailable`] is
-///   bounded and passes.
-/// - Every change of keys, whoever makes it, gives the list another revision; a save of nothing but uses gives it none
-///   ([`ApiKey::is_changed_by`]). A revision is random: it never comes again, in no other store either.
+/// - As for [`PetRepository`](crate::PetRepository): atomic, durable, and
+///   [`StoreError::Unavailable`] is bounded and passes.
+/// - Each [`save`](Self::save) that is [`SaveOutcome::Saved`], and each change of keys by
+///   [`write_rows`](crate::Archive::write_rows), gives the list another revision. A revision is
+///   random: it never comes back, in no other store either.
 /// - No identifier is assigned twice, also when its key was removed.
-/// - The digests of two keys differ.
-/// - A corrupt row costs its own key and no other: it is named beside the keys that can be read, and the
-///   others can be changed as ever.
+/// - The digests of two keys differ. A removed key may come back.
+/// - A corrupt row costs its own key and no other: it is named beside the keys that can be read, and
+///   the other keys can still be changed.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait KeyStore: Send + Sync {
-    /// Returns every key, live or not; `None` if the revision is still `unless`. Without `unless`, it is
-    /// never `None`.
+    /// Returns every key, live or not, in any [phase](crate::Phase); `None` if the revision is still
+    /// `unless`. Without `unless`, it is never `None`.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError>;
 
-    /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of `changed` and
-    /// `removed` together, each key named once. A changed key is written whole if its identifier is new, and those
-    /// are [`next_id`](StoredKeys::next_id) and above. Of a key that is there, it becomes what both say
-    /// ([`ApiKey::merged_with`]), so that no write undoes a revocation or a use. An identifier to be removed
-    /// that does not exist is skipped. The revision stays if nothing is to be removed, and every changed key is there
-    /// and [changed](ApiKey::is_changed_by) by nothing but a later use.
+    /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of
+    /// `changed` and `removed` together, each key named once.
+    ///
+    /// A changed key is stored whole. A new key has an identifier of
+    /// [`next_id`](StoredKeys::next_id) or above. A key that the store holds keeps its last use,
+    /// which only [`note_uses`](Self::note_uses) changes. An identifier in `removed` that no key has
+    /// is skipped.
     ///
     /// # Errors
-    /// [`StoreError`]; whether it has happened is then not known.
+    /// [`StoreError::Refused`] if another key has the digest of a changed one. After another
+    /// [`StoreError`], whether the keys were saved is not known.
     async fn save(
         &self,
         expected: KeyRevision,
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError>;
+    ) -> Result<SaveOutcome, StoreError>;
+
+    /// Notes when keys were last used: at most [`MAX_KEYS_PER_SAVE`] uses, each key named once. The
+    /// later use wins, and keys that the store does not hold are skipped. The revision stays.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`StoreError::Sealed`] if the store is not open.
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError>;
 }
 
 /// Whether keys were saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Saved {
-    /// They were.
-    Yes,
-    /// Somebody has changed keys since they were loaded. Nothing was changed.
-    Lost,
+pub enum SaveOutcome {
+    /// The keys are saved.
+    Saved,
+    /// The keys have changed since they were loaded. Nothing was saved.
+    Conflict,
 }
 
 /// Returns every key of `store`.
@@ -84,17 +95,6 @@ pub struct StoredKeys {
     pub revision: KeyRevision,
     /// Above every identifier that a key, or a corrupt row, has or had.
     pub next_id: KeyId,
-}
-
-/// A row that breaks a rule, and what can be read of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CorruptKey {
-    /// Its identifier.
-    pub id: Option<KeyId>,
-    /// What stands where a name should.
-    pub name: Option<String>,
-    /// The rule.
-    pub corruption: Corruption,
 }
 
 impl StoredKeys {
@@ -140,8 +140,8 @@ impl From<Vec<ApiKey>> for StoredKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::{CorruptKey, StoredKeys};
-    use crate::{ApiKeySecret, Corruption, KeyId, KeyName, NewApiKey, Timestamp};
+    use super::StoredKeys;
+    use crate::{ApiKeySecret, CorruptKey, Corruption, KeyId, KeyName, NewApiKey, Timestamp};
 
     #[test]
     fn all_keys_are_given_unless_a_row_is_corrupt() {

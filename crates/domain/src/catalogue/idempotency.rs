@@ -101,15 +101,14 @@ pub struct IdempotencyRequest {
     pub cutoff: Timestamp,
 }
 
-/// What to do with a request to add an animal, by the record that is stored.
+/// What a store does with a request to add an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdempotencyDecision {
-    /// No record counts: the animal and the request's record are to be stored, in place of an expired
-    /// record if there is one.
+    /// Store the animal and the request's record, in place of an expired record if there is one.
     Create,
-    /// The request is a repeat of the one that created this animal.
+    /// Store nothing, and answer with the animal of this request under this identifier.
     Replay(PetId),
-    /// The key belongs to another animal: nothing is to be stored.
+    /// Store nothing: the key belongs to another animal.
     Reused,
 }
 
@@ -129,14 +128,16 @@ impl IdempotencyRequest {
         Self { id, fingerprint: Fingerprint(digest), at, cutoff: cutoff(at) }
     }
 
-    /// Returns whether this request is a repeat, by the record that is stored under its id: its fingerprint,
-    /// its animal, and when it was made.
+    /// Decides what to do with this request, by the record that is stored under its id.
+    ///
+    /// An equal fingerprint is an equal animal. So a repeat is answered with the animal of this
+    /// request under the recorded identifier, and no row of the catalogue is read.
     #[must_use]
-    pub fn decide(&self, stored: Option<(Fingerprint, PetId, Timestamp)>) -> IdempotencyDecision {
+    pub fn decide(&self, stored: Option<&IdempotencyRecord>) -> IdempotencyDecision {
         match stored {
-            Some((fingerprint, pet, at)) if at > self.cutoff => {
-                if fingerprint == self.fingerprint {
-                    IdempotencyDecision::Replay(pet)
+            Some(record) if record.at > self.cutoff => {
+                if record.fingerprint == self.fingerprint {
+                    IdempotencyDecision::Replay(record.pet)
                 } else {
                     IdempotencyDecision::Reused
                 }
@@ -196,7 +197,7 @@ mod tests {
 
     use super::{
         Fingerprint, Idempotency, IdempotencyDecision, IdempotencyId, IdempotencyKey,
-        IdempotencyRequest,
+        IdempotencyRecord, IdempotencyRequest,
     };
     use crate::{CategoryId, KeyDigest, NewPet, PetId, PetName, PetStatus, Timestamp};
 
@@ -254,7 +255,10 @@ mod tests {
         let request = IdempotencyRequest::new(IdempotencyId([1; 16]), &rex, Timestamp(2 * DAY));
         assert_eq!(request.cutoff, Timestamp(DAY));
         let (own, other) = (Fingerprint::new(&rex), Fingerprint([7; 32]));
-        let decide = |fingerprint, at| request.decide(Some((fingerprint, PetId(3), Timestamp(at))));
+        let decide = |fingerprint, at| {
+            let record = request.into_record(PetId(3));
+            request.decide(Some(&IdempotencyRecord { fingerprint, at: Timestamp(at), ..record }))
+        };
         assert_eq!(request.decide(None), IdempotencyDecision::Create);
         for (at, repeat, reused) in [
             (DAY + 1, IdempotencyDecision::Replay(PetId(3)), IdempotencyDecision::Reused),

@@ -17,8 +17,8 @@ impl PetName {
     /// Every rule that `text` breaks, not only the first.
     pub fn parse(text: impl Into<String>) -> Result<Self, InvalidPetName> {
         let text = text.into();
-        let faults = if is_plain(&text) { Vec::new() } else { faults_of(&text) };
-        if faults.is_empty() { Ok(Self(text)) } else { Err(InvalidPetName { faults }) }
+        let violations = if is_plain(&text) { Vec::new() } else { violations(&text) };
+        if violations.is_empty() { Ok(Self(text)) } else { Err(InvalidPetName { violations }) }
     }
 
     /// Returns the name as it was sent.
@@ -35,36 +35,36 @@ fn is_plain(text: &str) -> bool {
         && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-fn faults_of(text: &str) -> Vec<PetNameFault> {
+fn violations(text: &str) -> Vec<PetNameViolation> {
     let chars = text.chars().count();
     let control = text.chars().enumerate().find(|(_, c)| c.is_control());
-    let mut faults = Vec::new();
+    let mut violations = Vec::new();
     if chars == 0 {
-        faults.push(PetNameFault::Empty);
+        violations.push(PetNameViolation::Empty);
     } else if text.chars().all(char::is_whitespace) {
-        faults.push(PetNameFault::Blank);
+        violations.push(PetNameViolation::Blank);
     }
     if chars > PetName::MAX_CHARS {
-        faults.push(PetNameFault::TooLong { chars });
+        violations.push(PetNameViolation::TooLong { chars });
     }
     if let Some((index, found)) = control {
-        faults.push(PetNameFault::Control { index, found });
+        violations.push(PetNameViolation::Control { index, found });
     }
-    faults
+    violations
 }
 
 /// Which rules a name breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InvalidPetName {
     /// At least one.
-    pub faults: Vec<PetNameFault>,
+    pub violations: Vec<PetNameViolation>,
 }
 
 impl fmt::Display for InvalidPetName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.faults.iter().enumerate() {
+        for (index, violation) in self.violations.iter().enumerate() {
             let separator = if index == 0 { "" } else { ", and " };
-            write!(f, "{separator}{fault}")?;
+            write!(f, "{separator}{violation}")?;
         }
         Ok(())
     }
@@ -72,7 +72,7 @@ impl fmt::Display for InvalidPetName {
 
 /// One rule that a name breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PetNameFault {
+pub enum PetNameViolation {
     /// No character at all.
     #[error("must have 1 to {} characters, but is empty", PetName::MAX_CHARS)]
     Empty,
@@ -99,7 +99,7 @@ pub enum PetNameFault {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{InvalidPetName, PetName, PetNameFault};
+    use super::{InvalidPetName, PetName, PetNameViolation};
 
     #[test]
     fn names_are_kept_byte_for_byte() {
@@ -113,24 +113,32 @@ mod tests {
 
     #[test]
     fn every_broken_rule_is_named() {
-        let control = |index, found| PetNameFault::Control { index, found };
+        let control = |index, found| PetNameViolation::Control { index, found };
         let table = [
-            (String::new(), vec![PetNameFault::Empty]),
-            (" ".into(), vec![PetNameFault::Blank]),
-            (" \u{2003}".into(), vec![PetNameFault::Blank]),
-            ("a".repeat(256), vec![PetNameFault::TooLong { chars: 256 }]),
+            (String::new(), vec![PetNameViolation::Empty]),
+            (" ".into(), vec![PetNameViolation::Blank]),
+            (" \u{2003}".into(), vec![PetNameViolation::Blank]),
+            ("a".repeat(256), vec![PetNameViolation::TooLong { chars: 256 }]),
             ("a\0".into(), vec![control(1, '\0')]),
             ("\u{1f}a".into(), vec![control(0, '\u{1f}')]),
             ("ab\u{7f}".into(), vec![control(2, '\u{7f}')]),
             ("é\u{9f}".into(), vec![control(1, '\u{9f}')]),
-            ("\n\t".into(), vec![PetNameFault::Blank, control(0, '\n')]),
+            ("\n\t".into(), vec![PetNameViolation::Blank, control(0, '\n')]),
             (
                 "\t".repeat(300),
-                vec![PetNameFault::Blank, PetNameFault::TooLong { chars: 300 }, control(0, '\t')],
+                vec![
+                    PetNameViolation::Blank,
+                    PetNameViolation::TooLong { chars: 300 },
+                    control(0, '\t'),
+                ],
             ),
         ];
-        for (text, faults) in table {
-            assert_eq!(PetName::parse(text.clone()), Err(InvalidPetName { faults }), "{text:?}");
+        for (text, violations) in table {
+            assert_eq!(
+                PetName::parse(text.clone()),
+                Err(InvalidPetName { violations }),
+                "{text:?}"
+            );
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::{
     catalogue::{name::PetName, status::PetStatus},
+    error::Corruption,
     plain_integer,
 };
 
@@ -18,6 +19,30 @@ pub struct Pet {
     pub category_id: CategoryId,
     /// `None` when the client gave none: there is no default.
     pub status: Option<PetStatus>,
+}
+
+impl Pet {
+    /// Makes the animal of a stored row.
+    ///
+    /// # Errors
+    /// [`Corruption`] names the animal, the field and the rule that the row breaks.
+    pub fn from_stored(
+        id: i64,
+        name: impl Into<String>,
+        category_id: i64,
+        status: Option<&str>,
+    ) -> Result<Self, Corruption> {
+        let corrupt = |field: &str, rule: &dyn fmt::Display| {
+            Corruption::new(format_args!("animal {id}"), format_args!("its {field} {rule}"))
+        };
+        let status = status.map(PetStatus::parse).transpose();
+        Ok(Self {
+            id: PetId(id),
+            name: PetName::parse(name).map_err(|rule| corrupt("name", &rule))?,
+            category_id: CategoryId(category_id),
+            status: status.map_err(|rule| corrupt("status", &rule))?,
+        })
+    }
 }
 
 /// An animal to be added: a [`Pet`] that has no identifier yet.
@@ -86,7 +111,7 @@ pub struct InvalidCategoryId;
 
 #[cfg(test)]
 mod tests {
-    use super::{CategoryId, PetId};
+    use super::{CategoryId, Pet, PetId};
 
     #[test]
     fn an_identifier_is_a_plain_integer() {
@@ -95,5 +120,18 @@ mod tests {
         assert!(PetId::parse("042").is_err());
         assert_eq!(CategoryId::parse("-7"), Ok(CategoryId(-7)));
         assert!(CategoryId::parse("-0").is_err());
+    }
+
+    #[test]
+    fn a_stored_row_is_an_animal_or_names_the_rule_that_it_breaks() {
+        let pet = Pet::from_stored(7, "Rex", 1, Some("sold")).unwrap();
+        assert_eq!((pet.id, pet.name.as_str(), pet.category_id), (PetId(7), "Rex", CategoryId(1)));
+        for (name, status, broken) in
+            [("", None, "its name must"), ("a", Some("x"), "its status must")]
+        {
+            let corruption = Pet::from_stored(7, name, 1, status).unwrap_err();
+            assert_eq!(corruption.what, "animal 7");
+            assert!(corruption.rule.starts_with(broken), "{corruption}");
+        }
     }
 }

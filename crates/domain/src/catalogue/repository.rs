@@ -30,8 +30,9 @@ pub trait PetRepository: Send + Sync {
     /// Adds an animal under a new identifier, and with it, in the same transaction, the idempotency
     /// record if there is a `request` for one.
     ///
-    /// [`IdempotencyRequest::decide`] says what the record that is stored under the request's id
-    /// means. Requests that run at the same time add one animal between them.
+    /// [`IdempotencyRequest::decide`] says what a record that is stored under the request's id
+    /// means. A replay returns `pet` under the recorded identifier, whatever has been done to the
+    /// row since. Requests that run at the same time add one animal between them.
     ///
     /// # Errors
     /// [`AddError`].
@@ -41,11 +42,12 @@ pub trait PetRepository: Send + Sync {
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError>;
 
-    /// Returns the animal `id`, or `None` if there is none.
+    /// Returns the animal `id`, or `None` if there is none, with the version of the state in which
+    /// it was looked for.
     ///
     /// # Errors
     /// [`StoreError`].
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError>;
+    async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError>;
 
     /// Returns the animals that match `query`, ascending by identifier, at most `query.limit`, and whether at
     /// least one more matches behind them. Following the last identifier of each page yields every animal that
@@ -73,7 +75,7 @@ pub trait PetRepository: Send + Sync {
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError>;
 }
 
-/// What one purge of idempotency records did.
+/// The outcome of one purge of idempotency records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purged {
     /// How many were deleted.
@@ -95,21 +97,22 @@ impl Purged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CatalogueVersion(pub u128);
 
-/// What was read, with the version of the very state that it was read from.
+/// A value and the catalogue version of the snapshot it was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Versioned<T> {
-    /// What was read.
+    /// The value that was read.
     pub value: T,
-    /// `None` when the store has no cheap way to know the version.
+    /// `None` when the store has no cheap way to know the version, or is sealed.
     pub version: Option<CatalogueVersion>,
 }
 
-/// What became of an addition.
+/// The outcome of an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Added {
     /// The animal was created by this call.
     Created(Pet),
-    /// The request is a repeat: an earlier one created the animal, and nothing was added.
+    /// An earlier request created the animal, and nothing was added: the animal of this request
+    /// under the recorded identifier.
     Replayed(Pet),
 }
 

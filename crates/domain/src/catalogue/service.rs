@@ -25,17 +25,17 @@ pub trait PetService: Send + Sync {
     /// [`StoreError`].
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
 
-    /// Adds an animal (section 4.2), at most once for one `idempotency` within 24 hours.
+    /// Adds an animal (interface, section 4.2), at most once for one `idempotency` within 24 hours.
     ///
     /// # Errors
     /// [`AddError`].
     async fn add(&self, pet: NewPet, idempotency: Option<Idempotency>) -> Result<Added, AddError>;
 
-    /// Returns the animal `id`, or `None` if there is none (section 4.3).
+    /// Returns the animal `id`, or `None` if there is none (interface, section 4.3).
     ///
     /// # Errors
     /// [`StoreError`].
-    async fn get(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError>;
+    async fn get(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError>;
 
     /// Returns the version of the catalogue, see
     /// [`PetRepository::version`](crate::PetRepository::version).

@@ -58,7 +58,7 @@ impl PetService for Catalogue {
         self.pets.add(pet, request).await
     }
 
-    async fn get(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+    async fn get(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         self.pets.find(id).await
     }
 

@@ -5,89 +5,109 @@ use std::fmt;
 use async_trait::async_trait;
 
 use crate::{
-    access::key::ApiKey,
+    access::key::{ApiKey, KeyId},
     catalogue::{
         idempotency::{IdempotencyId, IdempotencyRecord, IdempotencyRequest},
         pet::{NewPet, Pet, PetId},
     },
     error::StoreError,
-    transfer::handover::Writer,
+    transfer::handover::WriterRole,
 };
 
 /// Opens a store for reading or writing as a whole.
 ///
 /// An adapter that implements [`PetRepository`](crate::PetRepository) and
-/// [`KeyStore`](crate::KeyStore) may implement this on the same store. Without it,
-/// the store cannot be copied, verified, exported from or imported into; all else works.
+/// [`KeyStore`](crate::KeyStore) may implement this trait for the same store. A store without it
+/// cannot be copied, verified, exported from or imported into; everything else works.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// Returns a view of all that is in the store now. What is written later does not show in it, and it holds
-    /// up no writer.
+    /// Returns a view of everything that the store holds now, in any [phase](crate::Phase). Later
+    /// writes do not show in it, and it blocks no writer. Taking it checks nothing: a command that
+    /// looks for damage reads the rows.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
-    /// Writes a batch, all of it or nothing: it is visible and durable, at once, when this returns.
+    /// Stores rows under their own identifiers, all of them or none. The rows are durable and
+    /// visible when this returns. Returns the number of animals that the store did not hold before.
     ///
     /// # Contract
-    /// - [`Resolution`](crate::Resolution) says what becomes of a row whose place is taken. An equal row that is
-    ///   there already is kept, so a batch may be written again.
-    /// - Afterwards, the store assigns identifiers above every one of the batch, of animals and of keys.
-    /// - A batch from another [writer](Batch::writer) than the store's [state](crate::StoreState::permit) permits
-    ///   is refused as [`StoreError::Sealed`].
+    /// - [`Resolution`](crate::Resolution) decides what happens to a row whose place is taken. A row
+    ///   that the store holds already is kept, so the same rows may be written again.
+    /// - The store then assigns identifiers above those of every row, and above
+    ///   [`Rows::highest`], also after it was opened again.
+    /// - Rows with animals count as one [rewrite](crate::StoreState::rewrites), unless the store
+    ///   held all of them.
+    /// - The store checks [`permit_write`](crate::StoreState::permit_write) in the same transaction.
     ///
     /// # Errors
-    /// [`RestoreError`]; nothing was written then, but after [`StoreError::Unavailable`] that is not known.
-    async fn write(&self, batch: Batch) -> Result<Written, RestoreError>;
+    /// [`ArchiveError`]. Nothing was written, but after [`StoreError::Unavailable`] that is not
+    /// known.
+    async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError>;
 
-    /// Returns how many rows, of all kinds together, one batch may have: at least 25, by default 10,000.
+    /// Adds animals under new identifiers that ascend in their order, all of them or none. Returns
+    /// how many animals were added: all, or none if the request
+    /// [is a repeat](IdempotencyRequest::decide). The request's record names the first animal.
+    ///
+    /// # Errors
+    /// [`ArchiveError`], as for [`write_rows`](Self::write_rows).
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError>;
+
+    /// Returns how many rows, of all kinds together, one call may write: at least 25.
     fn max_batch(&self) -> usize {
         10_000
     }
 }
 
-/// What one call writes, in the order of the fields. `..Batch::default()` is nothing, written by a service.
+/// Rows that one call of [`Archive::write_rows`] stores. A store writes animals first, so a record
+/// may name an animal of the same call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Batch {
-    /// Who writes.
-    pub writer: Writer,
+pub struct Rows {
     /// Animals under their own identifiers.
     pub pets: Vec<Pet>,
-    /// The store shall go on assigning identifiers of animals above this one, those of `new_pets` too.
-    pub assign_above: Option<PetId>,
-    /// Animals under new identifiers, ascending in their order.
-    pub new_pets: Vec<NewPet>,
-    /// Of `new_pets` as a whole: if it [is a repeat](IdempotencyRequest::decide), none of them is added. The
-    /// record is that of the first of them.
-    pub request: Option<IdempotencyRequest>,
     /// API keys under their own identifiers.
     pub keys: Vec<ApiKey>,
-    /// Idempotency records, whose animals are there or in `pets`.
+    /// Idempotency records. The store need not hold their animals.
     pub records: Vec<IdempotencyRecord>,
+    /// The store assigns identifiers above these from now on.
+    pub highest: HighestIds,
 }
 
-/// What became of a batch.
+/// The highest identifiers that a store has ever assigned or stored, also if their rows are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Animals that were not there before. Of `new_pets` none if the batch is a repeat, else all.
-    pub added: u64,
+pub struct HighestIds {
+    /// Of animals; `None` if there never was one.
+    pub pet: Option<PetId>,
+    /// Of API keys; `None` if there never was one.
+    pub key: Option<KeyId>,
 }
 
 /// A consistent view of a store.
 ///
 /// # Contract
-/// - All methods see one state of the store, however long the view is kept.
-/// - Batches come in ascending order of the key named; an empty one means that there is no more.
+/// - All methods see one state of the store, as long as the view is kept. A store that cannot keep
+///   a view any longer returns [`StoreError::Unavailable`].
+/// - Rows come in ascending order, and an empty list means that no row follows.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Snapshot: Send {
-    /// Returns how much the store holds.
+    /// Returns how many rows the store holds.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn counts(&mut self) -> Result<StoreCounts, StoreError>;
+
+    /// Returns the highest identifiers ever assigned or stored. Cheap: it counts no rows.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError>;
 
     /// Returns up to `limit` animals with identifiers above `after`, ascending by identifier.
     ///
@@ -98,21 +118,48 @@ pub trait Snapshot: Send {
     /// Returns every API key, ascending by identifier.
     ///
     /// # Errors
-    /// [`StoreError`].
+    /// [`StoreError`], also for a row that is not a key.
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Returns up to `limit` idempotency records with ids above `after`, ascending by the bytes of the id.
+    /// Returns up to `limit` idempotency records behind `after`, ascending by position, also those
+    /// whose animal is gone.
     ///
     /// # Errors
     /// [`StoreError`].
-    async fn idempotency_records(
+    async fn records(
         &mut self,
-        after: Option<IdempotencyId>,
+        after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError>;
 }
 
-/// How much a store holds.
+/// The place of an idempotency record in a [`Snapshot`]: ordered by animal, then by the bytes of the
+/// record's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RecordPosition {
+    /// The animal that the request added.
+    pub pet: PetId,
+    /// The record's id.
+    pub id: IdempotencyId,
+}
+
+impl RecordPosition {
+    /// Returns the position behind every record of `pet` and of lower animals.
+    #[must_use]
+    pub const fn end_of(pet: PetId) -> Self {
+        Self { pet, id: IdempotencyId([u8::MAX; 16]) }
+    }
+}
+
+impl IdempotencyRecord {
+    /// Returns the record's place in a [`Snapshot`].
+    #[must_use]
+    pub const fn position(&self) -> RecordPosition {
+        RecordPosition { pet: self.pet, id: self.id }
+    }
+}
+
+/// How many rows a store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
     /// Animals.
@@ -120,19 +167,19 @@ pub struct StoreCounts {
     /// API keys, live or not.
     pub keys: u64,
     /// Idempotency records, expired or not.
-    pub idempotency_records: u64,
+    pub records: u64,
 }
 
-/// A batch could not be written.
+/// Rows could not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
+pub enum ArchiveError {
     /// The store holds another animal under this identifier.
     #[error("the target already holds another animal {0}")]
     OtherPet(PetId),
-    /// The store holds something else in its place.
+    /// The store holds another row in this place.
     #[error("the target already holds another {what}")]
     Conflict {
-        /// Which, for example `API key 7`.
+        /// The row, for example `API key 7`.
         what: String,
     },
     /// The store failed.
@@ -140,7 +187,7 @@ pub enum RestoreError {
     Store(#[from] StoreError),
 }
 
-impl RestoreError {
+impl ArchiveError {
     /// Makes the error of a store that holds another `what`, for example `API key 7`.
     pub fn conflict(what: impl fmt::Display) -> Self {
         Self::Conflict { what: what.to_string() }

@@ -1,19 +1,14 @@
-//! Driven port: what a store offers so that it can be handed over to another one while services use it
+//! Driven port: the state of a store, by which it is handed over to another one while services use it
 //! (`docs/STORES.md`).
 
 use std::fmt;
 
 use async_trait::async_trait;
 
-use crate::{
-    catalogue::{
-        idempotency::IdempotencyRecord,
-        pet::{Pet, PetId},
-    },
-    error::StoreError,
-};
+use crate::error::{Corruption, StoreError};
 
-/// The identity of one store: 16 random bytes that it was made with. A copy of a store has the same.
+/// The identity of one store: 16 random bytes, drawn when the store was made. A copy of its files
+/// has the same identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StoreId(pub [u8; 16]);
 
@@ -23,24 +18,24 @@ impl fmt::Display for StoreId {
     }
 }
 
-/// Whether a store takes writes, and whose.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Which role may read and write a store.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Services write to it.
+    /// Services read and write.
     Open {
-        /// The store that was handed over to this one, if one was.
+        /// The store that was handed over to this one, if there is one.
         from: Option<StoreId>,
     },
-    /// Only the mover writes to it, and nobody reads from it.
+    /// A mover writes, and nobody reads.
     Filling {
         /// The store that is copied.
         from: StoreId,
     },
-    /// Nobody writes to it.
+    /// Nobody writes.
     Sealed {
-        /// The store that it is handed over to.
+        /// The store that takes this one's place.
         to: StoreId,
-        /// That store's URL without its password, to be shown and never to connect by.
+        /// That store's URL without its password: shown to people, never used to connect.
         label: String,
     },
 }
@@ -56,24 +51,38 @@ impl Phase {
         }
     }
 
-    /// Returns the phase that has these parts, if one has.
-    #[must_use]
-    pub fn from_parts(word: &str, other: Option<StoreId>, label: Option<String>) -> Option<Self> {
-        Some(match word {
-            "open" => Self::Open { from: other },
-            "filling" => Self::Filling { from: other? },
-            "sealed" => Self::Sealed { to: other?, label: label? },
-            _ => return None,
-        })
+    /// Returns the phase with these parts.
+    ///
+    /// # Errors
+    /// No phase has them.
+    pub fn from_parts(
+        word: &str,
+        other: Option<StoreId>,
+        label: Option<String>,
+    ) -> Result<Self, Corruption> {
+        match (word, other, label) {
+            ("open", from, _) => Ok(Self::Open { from }),
+            ("filling", Some(from), _) => Ok(Self::Filling { from }),
+            ("sealed", Some(to), Some(label)) => Ok(Self::Sealed { to, label }),
+            _ => Err(Corruption::new("the state of the store", "it is open, filling or sealed")),
+        }
     }
 
-    /// Returns why a service may not use the store, in words that follow "the store"; `None` if it may.
+    /// Returns whether services read and write the store.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    /// Returns why a service may not use the store, in words that follow "the store"; `None` if it
+    /// may.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         match self {
             Self::Open { .. } => None,
             Self::Filling { .. } => Some(
-                "is being filled from another one: 'petstore store move', or 'restore', opens it when it holds everything; run it again if it was stopped"
+                "is being filled from another store and is not complete: run the same 'petstore store copy', \
+                 'store move' or 'restore' again"
                     .to_owned(),
             ),
             Self::Sealed { label, .. } => Some(format!("was handed over to {label}; use that one")),
@@ -81,82 +90,90 @@ impl Phase {
     }
 }
 
-/// What a store says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The state of a store. It is stored with the rows, so it outlasts every process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StoreState {
-    /// Which store it is.
+    /// The identity of the store.
     pub id: StoreId,
-    /// Grows with each change of the state, and from each store to the one that it is handed over to: of two
-    /// open stores, the one with the higher revision is the one that counts.
+    /// Grows with each change of the state, and from each store to the one that takes its place: of
+    /// two open stores, the one with the higher revision counts.
     pub revision: i64,
-    /// How often animals were changed otherwise than by adding some under the next identifiers: past petstore, by a
-    /// batch that has identifiers.
+    /// The number of transactions that changed animals in another way than by adding them under the
+    /// next identifiers: a statement of another program, or [`write_rows`](crate::Archive::write_rows).
     pub rewrites: i64,
-    /// Whether it takes writes.
+    /// Which role may read and write.
     pub phase: Phase,
 }
 
 impl StoreState {
     /// Returns the next state, with another phase.
     #[must_use]
-    pub fn with(&self, phase: Phase) -> Self {
+    pub fn next(&self, phase: Phase) -> Self {
         Self { revision: self.revision + 1, phase, ..self.clone() }
     }
 
     /// Returns whether this store is open because `other` was handed over to it.
     #[must_use]
-    pub fn succeeds(&self, other: &Self) -> bool {
+    pub fn is_successor_of(&self, other: &Self) -> bool {
         self.phase == Phase::Open { from: Some(other.id) } && self.revision > other.revision
     }
 
-    /// Returns whether `writer` may write to the store.
+    /// Returns whether `writer` may write to the store. An adapter checks this in the transaction
+    /// that writes.
     ///
     /// # Errors
     /// [`StoreError::Sealed`].
-    pub fn permit(&self, writer: Writer) -> Result<(), StoreError> {
+    pub fn permit_write(&self, writer: WriterRole) -> Result<(), StoreError> {
         match (writer, &self.phase) {
-            (Writer::Service, Phase::Open { .. }) => Ok(()),
-            (Writer::Service, phase) => {
-                Err(StoreError::Sealed(phase.refusal().unwrap_or_default()))
+            (WriterRole::Service, phase) => phase.refusal().map_or(Ok(()), refuse),
+            (WriterRole::Mover(revision), Phase::Filling { .. }) if revision == self.revision => {
+                Ok(())
             }
-            (Writer::Mover(revision), Phase::Filling { .. }) if revision == self.revision => Ok(()),
-            (Writer::Mover(_), _) => {
-                Err(StoreError::Sealed("is not being filled by this mover any more".to_owned()))
-            }
+            (WriterRole::Mover(_), _) => refuse("is no longer being filled by this command"),
         }
+    }
+
+    /// Returns whether animals may be read, through a handle that was opened with or without
+    /// `reads_while_sealed`, and whether the read has a [version](crate::CatalogueVersion): `false`
+    /// for a sealed store. An adapter checks this in the snapshot that it reads.
+    ///
+    /// # Errors
+    /// [`StoreError::Sealed`].
+    pub fn permit_read(&self, reads_while_sealed: bool) -> Result<bool, StoreError> {
+        if reads_while_sealed && matches!(self.phase, Phase::Sealed { .. }) {
+            return Ok(false);
+        }
+        self.phase.refusal().map_or(Ok(true), refuse)
     }
 }
 
-/// Who writes to a store.
+fn refuse<T>(reason: impl Into<String>) -> Result<T, StoreError> {
+    Err(StoreError::Sealed(reason.into()))
+}
+
+/// The role in which a caller writes to a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Writer {
+pub enum WriterRole {
     /// A service or a command.
     #[default]
     Service,
-    /// The mover that has brought the store to this revision.
+    /// The mover that brought the store to this revision.
     Mover(i64),
 }
 
-/// Animals, and the idempotency records of these animals.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Ascending by identifier.
-    pub pets: Vec<Pet>,
-    /// In any order.
-    pub records: Vec<IdempotencyRecord>,
-}
-
-/// What a store offers so that it can be handed over to another one, or take another one's place, while
-/// services use it. Optional: a store without it is copied while nothing writes.
+/// Reads and replaces the state of a store, so that it can be handed over to another one, or take
+/// another one's place, while services use it. Optional: a store without it is copied while nothing
+/// writes to it.
 ///
 /// # Contract
-/// - A write of a service to a store that is not [open](Phase::Open) fails with [`StoreError::Sealed`] and has
-///   no effect, in all processes from the moment at which [`change_state`](Self::change_state) has returned,
-///   which waits for writes under way. Only whoever opens the store again ends that.
-/// - A read of animals from such a store fails likewise, and [`version`](crate::PetRepository::version) is
-///   `None` 100 ms later. After [`read_while_sealed`](Self::read_while_sealed) a *sealed* store is read, with
-///   `None` for the version of what is read.
-/// - Idempotency records and keys can be read whatever the state is.
+/// - The state is durable, and every process sees it.
+/// - A write of a service to a store that is not [open](Phase::Open) fails with
+///   [`StoreError::Sealed`] and has no effect. This holds in all processes from the moment at which
+///   [`change_state`](Self::change_state) has returned, which waits for writes that have begun.
+/// - A read of animals from a store that is not open fails in the same way, in all processes, and
+///   [`version`](crate::PetRepository::version) is `None` within 100 ms. A handle that was opened
+///   with reads while sealed still reads a *sealed* store; such a read has no version.
+/// - [Keys](crate::KeyStore::load) and [snapshots](crate::Archive::snapshot) are read in any phase.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Handover: Send + Sync {
@@ -166,27 +183,17 @@ pub trait Handover: Send + Sync {
     /// [`StoreError`].
     async fn state(&self) -> Result<StoreState, StoreError>;
 
-    /// Replaces identity, revision and phase if the stored revision is `expected`. Returns whether it was. The
-    /// rewrites stay.
+    /// Replaces identity, revision and phase if the stored revision is `expected`, and returns
+    /// whether it was. The store keeps its [`rewrites`](StoreState::rewrites), whatever `new` says.
     ///
     /// # Errors
-    /// [`StoreError`]; whether it has happened is then not known.
+    /// [`StoreError`]. Whether the state was replaced is then not known.
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError>;
-
-    /// Returns the first `limit` animals above `after`, with their records. No animal appears later at or below
-    /// the last of them, unless by a change that is counted as a [rewrite](StoreState::rewrites).
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    async fn changes(&self, after: Option<PetId>, limit: u32) -> Result<Changes, StoreError>;
-
-    /// Lets reads through this handle go on while the store is sealed.
-    fn read_while_sealed(&self);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Phase, StoreId, StoreState, Writer};
+    use super::{Phase, StoreId, StoreState, WriterRole};
 
     const ONE: StoreId = StoreId([1; 16]);
     const OTHER: StoreId = StoreId([2; 16]);
@@ -205,10 +212,11 @@ mod tests {
         for phase in phases() {
             let (word, other, label) = phase.parts();
             let label = label.map(str::to_owned);
-            assert_eq!(Phase::from_parts(word, other, label), Some(phase));
+            assert_eq!(Phase::from_parts(word, other, label), Ok(phase));
         }
-        assert_eq!(Phase::from_parts("closed", None, None), None);
-        assert_eq!(Phase::from_parts("filling", None, None), None);
+        for (word, other) in [("closed", None), ("filling", None), ("sealed", Some(OTHER))] {
+            assert!(Phase::from_parts(word, other, None).is_err(), "{word}");
+        }
     }
 
     #[test]
@@ -219,15 +227,15 @@ mod tests {
             .map(|(phase, (service, mover))| (phase, service, mover))
         {
             let state = StoreState { id: ONE, revision: 7, rewrites: 0, phase };
-            assert_eq!(state.permit(Writer::Service).is_ok(), service, "{state:?}");
+            assert_eq!(state.permit_write(WriterRole::Service).is_ok(), service, "{state:?}");
             assert_eq!(state.phase.refusal().is_none(), service, "{state:?}");
-            assert_eq!(state.permit(Writer::Mover(7)).is_ok(), mover, "{state:?}");
-            assert!(state.permit(Writer::Mover(6)).is_err(), "{state:?}");
+            assert_eq!(state.permit_write(WriterRole::Mover(7)).is_ok(), mover, "{state:?}");
+            assert!(state.permit_write(WriterRole::Mover(6)).is_err(), "{state:?}");
         }
     }
 
     #[test]
-    fn of_two_open_stores_the_later_one_succeeds_the_other() {
+    fn of_two_open_stores_the_later_one_is_the_successor() {
         let state = |id, revision, from| StoreState {
             id,
             revision,
@@ -235,9 +243,27 @@ mod tests {
             phase: Phase::Open { from },
         };
         let old = state(ONE, 7, Some(OTHER));
-        assert!(state(OTHER, 8, Some(ONE)).succeeds(&old));
-        assert!(!state(OTHER, 6, Some(ONE)).succeeds(&old), "it was handed over earlier");
-        assert!(!state(OTHER, 8, None).succeeds(&old), "it is another store");
-        assert!(!old.with(Phase::Filling { from: OTHER }).succeeds(&state(OTHER, 1, None)));
+        assert!(state(OTHER, 8, Some(ONE)).is_successor_of(&old));
+        assert!(!state(OTHER, 6, Some(ONE)).is_successor_of(&old), "it was handed over earlier");
+        assert!(!state(OTHER, 8, None).is_successor_of(&old), "it is another store");
+        assert!(!old.next(Phase::Filling { from: OTHER }).is_successor_of(&state(OTHER, 1, None)));
+    }
+
+    #[test]
+    fn an_open_store_is_read_with_a_version_and_a_sealed_one_only_on_request() {
+        for (phase, plain, sealed) in phases()
+            .into_iter()
+            .zip([
+                (Some(true), Some(true)),
+                (Some(true), Some(true)),
+                (None, None),
+                (None, Some(false)),
+            ])
+            .map(|(phase, (plain, sealed))| (phase, plain, sealed))
+        {
+            let state = StoreState { id: ONE, revision: 7, rewrites: 0, phase };
+            assert_eq!(state.permit_read(false).ok(), plain, "{state:?}");
+            assert_eq!(state.permit_read(true).ok(), sealed, "{state:?}");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! The rule: what a batch does with a row, by what the store holds in its place. An adapter only
-//! looks up and writes.
+//! The rule of [`Archive::write_rows`](crate::Archive::write_rows): what happens to a row, by what the
+//! store holds in its place. An adapter only looks up and writes.
 
 use crate::{
     access::key::{ApiKey, KeyId},
@@ -7,16 +7,15 @@ use crate::{
         idempotency::{IdempotencyDecision, IdempotencyRecord, IdempotencyRequest},
         pet::Pet,
     },
-    error::StoreError,
-    transfer::archive::RestoreError,
+    transfer::archive::ArchiveError,
 };
 
-/// What is to be done with a row of a batch.
+/// What a store does with a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// The store holds the same already.
     Keep,
-    /// The row is to be written, in place of an older one if there is one.
+    /// The store writes the row, in place of an older one if there is one.
     Write,
 }
 
@@ -24,28 +23,28 @@ impl Resolution {
     /// Decides on an animal, where `stored` has its identifier.
     ///
     /// # Errors
-    /// [`RestoreError::OtherPet`] if `stored` is another animal.
-    pub fn of_pet(stored: Option<&Pet>, pet: &Pet) -> Result<Self, RestoreError> {
+    /// [`ArchiveError::OtherPet`] if `stored` is another animal.
+    pub fn of_pet(stored: Option<&Pet>, pet: &Pet) -> Result<Self, ArchiveError> {
         match stored {
             None => Ok(Self::Write),
             Some(stored) if stored == pet => Ok(Self::Keep),
-            Some(_) => Err(RestoreError::OtherPet(pet.id)),
+            Some(_) => Err(ArchiveError::OtherPet(pet.id)),
         }
     }
 
-    /// Decides on the new animals of a batch, where `stored` has the id of its request.
+    /// Decides on new animals of [`add_new`](crate::Archive::add_new), where `stored` has the id of its request.
     ///
     /// # Errors
-    /// [`RestoreError::Conflict`] if `stored` is the record of something else.
+    /// [`ArchiveError::Conflict`] if `stored` is the record of something else.
     pub fn of_new_pets(
         stored: Option<&IdempotencyRecord>,
         request: &IdempotencyRequest,
-    ) -> Result<Self, RestoreError> {
-        match request.decide(stored.map(|record| (record.fingerprint, record.pet, record.at))) {
+    ) -> Result<Self, ArchiveError> {
+        match request.decide(stored) {
             IdempotencyDecision::Create => Ok(Self::Write),
             IdempotencyDecision::Replay(_) => Ok(Self::Keep),
             IdempotencyDecision::Reused => {
-                Err(RestoreError::conflict(format_args!("idempotency record {}", request.id)))
+                Err(ArchiveError::conflict(format_args!("idempotency record {}", request.id)))
             }
         }
     }
@@ -55,42 +54,37 @@ impl Resolution {
     /// the [same one](ApiKey::merged_with) there.
     ///
     /// # Errors
-    /// [`RestoreError::Conflict`] if `stored` is another key, or the digest belongs to another
+    /// [`ArchiveError::Conflict`] if `stored` is another key, or the digest belongs to another
     /// identifier.
     pub fn of_key(
         stored: Option<&ApiKey>,
         digest_owner: Option<KeyId>,
         key: &ApiKey,
-    ) -> Result<ApiKey, RestoreError> {
+    ) -> Result<ApiKey, ArchiveError> {
         let resolved = match (stored, digest_owner) {
             (Some(stored), _) => stored.merged_with(key),
             (None, None) => Some(key.clone()),
             (None, Some(_)) => None,
         };
-        resolved.ok_or_else(|| RestoreError::conflict(format_args!("API key {}", key.id.0)))
+        resolved.ok_or_else(|| ArchiveError::conflict(format_args!("API key {}", key.id.0)))
     }
 
-    /// Decides on an idempotency record, where `stored` has its id. `pet_exists` says whether the store
-    /// holds its animal.
+    /// Decides on an idempotency record, where `stored` has its id. The store need not hold its
+    /// animal: another program may have deleted it.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if its animal is missing; [`RestoreError::Conflict`] if `stored` is
-    /// another record that is as old as this one, or younger.
+    /// [`ArchiveError::Conflict`] if `stored` is another record that is as old as this one, or
+    /// younger.
     pub fn of_record(
         stored: Option<&IdempotencyRecord>,
-        pet_exists: bool,
         record: &IdempotencyRecord,
-    ) -> Result<Self, RestoreError> {
-        if !pet_exists {
-            let what = format_args!("an idempotency record of animal {}", record.pet);
-            return Err(StoreError::corrupt(what, "it exists").into());
-        }
+    ) -> Result<Self, ArchiveError> {
         match stored {
             None => Ok(Self::Write),
             Some(stored) if stored == record => Ok(Self::Keep),
             Some(stored) if stored.at < record.at => Ok(Self::Write),
             Some(_) => {
-                Err(RestoreError::conflict(format_args!("idempotency record {}", record.id)))
+                Err(ArchiveError::conflict(format_args!("idempotency record {}", record.id)))
             }
         }
     }
@@ -100,16 +94,15 @@ impl Resolution {
 mod tests {
     use super::Resolution;
     use crate::{
-        ApiKeySecret, CategoryId, Fingerprint, IdempotencyId, IdempotencyRecord,
-        IdempotencyRequest, KeyId, KeyName, NewApiKey, NewPet, PetId, PetName, RestoreError,
-        StoreError, Timestamp,
+        ApiKeySecret, ArchiveError, CategoryId, Fingerprint, IdempotencyId, IdempotencyRecord,
+        IdempotencyRequest, KeyId, KeyName, NewApiKey, NewPet, PetId, PetName, Timestamp,
     };
 
-    fn conflict<T: std::fmt::Debug>(result: Result<T, RestoreError>) -> String {
+    fn conflict<T: std::fmt::Debug>(result: Result<T, ArchiveError>) -> String {
         match result.unwrap_err() {
-            RestoreError::OtherPet(id) => format!("animal {id}"),
-            RestoreError::Conflict { what } => what,
-            RestoreError::Store(error) => panic!("{error}"),
+            ArchiveError::OtherPet(id) => format!("animal {id}"),
+            ArchiveError::Conflict { what } => what,
+            ArchiveError::Store(error) => panic!("{error}"),
         }
     }
 
@@ -157,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_replaces_an_older_one_and_needs_its_animal() {
+    fn a_record_replaces_an_older_one() {
         let record = |pet, at| IdempotencyRecord {
             id: IdempotencyId([1; 16]),
             fingerprint: Fingerprint([2; 32]),
@@ -165,15 +158,13 @@ mod tests {
             at: Timestamp(at),
         };
         let one = record(7, 100);
-        assert_eq!(Resolution::of_record(None, true, &one).unwrap(), Resolution::Write);
-        assert_eq!(Resolution::of_record(Some(&one), true, &one).unwrap(), Resolution::Keep);
+        assert_eq!(Resolution::of_record(None, &one).unwrap(), Resolution::Write);
+        assert_eq!(Resolution::of_record(Some(&one), &one).unwrap(), Resolution::Keep);
         let older = record(6, 99);
-        assert_eq!(Resolution::of_record(Some(&older), true, &one).unwrap(), Resolution::Write);
+        assert_eq!(Resolution::of_record(Some(&older), &one).unwrap(), Resolution::Write);
         for other in [record(6, 100), record(7, 101)] {
-            let refused = Resolution::of_record(Some(&other), true, &one);
+            let refused = Resolution::of_record(Some(&other), &one);
             assert_eq!(conflict(refused), format!("idempotency record {}", "01".repeat(16)));
         }
-        let missing = Resolution::of_record(None, false, &one).unwrap_err();
-        assert!(matches!(&missing, RestoreError::Store(StoreError::Corrupt(_))), "{missing}");
     }
 }

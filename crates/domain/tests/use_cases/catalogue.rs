@@ -50,9 +50,9 @@ async fn an_animal_is_found_under_the_identifier_that_it_was_given() {
     let Added::Created(pet) = catalogue.add(new_pet("Rex", None), None).await.unwrap() else {
         panic!("the animal was not new")
     };
-    let found = catalogue.get(pet.id).await.unwrap().unwrap();
-    assert_eq!((found.value, found.version), (pet, catalogue.version()));
-    assert!(catalogue.get(PetId(2)).await.unwrap().is_none());
+    let found = catalogue.get(pet.id).await.unwrap();
+    assert_eq!((found.value, found.version), (Some(pet), catalogue.version()));
+    assert!(catalogue.get(PetId(2)).await.unwrap().value.is_none());
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use fastrand::Rng;
 use petstore_domain::{
     AddError, Catalogue, CategoryId, Clock as _, CursorPosition, Idempotency, IdempotencyKey,
-    Judgement, KeyChangeError, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet, PetName,
+    KeyChangeError, KeyCheck, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet, PetName,
     PetQuery, PetRepository, PetService, PetStatus, StoreError, load_keys,
 };
 
@@ -124,7 +124,7 @@ impl Simulation {
     async fn get(&mut self, random: &mut Rng) {
         let Some(pet) = random.choice(&self.model.pets).cloned() else { return };
         let found = self.catalogue.get(pet.id).await;
-        self.check(found.map(|found| found.unwrap().value), |_| pet);
+        self.check(found.map(|found| found.value.unwrap()), |_| pet);
     }
 
     async fn walk(&mut self, random: &mut Rng) {
@@ -174,12 +174,12 @@ impl Simulation {
     async fn authenticate(&mut self, random: &mut Rng) {
         let stored = random.choice(&self.model.keys).map_or(0, |key| key.secret);
         let presented = if random.bool() { stored } else { self.secrets };
-        let judged = self
+        let check = self
             .ring
             .refresh()
             .await
-            .map(|()| self.ring.judge(&secret(presented), Some(Duration::ZERO)));
-        let granted = judged.map(|judged| matches!(judged, Judgement::Granted(_)));
+            .map(|()| self.ring.check(&secret(presented), Some(Duration::ZERO)));
+        let granted = check.map(|check| matches!(check, KeyCheck::Granted(_)));
         let known = granted.as_ref().is_ok_and(|granted| *granted);
         let now = self.clock.now();
         self.check(granted, |model| model.is_granted(presented, now).unwrap_or(known));

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
-    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, Saved, StoreError, StoredKeys,
-    Timestamp, Versioned,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, SaveOutcome, StoreError,
+    StoredKeys, Timestamp, Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -87,7 +87,7 @@ impl PetRepository for FaultyStore {
         self.call(PetRepository::add(&self.inner, pet, request)).await
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+    async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         self.read(self.inner.find(id)).await
     }
 
@@ -115,7 +115,11 @@ impl KeyStore for FaultyStore {
         expected: KeyRevision,
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
         self.call(self.inner.save(expected, changed, removed)).await
+    }
+
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        self.call(self.inner.note_uses(uses)).await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{Clock, Judgement, KeyRing, KeySelector};
+use petstore_domain::{Clock, KeyCheck, KeyRing, KeySelector};
 
 use crate::support::{KeyAdmin, START, TestClock, name, parts, secret};
 
@@ -17,7 +17,7 @@ fn ring_and_admin() -> (KeyRing, KeyAdmin, Arc<TestClock>) {
 /// Whether a key is live, by keys that are read now.
 async fn admits(ring: &KeyRing, seed: u8) -> bool {
     ring.refresh().await.unwrap();
-    matches!(ring.judge(&secret(seed), Some(Duration::ZERO)), Judgement::Granted(_))
+    matches!(ring.check(&secret(seed), Some(Duration::ZERO)), KeyCheck::Granted(_))
 }
 
 #[tokio::test]

@@ -4,63 +4,79 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
+    ApiKey, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition, Snapshot,
+    StoreCounts, StoreError,
 };
 
 use crate::{
     core::Core,
     error::Failure,
-    head::View,
-    kv::{Range, RangeAnswer},
+    head::HeadRead,
+    kv::{KeyValue, Range, RangeAnswer},
     rows,
 };
 
-/// All that was there at the revision of the view. It can be read until etcd compacts that revision away.
-pub(super) struct Frozen {
+/// The entries at the revision of `read`, until etcd compacts that revision away.
+pub(super) struct EtcdSnapshot {
     pub(super) core: Arc<Core>,
-    pub(super) view: View,
+    pub(super) read: HeadRead,
 }
 
-impl Frozen {
+impl EtcdSnapshot {
     async fn count(&self, folder: &str) -> Result<u64, Failure> {
-        let range =
-            Range { revision: self.view.revision, count_only: true, ..Range::after(None, folder) };
+        let range = Range::after(None, folder);
+        let range = Range { revision: self.read.revision, count_only: true, ..range };
         let deadline = self.core.client.deadline();
         let reply = self.core.client.call::<RangeAnswer>("/v3/kv/range", &range, deadline).await?;
         Ok(reply.answer.count.unsigned_abs())
     }
+
+    async fn scan(
+        &self,
+        folder: &str,
+        after: Option<String>,
+        limit: u32,
+    ) -> Result<Vec<KeyValue>, Failure> {
+        self.core.scan_by_id(&self.read, folder, after, limit as usize).await
+    }
 }
 
 #[async_trait]
-impl Snapshot for Frozen {
+impl Snapshot for EtcdSnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
         let keys = &self.core.keys;
         Ok(StoreCounts {
             pets: self.count(&keys.pets(None)).await?,
             keys: self.count(&keys.folder("keys")).await?,
-            idempotency_records: self.count(&keys.folder("records")).await?,
+            records: self.count(&keys.folder("recorded")).await?,
         })
     }
 
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
+        let some = |id: i64| (id > 0).then_some(id);
+        let (pet, key) = (some(self.read.head.last_pet), some(self.read.head.last_key));
+        Ok(HighestIds { pet: pet.map(PetId), key: key.map(KeyId) })
+    }
+
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        let pets = self.core.scan_pets(&self.view, after, limit as usize).await?;
-        Ok(pets.into_iter().map(|stored| stored.pet).collect())
+        let after = after.map(|id| self.core.keys.pet(None, id));
+        let pets = self.scan(&self.core.keys.pets(None), after, limit).await?;
+        Ok(pets.iter().map(rows::pet).collect::<Result<_, _>>()?)
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        let keys = self.core.api_keys(self.view.revision).await?;
+        let keys = self.core.api_keys(self.read.revision).await?;
         let keys = keys.into_iter().map(|key| key.map_err(|corrupt| corrupt.corruption));
         Ok(keys.collect::<Result<_, _>>()?)
     }
 
-    async fn idempotency_records(
+    async fn records(
         &mut self,
-        after: Option<IdempotencyId>,
+        after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let keys = &self.core.keys;
-        let range = Range::after(after.map(|id| keys.record(&id)), &keys.folder("records"));
-        let entries = self.core.scan(range, limit as usize, self.view.revision).await?;
-        Ok(entries.iter().map(rows::record).collect::<Result<_, _>>()?)
+        let after = after.map(|position| self.core.keys.recorded(position));
+        let records = self.scan(&self.core.keys.folder("recorded"), after, limit).await?;
+        Ok(records.iter().map(rows::record).collect::<Result<_, _>>()?)
     }
 }

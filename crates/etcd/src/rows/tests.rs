@@ -6,7 +6,8 @@ use petstore_domain::{
 };
 
 use super::{
-    Expiry, Keys, Puts, StoredPet, api_key, expiry, put_api_key, put_expiry, put_record, record,
+    Changes, Expiry, Keys, api_key, expiry, growing_ranges, pet, put_api_key, put_expiry, put_pet,
+    put_record, record,
 };
 use crate::kv::{Bytes, KeyValue};
 
@@ -18,16 +19,12 @@ fn entry(key: &str, value: &str) -> KeyValue {
     KeyValue { key: key.into(), value: value.into(), ..KeyValue::default() }
 }
 
-/// Everything that was put, in the order of the keys.
-fn entries(puts: Puts) -> Vec<KeyValue> {
-    let entry = |(key, value): (String, _)| KeyValue { value: Bytes(value), ..entry(&key, "") };
-    puts.into_iter().map(entry).collect()
-}
-
-fn pet(id: i64, name: &str, status: Option<PetStatus>) -> StoredPet {
-    let name = PetName::parse(name).unwrap();
-    let pet = Pet { id: PetId(id), name, category_id: CategoryId(i64::MIN), status };
-    StoredPet { pet, records: Vec::new() }
+/// Returns everything that was put, in the order of the keys.
+fn entries(changes: Changes) -> Vec<KeyValue> {
+    let entry = |(key, value): (String, Option<_>)| {
+        Some(KeyValue { value: Bytes(value?), ..entry(&key, "") })
+    };
+    changes.into_iter().filter_map(entry).collect()
 }
 
 #[test]
@@ -38,52 +35,67 @@ fn the_order_of_keys_is_that_of_identifiers() {
     assert_eq!(ordered[4], "zoo/pets/8000000000000001");
     assert_eq!(keys().pet(Some(PetStatus::Sold), PetId(1)), "zoo/status/sold/8000000000000001");
     for (id, key) in ids.iter().zip(ordered) {
-        let stored = StoredPet::from_entry(&entry(&key, r#"{"name":"Rex","category":1}"#)).unwrap();
-        assert_eq!(stored.pet.id, PetId(*id));
+        let stored = pet(&entry(&key, r#"{"name":"Rex","category":1}"#)).unwrap();
+        assert_eq!(stored.id, PetId(*id));
     }
 }
 
 #[test]
-fn an_animal_comes_back_from_both_of_its_entries() {
+fn an_animal_comes_back_from_each_of_its_entries() {
     for (name, status) in [("Rex", None), ("\"\\/🐕\u{2028}", Some(PetStatus::Pending))] {
-        let (mut puts, stored) = (Puts::new(), pet(7, name, status));
-        let stored = StoredPet { records: vec!["0a".repeat(16)], ..stored };
-        stored.put(&mut puts, &keys(), true);
-        let entries = entries(puts);
+        let name = PetName::parse(name).unwrap();
+        let stored = Pet { id: PetId(7), name, category_id: CategoryId(i64::MIN), status };
+        let mut changes = Changes::new();
+        put_pet(&mut changes, &keys(), &stored);
+        let entries = entries(changes);
         assert_eq!(entries.len(), if status.is_some() { 2 } else { 1 });
-        assert_eq!(StoredPet::from_entry(&entries[0]).unwrap(), stored);
-        for entry in &entries[1..] {
-            let expected = StoredPet { records: Vec::new(), ..stored.clone() };
-            assert_eq!(StoredPet::from_entry(entry).unwrap(), expected);
+        for entry in &entries {
+            assert_eq!(pet(entry).unwrap(), stored);
         }
-        let mut puts = Puts::new();
-        stored.put(&mut puts, &keys(), false);
-        assert_eq!(puts.len(), 1);
+    }
+}
+
+#[test]
+fn an_animal_of_release_1_2_names_its_records() {
+    let row = r#"{"name":"Rex","category":1,"status":null,"records":["0a0b"]}"#;
+    assert_eq!(pet(&entry("zoo/pets/8000000000000001", row)).unwrap().id, PetId(1));
+}
+
+fn record_at(id: u8, pet: i64, at: i64) -> IdempotencyRecord {
+    IdempotencyRecord {
+        id: IdempotencyId([id; 16]),
+        fingerprint: Fingerprint([9; 32]),
+        pet: PetId(pet),
+        at: Timestamp(at),
     }
 }
 
 #[test]
 fn a_record_comes_back_and_expires_by_the_time_of_the_oldest() {
-    let (mut puts, mut expires) = (Puts::new(), Expiry::new());
-    let record_at = |id, at| IdempotencyRecord {
-        id: IdempotencyId([id; 16]),
-        fingerprint: Fingerprint([9; 32]),
-        pet: PetId(-1),
-        at: Timestamp(at),
-    };
+    let mut changes = Changes::new();
     for (id, at) in [(1, 5), (255, -5)] {
-        put_record(&mut puts, &keys(), &mut expires, &record_at(id, at));
+        put_record(&mut changes, &keys(), &record_at(id, -1, at));
     }
-    let found: Vec<_> = entries(puts).iter().map(|entry| record(entry).unwrap()).collect();
-    assert_eq!(found, [record_at(1, 5), record_at(255, -5)]);
-    let mut puts = Puts::new();
-    put_expiry(&mut puts, &keys(), 1, &Expiry::new());
-    assert!(puts.is_empty());
-    put_expiry(&mut puts, &keys(), 26, &expires);
-    let entries = entries(puts);
+    let expires: Expiry = vec![("01".repeat(16), 5), ("ff".repeat(16), -5)];
+    let found: Vec<_> = entries(changes).iter().map(|entry| record(entry).unwrap()).collect();
+    let written = [record_at(1, -1, 5), record_at(255, -1, -5)];
+    assert_eq!(found, [written, written].concat(), "each is there by its animal, too");
+    let mut changes = Changes::new();
+    put_expiry(&mut changes, &keys(), 1, &Expiry::new());
+    assert!(changes.is_empty());
+    put_expiry(&mut changes, &keys(), 26, &expires);
+    let entries = entries(changes);
     assert_eq!(entries[0].key(), "zoo/expiry/7ffffffffffffffb/000000000000001a");
     assert_eq!(expiry(&entries[0]).unwrap(), expires);
     assert!(entries[0].key() < keys().expiry(-4) && entries[0].key() > keys().expiry(-5));
+}
+
+#[test]
+fn records_are_in_the_order_of_their_positions() {
+    let records =
+        [record_at(9, i64::MIN, 0), record_at(2, 1, 0), record_at(255, 1, 0), record_at(1, 2, 0)];
+    let keys = records.map(|record| keys().recorded(record.position()));
+    assert!(keys.is_sorted(), "{keys:?}");
 }
 
 #[test]
@@ -93,15 +105,15 @@ fn an_api_key_comes_back() {
     let mut key = NewApiKey::new(name, &secret, Timestamp(1), None).with_id(KeyId(4));
     for moments in [[None; 3], [Some(Timestamp(5)), Some(Timestamp(6)), Some(Timestamp(7))]] {
         [key.expires_at, key.revoked_at, key.last_used_at] = moments;
-        let mut puts = Puts::new();
-        put_api_key(&mut puts, &keys(), &key);
-        assert_eq!(api_key(&entries(puts)[0]).unwrap(), key);
+        let mut changes = Changes::new();
+        put_api_key(&mut changes, &keys(), &key);
+        assert_eq!(api_key(&entries(changes)[0]).unwrap(), key);
     }
 }
 
 #[test]
 fn a_row_that_breaks_a_rule_is_named() {
-    let pet = |name: &str, value| StoredPet::from_entry(&entry(&format!("zoo/pets/{name}"), value));
+    let pet = |name: &str, value| pet(&entry(&format!("zoo/pets/{name}"), value));
     for (name, value, says) in [
         ("x", "{}", "animal x, which breaks the rule: its key ends with 16 digits"),
         ("8000000000000007", "nonsense", "animal 7, which breaks the rule: expected"),
@@ -133,4 +145,23 @@ fn a_row_that_breaks_a_rule_is_named() {
     let corrupt = api_key(&entry("zoo/keys/8000000000000003", row)).unwrap_err();
     assert_eq!((corrupt.id, corrupt.name.as_deref()), (Some(KeyId(3)), Some("web")));
     assert_eq!(corrupt.corruption.what, "API key 3");
+}
+
+#[test]
+fn growing_ranges_end_behind_their_last_identifier() {
+    let folder = keys().folder("recorded");
+    let after = keys().recorded(record_at(1, 5, 0).position());
+    let ranges = growing_ranges(&folder, Some(&after), 10);
+    assert_eq!(ranges.each_ref().map(|(_, last)| *last), [85, 5125, i64::MAX]);
+    for (range, last) in &ranges {
+        let contains = |pet| {
+            let key = keys().recorded(record_at(255, pet, 0).position()).into_bytes();
+            range.key.0 <= key && key < range.end.0
+        };
+        assert!(contains(5) && contains(*last) && !contains(4));
+        assert!(*last == i64::MAX || !contains(last + 1));
+    }
+    let [(first, last), ..] = growing_ranges(&keys().pets(None), None, 10);
+    let key = |id| keys().pet(None, PetId(id)).into_bytes();
+    assert!(first.key.0 < key(i64::MIN) && key(last) < first.end.0 && first.end.0 < key(last + 1));
 }

@@ -1,124 +1,194 @@
-//! What fits into a transaction, and what waits.
+//! The additions of one transaction, and those that wait for the next one.
 
 use std::time::Duration;
 
 use petstore_domain::{
-    Added, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName, PetStatus,
-    Timestamp,
+    AddError, Added, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, Pet, PetId, PetName,
+    PetStatus, StoreError, Timestamp,
 };
-use tokio::{sync::oneshot, time::Instant};
+use petstore_storage::writer::{Add, Job, Jobs, channel};
 
-use super::group::{Job, Outcome, plan};
+use super::{MAX_GROUP, Outcome, fitting, plan};
 use crate::{
-    core::{HEAD_OPS, MAX_OPS, Plan},
-    error::Failure,
-    head::{Head, View},
+    draft::Draft,
+    head::{Head, HeadRead},
     kv::KeyValue,
-    rows::{self, Expiry, Keys, Puts},
+    limits::ENTRY_OPS,
+    rows::{self, Changes, Keys},
 };
+
+const SOLD: Option<PetStatus> = Some(PetStatus::Sold);
+
+fn keys() -> Keys {
+    Keys { prefix: "zoo/".to_owned() }
+}
 
 fn pet(status: Option<PetStatus>) -> NewPet {
     NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status }
 }
 
-fn job(pet: NewPet, key: Option<u8>) -> Job {
-    let request =
-        key.map(|key| IdempotencyRequest::new(IdempotencyId([key; 16]), &pet, Timestamp(9)));
-    let deadline = Instant::now() + Duration::from_secs(1);
-    Job { pet, request, deadline, caller: oneshot::channel().0 }
+fn request(key: u8, pet: &NewPet, at: i64) -> IdempotencyRequest {
+    IdempotencyRequest::new(IdempotencyId([key; 16]), pet, Timestamp(at))
 }
 
-/// The outcomes, with what is put beside the head.
-fn planned(jobs: &[Job], head: Head, found: Vec<Vec<KeyValue>>) -> (Vec<Outcome>, Puts, i64) {
-    let view = View { head, raw: Vec::new(), writes: 1, changed: 1, revision: 1, found };
-    let keys = Keys { prefix: "zoo/".to_owned() };
-    match plan(&keys, jobs.iter(), &view, 5).unwrap() {
-        Plan::Write(head, puts, deletes, outcomes) => {
-            assert!(deletes.is_empty());
-            (outcomes, puts, head.last_pet)
-        }
-        Plan::Done(outcomes) => (outcomes, Puts::new(), view.head.last_pet),
+/// Returns additions as the writing task gets them. Their callers wait for as long as the tasks are kept.
+async fn adds(
+    requests: impl IntoIterator<Item = (NewPet, Option<IdempotencyRequest>)>,
+) -> (Vec<Add>, Vec<tokio::task::JoinHandle<()>>) {
+    let (writer, mut jobs): (_, Jobs) = channel(MAX_GROUP * 2, Some(Duration::from_mins(1)));
+    let (writer, mut tasks) = (std::sync::Arc::new(writer), Vec::new());
+    for (pet, request) in requests {
+        let writer = std::sync::Arc::clone(&writer);
+        tasks.push(tokio::spawn(async move { drop(writer.add(pet, request).await) }));
+        tokio::task::yield_now().await;
     }
+    let mut adds = Vec::new();
+    while adds.len() < tasks.len() {
+        adds.extend(jobs.next(adds.len()).await.unwrap().into_iter().map(|job| match job {
+            Job::Add(add) => add,
+            Job::Other(never) => match never {},
+        }));
+        tokio::task::yield_now().await;
+    }
+    (adds, tasks)
 }
 
-#[test]
-fn a_group_is_as_large_as_a_transaction_may_be() {
-    let count = u8::try_from(MAX_OPS).unwrap();
-    for (status, with_key, least) in
-        [(None, false, 122), (Some(PetStatus::Sold), false, 61), (Some(PetStatus::Sold), true, 41)]
+fn read(head: Head, found: Vec<KeyValue>) -> HeadRead {
+    HeadRead { head, raw: Vec::new(), writes: 1, changed: 1, revision: 1, found }
+}
+
+/// Returns the outcomes, the changes beside the head, and the highest identifier.
+fn planned(adds: &[Add], read: &HeadRead) -> (Vec<Outcome>, Changes, i64) {
+    let keys = keys();
+    let mut draft = Draft::new(&keys, read);
+    let outcomes = plan(adds, &mut draft).unwrap();
+    let drafted = draft.finish(5);
+    let (head, changes) = drafted.unwrap_or_else(|| (read.head.clone(), Changes::new()));
+    (outcomes, changes, head.last_pet)
+}
+
+fn new_head() -> Head {
+    Head::new().unwrap()
+}
+
+/// A record that is stored under `key`, as its two entries.
+fn stored(key: u8, pet: PetId, at: i64) -> Vec<KeyValue> {
+    let record = request(key, &self::pet(None), at).into_record(pet);
+    let mut changes = Changes::new();
+    rows::put_record(&mut changes, &keys(), &record);
+    let entry = |(key, value): (String, Option<Vec<u8>>)| KeyValue {
+        key: (&*key).into(),
+        value: crate::kv::Bytes(value.unwrap()),
+        ..KeyValue::default()
+    };
+    changes.into_iter().filter(|(key, _)| key.starts_with("zoo/records/")).map(entry).collect()
+}
+
+#[tokio::test]
+async fn a_transaction_holds_as_many_additions_as_its_operations_allow() {
+    for (status, has_key, most) in
+        [(None, false, 126), (SOLD, false, 63), (None, true, 41), (SOLD, true, 31)]
     {
-        let jobs: Vec<_> = (0..count).map(|n| job(pet(status), with_key.then_some(n))).collect();
-        let (outcomes, puts, last) = planned(&jobs, Head::new().unwrap(), Vec::new());
-        assert!(puts.len() + HEAD_OPS <= MAX_OPS && outcomes.len() >= least, "{}", outcomes.len());
-        assert_eq!(outcomes.len(), usize::try_from(last).unwrap());
+        let requests = (0..=u8::try_from(most).unwrap())
+            .map(|key| (pet(status), has_key.then(|| request(key, &pet(status), 9))));
+        let (adds, _callers) = adds(requests).await;
+        assert_eq!(fitting(&adds), most, "{status:?} {has_key}");
+        let (outcomes, changes, last) = planned(&adds, &read(new_head(), Vec::new()));
+        assert!(changes.len() <= ENTRY_OPS, "{}", changes.len());
+        assert_eq!((outcomes.len(), last), (most, i64::try_from(most).unwrap()));
     }
 }
 
-#[test]
-fn of_one_key_in_a_group_the_second_is_a_repeat_or_refused() {
-    let jobs = [
-        job(pet(None), Some(1)),
-        job(pet(None), Some(1)),
-        job(pet(Some(PetStatus::Sold)), Some(1)),
-    ];
-    let (outcomes, puts, _) = planned(&jobs, Head::new().unwrap(), Vec::new());
+#[tokio::test]
+async fn expired_records_leave_room_for_their_deletion() {
+    let day = 86_400_000;
+    let requests = (0..31).map(|key| (pet(SOLD), Some(request(key, &pet(SOLD), 3 * day))));
+    let (adds, _callers) = adds(requests).await;
+    let found = (0..31).flat_map(|key| stored(key, PetId(i64::from(key) - 100), 1)).collect();
+    let (outcomes, changes, _) = planned(&adds, &read(new_head(), found));
+    assert_eq!((outcomes.len(), changes.len()), (25, 126));
+    let deleted = changes.values().filter(|value| value.is_none()).count();
+    assert_eq!(deleted, 25);
+}
+
+#[tokio::test]
+async fn of_one_key_in_a_group_the_second_is_a_repeat_or_refused() {
+    let (one, other) = (pet(None), pet(SOLD));
+    let (adds, _callers) = adds([
+        (one.clone(), Some(request(1, &one, 9))),
+        (one.clone(), Some(request(1, &one, 9))),
+        (other.clone(), Some(request(1, &other, 9))),
+    ])
+    .await;
+    let (outcomes, changes, _) = planned(&adds, &read(new_head(), Vec::new()));
     let [
-        Outcome::Added(Added::Created(created)),
-        Outcome::Added(Added::Replayed(again)),
-        Outcome::Reused,
+        Ok(Added::Created(created)),
+        Ok(Added::Replayed(again)),
+        Err(AddError::IdempotencyKeyReused),
     ] = &outcomes[..]
     else {
         panic!("{outcomes:?}");
     };
     assert_eq!(created, again);
-    assert_eq!(puts.len(), 3, "an animal, its record, and when that expires");
+    assert_eq!(changes.len(), 4, "an animal, its record twice, and when that expires");
 }
 
-#[test]
-fn a_second_write_under_one_key_is_for_the_next_transaction() {
+#[tokio::test]
+async fn a_second_write_under_one_key_is_for_the_next_transaction() {
     // The clock of its instance is two days ahead.
-    let mut late = job(pet(None), Some(1));
-    let later = Timestamp(2 * 86_400_000);
-    late.request = Some(IdempotencyRequest::new(IdempotencyId([1; 16]), &late.pet, later));
-    let (outcomes, _, last) = planned(
-        &[job(pet(None), Some(1)), late, job(pet(None), None)],
-        Head::new().unwrap(),
-        Vec::new(),
-    );
+    let rex = pet(None);
+    let (adds, _callers) = adds([
+        (rex.clone(), Some(request(1, &rex, 9))),
+        (rex.clone(), Some(request(1, &rex, 2 * 86_400_000))),
+        (rex.clone(), None),
+    ])
+    .await;
+    let (outcomes, _, last) = planned(&adds, &read(new_head(), Vec::new()));
     assert_eq!((outcomes.len(), last), (1, 1));
 }
 
-#[test]
-fn a_corrupt_record_and_a_missing_identifier_cost_their_own_addition_alone() {
+#[tokio::test]
+async fn a_corrupt_record_and_a_missing_identifier_fail_their_own_addition_alone() {
     let broken = KeyValue {
-        key: (&*Keys { prefix: "zoo/".to_owned() }.record(&IdempotencyId([1; 16]))).into(),
+        key: (&*keys().record(&IdempotencyId([1; 16]))).into(),
         value: "[]".into(),
         ..KeyValue::default()
     };
-    let mut head = Head::new().unwrap();
+    let mut head = new_head();
     head.last_pet = i64::MAX - 1;
-    let jobs = [job(pet(None), Some(1)), job(pet(None), None), job(pet(None), None)];
-    let (outcomes, ..) = planned(&jobs, head, vec![vec![broken]]);
+    let rex = pet(None);
+    let requests =
+        [(rex.clone(), Some(request(1, &rex, 9))), (rex.clone(), None), (rex.clone(), None)];
+    let (adds, _callers) = adds(requests).await;
+    let (outcomes, ..) = planned(&adds, &read(head, vec![broken]));
     let [
-        Outcome::Failed(Failure::Corrupt(_)),
-        Outcome::Added(_),
-        Outcome::Failed(Failure::NoIdentifier),
+        Err(AddError::Store(StoreError::Corrupt(_))),
+        Ok(Added::Created(_)),
+        Err(AddError::Store(StoreError::Refused(_))),
     ] = &outcomes[..]
     else {
         panic!("{outcomes:?}");
     };
 }
 
-#[test]
-fn a_stored_record_is_replayed_without_a_write() {
-    let again = job(pet(None), Some(1));
-    let record = again.request.unwrap().into_record(PetId(4));
-    let mut puts = Puts::new();
-    let keys = Keys { prefix: "zoo/".to_owned() };
-    rows::put_record(&mut puts, &keys, &mut Expiry::new(), &record);
-    let (key, value) = puts.pop_first().unwrap();
-    let entry =
-        KeyValue { key: (&*key).into(), value: crate::kv::Bytes(value), ..KeyValue::default() };
-    let (outcomes, puts, _) = planned(&[again], Head::new().unwrap(), vec![vec![entry]]);
-    assert!(matches!(outcomes[..], [Outcome::Replay(PetId(4))]) && puts.is_empty());
+#[tokio::test]
+async fn a_repeat_is_the_animal_of_the_request_and_nothing_is_written() {
+    let rex = pet(None);
+    let (adds, _callers) = adds([(rex.clone(), Some(request(1, &rex, 9)))]).await;
+    let (outcomes, changes, _) = planned(&adds, &read(new_head(), stored(1, PetId(4), 5)));
+    let expected: Pet = rex.with_id(PetId(4));
+    assert!(matches!(&outcomes[..], [Ok(Added::Replayed(pet))] if *pet == expected));
+    assert!(changes.is_empty());
+}
+
+#[tokio::test]
+async fn an_addition_whose_caller_has_gone_away_is_not_written() {
+    let (adds, callers) = adds([(pet(None), None), (pet(None), None)]).await;
+    callers[0].abort();
+    while !callers[0].is_finished() {
+        tokio::task::yield_now().await;
+    }
+    let (outcomes, changes, last) = planned(&adds, &read(new_head(), Vec::new()));
+    assert_eq!((outcomes.len(), changes.len(), last), (2, 1, 1));
+    assert!(outcomes[0].is_err() && outcomes[1].is_ok());
 }

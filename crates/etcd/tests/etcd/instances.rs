@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{Archive as _, Batch, StoreError};
+use petstore_domain::{Archive as _, StoreError};
 use petstore_testing::{etcd_or_skip, needs};
 
 use crate::support::{add, open, rex, url};
@@ -37,7 +37,7 @@ async fn a_batch_is_written_beside_an_instance_that_never_pauses() {
     let began = Instant::now();
     for _ in 0..50 {
         let new_pets = vec![rex(); other.max_batch()];
-        other.write(Batch { new_pets, ..Batch::default() }).await.unwrap();
+        other.add_new(new_pets, None).await.unwrap();
     }
     let took = began.elapsed();
     stop.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A network that loses answers.
+//! A network that loses answers, and nodes that refuse a transaction.
 
 use std::{
     io::{Read, Write as _},
@@ -10,35 +10,53 @@ use std::{
     thread,
 };
 
+use petstore_domain::{
+    Archive as _, IdempotencyId, IdempotencyRequest, NewPet, PetRepository as _, PetStatus,
+    Timestamp,
+};
 use petstore_testing::{etcd_or_skip, needs};
 
-use crate::support::{add, open, page, url};
+use crate::support::{add, open, page, rex, url};
 
-/// Forwards requests to a node, one a connection. While `lose` counts down, the answers to transactions are lost.
-fn proxy(node: String, lose: Arc<AtomicU32>) -> String {
+/// What becomes of a transaction that puts entries.
+enum Fate {
+    Answered,
+    /// It is carried out, but its answer does not arrive.
+    AnswerLost,
+    /// The node refuses it.
+    Refused,
+}
+
+type Fates = dyn Fn() -> Fate + Send + Sync;
+
+/// Forwards requests to a node, one a connection.
+fn proxy(node: String, fates: Arc<Fates>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
         for client in listener.incoming() {
-            let (client, node, lose) = (client.unwrap(), node.clone(), Arc::clone(&lose));
-            thread::spawn(move || forward(client, &node, &lose));
+            let (client, node, fates) = (client.unwrap(), node.clone(), Arc::clone(&fates));
+            thread::spawn(move || forward(client, &node, &*fates));
         }
     });
     address
 }
 
-fn forward(mut client: TcpStream, node: &str, lose: &AtomicU32) {
+fn forward(mut client: TcpStream, node: &str, fates: &Fates) {
     let mut node = TcpStream::connect(node).unwrap();
     while let Some(request) = message(&mut client) {
+        let puts = String::from_utf8_lossy(&request).contains("request_put");
+        let fate = if puts { fates() } else { Fate::Answered };
+        if matches!(fate, Fate::Refused) {
+            let body = r#"{"code":3,"message":"as asked"}"#;
+            let head =
+                format!("HTTP/1.1 400 Bad Request\r\nContent-Length: {}\r\n\r\n", body.len());
+            client.write_all((head + body).as_bytes()).unwrap();
+            continue;
+        }
         node.write_all(&request).unwrap();
         let answer = message(&mut node).unwrap();
-        // One that puts.
-        let writes = String::from_utf8_lossy(&request).contains("request_put");
-        let is_dropped = writes
-            && lose
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
-                .is_ok();
-        if is_dropped {
+        if matches!(fate, Fate::AnswerLost) {
             return;
         }
         client.write_all(&answer).unwrap();
@@ -71,7 +89,12 @@ fn message(stream: &mut impl Read) -> Option<Vec<u8>> {
 async fn an_addition_whose_answer_was_lost_is_added_once_and_acknowledged() {
     let Some(etcd) = etcd_or_skip("an_addition_whose_answer_was_lost", 1) else { return };
     let lose = Arc::new(AtomicU32::new(0));
-    let proxy = proxy(etcd.endpoints(), Arc::clone(&lose));
+    let left = Arc::clone(&lose);
+    let fates = move || {
+        let is_lost = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+        if is_lost.is_ok() { Fate::AnswerLost } else { Fate::Answered }
+    };
+    let proxy = proxy(etcd.endpoints(), Arc::new(fates));
     let (store, other) = (open(&format!("etcd://{proxy}/zoo")).await, open(&url(&etcd)).await);
     let mut added = Vec::new();
     for (lost, is_behind) in [(0, false), (1, false), (3, false), (1, true), (2, false), (2, true)]
@@ -86,4 +109,36 @@ async fn an_addition_whose_answer_was_lost_is_added_once_and_acknowledged() {
         assert_eq!(page(&store).await, added);
     }
     assert_eq!(page(&other).await, added);
+}
+
+/// A transaction holds 31 additions with a status and an idempotency key.
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_transaction_fails_its_own_additions_alone() {
+    let Some(etcd) = etcd_or_skip("a_failed_transaction_fails", 1) else { return };
+    let transactions = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&transactions);
+    let fates = move || {
+        let is_third = count.fetch_add(1, Ordering::SeqCst) == 2;
+        if is_third { Fate::Refused } else { Fate::Answered }
+    };
+    let proxy = proxy(etcd.endpoints(), Arc::new(fates));
+    // The first transaction makes the store, the second one holds the first addition.
+    let store = Arc::new(open(&format!("etcd://{proxy}/zoo")).await);
+    let add_one = |key: u8| {
+        let store = Arc::clone(&store);
+        async move {
+            let pet = NewPet { status: Some(PetStatus::Sold), ..rex() };
+            let id = IdempotencyId([key; 16]);
+            store.add(pet.clone(), Some(IdempotencyRequest::new(id, &pet, Timestamp(5)))).await
+        }
+    };
+    let adding: Vec<_> = (0..126).map(|key| tokio::spawn(add_one(key))).collect();
+    let mut failed = 0;
+    for added in adding {
+        failed += u32::from(added.await.unwrap().is_err());
+    }
+    assert!((1..=31).contains(&failed), "{failed} failed");
+    let found = store.snapshot().await.unwrap().counts().await.unwrap();
+    assert_eq!((found.pets, found.records), (u64::from(126 - failed), u64::from(126 - failed)));
 }

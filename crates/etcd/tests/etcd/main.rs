@@ -7,3 +7,5 @@ mod lost_answers;
 mod opening;
 mod support;
 mod tls;
+mod upgrade;
+mod writes;

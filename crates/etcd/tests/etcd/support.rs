@@ -31,6 +31,16 @@ pub(crate) fn put(etcd: &Etcd, key: &str, value: &str) {
     etcd.post(0, "/v3/kv/put", &format!(r#"{{"key":"{key}","value":"{value}"}}"#)).unwrap();
 }
 
+/// Puts an entry behind the store's back if its value is still `old`. Returns whether it was.
+pub(crate) fn replace(etcd: &Etcd, key: &str, old: &str, new: &str) -> bool {
+    let [key, old, new] = [key, old, new].map(|text| STANDARD.encode(text));
+    let compare = format!(r#"{{"key":"{key}","target":"VALUE","result":"EQUAL","value":"{old}"}}"#);
+    let success = format!(r#"{{"request_put":{{"key":"{key}","value":"{new}"}}}}"#);
+    let txn = format!(r#"{{"compare":[{compare}],"success":[{success}]}}"#);
+    let answer = etcd.post(0, "/v3/kv/txn", &txn).unwrap();
+    serde_json::from_str::<serde_json::Value>(&answer).unwrap()["succeeded"] == true
+}
+
 pub(crate) fn rex() -> NewPet {
     NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
 }
@@ -47,4 +57,30 @@ pub(crate) async fn add(store: &EtcdStore) -> Pet {
 pub(crate) async fn page(store: &EtcdStore) -> Vec<Pet> {
     let query = PetQuery { limit: PageLimit::MAX, ..PetQuery::default() };
     PetRepository::list(store, query).await.unwrap().value.pets
+}
+
+/// Deletes an entry behind the store's back.
+pub(crate) fn delete(etcd: &Etcd, key: &str) {
+    let key = STANDARD.encode(key);
+    etcd.post(0, "/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).unwrap();
+}
+
+/// Deletes everything under the prefix `zoo`.
+pub(crate) fn delete_all(etcd: &Etcd) {
+    let [from, to] = ["zoo/", "zoo0"].map(|text| STANDARD.encode(text));
+    let range = format!(r#"{{"key":"{from}","range_end":"{to}"}}"#);
+    etcd.post(0, "/v3/kv/deleterange", &range).unwrap();
+}
+
+/// Returns every entry under the prefix `zoo`, ascending by key.
+pub(crate) fn entries(etcd: &Etcd) -> Vec<(String, String)> {
+    let [from, to] = ["zoo/", "zoo0"].map(|text| STANDARD.encode(text));
+    let range = format!(r#"{{"key":"{from}","range_end":"{to}"}}"#);
+    let answer = etcd.post(0, "/v3/kv/range", &range).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let text = |value: &serde_json::Value| {
+        String::from_utf8(STANDARD.decode(value.as_str().unwrap()).unwrap()).unwrap()
+    };
+    let found = answer["kvs"].as_array().into_iter().flatten();
+    found.map(|entry| (text(&entry["key"]), text(&entry["value"]))).collect()
 }

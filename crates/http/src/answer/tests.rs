@@ -131,7 +131,7 @@ async fn a_wrong_key_outweighs_everything_but_the_address() {
 type Row<'a> = (&'a Method, &'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
 
 #[tokio::test]
-async fn a_request_with_many_faults_is_refused_for_the_first_in_the_documented_order() {
+async fn a_request_with_many_errors_is_refused_for_the_first_in_the_documented_order() {
     let big = &" ".repeat(65537);
     let text = ("content-type", "text/plain");
     let bad_key = ("idempotency-key", "a b");
@@ -173,7 +173,7 @@ async fn every_answer_of_get_pet_announces_its_end_with_its_date_if_there_is_one
         let mut pets = MockPetService::new();
         pets.expect_version().returning(|| Some(VERSION));
         pets.expect_get().returning(|id| {
-            Ok((id == PetId(7)).then(|| Versioned { value: rex(), version: Some(VERSION) }))
+            Ok(Versioned { value: (id == PetId(7)).then(rex), version: Some(VERSION) })
         });
         let state = state(pets, sunset);
         for (path, status) in table {
@@ -201,7 +201,7 @@ async fn every_link_begins_with_the_path_of_the_public_url() {
             let page = PetPage { pets: vec![rex()], more: true };
             Ok(Versioned { value: page, version: None })
         });
-        pets.expect_get().returning(|_| Ok(None));
+        pets.expect_get().returning(|_| Ok(Versioned { value: None, version: None }));
         pets.expect_add().returning(|_, _| Ok(Added::Created(rex())));
         let ports = state(pets, GetPetSunset::Date).ports;
         let public_url = url.map(str::to_owned);
@@ -226,7 +226,7 @@ async fn every_link_begins_with_the_path_of_the_public_url() {
 async fn what_is_escaped_without_need_is_the_same_address_and_needs_a_key_no_less() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
-    pets.expect_get().returning(|_| Ok(Some(Versioned { value: rex(), version: None })));
+    pets.expect_get().returning(|_| Ok(Versioned { value: Some(rex()), version: None }));
     let state = state(pets, GetPetSunset::Off);
     for path in ["/v1/pets/%37", "/v1/%70ets/7", "/%761/pets/7", "/%76%31/%70%65%74%73/%37"] {
         let answer = ask(&state, request(&Method::GET, path, &[], "")).await;
@@ -309,7 +309,7 @@ impl petstore_domain::PetService for Stuck {
         std::future::pending().await
     }
 
-    async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+    async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         std::future::pending().await
     }
 

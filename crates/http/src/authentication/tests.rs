@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, ApiKeySecret, AuthenticationError, Authenticator, KeyId, KeyLabel, KeyName,
-    KeyRevision, KeyRing, KeyStore, ManualClock, NewApiKey, Saved, StoreError, StoredKeys,
+    KeyRevision, KeyRing, KeyStore, ManualClock, NewApiKey, SaveOutcome, StoreError, StoredKeys,
     Timestamp,
 };
 use tokio::{
@@ -17,7 +17,10 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::Authentication;
+use super::KeyRingAuthenticator;
+
+/// Makes the error of a load.
+type Failure = fn() -> StoreError;
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -36,7 +39,7 @@ fn key(seed: u8) -> ApiKey {
 struct Slow {
     keys: Mutex<Vec<ApiKey>>,
     takes: Mutex<Duration>,
-    fails: Mutex<bool>,
+    fails: Mutex<Option<Failure>>,
     loads: AtomicUsize,
 }
 
@@ -47,7 +50,7 @@ impl KeyStore for Slow {
         let (keys, takes) = (self.keys.lock().unwrap().clone(), *self.takes.lock().unwrap());
         let fails = *self.fails.lock().unwrap();
         sleep(takes).await;
-        if fails { Err(StoreError::unavailable("gone")) } else { Ok(Some(keys.into())) }
+        fails.map_or(Ok(Some(keys.into())), |fail| Err(fail()))
     }
 
     async fn save(
@@ -55,26 +58,30 @@ impl KeyStore for Slow {
         _: KeyRevision,
         _: Vec<ApiKey>,
         _: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
+        unreachable!()
+    }
+
+    async fn note_uses(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         unreachable!()
     }
 }
 
 /// An authentication that is refreshed, over a store with key 1 whose loads take so long.
-fn service(takes: Duration) -> (Arc<Slow>, Arc<Authentication>) {
+fn service(takes: Duration) -> (Arc<Slow>, Arc<KeyRingAuthenticator>) {
     let store = Arc::new(Slow::default());
     *store.keys.lock().unwrap() = vec![key(1)];
     *store.takes.lock().unwrap() = takes;
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let ring = Arc::new(KeyRing::new(store.clone(), clock, None));
-    let service = Arc::new(Authentication::new(ring));
+    let service = Arc::new(KeyRingAuthenticator::new(ring));
     let refreshing = Arc::clone(&service);
-    task::spawn(async move { match refreshing.refresh().await {} });
+    task::spawn(async move { match refreshing.keep_fresh().await {} });
     (store, service)
 }
 
 /// Whether the key is granted by what is known; `None` if the keys could not be read.
-async fn grants(service: &Authentication, seed: u8) -> Option<bool> {
+async fn grants(service: &KeyRingAuthenticator, seed: u8) -> Option<bool> {
     match service.authenticate(&secret(seed)).await {
         Ok(_) => Some(true),
         Err(AuthenticationError::Refused(_)) => Some(false),
@@ -151,7 +158,7 @@ async fn an_unknown_a_revoked_and_an_expired_key_wait_alike_and_the_log_can_name
     assert!(times.iter().all(|time| *time == times[0] && *time > 400 * MILLI), "{times:?}");
     let used = service.ring.take_revoked_uses();
     assert_eq!(used.iter().map(|used| (used.id.0, used.uses)).collect::<Vec<_>>(), [(2, 1)]);
-    // What no store holds is judged at once.
+    // A malformed key is refused at once.
     let malformed = service.authenticate_again(&ApiKeySecret::new("of-another-form")).await;
     assert!(matches!(malformed, Err(AuthenticationError::Refused(None))));
 }
@@ -160,7 +167,7 @@ async fn an_unknown_a_revoked_and_an_expired_key_wait_alike_and_the_log_can_name
 async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_error() {
     let (store, service) = service(MILLI);
     assert_eq!(grants(&service, 1).await, Some(true));
-    *store.fails.lock().unwrap() = true;
+    *store.fails.lock().unwrap() = Some(|| StoreError::unavailable("gone"));
     let began = Instant::now();
     while began.elapsed() < 990 * MILLI {
         assert_eq!(grants(&service, 1).await, Some(true));
@@ -170,7 +177,7 @@ async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_erro
     assert!(matches!(unknown, Err(AuthenticationError::Store(_))), "{unknown:?}");
     sleep(20 * MILLI).await;
     assert_eq!(grants(&service, 1).await, None);
-    *store.fails.lock().unwrap() = false;
+    *store.fails.lock().unwrap() = None;
     sleep(600 * MILLI).await;
     let _ = grants(&service, 1).await;
     assert_eq!(grants(&service, 1).await, Some(true));
@@ -185,4 +192,26 @@ async fn a_store_that_takes_too_long_is_waited_for_for_a_second() {
     let began = Instant::now();
     assert_eq!(grants(&service, 1).await, None);
     assert!((1000 * MILLI..1003 * MILLI).contains(&began.elapsed()), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_fails_with_the_error_of_the_store() {
+    let table: [(Failure, &str); 4] = [
+        (|| StoreError::unavailable("gone"), "the store cannot answer: gone"),
+        (|| StoreError::sealed("was handed over"), "the store was handed over"),
+        (|| StoreError::refused("no right"), "the store refuses it, and will again: no right"),
+        (|| StoreError::corrupt("the keys", "be good"), "the store holds the keys"),
+    ];
+    for (fail, text) in table {
+        let (store, service) = service(MILLI);
+        *store.fails.lock().unwrap() = Some(fail);
+        for outcome in [
+            service.authenticate(&secret(1)).await,
+            service.authenticate_again(&secret(1)).await,
+            service.live_keys().await.map(|_| unreachable!()).map_err(Into::into),
+        ] {
+            let Err(AuthenticationError::Store(error)) = outcome else { panic!("{outcome:?}") };
+            assert!(error.to_string().starts_with(text), "{error}");
+        }
+    }
 }

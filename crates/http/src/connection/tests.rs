@@ -16,6 +16,7 @@ use crate::{
 };
 
 mod http2;
+mod slow;
 
 const HEADER: Duration = Duration::from_secs(3);
 const IDLE: Duration = Duration::from_secs(20);

@@ -1,72 +1,67 @@
-//! The operations on animals (interface, section 4). What a list and a get have encoded in this version of the
-//! catalogue is not read again.
+//! The operations on animals (interface, section 4). Lists and animals are read and encoded once in each version of the
+//! catalogue.
 
 use std::sync::Arc;
 
 use hyper::{
     StatusCode,
-    header::{HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION},
+    header::{HeaderName, HeaderValue, LOCATION},
 };
 use petstore_domain::{
     Added, CatalogueVersion, CursorPosition, Idempotency, PageLimit, PetId, Versioned,
 };
 use petstore_json::{pet_to_json, pets_to_json, read_new_pet};
 
-use super::Call;
+use super::RequestContext;
 use crate::{
     request::{cursor, headers, query},
     response::{
         self, Response,
-        conditional::{self, Resource},
+        cache::Resource,
         deprecation,
         error::{ApiError, ErrorCode},
-        representation::{Representation, not_modified},
+        representation::Representation,
     },
+    state::State,
 };
 
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Answers with a page of animals (section 4.1, listPets).
-pub(crate) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
-    let Call { state, head, .. } = call;
+pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let RequestContext { state, head, .. } = context;
     let query = query::list_pets(head.uri.query())?;
     let resource = Resource::Page(query);
-    let version = state.ports.pets.version();
-    if let Some(cached) = cached(&call, resource, version) {
+    if let Some(cached) = cached(&context, resource) {
         return Ok(cached);
-    }
-    // 304 without a query, if the client names the tag of this page. A forged tag gains nothing: every page exists.
-    let tag = |version| state.tags.of_state(version, resource);
-    if head.headers.contains_key(IF_NONE_MATCH)
-        && let Some(tag) = version.map(tag).filter(|tag| conditional::names(&head.headers, tag))
-    {
-        return Ok(not_modified(tag));
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
     let next = CursorPosition::following(&page, &query)
         .map(|position| next_link(&state.public_base, query.limit, position))
         .transpose()?;
-    Ok(read(&call, resource, version, pets_to_json(&page.pets), next))
+    let read = Representation::json(pets_to_json(&page.pets), next);
+    Ok(cache_and_answer(&context, resource, version, read))
 }
 
-/// Answers with one animal (section 4.3, getPet). It is found even if the client names its tag: a tag can be made
-/// up, and there is no 304 for an animal that does not exist.
-pub(crate) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
+/// Answers with one animal (section 4.3, getPet).
+pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let not_found =
         || ApiError::new(ErrorCode::PetNotFound, "there is no animal of this identifier");
-    let pets = &call.state.ports.pets;
-    let id = PetId::parse(call.parameter).map_err(|_| not_found())?;
+    let pets = &context.state.ports.pets;
+    let id = PetId::parse(context.parameter).map_err(|_| not_found())?;
     let resource = Resource::Pet(id);
-    if let Some(cached) = cached(&call, resource, pets.version()) {
+    if let Some(cached) = cached(&context, resource) {
         return Ok(cached);
     }
-    let Versioned { value: pet, version } = pets.get(id).await?.ok_or_else(not_found)?;
-    Ok(read(&call, resource, version, pet_to_json(&pet), None))
+    let Versioned { value: pet, version } = pets.get(id).await?;
+    let pet = pet.ok_or_else(not_found)?;
+    let read = Representation::json(pet_to_json(&pet), None);
+    Ok(cache_and_answer(&context, resource, version, read))
 }
 
 /// Adds an animal, or answers a repeat as the first time (section 4.2, createPet).
-pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
-    let Call { state, head, caller, ref body, .. } = call;
+pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let RequestContext { state, head, caller, ref body, .. } = context;
     let caller = caller.ok_or_else(|| ApiError::unauthorized(false))?.digest;
     let key = headers::idempotency_key(&head.headers)?;
     let pet = read_new_pet(body)?;
@@ -88,34 +83,29 @@ pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// Returns the answer from the cache, if it holds `resource` in `version`.
-fn cached(
-    call: &Call<'_>,
-    resource: Resource,
-    version: Option<CatalogueVersion>,
-) -> Option<Response> {
-    let cached = version.and_then(|version| call.state.page_cache.get(resource, version));
-    if let Some(metrics) = &call.state.metrics {
+/// Returns the answer from the cache, if the cache holds `resource` in the current version.
+fn cached(context: &RequestContext<'_>, resource: Resource) -> Option<Response> {
+    let State { ports, page_cache, metrics, .. } = context.state;
+    let cached = ports.pets.version().and_then(|version| page_cache.get(resource, version));
+    if let Some(metrics) = metrics {
         metrics.page_looked_up(cached.is_some());
     }
-    cached.map(|cached| cached.answer(&call.head.headers))
+    cached.map(|cached| cached.answer(&context.head.headers))
 }
 
-/// Returns the answer with `resource`, which was read in `version` and is encoded as `content`, and puts it into the
-/// cache. `next` is the value of its `Link`.
-fn read(
-    call: &Call<'_>,
+/// Caches the representation of `resource`, which was read in `version`, and answers with it. A read without a version
+/// is not cached.
+fn cache_and_answer(
+    context: &RequestContext<'_>,
     resource: Resource,
     version: Option<CatalogueVersion>,
-    content: Vec<u8>,
-    next: Option<HeaderValue>,
+    read: Representation,
 ) -> Response {
-    let tag = call.state.tags.of(&content, version, resource);
-    let read = Arc::new(Representation::json(content.into(), tag, next));
+    let read = Arc::new(read);
     if let Some(version) = version {
-        call.state.page_cache.insert(resource, version, Arc::clone(&read));
+        context.state.page_cache.insert(resource, version, Arc::clone(&read));
     }
-    read.answer(&call.head.headers)
+    read.answer(&context.head.headers)
 }
 
 /// Returns the link to the next page (RFC 8288), relative, with the limit and the filter of this one.

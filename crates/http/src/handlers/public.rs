@@ -5,7 +5,7 @@ use hyper::{
     header::{CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY},
 };
 
-use super::Call;
+use super::RequestContext;
 use crate::{
     request::address::BASE_PATH,
     response::{self, Response, error::ApiError},
@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// Answers with the OpenAPI document of this deployment.
-pub(crate) fn openapi(call: &Call<'_>) -> Response {
-    call.state.openapi.answer(&call.head.headers)
+pub(crate) fn openapi(context: &RequestContext<'_>) -> Response {
+    context.state.openapi.answer(&context.head.headers)
 }
 
 /// Answers that the process runs.
@@ -32,19 +32,24 @@ pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
 }
 
 /// Redirects to the first static file.
-pub(crate) fn home(call: &Call<'_>) -> Result<Response, ApiError> {
-    let first = call.state.settings.static_files.first().ok_or_else(ApiError::route_not_found)?;
-    redirect(call, StatusCode::TEMPORARY_REDIRECT, first.path)
+pub(crate) fn home(context: &RequestContext<'_>) -> Result<Response, ApiError> {
+    let first =
+        context.state.settings.static_files.first().ok_or_else(ApiError::route_not_found)?;
+    redirect(context, StatusCode::TEMPORARY_REDIRECT, first.path)
 }
 
 /// Redirects from the address of a static file with a slash behind it to the file.
-pub(crate) fn without_slash(call: &Call<'_>) -> Result<Response, ApiError> {
-    redirect(call, StatusCode::PERMANENT_REDIRECT, call.parameter)
+pub(crate) fn without_slash(context: &RequestContext<'_>) -> Result<Response, ApiError> {
+    redirect(context, StatusCode::PERMANENT_REDIRECT, context.parameter)
 }
 
 /// Returns a redirection to `path`, beside the base path where clients see it.
-fn redirect(call: &Call<'_>, status: StatusCode, path: &str) -> Result<Response, ApiError> {
-    let base = &call.state.public_base;
+fn redirect(
+    context: &RequestContext<'_>,
+    status: StatusCode,
+    path: &str,
+) -> Result<Response, ApiError> {
+    let base = &context.state.public_base;
     let root = base.strip_suffix(BASE_PATH).unwrap_or_default();
     let mut response = response::empty(status);
     response.headers_mut().insert(LOCATION, value(&format!("{root}{path}"))?);
@@ -52,12 +57,12 @@ fn redirect(call: &Call<'_>, status: StatusCode, path: &str) -> Result<Response,
 }
 
 /// Answers with a static file.
-pub(crate) fn static_file(call: &Call<'_>) -> Result<Response, ApiError> {
-    let State { settings, static_files, .. } = call.state;
+pub(crate) fn static_file(context: &RequestContext<'_>) -> Result<Response, ApiError> {
+    let State { settings, static_files, .. } = context.state;
     let mut files = settings.static_files.iter().zip(static_files);
-    let found = files.find(|(file, _)| file.path == call.parameter);
+    let found = files.find(|(file, _)| file.path == context.parameter);
     let (file, representation) = found.ok_or_else(ApiError::route_not_found)?;
-    let mut response = representation.answer(&call.head.headers);
+    let mut response = representation.answer(&context.head.headers);
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, value(file.content_security_policy)?);
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

@@ -27,8 +27,8 @@ struct Read {
     began: Instant,
     ended: Instant,
     outcome: Outcome,
-    /// Whether the log has been told that the store does not answer.
-    is_told: bool,
+    /// Whether a line about this outage is in the log.
+    outage_logged: bool,
 }
 
 impl Readiness {
@@ -50,9 +50,13 @@ impl Readiness {
         let read = tokio::spawn(async move {
             let began = Instant::now();
             let outcome = read(&*pets, limit).await;
-            let is_told = tell(latest.as_ref(), &outcome);
-            *latest =
-                Some(Read { began, ended: Instant::now(), outcome: outcome.clone(), is_told });
+            let outage_logged = log_transition(latest.as_ref(), &outcome);
+            *latest = Some(Read {
+                began,
+                ended: Instant::now(),
+                outcome: outcome.clone(),
+                outage_logged,
+            });
             outcome
         });
         read.await.unwrap_or_else(|error| Err(ApiError::internal(error)))
@@ -60,7 +64,7 @@ impl Readiness {
 }
 
 /// Logs when a store that has answered does not any more, which no request may notice, and when it answers again.
-fn tell(last: Option<&Read>, outcome: &Outcome) -> bool {
+fn log_transition(last: Option<&Read>, outcome: &Outcome) -> bool {
     match (outcome, last) {
         (Err(error), Some(last)) if last.outcome.is_ok() => {
             tracing::error!(
@@ -69,9 +73,9 @@ fn tell(last: Option<&Read>, outcome: &Outcome) -> bool {
             );
             true
         }
-        (Err(_), last) => last.is_some_and(|last| last.is_told),
+        (Err(_), last) => last.is_some_and(|last| last.outage_logged),
         (Ok(()), last) => {
-            if last.is_some_and(|last| last.is_told) {
+            if last.is_some_and(|last| last.outage_logged) {
                 tracing::info!("the store answers again: the service is ready");
             }
             false
@@ -129,7 +133,7 @@ mod tests {
             unreachable!("nobody adds")
         }
 
-        async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
             unreachable!("nobody gets")
         }
 

@@ -1,5 +1,5 @@
-//! The observer of finished requests. It counts them for the metrics if there are any, and writes the log:
-//! one line for a request, at most, with its cause if the service itself failed.
+//! The observer of answered requests. It counts them for the metrics if there are any, and writes the log: at most one
+//! line for a request, with its cause if the service itself failed.
 //!
 //! A line names the route's template, never the path, the query or a header but the request id, and of an API
 //! key only its name: the key itself cannot get into it.
@@ -7,9 +7,12 @@
 use std::{
     fmt,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    mem,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -23,7 +26,7 @@ use crate::{
     rate_limit::RateLimit,
     request::{
         Peer,
-        auth::Presented,
+        auth::Credential,
         forwarded::{self, TrustedProxy},
     },
     response::error::ApiError,
@@ -34,17 +37,17 @@ use crate::{
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"];
 
-/// How many lines about refused requests, and how many about failures, a second may have, unless every request is
-/// logged: neither a client that does everything wrong nor a store that is gone must fill the disk.
-const MAX_LINES_PER_SECOND: u32 = 100;
+/// The lines a second about refused requests, and about failures, unless every request is logged: neither a client that
+/// does everything wrong nor a store that is gone must fill the disk.
+const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
 const SECOND: Duration = Duration::from_secs(1);
 /// One cause has a line a second, and those of so much time at once when it begins: a few failures are found by their
 /// request ids.
 const CAUSE_BURST: Duration = Duration::from_secs(10);
 
-/// A request whose answer is known.
+/// A request and its outcome, for the log and the metrics.
 #[derive(Debug)]
-pub(crate) struct Finished<'r> {
+pub(crate) struct RequestRecord<'r> {
     pub(crate) request_id: &'r HeaderValue,
     /// The other end of its connection.
     pub(crate) peer: Peer,
@@ -54,7 +57,7 @@ pub(crate) struct Finished<'r> {
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
-    pub(crate) presented: &'r Presented,
+    pub(crate) credential: &'r Credential,
     /// `None` if it belongs to no trace.
     pub(crate) trace: Option<&'r TraceContext>,
     pub(crate) began: Instant,
@@ -81,7 +84,7 @@ macro_rules! line {
     };
 }
 
-/// Sees each finished request exactly once.
+/// Records each answered request exactly once.
 pub(crate) struct Observer {
     /// The name of the deployment.
     environment: Option<String>,
@@ -115,8 +118,8 @@ impl Observer {
         }
     }
 
-    /// Counts a request, and writes its line if it has one.
-    pub(crate) fn finished(&self, request: &Finished<'_>) {
+    /// Counts a request, and writes its log line if it has one.
+    pub(crate) fn record(&self, request: &RequestRecord<'_>) {
         if let Some(metrics) = &self.metrics {
             request.count(metrics);
         }
@@ -144,7 +147,7 @@ impl Observer {
     }
 
     /// Returns the client behind trusted proxies.
-    fn client(&self, request: &Finished<'_>) -> Option<DisplayValue<IpAddr>> {
+    fn client(&self, request: &RequestRecord<'_>) -> Option<DisplayValue<IpAddr>> {
         let client = forwarded::client(&self.trusted_proxies, request.peer, request.headers?);
         client.map(display)
     }
@@ -176,8 +179,8 @@ impl Observer {
         tracing::info!(environment = self.environment, %peer, reason, %error, unwritten, "{message}");
     }
 
-    fn key_name(&self, request: &Finished<'_>) -> Option<String> {
-        let Presented { caller, refused } = request.presented;
+    fn key_name(&self, request: &RequestRecord<'_>) -> Option<String> {
+        let Credential { caller, refused } = request.credential;
         let of_caller = || self.authenticator.key_label(caller.as_ref()?);
         let label = refused.clone().or_else(of_caller);
         label.map(|label| label.as_str().to_owned())
@@ -186,51 +189,40 @@ impl Observer {
 
 /// Bounds the lines of one kind.
 struct LineBudget {
-    second: Mutex<Second>,
-    /// Those about each cause, by the hash of its text.
+    all: RateLimit<()>,
+    /// The lines about each cause, by the hash of its text.
     causes: RateLimit<u64>,
-}
-
-/// The second in which the latest line was asked for.
-struct Second {
-    began: Instant,
-    written: u32,
-    /// Lines that were left out since the last one, in earlier seconds too.
-    unwritten: u64,
+    /// The number of lines that were left out since the last one.
+    unwritten: AtomicU64,
 }
 
 impl LineBudget {
     /// Creates a budget of which nothing was used.
     fn new() -> Self {
-        let second = Second { began: Instant::now(), written: 0, unwritten: 0 };
+        let all = RateLimit::new(MAX_LINES_PER_SECOND);
         let causes = RateLimit::with_burst(SECOND, CAUSE_BURST);
-        Self { second: Mutex::new(second), causes }
+        Self { all, causes, unwritten: AtomicU64::new(0) }
     }
 
-    /// Takes one more line, and returns the number of those left out since the last one; `None` if this second has
-    /// had its lines, or `cause` has.
+    /// Takes one line, and returns the number of lines left out since the last one; `None` if this kind or `cause` has
+    /// had its lines.
     fn take(&self, cause: Option<&str>) -> Option<u64> {
-        let had_its_lines = cause.is_some_and(|cause| {
+        let has_line = |cause: &str| {
             let mut hasher = DefaultHasher::new();
             cause.hash(&mut hasher);
-            !self.causes.try_acquire(hasher.finish())
-        });
-        let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
-        if second.began.elapsed() >= SECOND {
-            (second.began, second.written) = (Instant::now(), 0);
+            self.causes.try_acquire(hasher.finish())
+        };
+        if cause.is_none_or(has_line) && self.all.try_acquire(()) {
+            return Some(self.unwritten.swap(0, Ordering::Relaxed));
         }
-        if had_its_lines || second.written == MAX_LINES_PER_SECOND {
-            second.unwritten += 1;
-            return None;
-        }
-        second.written += 1;
-        Some(mem::take(&mut second.unwritten))
+        self.unwritten.fetch_add(1, Ordering::Relaxed);
+        None
     }
 }
 
-impl Finished<'_> {
+impl RequestRecord<'_> {
     fn count(&self, metrics: &Metrics) {
-        metrics.finished(self.route(), self.method(), self.status(), self.began.elapsed());
+        metrics.count_request(self.route(), self.method(), self.status(), self.began.elapsed());
         if let Err(error) = self.outcome {
             metrics.rejected(error.code.as_str(), error.by_store);
         }

@@ -19,8 +19,8 @@ use prometheus::{
 
 use crate::{
     observe::{
-        figures::{self, Figure},
         handshakes::HandshakeFailure,
+        samples::{self, Sample},
     },
     response::error::ErrorCode,
 };
@@ -143,7 +143,13 @@ impl Metrics {
     }
 
     /// Counts a request whose answer is known.
-    pub(crate) fn finished(&self, route: &str, method: &str, status: StatusCode, took: Duration) {
+    pub(crate) fn count_request(
+        &self,
+        route: &str,
+        method: &str,
+        status: StatusCode,
+        took: Duration,
+    ) {
         self.requests.with_label_values(&[route, method, status.as_str()]).inc();
         self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
     }
@@ -177,13 +183,13 @@ impl Metrics {
         if found { &self.page_hits } else { &self.page_misses }.inc();
     }
 
-    /// Returns the metrics and `figures` in the text format of Prometheus.
+    /// Returns the metrics and `samples` in the text format of Prometheus.
     ///
     /// # Errors
     /// A metric cannot be written.
-    pub(crate) fn to_text(&self, figures: Vec<Figure>) -> prometheus::Result<String> {
+    pub(crate) fn to_text(&self, samples: Vec<Sample>) -> prometheus::Result<String> {
         let mut text = TextEncoder::new().encode_to_string(&self.registry.gather())?;
-        figures::write(&mut text, figures);
+        samples::write(&mut text, samples);
         Ok(text)
     }
 }

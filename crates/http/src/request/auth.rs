@@ -1,11 +1,8 @@
-//! Who is calling: the bearer credential of a request (interface, section 5; RFC 6750). A request without a live key
-//! is refused late.
+//! The bearer credential of a request (interface, section 5; RFC 6750). A request without a live key is refused late.
 //!
-//! **What it buys.** A refusal waits for 100 ms at least, and until the key was judged again by keys that were read
-//! after the request came. So a new key works at its first use, and a client that tries keys is slow.
-//!
-//! **What it costs.** A permit for each refusal that waits. Without one, the answer is 429 at once, and the connection
-//! is closed.
+//! A refusal waits for 100 ms at least, and until the key was checked again by keys that were read after the request
+//! arrived. So a new key works at its first use, and a client that tries keys is slow. Each refusal that waits holds a
+//! permit; without a permit, the answer is 429 at once, and the connection is closed.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use petstore_domain::{ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel};
@@ -17,35 +14,35 @@ use tokio::{
 use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits};
 
 const SCHEME: &str = "bearer";
-/// The most refusals that wait at once, where a quarter of the connections is more.
+/// The largest number of refusals that wait at once; a quarter of `max_connections` if that is less.
 const MAX_WAITING: usize = 4096;
 
-/// What is known of the key that a request presents.
+/// The key of a request, as far as it is known.
 #[derive(Debug, Default)]
-pub(crate) struct Presented {
-    /// The client that it belongs to, if it is live.
+pub(crate) struct Credential {
+    /// The client of a live key.
     pub(crate) caller: Option<Caller>,
-    /// Its label, if it is live no more.
+    /// The label of a key that is revoked or expired.
     pub(crate) refused: Option<KeyLabel>,
 }
 
-/// Returns the caller whose key the `Authorization` header carries, and puts what is known of the key into `presented`.
-/// A key anywhere else is not looked at.
+/// Returns the caller whose key the `Authorization` header carries, and fills `credential`. A key anywhere else is
+/// ignored.
 ///
 /// # Errors
-/// 401, late; or what the keys could not be read for.
+/// 401, late; or the error of the key store.
 pub(crate) async fn authenticate<'p>(
     headers: &HeaderMap,
     authenticator: &dyn Authenticator,
     refusals: &LateRefusals,
     drain: &Drain,
-    presented: &'p mut Presented,
+    credential: &'p mut Credential,
 ) -> Result<&'p Caller, ApiError> {
-    let (key, label) = match credential(headers) {
+    let (key, label) = match bearer_token(headers) {
         None => (None, None),
         Some(key) => match authenticator.authenticate(&key).await {
             Err(AuthenticationError::Refused(label)) => (Some(key), label),
-            known => return Ok(presented.caller.insert(known?)),
+            known => return Ok(credential.caller.insert(known?)),
         },
     };
     let refusal = ApiError::unauthorized(headers.contains_key(AUTHORIZATION));
@@ -56,13 +53,13 @@ pub(crate) async fn authenticate<'p>(
     // In a box of its own size: it is not on the way of a live key.
     let late = Box::pin(refusals.wait(drain, &refusal, again)).await;
     if late.is_err() {
-        presented.refused = label;
+        credential.refused = label;
     }
-    Ok(presented.caller.insert(late?))
+    Ok(credential.caller.insert(late?))
 }
 
 /// Returns the API key in the `Authorization` header, if that is there once and carries a bearer token.
-pub(crate) fn credential(headers: &HeaderMap) -> Option<ApiKeySecret> {
+pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<ApiKeySecret> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
     let only = sent.next().filter(|_| sent.next().is_none())?;
     let (scheme, token) = only.to_str().ok()?.split_at_checked(SCHEME.len())?;

@@ -1,5 +1,5 @@
-//! Who the client behind proxies is, for the log: by `Forwarded` (RFC 7239) or, without that, by `X-Forwarded-For`, and
-//! only as far as trusted proxies say it. Anybody can send these fields.
+//! The client behind trusted proxies, for the log: from `Forwarded` (RFC 7239), or else from `X-Forwarded-For`. Anybody can
+//! send these fields, so only those of trusted proxies count.
 
 use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},
@@ -16,16 +16,16 @@ use super::Peer;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// A proxy whose word about its clients counts.
+/// A proxy whose `Forwarded` or `X-Forwarded-For` is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustedProxy {
-    /// One that connects from such an address.
+    /// A proxy that connects from an address in this network.
     Network(IpNet),
-    /// One that connects over a Unix socket.
+    /// A proxy that connects over a Unix socket.
     Unix,
 }
 
-/// Reads a network (`10.0.0.0/8`), an address, or `unix`.
+/// Parses a network (`10.0.0.0/8`), an address, or `unix`.
 impl FromStr for TrustedProxy {
     type Err = &'static str;
 

@@ -7,15 +7,22 @@
 
 use std::sync::Arc;
 
-use petstore_domain::CatalogueVersion;
+use petstore_domain::{CatalogueVersion, PetId, PetQuery};
 use quick_cache::{Weighter, sync::Cache};
 
-use super::{conditional::Resource, representation::Representation};
+use super::representation::Representation;
 
 /// What an entry costs besides its texts, in bytes: its place in the table, and the allocations.
 const OVERHEAD: usize = 512;
 /// The size of a page that is not small, in bytes: it only tells the cache how large a table to begin with.
 const TYPICAL_PAGE: usize = 2048;
+
+/// The key of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Resource {
+    Page(PetQuery),
+    Pet(PetId),
+}
 
 /// Pages and animals, each with the version that it was read in. An entry counts while that is the
 /// version of the catalogue, so no write needs to know what is cached.

@@ -4,7 +4,7 @@ use hyper::{
     HeaderMap,
     header::{HeaderName, HeaderValue, LINK},
 };
-use petstore_domain::{Clock, Timestamp};
+use petstore_domain::Clock;
 
 use super::{
     error::{ApiError, ErrorCode},
@@ -15,23 +15,12 @@ use crate::settings::GetPetSunset;
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 /// Since when it is deprecated (RFC 9745): 20 November 2026, 00:00 UTC.
 const SINCE: HeaderValue = HeaderValue::from_static("@1795132800");
+/// RFC 8594.
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
-/// When it ends (RFC 8594), unless the operator says otherwise: 5 December 2030, 00:00 UTC.
-const END: Timestamp = Timestamp(1_922_659_200_000);
-
-/// Returns when getPet ends or has ended; `None` if its end is postponed, the earliest time if it is rehearsed.
-#[must_use]
-pub fn get_pet_end(sunset: GetPetSunset) -> Option<Timestamp> {
-    match sunset {
-        GetPetSunset::Date => Some(END),
-        GetPetSunset::Off => None,
-        GetPetSunset::Now => Some(Timestamp(i64::MIN)),
-    }
-}
 
 /// Returns whether the operation has ended.
 pub(crate) fn has_ended(sunset: GetPetSunset, clock: &dyn Clock) -> bool {
-    get_pet_end(sunset).is_some_and(|end| clock.now() >= end)
+    sunset.ends_at().is_some_and(|end| clock.now() >= end)
 }
 
 /// Refuses, with 410, an operation that has ended.
@@ -48,8 +37,8 @@ pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Resu
 /// `base` (RFC 5829). The date is only that of [`GetPetSunset::Date`]: no other end is known.
 pub(crate) fn announcement(sunset: GetPetSunset, base: &str) -> HeaderMap {
     let mut headers = HeaderMap::from_iter([(DEPRECATION, SINCE)]);
-    if sunset == GetPetSunset::Date {
-        headers.insert(SUNSET, http_date(END));
+    if let (GetPetSunset::Date, Some(end)) = (sunset, sunset.ends_at()) {
+        headers.insert(SUNSET, http_date(end));
     }
     let successor = format!("<{base}/pets?status=available>; rel=\"successor-version\"");
     headers.extend(HeaderValue::try_from(successor).ok().map(|link| (LINK, link)));
@@ -62,16 +51,17 @@ mod tests {
 
     use petstore_domain::ManualClock;
 
-    use super::{DEPRECATION, END, LINK, SUNSET, announcement, has_ended};
+    use super::{DEPRECATION, LINK, SUNSET, announcement, has_ended};
     use crate::settings::GetPetSunset;
 
     #[test]
     fn the_operation_ends_at_its_sunset_unless_the_operator_says_otherwise() {
         let ended = |sunset, clock: &ManualClock| has_ended(sunset, clock);
-        let clock = ManualClock::new(END.minus(Duration::from_millis(1)));
+        let end = GetPetSunset::Date.ends_at().unwrap();
+        let clock = ManualClock::new(end.minus(Duration::from_millis(1)));
         assert!(!ended(GetPetSunset::Date, &clock));
         assert!(ended(GetPetSunset::Now, &clock));
-        clock.set(END);
+        clock.set(end);
         assert!(ended(GetPetSunset::Date, &clock));
         assert!(!ended(GetPetSunset::Off, &clock));
     }

@@ -1,9 +1,8 @@
 //! The OpenAPI document of this deployment: `docs/openapi.json`, with its servers filled in.
 
-use bytes::Bytes;
 use serde_json::json;
 
-use super::{conditional::tag_of_content, representation::Representation};
+use super::representation::Representation;
 use crate::{request::address::BASE_PATH, settings::Settings};
 
 /// The document as it is in the repository.
@@ -35,9 +34,7 @@ fn server(url: &str, name: &str) -> String {
 
 /// Returns the document as it is served.
 pub(crate) fn representation(settings: &Settings) -> Representation {
-    let text = Bytes::from(openapi_document(settings));
-    let tag = tag_of_content(&text);
-    Representation::json(text, tag, None)
+    Representation::json(openapi_document(settings), None)
 }
 
 #[cfg(test)]

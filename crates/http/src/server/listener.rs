@@ -1,13 +1,6 @@
 //! The sockets that clients connect to, TCP and Unix beside each other, and the loop that serves their connections.
 
-use std::{
-    fmt,
-    future::poll_fn,
-    io,
-    pin::pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{fmt, io, pin::pin, time::Duration};
 
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio::{
@@ -26,11 +19,11 @@ const QUEUE_DELAY: Duration = Duration::from_millis(5);
 /// The most connections that are taken from the accept queues at the end: while clients connect, they may never be empty.
 const MAX_QUEUED: usize = 65_536;
 
-/// A socket that clients connect to.
+/// A socket that clients connect to. It is made from a bound [`TcpListener`] or [`UnixListener`].
 pub struct Listener {
     socket: Socket,
     shared: bool,
-    at_drain: Option<Box<dyn FnOnce() + Send>>,
+    on_close: Option<Box<dyn FnOnce() + Send>>,
 }
 
 enum Socket {
@@ -40,33 +33,34 @@ enum Socket {
 
 impl Listener {
     fn new(socket: Socket) -> Self {
-        Self { socket, shared: false, at_drain: None }
+        Self { socket, shared: false, on_close: None }
     }
 
-    /// Returns the listener as one whose socket belongs to another process too, such as the service manager, which
-    /// keeps the connections that wait to be accepted when this one stops.
+    /// Marks the socket as shared with another process, such as the service manager. At the end, connections that wait to
+    /// be accepted are left to that process.
     #[must_use]
     pub fn shared(self) -> Self {
         Self { shared: true, ..self }
     }
 
-    /// Returns the listener with work to be done when the drain begins, before the last connections are accepted:
-    /// for example, to remove the file of a Unix socket, so that nobody connects any more.
+    /// Runs `work` at the end of [`Limits::shutdown_delay`](crate::Limits::shutdown_delay), before the last connections are
+    /// accepted: for example, to remove the file of a Unix socket, so that no client connects any more.
     #[must_use]
-    pub fn at_drain(self, work: impl FnOnce() + Send + 'static) -> Self {
-        Self { at_drain: Some(Box::new(work)), ..self }
+    pub fn on_close(self, work: impl FnOnce() + Send + 'static) -> Self {
+        Self { on_close: Some(Box::new(work)), ..self }
     }
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
+    async fn accept(&self) -> Accepted {
         match &self.socket {
-            Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
+            Socket::Tcp(listener) => {
+                let (stream, peer) = accept_with_retry(|| listener.accept()).await;
                 // Without this a small answer may wait for the acknowledgement of the one before.
                 let _ = stream.set_nodelay(true);
-                (Box::new(stream) as Box<dyn Io>, peer.into())
-            }),
+                (Box::new(stream), peer.into())
+            }
             Socket::Unix(listener) => {
-                let accepted = listener.poll_accept(cx);
-                accepted.map_ok(|(stream, _)| (Box::new(stream) as Box<dyn Io>, Peer::Unix))
+                let (stream, _) = accept_with_retry(|| listener.accept()).await;
+                (Box::new(stream), Peer::Unix)
             }
         }
     }
@@ -119,37 +113,22 @@ pub(super) async fn serve_all<T, F>(
     }
 }
 
-/// Returns the connections of all listeners, which take turns. It never ends.
+/// Returns the connections of all listeners, which take turns. Never ends.
 pub(super) fn accept_all(listeners: &[Listener]) -> impl Stream<Item = Accepted> {
-    stream::unfold(0_usize, async |turn| {
-        Some((accept(listeners, turn).await, turn.wrapping_add(1)))
-    })
-}
-
-/// Accepts the next connection of any listener. `turn` says which is asked first.
-async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
-    let (later, sooner) = listeners.split_at(turn % listeners.len().max(1));
-    accept_with_retry(|| {
-        poll_fn(|cx| {
-            let mut polled = sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
-            polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
-        })
-    })
-    .await
+    let each = |listener| stream::repeat(listener).then(Listener::accept).boxed_local();
+    stream::select_all(listeners.iter().map(each)).chain(stream::pending())
 }
 
 /// Closes the listeners, and returns the connections in their accept queues, which the system would reset. Those of
 /// a shared socket wait on, for the other process.
 pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
-    for work in listeners.iter_mut().filter_map(|listener| listener.at_drain.take()) {
+    for work in listeners.iter_mut().filter_map(|listener| listener.on_close.take()) {
         work();
     }
     listeners.retain(|listener| !listener.shared);
+    let mut accepted = accept_all(&listeners).take(MAX_QUEUED);
     let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
-    while queued.len() < MAX_QUEUED
-        && !listeners.is_empty()
-        && let Ok(connection) = timeout_at(deadline, accept(&listeners, 0)).await
-    {
+    while let Ok(Some(connection)) = timeout_at(deadline, accepted.next()).await {
         queued.push(connection);
         // What is in a queue is accepted after the deadline too, unless the budget of this task is used up.
         yield_now().await;

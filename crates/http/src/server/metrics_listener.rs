@@ -1,7 +1,7 @@
-//! The listener of the metrics: plain HTTP/1.1 for a monitoring system, beside the one of clients.
+//! The metrics listener: plain HTTP/1.1 for a monitoring system, beside the listeners of clients.
 //!
-//! It serves `/metrics`, `/livez` and `/readyz`, which says of a service with a next store whether that can be reached
-//! too, and needs no key: it is for an address that only the monitoring system reaches. It is there until the drain has ended.
+//! It serves `/metrics`, `/livez` and `/readyz` without a key, so it is for an address that only the monitoring system
+//! reaches. Its `/readyz` says whether a next store can be reached. It runs until the drain has ended.
 
 use std::{collections::BTreeMap, convert::Infallible, fmt, future, sync::Arc, time::Duration};
 
@@ -25,8 +25,8 @@ use super::listener::{accept_with_retry, serve_all};
 use crate::{
     handlers::public,
     observe::{
-        figures::{Figure, Figures},
         metrics::{MAX_NAMES, Metrics},
+        samples::{Sample, SampleSource},
     },
     response::{
         self, Response,
@@ -47,18 +47,19 @@ const NEXT_UNREACHABLE: &str = r#"{"status":"ready","nextStore":"unreachable"}"#
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
-/// What the metrics listener says besides what is counted.
+/// The sources of what the metrics listener serves beside the counters of the service.
 #[derive(Clone)]
-pub struct Monitored {
-    /// The figures of the store.
-    pub figures: Figures,
-    /// Returns whether the next store can be reached; `None` if there is to be none. It must not wait.
-    pub next_store: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+pub struct MonitoringSources {
+    /// The samples of the store and of the process.
+    pub samples: SampleSource,
+    /// Returns whether the next store can be reached, for `/readyz`; must not block. `None` if the service has no next
+    /// store.
+    pub next_store_reachable: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
-impl fmt::Debug for Monitored {
+impl fmt::Debug for MonitoringSources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Monitored").finish_non_exhaustive()
+        f.debug_struct("MonitoringSources").finish_non_exhaustive()
     }
 }
 
@@ -66,7 +67,7 @@ impl fmt::Debug for Monitored {
 pub(super) struct Monitor {
     pub(super) state: Arc<State>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) monitored: Monitored,
+    pub(super) sources: MonitoringSources,
 }
 
 impl Monitor {
@@ -111,13 +112,13 @@ impl Monitor {
             "/livez" => Ok(public::livez()),
             "/readyz" => {
                 let ready = in_time(public::readyz(&self.state)).await?;
-                Ok(self.monitored.next_store.as_ref().map_or(ready, |is_reachable| {
+                Ok(self.sources.next_store_reachable.as_ref().map_or(ready, |is_reachable| {
                     let text = if is_reachable() { NEXT_REACHABLE } else { NEXT_UNREACHABLE };
                     response::json(StatusCode::OK, text)
                 }))
             }
             "/metrics" => {
-                let text = self.metrics.to_text(self.figures().await);
+                let text = self.metrics.to_text(self.samples().await);
                 let text = text.map_err(ApiError::internal)?;
                 Ok(response::with_body(StatusCode::OK, TEXT, text))
             }
@@ -128,19 +129,19 @@ impl Monitor {
         }
     }
 
-    /// Returns what is not counted as it happens. What is said of the keys is left out while they cannot be read.
-    async fn figures(&self) -> Vec<Figure> {
+    /// Returns the samples of this scrape. Samples of keys are left out while the keys cannot be read.
+    async fn samples(&self) -> Vec<Sample> {
         let State { ports, page_cache, .. } = &*self.state;
         let (ready, live) = tokio::join!(
             in_time(public::readyz(&self.state)),
             in_time(async { Ok(ports.authenticator.live_keys().await?) })
         );
         let (pages, bytes) = (page_cache.len() as u64, page_cache.bytes());
-        let mut figures = (self.monitored.figures)();
-        figures.extend([
-            Figure::gauge("petstore_ready", "Whether /readyz is 200.", ready.is_ok().into()),
-            Figure::gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
-            Figure::gauge(
+        let mut samples = (self.sources.samples)();
+        samples.extend([
+            Sample::gauge("petstore_ready", "Whether /readyz is 200.", ready.is_ok().into()),
+            Sample::gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
+            Sample::gauge(
                 "petstore_page_cache_bytes",
                 "Memory that what is in the cache takes.",
                 bytes,
@@ -148,12 +149,12 @@ impl Monitor {
         ]);
         if let Ok(count) = live {
             let help = "API keys in the store that are live.";
-            figures.push(Figure::gauge("petstore_live_keys", help, count as u64));
+            samples.push(Sample::gauge("petstore_live_keys", help, count as u64));
             let keys = ports.authenticator.named_keys();
             self.expect(&keys);
-            figures.extend(expiries(&keys));
+            samples.extend(expiries(&keys));
         }
-        figures
+        samples
     }
 
     /// Creates the counters of these keys, so that the first request with one makes them grow.
@@ -168,7 +169,7 @@ impl Monitor {
 }
 
 /// Returns when the keys of each name expire, [`MAX_NAMES`] at most, those that expire first.
-fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Figure> {
+fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Sample> {
     // Of the two keys of a roll, the newer one counts.
     let ends: BTreeMap<_, _> =
         keys.iter().map(|NamedKey { label, expires_at }| (label.as_str(), *expires_at)).collect();
@@ -180,7 +181,7 @@ fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Figure> {
         "When the newest live API key of a name expires, in seconds since 1970.",
     );
     ending.into_iter().take(MAX_NAMES).map(move |(seconds, key)| {
-        Figure::gauge(name, help, u64::try_from(seconds).unwrap_or(0)).with_label("key", key)
+        Sample::gauge(name, help, u64::try_from(seconds).unwrap_or(0)).with_label("key", key)
     })
 }
 

@@ -27,7 +27,7 @@ use tracing::{Event, Level, Metadata, Subscriber, span};
 use super::{
     Server,
     listener::Listener,
-    metrics_listener::{MAX_CONNECTIONS, Monitor, Monitored},
+    metrics_listener::{MAX_CONNECTIONS, Monitor, MonitoringSources},
 };
 use crate::{
     observe::metrics::{MAX_NAMES, Metrics},
@@ -179,7 +179,7 @@ async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2]
         ports,
         settings,
         metrics,
-        Monitored { figures: Arc::new(Vec::new), next_store: None },
+        MonitoringSources { samples: Arc::new(Vec::new), next_store_reachable: None },
     );
     let (server, serving) = server.map_err(|error| error.to_string()).unwrap();
     let listeners = vec![Listener::from(clients), unix.into()];
@@ -283,7 +283,7 @@ async fn scrape(keys: Keys, is_gone: bool) -> String {
     let monitor = Monitor {
         state: Arc::new(State::new(ports, Settings::default(), None)),
         metrics: Arc::new(Metrics::new().unwrap()),
-        monitored: Monitored { figures: Arc::new(Vec::new), next_store: None },
+        sources: MonitoringSources { samples: Arc::new(Vec::new), next_store_reachable: None },
     };
     let answer = monitor.answer(&Method::GET, "/metrics").await;
     assert_eq!(answer.status(), 200);

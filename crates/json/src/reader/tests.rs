@@ -108,16 +108,16 @@ fn json_of_another_shape_is_an_invalid_pet() {
         // A line is read alike, but that it may have an identifier.
         let line = read_record(body.as_bytes()).map_err(|error| error.to_string());
         let expected = expected.replace("the body", "the line");
-        assert_eq!(line.is_err_and(|fault| fault.contains(&expected)), !body.contains("\"id\""));
+        assert_eq!(line.is_err_and(|error| error.contains(&expected)), !body.contains("\"id\""));
     }
 }
 
 #[test]
-fn every_fault_is_named_in_one_answer() {
+fn every_field_error_is_named_in_one_message() {
     let message = invalid_pet(
         r#"{"name":"\t","name":1,"categoryId":1.5,"status":"lost","id":7,"colour":"red"}"#,
     );
-    for fault in [
+    for error in [
         "`name`: must not be white space alone, and must not have control characters",
         "`name`: must be given once",
         "`categoryId`: must be a whole number",
@@ -125,7 +125,7 @@ fn every_fault_is_named_in_one_answer() {
         "`id`: is assigned",
         "`colour`: unknown field",
     ] {
-        assert!(message.contains(fault), "{fault}: {message}");
+        assert!(message.contains(error), "{error}: {message}");
     }
 }
 
@@ -152,7 +152,7 @@ fn a_record_may_have_an_identifier() {
 }
 
 #[test]
-fn the_faults_of_a_record_are_those_of_a_body_and_of_its_identifier() {
+fn a_record_has_the_field_errors_of_a_body_and_of_its_identifier() {
     let table = [
         ("", "the line is empty; it must be a JSON object"),
         ("\u{feff}{}", "the line must begin with its JSON, not with a byte-order mark"),
@@ -179,9 +179,9 @@ fn the_faults_of_a_record_are_those_of_a_body_and_of_its_identifier() {
         ),
         (r#"{"name":" ","status":"x"}"#, "`name`: must not be white space alone; `status`: must"),
     ];
-    for (line, fault) in table {
+    for (line, error) in table {
         let found = read_record(line.as_bytes()).unwrap_err().to_string();
-        assert!(found.starts_with(fault), "{line}: {found}");
+        assert!(found.starts_with(error), "{line}: {found}");
     }
     let found = read_record(b"{\xff}").unwrap_err();
     assert_eq!(found, ReadError::InvalidJson("the line must be UTF-8, but byte 1 is not".into()));

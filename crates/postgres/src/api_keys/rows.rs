@@ -1,8 +1,8 @@
 //! Rows of the table `api_key`.
 
 use petstore_domain::{
-    ApiKey, CorruptKey, Corruption, KeyDigest, KeyId, KeyName, KeyRevision, KeyRights, StoreError,
-    StoredKeys, Timestamp,
+    ApiKey, CorruptKey, Corruption, KeyId, KeyRevision, StoreError, StoredApiKey, StoredKeys,
+    Timestamp,
 };
 use tokio_postgres::Row;
 
@@ -10,6 +10,7 @@ use crate::{
     connection::Connection,
     error::StoreFailure,
     values::{Fields, Values},
+    version::state,
 };
 
 /// The columns of a key.
@@ -20,7 +21,6 @@ macro_rules! columns {
 }
 
 pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
-pub(super) const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1)");
 pub(crate) const BY_ID_OR_DIGEST: &str =
     concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
 /// Each key, with the revision of them all and the highest identifier there was. One row without a key if
@@ -28,28 +28,36 @@ pub(crate) const BY_ID_OR_DIGEST: &str =
 pub(super) const LOAD: &str = concat!(
     "SELECT ",
     columns!(),
-    ", key_revision, highest_key_id FROM catalogue c LEFT JOIN LATERAL \
+    ", key_revision, highest_key_id FROM ",
+    state!(),
+    " c LEFT JOIN LATERAL \
      (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) k ON true \
-     WHERE c.only_row = 1 ORDER BY id"
+     ORDER BY id"
 );
-/// The revision, in the row that every writer locks first. Older releases change keys under the lock of another
-/// row, which is taken before.
-pub(super) const LOCK: &str = "SELECT c.key_revision \
-     FROM (SELECT FROM api_key_guard WHERE only_row = 1 FOR UPDATE) g, catalogue c \
-     WHERE c.only_row = 1 FOR NO KEY UPDATE OF c";
-/// Of a key that is stored already, only its ends and its last use change: to the earlier end, and to the
-/// later use.
-const WRITE: &str = "INSERT INTO api_key AS k (id, name, digest, prefix, created_at, expires_at, \
-       revoked_at, last_used_at, rights) \
-     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
-       $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) \
-     ON CONFLICT (id) DO UPDATE SET expires_at = least(k.expires_at, excluded.expires_at), \
-       revoked_at = least(k.revoked_at, excluded.revoked_at), \
-       last_used_at = greatest(k.last_used_at, excluded.last_used_at)";
+/// The revision, in the row that every writer locks first.
+pub(super) const LOCK: &str =
+    "SELECT key_revision FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
+macro_rules! write {
+    ($change:literal) => {
+        concat!(
+            "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights) \
+             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
+               $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) ON CONFLICT (id) DO UPDATE SET ",
+            $change,
+            "name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
+             created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at"
+        )
+    };
+}
+/// Writes keys whole, but for the last use of those that are there.
+pub(super) const SAVE: &str = write!("");
+/// Writes keys whole.
+pub(crate) const WRITE: &str = write!("last_used_at = excluded.last_used_at, ");
 pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
-/// A statement of its own: a trigger renews the revision at every other, whatever it changes.
-const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
-     FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
+/// The revision stays, as its trigger is of other columns. The row of the state is locked first, as by every writer.
+pub(super) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
+     FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, \
+       unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
 
 /// Returns the keys of [`LOAD`]; `None` if the revision is `unless`.
 pub(super) fn loaded(
@@ -77,43 +85,39 @@ pub(super) fn revision(row: Option<&Row>, column: usize) -> Result<KeyRevision, 
 }
 
 pub(crate) fn keys(rows: &[Row]) -> Result<Vec<ApiKey>, StoreError> {
-    Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    let keys = rows.iter().map(|row| api_key(row).map_err(|corrupt| corrupt.corruption));
+    Ok(keys.collect::<Result<_, _>>()?)
 }
 
 fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
-    read(row).map_err(|corruption| CorruptKey {
+    let fields = || {
+        let fields = Fields::new(row, 0, "API key", 0)?;
+        Ok(StoredApiKey {
+            id: fields.id(),
+            name: fields.get(1)?,
+            digest: fields.get(2)?,
+            prefix: fields.get(3)?,
+            created_at: fields.get(4)?,
+            expires_at: fields.get(5)?,
+            revoked_at: fields.get(6)?,
+            last_used_at: fields.get(7)?,
+            rights: fields.get(8)?,
+        })
+    };
+    let unreadable = |corruption: Corruption| CorruptKey {
         id: row.try_get(0).ok().map(KeyId),
         name: row.try_get(1).ok(),
         corruption,
-    })
-}
-
-fn read(row: &Row) -> Result<ApiKey, Corruption> {
-    let fields = Fields::new(row, 0, "API key", 0)?;
-    let prefix: String = fields.get(3)?;
-    // A release that does not know the column leaves it empty.
-    let rights = match fields.get::<Option<&str>>(8)? {
-        Some(word) => {
-            KeyRights::parse(word).ok_or_else(|| fields.corrupt("its rights are known"))?
-        }
-        None => KeyRights::of_prefix(&prefix),
     };
-    let time = |index| Ok(fields.get::<Option<i64>>(index)?.map(Timestamp));
-    Ok(ApiKey {
-        id: KeyId(fields.id()),
-        name: KeyName::parse(fields.get(1)?).map_err(|rule| fields.corrupt(rule))?,
-        digest: KeyDigest(fields.bytes(2, "a digest has 32 bytes")?),
-        prefix,
-        rights,
-        created_at: Timestamp(fields.get(4)?),
-        expires_at: time(5)?,
-        revoked_at: time(6)?,
-        last_used_at: time(7)?,
-    })
+    ApiKey::from_stored(fields().map_err(unreadable)?)
 }
 
-/// Stores keys under their own identifiers, or what has become of them.
-pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+/// Stores keys under their own identifiers, by [`SAVE`] or [`WRITE`].
+pub(crate) async fn write(
+    transaction: &Connection,
+    sql: &'static str,
+    keys: &[ApiKey],
+) -> Result<(), StoreFailure> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
@@ -125,17 +129,7 @@ pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(
     let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
     let values: Values<'_> =
         &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
-    transaction.query(WRITE, values).await?;
-    Ok(())
-}
-
-/// Stores the last uses of keys that are there, and leaves the revision.
-pub(super) async fn note_uses(
-    transaction: &Connection,
-    keys: &[ApiKey],
-) -> Result<(), StoreFailure> {
-    let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
-    transaction.query(NOTE_USES, &[&ids, &times(keys, |key| key.last_used_at)]).await?;
+    transaction.query(sql, values).await?;
     Ok(())
 }
 

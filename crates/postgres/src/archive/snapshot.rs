@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
+    ApiKey, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition, Snapshot,
+    StoreCounts, StoreError,
 };
 
 use crate::{
@@ -10,56 +11,76 @@ use crate::{
     connection::Connection,
     error::StoreFailure,
     pets::{idempotency, rows},
-    version,
+    version::state,
 };
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
-const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
-     WHERE id > $1 ORDER BY id LIMIT $2";
+/// The highest identifiers of animals and of keys. The sequence is at the newest one that was drawn, also for a request
+/// that added nothing; rows that did not come from it may be above it. A key's is never below its rows.
+const HIGHEST: &str = concat!(
+    "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), (SELECT last_value FROM pg_catalog.pg_sequences \
+       WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(c.highest_key_id, 0) FROM ",
+    state!(),
+    " c"
+);
 
 /// A transaction that sees one state for as long as it is open.
 #[derive(Debug)]
-pub(super) struct View(Connection);
+pub(super) struct PostgresSnapshot {
+    transaction: Connection,
+    /// Read first: no transaction keeps a sequence as it was.
+    highest: HighestIds,
+}
 
-impl View {
+impl PostgresSnapshot {
     /// Begins the view, by its first statement.
-    pub(super) async fn new(transaction: Connection) -> Result<Self, StoreFailure> {
-        transaction.query(version::SELECT, &[]).await?;
-        Ok(Self(transaction))
+    pub(super) async fn new(transaction: Connection) -> Result<Self, StoreError> {
+        let rows = transaction.query(HIGHEST, &[]).await?;
+        let missing = || StoreError::corrupt("the state of the store", "there is one");
+        let row = rows.first().ok_or_else(missing)?;
+        let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
+        let highest = HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) };
+        Ok(Self { transaction, highest })
     }
 }
 
 #[async_trait]
-impl Snapshot for View {
+impl Snapshot for PostgresSnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        let rows = self.0.query(COUNTS, &[]).await?;
+        let rows = self.transaction.query(COUNTS, &[]).await?;
         let count = |column| {
             let count = rows.first().and_then(|row| row.try_get::<_, i64>(column).ok());
             count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default()
         };
-        Ok(StoreCounts { pets: count(0), keys: count(1), idempotency_records: count(2) })
+        Ok(StoreCounts { pets: count(0), keys: count(1), records: count(2) })
+    }
+
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
+        Ok(self.highest)
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
         let first = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1));
         let Some(first) = first else { return Ok(Vec::new()) };
-        let rows = self.0.query(rows::FROM, &[&first, &i64::from(limit)]).await?;
+        let rows = self.transaction.query(rows::FROM, &[&first, &i64::from(limit)]).await?;
         Ok(rows.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?)
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        api_keys::rows::keys(&self.0.query(api_keys::rows::ALL, &[]).await?)
+        api_keys::rows::keys(&self.transaction.query(api_keys::rows::ALL, &[]).await?)
     }
 
-    async fn idempotency_records(
+    async fn records(
         &mut self,
-        after: Option<IdempotencyId>,
+        after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
         // Every id is above the empty one.
-        let after = after.as_ref().map_or(&[][..], |after| &after.0);
-        let rows = self.0.query(RECORDS, &[&after, &i64::from(limit)]).await?;
+        let (pet, id) =
+            after.as_ref().map_or((i64::MIN, &[][..]), |RecordPosition { pet, id }| (pet.0, &id.0));
+        let rows =
+            self.transaction.query(idempotency::AFTER, &[&pet, &id, &i64::from(limit)]).await?;
         Ok(rows.iter().map(idempotency::record).collect::<Result<_, _>>()?)
     }
 }

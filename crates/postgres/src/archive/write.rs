@@ -1,7 +1,6 @@
-//! One batch, as one transaction on a connection outside of the pool.
+//! Many rows, as one transaction on a connection outside of the pool.
 //!
-//! Its animals are uploaded into a temporary table, by a binary `COPY` or, where a pooler shares the session out, by an
-//! `INSERT` from arrays, which takes the server twice as long. Only then does it lock the row of the catalogue, as every
+//! Its animals are uploaded into a temporary table. Only then does it lock the row of the state, as every
 //! writer does first: others wait for the server's work, not for the network, nor for this process if it is frozen
 //! meanwhile. Where somebody writes the same rows past petstore, one of both is refused.
 
@@ -9,16 +8,15 @@
 mod tests;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::PoisonError,
+    collections::{BTreeMap, HashMap},
     time::Instant,
 };
 
 use petstore_domain::{
-    ApiKey, Batch, Handover as _, IdempotencyId, IdempotencyRecord, IdempotencyRequest, KeyDigest,
-    KeyId, NewPet, Pet, PetId, PetStatus, Resolution, RestoreError, StoreError, Writer, Written,
+    ApiKey, ArchiveError, CategoryId, Handover as _, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, KeyDigest, KeyId, NewPet, PetId, PetName, PetStatus, Resolution, Rows,
+    StoreError, WriterRole,
 };
-use tokio_postgres::types::{ToSql, Type};
 
 use crate::{
     api_keys::rows as keys,
@@ -29,7 +27,7 @@ use crate::{
     sequences,
     store::PostgresStore,
     values::{Values, column, scalar},
-    version,
+    version::{self, where_state},
 };
 
 /// Should this process be frozen while it holds the lock, the server ends the batch, before the additions that wait for
@@ -39,9 +37,7 @@ const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
 /// Animals by their place in the batch. A new one has no identifier.
 const UPLOAD: &str = "CREATE TEMPORARY TABLE upload (place bigint, id bigint, name text, category_id bigint, \
      status text) ON COMMIT DROP";
-const COPY: &str = "COPY upload FROM STDIN (FORMAT binary)";
-const COLUMNS: [Type; 5] = [Type::INT8, Type::INT8, Type::TEXT, Type::INT8, Type::TEXT];
-const COPY_ARRAYS: &str = "INSERT INTO upload SELECT * FROM \
+const FILL: &str = "INSERT INTO upload SELECT * FROM \
      unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[])";
 /// Adds those with identifiers, and counts them.
 macro_rules! insert {
@@ -75,95 +71,125 @@ const ADD: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status
        SELECT nextval('pet_id'), name, category_id, status \
        FROM (SELECT * FROM upload WHERE id IS NULL ORDER BY place) u \
        RETURNING id) SELECT min(id) FROM added";
-const EXISTING: &str = "SELECT id FROM pet WHERE id = ANY($1)";
+/// The version, if there is a new one, and the highest identifier of a key.
+const RENEW: &str = concat!(
+    "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1, \
+     highest_key_id = greatest(highest_key_id, $2::bigint)",
+    where_state!(),
+    "RETURNING version, changes"
+);
 const WRITE_RECORDS: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
      SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) \
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, \
        pet_id = excluded.pet_id, created_at = excluded.created_at";
 
-pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Written, RestoreError> {
-    let Batch { writer, pets, new_pets, request, keys, records, assign_above } = batch;
-    // The row's trigger refuses the commit, too.
-    store.state().await?.permit(*writer)?;
-    // A role that may not read or raise it may import all the same, if it need not.
-    if sequences::are_behind(&store.pool).await.unwrap_or(false) {
-        sequences::raise(&store.pool).await?;
-    }
-    let began = Instant::now();
-    let appends =
-        pets.is_empty() && keys.is_empty() && records.is_empty() && assign_above.is_none();
-    let transaction = begin(store, if appends { APPENDING } else { WRITING }).await?;
-    if let Writer::Mover(revision) = writer {
-        transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
-    }
-    transaction.batch(LIMIT).await?;
-    upload(&transaction, pets, new_pets).await?;
+/// Stores rows under their own identifiers; how many animals were not there before.
+pub(super) async fn rows(
+    store: &PostgresStore,
+    writer: WriterRole,
+    rows: &Rows,
+) -> Result<u64, ArchiveError> {
+    let Rows { pets, keys, records, highest } = rows;
+    let begun = Begun::new(store, WRITING, writer).await?;
+    let transaction = &begun.transaction;
+    let uploaded = pets.iter().map(|pet| (Some(pet.id.0), &pet.name, pet.category_id, pet.status));
+    upload(transaction, uploaded).await?;
     transaction.query(version::LOCK, &[]).await?;
-    let mut added = write_pets(&transaction, pets.len()).await?;
-    if !appends {
-        transaction.query(sequences::RAISE, &[&assign_above.map(|id| id.0)]).await?;
-    }
-    added += add_pets(&transaction, new_pets.len(), request.as_ref()).await?;
-    write_keys(&transaction, keys).await?;
-    write_records(&transaction, records).await?;
-    // Also where nothing has changed: the row's trigger refuses it if the store is not open any more.
-    let version = (added > 0).then(version::random).transpose()?;
-    let version = version.as_ref().map(<[u8; 16]>::as_slice);
-    let renewed = transaction.query(version::RENEW, &[&version]).await?;
-    transaction.commit().await?;
-    *store.archive.lock().unwrap_or_else(PoisonError::into_inner) = Some(transaction);
-    if let Ok(stored) = version::from_row(renewed.first()) {
-        store.version.observe(stored, began);
-    }
-    Ok(Written { added })
+    let added = write_pets(transaction, pets.len()).await?;
+    transaction.query(sequences::RAISE, &[&highest.pet.map(|id| id.0)]).await?;
+    write_keys(transaction, keys).await?;
+    write_records(transaction, records).await?;
+    begun.commit(store, added > 0, highest.key).await?;
+    Ok(added)
 }
 
-/// Begins a transaction on the connection of the last batch, or on a new one. Dropping it rolls it back.
-async fn begin(store: &PostgresStore, start: &str) -> Result<Connection, StoreFailure> {
-    let kept = store.archive.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(connection) = kept
-        && connection.begin(start).await.is_ok()
-    {
-        return Ok(connection);
-    }
-    store.pool.begin(Purpose::Archive, start).await
+/// Adds animals in their order; how many, which is none if the request is a repeat.
+pub(super) async fn new_pets(
+    store: &PostgresStore,
+    pets: &[NewPet],
+    request: Option<&IdempotencyRequest>,
+) -> Result<u64, ArchiveError> {
+    let begun = Begun::new(store, APPENDING, WriterRole::Service).await?;
+    let transaction = &begun.transaction;
+    upload(transaction, pets.iter().map(|pet| (None, &pet.name, pet.category_id, pet.status)))
+        .await?;
+    transaction.query(version::LOCK, &[]).await?;
+    let added = add_pets(transaction, pets.len(), request).await?;
+    begun.commit(store, added > 0, None).await?;
+    Ok(added)
 }
 
-/// Sends the animals to the server.
-async fn upload(
+/// A transaction that writes animals. Dropping it rolls it back.
+struct Begun {
+    transaction: Connection,
+    at: Instant,
+}
+
+impl Begun {
+    async fn new(
+        store: &PostgresStore,
+        begin: &str,
+        writer: WriterRole,
+    ) -> Result<Self, ArchiveError> {
+        // The row's trigger refuses the commit, too.
+        store.state().await?.permit_write(writer)?;
+        // A role that may not read or raise it may import all the same, if it need not.
+        if sequences::are_behind(&store.pool).await.unwrap_or(false) {
+            sequences::raise(&store.pool).await?;
+        }
+        let at = Instant::now();
+        let transaction = store.pool.begin(Purpose::Archive, begin).await?;
+        if let WriterRole::Mover(revision) = writer {
+            transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
+        }
+        transaction.batch(LIMIT).await?;
+        Ok(Self { transaction, at })
+    }
+
+    /// Commits, with a new version if animals were added.
+    async fn commit(
+        self,
+        store: &PostgresStore,
+        has_added: bool,
+        highest: Option<KeyId>,
+    ) -> Result<(), StoreFailure> {
+        // Also where nothing has changed: the row's trigger refuses it if the store is not open any more.
+        let version = has_added.then(version::random).transpose()?;
+        let version = version.as_ref().map(<[u8; 16]>::as_slice);
+        let values: Values<'_> = &[&version, &highest.map(|id| id.0)];
+        let renewed = self.transaction.query(RENEW, values).await?;
+        self.transaction.commit().await?;
+        if let Ok(stored) = version::from_row(renewed.first()) {
+            store.tasks.version.observe(stored, self.at);
+        }
+        Ok(())
+    }
+}
+
+/// Sends animals to the server, each with its identifier if it has one.
+async fn upload<'a>(
     transaction: &Connection,
-    pets: &[Pet],
-    new_pets: &[NewPet],
+    pets: impl ExactSizeIterator<Item = (Option<i64>, &'a PetName, CategoryId, Option<PetStatus>)>,
 ) -> Result<(), StoreFailure> {
-    if pets.is_empty() && new_pets.is_empty() {
+    if pets.len() == 0 {
         return Ok(());
     }
     transaction.batch(UPLOAD).await?;
-    let pets = pets.iter().map(|pet| (Some(pet.id.0), &pet.name, pet.category_id, pet.status));
-    let new_pets = new_pets.iter().map(|pet| (None, &pet.name, pet.category_id, pet.status));
-    let rows = (0_i64..).zip(pets.chain(new_pets));
-    let rows: Vec<_> = rows
-        .map(|(place, (id, name, category, status))| {
-            (place, id, name.as_str(), category.0, status.map(PetStatus::as_str))
-        })
-        .collect();
-    let values = rows.iter().map(|(place, id, name, category, status)| {
-        [place as &(dyn ToSql + Sync), id, name, category, status]
-    });
-    if transaction.copy(COPY, &COLUMNS, values).await? {
-        return Ok(());
+    let (mut places, mut ids, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut categories, mut statuses) = (Vec::new(), Vec::new());
+    for (place, (id, name, category, status)) in (0_i64..).zip(pets) {
+        places.push(place);
+        ids.push(id);
+        names.push(name.as_str());
+        categories.push(category.0);
+        statuses.push(status.map(PetStatus::as_str));
     }
-    let places: Vec<i64> = rows.iter().map(|row| row.0).collect();
-    let ids: Vec<Option<i64>> = rows.iter().map(|row| row.1).collect();
-    let names: Vec<&str> = rows.iter().map(|row| row.2).collect();
-    let categories: Vec<i64> = rows.iter().map(|row| row.3).collect();
-    let statuses: Vec<Option<&str>> = rows.iter().map(|row| row.4).collect();
     let values: Values<'_> = &[&places, &ids, &names, &categories, &statuses];
-    transaction.query(COPY_ARRAYS, values).await.map(drop)
+    transaction.query(FILL, values).await.map(drop)
 }
 
 /// Writes the animals that were uploaded with their identifiers; how many were not there before.
-async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, RestoreError> {
+async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, ArchiveError> {
     if count == 0 {
         return Ok(0);
     }
@@ -176,7 +202,7 @@ async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, Resto
     if added < count as u64
         && let Some(&id) = column(&transaction.query(OTHER, &[]).await?)?.first()
     {
-        return Err(RestoreError::OtherPet(PetId(id)));
+        return Err(ArchiveError::OtherPet(PetId(id)));
     }
     Ok(added)
 }
@@ -187,7 +213,7 @@ async fn add_pets(
     transaction: &Connection,
     count: usize,
     request: Option<&IdempotencyRequest>,
-) -> Result<u64, RestoreError> {
+) -> Result<u64, ArchiveError> {
     if count == 0 {
         return Ok(0);
     }
@@ -205,7 +231,7 @@ async fn add_pets(
 }
 
 /// Writes keys under their own identifiers. The lock keeps others from changing one meanwhile.
-async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), RestoreError> {
+async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), ArchiveError> {
     if keys.is_empty() {
         return Ok(());
     }
@@ -225,26 +251,22 @@ async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), Res
         stored.insert(resolved.id, resolved);
     }
     let resolved: Vec<ApiKey> = stored.into_values().collect();
-    Ok(keys::write(transaction, &resolved).await?)
+    Ok(keys::write(transaction, keys::WRITE, &resolved).await?)
 }
 
-/// Writes records whose animals are there. The lock keeps others from changing one meanwhile.
+/// Writes records. The lock keeps others from changing one meanwhile.
 async fn write_records(
     transaction: &Connection,
     records: &[IdempotencyRecord],
-) -> Result<(), RestoreError> {
+) -> Result<(), ArchiveError> {
     if records.is_empty() {
         return Ok(());
     }
-    let pets: Vec<i64> = records.iter().map(|record| record.pet.0).collect();
-    let existing: Vec<i64> = column(&transaction.query(EXISTING, &[&pets]).await?)?;
-    let existing: HashSet<i64> = existing.into_iter().collect();
     let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
     let mut stored = stored_records(transaction, ids).await?;
     let mut changed = BTreeMap::new();
     for record in records {
-        let pet_exists = existing.contains(&record.pet.0);
-        match Resolution::of_record(stored.get(&record.id), pet_exists, record)? {
+        match Resolution::of_record(stored.get(&record.id), record)? {
             Resolution::Keep => {}
             Resolution::Write => {
                 stored.insert(record.id, *record);
@@ -273,7 +295,7 @@ async fn replace_records(
 async fn stored_records(
     transaction: &Connection,
     ids: Vec<&[u8]>,
-) -> Result<HashMap<IdempotencyId, IdempotencyRecord>, RestoreError> {
+) -> Result<HashMap<IdempotencyId, IdempotencyRecord>, ArchiveError> {
     let rows = transaction.query(idempotency::FIND, &[&ids]).await?;
     let records = rows.iter().map(|row| idempotency::record(row).map(|record| (record.id, record)));
     Ok(records.collect::<Result<_, _>>().map_err(StoreError::from)?)

@@ -102,6 +102,10 @@ fn anything_else_is_refused_in_one_line() {
         ("postgres://u@h/d?", "parameter 1 behind the ? is none of"),
         ("postgres://u@h/d?sslmode=disable&SSLMODE=disable", "parameter 2 behind the ? is none of"),
         ("postgres://u@h/d?schema=a&schema=b", "schema is given twice"),
+        (
+            "postgres://u@a,b/d?target_session_attrs=any",
+            "target_session_attrs=any takes one host: reads of several servers would go back",
+        ),
     ];
     for &(url, expected) in table {
         let refusal = PostgresConfig::parse(url).unwrap_err().to_string();

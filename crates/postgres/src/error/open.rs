@@ -1,7 +1,7 @@
 //! Why a store is not opened or upgraded.
 
 use petstore_domain::StoreError;
-use petstore_storage::{SchemaError, tls::TlsFailure};
+use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 use tokio_postgres::error::SqlState;
 
 use super::StoreFailure;
@@ -34,9 +34,7 @@ pub(crate) enum Reason {
          ?schema=NAME"
     )]
     NoSchema,
-    #[error(
-        "no petstore store is in it; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
-    )]
+    #[error("no petstore store is in it")]
     Missing,
     #[error(
         "it holds {0} of somebody else; it was left untouched: \
@@ -57,6 +55,12 @@ pub(crate) enum Reason {
 impl OpenError {
     pub(crate) fn new(config: &PostgresConfig, reason: Reason) -> Self {
         Self { config: config.clone(), reason }
+    }
+
+    /// Returns whether there is no store yet, so that another way of opening would create one.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self.reason, Reason::Missing)
     }
 
     /// Returns whether opening may succeed later though nobody changes the URL or the database: no server can be
@@ -80,7 +84,8 @@ impl OpenError {
 /// Unavailable if opening may succeed later, else refused.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        if error.is_transient() { Self::unavailable(error) } else { Self::refused(error) }
+        let may_pass = error.is_transient();
+        opening_error(error, may_pass)
     }
 }
 

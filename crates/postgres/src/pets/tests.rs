@@ -7,8 +7,10 @@ use tokio_postgres::Row;
 use super::{idempotency, rows};
 use crate::{
     config::PostgresConfig,
+    connection::{APPENDING_LOCKED, SNAPSHOT},
     connector::{Connector, Purpose},
     store::PostgresStore,
+    version,
 };
 
 #[needs(postgres)]
@@ -60,11 +62,12 @@ async fn records_are_found_by_their_index_whatever_the_table_held_when_that_was_
         let connection = Connector::new(&config).unwrap().connect(Purpose::Calls).await.unwrap();
         connection.query(idempotency::PURGE_IDS, &[&ids, &cutoffs]).await.unwrap();
         connection.query(idempotency::FIND, &[&ids]).await.unwrap();
+        connection.query(idempotency::AFTER, &[&0_i64, &ids[0], &9_i64]).await.unwrap();
         let names = "SELECT name FROM pg_prepared_statements WHERE statement = $1";
         for (sql, values, by) in [
             (idempotency::PURGE_IDS, "'{a}', '{0}'", "(id = ANY ($1))"),
             (idempotency::FIND, "'{a}'", "(id = ANY ($1))"),
-            (idempotency::FIND, "'{a}'", "(id = i.pet_id)"),
+            (idempotency::AFTER, "1, 'a', 9", "(ROW(pet_id, id) > ROW($1, $2))"),
         ] {
             let name = &connection.query(names, &[&sql]).await.unwrap()[0];
             let explain = format!("EXPLAIN EXECUTE {}({values})", name.get::<_, &str>(0)).leak();
@@ -76,6 +79,39 @@ async fn records_are_found_by_their_index_whatever_the_table_held_when_that_was_
 
 fn text(plan: &[Row]) -> String {
     plan.iter().map(|row| row.get::<_, &str>(0).to_owned() + "\n").collect()
+}
+
+/// Each commit leaves a version of the one row that the snapshot may need.
+#[needs(postgres)]
+#[tokio::test]
+async fn no_statement_walks_over_the_states_that_an_open_snapshot_keeps() {
+    let Some(database) = postgres_or_skip("no_statement_walks_over_the_states") else { return };
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    drop(PostgresStore::connect(&config).await.unwrap());
+    let connector = Connector::new(&config).unwrap();
+    let snapshot = connector.connect(Purpose::Archive).await.unwrap();
+    snapshot.begin(SNAPSHOT).await.unwrap();
+    snapshot.query(version::SELECT, &[]).await.unwrap();
+    let commits = "DO $$ BEGIN FOR i IN 1..3000 LOOP UPDATE petstore_state SET changes = changes + 1 \
+        WHERE changes >= (SELECT changes FROM petstore_state ORDER BY changes DESC LIMIT 1); COMMIT; END LOOP; END $$";
+    database.sql(commits).unwrap();
+    let connection = connector.connect(Purpose::Calls).await.unwrap();
+    let list = rows::page(None).replace("$1", "0").replace("$2", "21");
+    let find = rows::FIND.replace("$1", "1");
+    let purge = idempotency::PURGE.replace("$1", "0").replace("$2", "1");
+    let add = rows::ADD.replace("$7", "'\\x00'");
+    let add = (1..7).fold(add, |sql, n| sql.replace(&format!("${n}"), "NULL"));
+    connection.begin(APPENDING_LOCKED).await.unwrap();
+    for sql in [version::SELECT, version::LOCK, &list, &find, &purge, &add] {
+        // The first time, index entries of rows that nobody needs any more are marked.
+        for _ in 0..2 {
+            connection.batch(sql).await.unwrap();
+        }
+        let explain = format!("EXPLAIN (ANALYZE, BUFFERS) {sql}").leak();
+        let plan = text(&connection.query(explain, &[]).await.unwrap());
+        let hits = plan.split("shared hit=").nth(1).and_then(|rest| rest.split([' ', '\n']).next());
+        assert!(hits.is_none_or(|hits| hits.parse::<u32>().unwrap() < 60), "{sql}\n{plan}");
+    }
 }
 
 /// The server's plan of the purge, in a session of our own or in one that is shared.

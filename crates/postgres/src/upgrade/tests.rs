@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use petstore_domain::{CategoryId, NewPet, PetName, PetRepository, Upgrade, UpgradeMode};
-use petstore_storage::Step;
+use petstore_domain::{CategoryId, NewPet, PetName, PetRepository};
+use petstore_storage::{Step, Upgrade, UpgradeMode};
 use petstore_testing::{Database, needs, postgres_or_skip};
 use tokio::{task::JoinSet, time};
 
@@ -18,7 +18,7 @@ use crate::{
 const ALONE: Step = Step {
     version: VERSION + 1,
     summary: "a test",
-    sql: "ALTER TABLE catalogue RENAME TO store",
+    sql: "ALTER TABLE petstore_state RENAME TO store",
     oldest: VERSION + 1,
     oldest_release: "9.9.9",
     offending: None,
@@ -87,10 +87,30 @@ async fn an_upgraded_store_is_like_a_new_one() {
     drop(PostgresStore::connect(&config(&new)).await.unwrap());
     assert_eq!(description(&old), description(&new));
     assert_eq!(record(&old), record(&new));
-    // Petstore 1.0.0 opens no other.
-    assert_eq!(old.sql("SELECT max(version) FROM petstore_schema").unwrap().trim(), "2");
+    // Releases before 2.0.0 open none from 7 on.
+    assert_eq!(old.sql("SELECT max(version) FROM petstore_schema").unwrap().trim(), "7");
     let again = run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
     assert_eq!(again, Upgrade { from: VERSION, steps: Vec::new(), saved_to: None });
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn a_store_that_a_release_left_becomes_like_a_new_one() {
+    let Some(new) = postgres_or_skip("a_store_that_a_release_left") else { return };
+    drop(PostgresStore::connect(&config(&new)).await.unwrap());
+    for release in ["1.0.0", "1.1.0", "1.2.0"] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrades");
+        let dump = std::fs::read_to_string(format!("{folder}/{release}/postgres.sql")).unwrap();
+        let old = postgres_or_skip("a_store_that_a_release_left").unwrap();
+        old.sql(&dump).unwrap();
+        let rows = "SELECT string_agg(pet::text, E'\\n' ORDER BY id) FROM pet";
+        let animals = old.sql(rows).unwrap();
+        run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
+        assert_eq!(description(&old), description(&new), "{release}");
+        assert_eq!((old.sql(rows).unwrap(), record(&old)), (animals, record(&new)), "{release}");
+        let store = PostgresStore::connect(&config(&old)).await.unwrap();
+        assert!(!petstore_domain::load_keys(&store).await.unwrap().keys.is_empty(), "{release}");
+    }
 }
 
 #[needs(postgres)]
@@ -166,11 +186,51 @@ async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are
     assert!(refusal.contains(&expected), "{refusal}");
 }
 
+/// Statements of petstore 1.2.0, one of each kind.
+const STATEMENTS_OF_1_2_0: [&str; 10] = [
+    "SELECT c.version, c.changes FROM catalogue c WHERE c.only_row = 1",
+    "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status \
+       FROM catalogue c LEFT JOIN pet p ON p.id = 1 WHERE c.only_row = 1",
+    "SELECT FROM catalogue WHERE only_row = 1 FOR NO KEY UPDATE",
+    "UPDATE catalogue SET version = '', changes = changes + 1 WHERE only_row = 1 RETURNING version, changes",
+    "WITH new AS MATERIALIZED (SELECT nextval('pet_id') AS id FROM catalogue c WHERE c.only_row = 1), \
+       inserted AS (INSERT INTO pet (id, name, category_id) SELECT id, 'Rex', 1 FROM new) SELECT FROM new",
+    "DELETE FROM idempotency WHERE id IN (SELECT i.id \
+       FROM (SELECT FROM catalogue WHERE only_row = 1 FOR SHARE) c, idempotency i)",
+    "SELECT id, key_revision, highest_key_id FROM catalogue c LEFT JOIN api_key ON true WHERE c.only_row = 1",
+    "SELECT c.key_revision FROM catalogue c WHERE c.only_row = 1 FOR NO KEY UPDATE OF c",
+    "SELECT identity, revision, rewrites, state, other, label FROM catalogue WHERE only_row = 1",
+    "UPDATE catalogue SET state = 'open', revision = 9 WHERE only_row = 1 AND revision >= 0 RETURNING 1",
+];
+
+/// It has prepared them before the upgrade.
+#[needs(postgres)]
+#[tokio::test]
+async fn a_process_of_an_older_release_that_still_runs_neither_reads_nor_writes_and_is_told_why() {
+    let Some(old) = old("a_process_of_an_older_release").await else { return };
+    run(&old, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.unwrap();
+    old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
+    let connection = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
+    for sql in STATEMENTS_OF_1_2_0 {
+        connection.query(sql, &[]).await.unwrap();
+    }
+    old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
+    let refusal = run(&old, UpgradeMode::Run, &STEPS).await.unwrap_err();
+    assert!(refusal.contains("step to schema version 7 cannot run beside"), "{refusal}");
+    run(&old, UpgradeMode::Force, &STEPS).await.unwrap();
+    for sql in STATEMENTS_OF_1_2_0 {
+        let failure = connection.query(sql, &[]).await.unwrap_err();
+        let expected = "was upgraded for petstore 2.0.0, and older releases cannot use it";
+        assert!(failure.sealed().is_some_and(|why| why.starts_with(expected)), "{sql}: {failure}");
+    }
+    assert_eq!(old.sql("SELECT count(*) FROM idempotency").unwrap().trim(), "1");
+}
+
 #[needs(postgres)]
 #[tokio::test]
 async fn a_newer_store_is_used_as_far_as_it_allows() {
     let Some(old) = old("a_newer_store_is_used").await else { return };
-    let compatible = Step { oldest: FIRST, sql: "CREATE TABLE more (x int)", ..ALONE };
+    let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x int)", ..ALONE };
     run(&old, UpgradeMode::Run, &with(compatible)).await.unwrap();
     let store = PostgresStore::connect(&config(&old)).await.unwrap();
     let name = PetName::parse("Bello").unwrap();
@@ -205,20 +265,22 @@ async fn a_step_waits_for_its_locks_without_stopping_others() {
     reader.batch("SELECT count(*) FROM pet").await.unwrap();
     let config = config(&old);
     let upgrading = tokio::spawn(async move {
-        PostgresStore::upgrade(&config, UpgradeMode::Run).await.map(Option::unwrap)
+        // But for the last step, which runs alone.
+        upgrade(&config, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.map(Option::unwrap)
     });
     // Until it has been refused at least once, and somebody else has been let through each time.
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
                  AND wait_event_type = 'Lock'";
     for _ in 0..2 {
         while old.sql(waits).unwrap().trim() == "0" {
+            assert!(!upgrading.is_finished());
             time::sleep(Duration::from_millis(10)).await;
         }
         old.sql("SELECT count(*) FROM pet").unwrap();
     }
     assert!(!upgrading.is_finished());
     reader.commit().await.unwrap();
-    assert_eq!(upgrading.await.unwrap().unwrap().steps.len(), STEPS.len() - 1);
+    assert_eq!(upgrading.await.unwrap().unwrap().steps.len(), STEPS.len() - 2);
 }
 
 #[needs(postgres)]

@@ -2,46 +2,28 @@
 //!
 //! All of it is sent at once and takes one round trip. It begins with the lock that every writer takes first, so
 //! that the server decides alone who is first with a key, and nobody waits for this process meanwhile.
+//!
+//! If the lock came late, nothing has happened. Then it is awaited first, and additions that nobody waits for any more are
+//! left out. If the server refuses a row, nothing has happened either. Then each row has a savepoint of its own
+//! (`schema/7.sql`): whatever the server refuses costs its own addition, and the others some milliseconds. Groups of the
+//! next second begin like that.
 
 use std::collections::HashMap;
 
 use petstore_domain::{
-    AddError, Added, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet, PetId, PetStatus,
-    StoreError,
+    AddError, Added, IdempotencyDecision, IdempotencyRequest, PetId, PetStatus, StoreError,
 };
-use petstore_storage::StoredVersion;
-use tokio::{sync::oneshot, time::Instant};
+use petstore_storage::{StoredVersion, writer::Add};
 use tokio_postgres::{Error, Row};
 
+use super::Attempt;
 use crate::{
-    connection::{APPENDING, Connection},
+    connection::{APPENDING, APPENDING_LOCKED, Connection},
     error::StoreFailure,
     pets::{idempotency, rows},
     values::Values,
     version,
 };
-
-/// An animal to be added, and who waits for it.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) pet: NewPet,
-    pub(super) request: Option<IdempotencyRequest>,
-    /// Until then its caller waits.
-    pub(super) deadline: Instant,
-    /// How often it has been tried.
-    pub(super) tries: u32,
-    /// Whether an earlier try may have been committed: its answer was lost. Then its record is to
-    /// be looked for until the deadline.
-    pub(super) in_doubt: bool,
-    pub(super) caller: oneshot::Sender<Result<Added, AddError>>,
-}
-
-impl Job {
-    pub(super) fn answer(self, answer: Result<Added, AddError>) {
-        // The caller's future may have been dropped; the addition has happened whole all the same.
-        let _ = self.caller.send(answer);
-    }
-}
 
 /// What became of an addition. `None` if it is to be tried again: another one of its group has the same key, or the
 /// record has expired or is gone since.
@@ -53,6 +35,8 @@ pub(super) struct Written {
     pub(super) outcomes: Vec<Outcome>,
     /// The version that the group has left.
     pub(super) version: Option<StoredVersion>,
+    /// Whether the server has refused one of them.
+    pub(super) has_refused: bool,
 }
 
 /// A group was not written, or it is not known whether it was.
@@ -75,46 +59,82 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
     }
 }
 
-pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Written, Failed> {
+/// Writes the group, or what is left of it; each row under a savepoint at once if rows `are_refused` these days.
+pub(super) async fn write(
+    connection: &Connection,
+    group: &mut Vec<Attempt>,
+    are_refused: bool,
+) -> Result<Written, Failed> {
     // A statement that had to be prepared first would be sent behind the commit that is sent beside it.
-    for sql in [
-        version::LOCK,
-        idempotency::PURGE_IDS,
-        idempotency::FIND,
-        rows::ADD,
-        version::RENEW,
-        rows::INSERT,
-    ] {
+    for sql in [version::LOCK, idempotency::PURGE_IDS, idempotency::FIND, rows::ADD, rows::ADD_EACH]
+    {
         connection.prepare(sql).await?;
     }
-    let requests = || group.iter().map(|job| job.request.as_ref());
-    let names: Vec<&str> = group.iter().map(|job| job.pet.name.as_str()).collect();
-    let categories: Vec<i64> = group.iter().map(|job| job.pet.category_id.0).collect();
-    let statuses: Vec<_> = group.iter().map(|job| job.pet.status.map(PetStatus::as_str)).collect();
+    let mut way = if are_refused { Way::OneByOne } else { Way::AtOnce };
+    loop {
+        if way != Way::AtOnce {
+            let (begun, locked) = tokio::join!(
+                biased;
+                connection.begin(APPENDING_LOCKED),
+                connection.query(version::LOCK, &[]),
+            );
+            begun?;
+            locked?;
+            group.retain(|attempt| !attempt.add.reply.is_abandoned());
+        }
+        let written = Box::pin(transaction(connection, group, way)).await;
+        way = match (&written, way) {
+            (Err(failed), Way::AtOnce) if failed.failure.is_late() => Way::Locked,
+            (Err(failed), Way::AtOnce | Way::Locked)
+                if failed.failure.is_refusal() && !failed.in_doubt =>
+            {
+                Way::OneByOne
+            }
+            _ => return written,
+        };
+        connection.rollback().await?;
+    }
+}
+
+/// How a group is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The whole transaction.
+    AtOnce,
+    /// What follows its lock.
+    Locked,
+    /// The same, with a savepoint for each addition.
+    OneByOne,
+}
+
+async fn transaction(
+    connection: &Connection,
+    group: &[Attempt],
+    way: Way,
+) -> Result<Written, Failed> {
+    let pets = || group.iter().map(|attempt| &attempt.add.pet);
+    let requests = || group.iter().map(|attempt| attempt.add.request.as_ref());
+    let names: Vec<&str> = pets().map(|pet| pet.name.as_str()).collect();
+    let categories: Vec<i64> = pets().map(|pet| pet.category_id.0).collect();
+    let statuses: Vec<_> = pets().map(|pet| pet.status.map(PetStatus::as_str)).collect();
     let keys: Vec<_> = requests().map(|request| Some(&request?.id.0[..])).collect();
     let prints: Vec<_> = requests().map(|request| Some(&request?.fingerprint.0[..])).collect();
     let times: Vec<_> = requests().map(|request| Some(request?.at.0)).collect();
     let ids: Vec<&[u8]> = requests().flatten().map(|request| &request.id.0[..]).collect();
     let cutoffs: Vec<i64> = requests().flatten().map(|request| request.cutoff.0).collect();
     let version = version::random()?;
-    let (version, renewed) = (version.as_slice(), Some(version.as_slice()));
+    let version = version.as_slice();
     let (known, expired): (Values<'_>, Values<'_>) = (&[&ids], &[&ids, &cutoffs]);
-    let (renewal, plain): (Values<'_>, Values<'_>) =
-        (&[&renewed], &[&names, &categories, &statuses]);
-    let keyed: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
-    // Both begin with the lock, under which identifiers are drawn. What has no key is added in any case.
-    let (lock, add) = if ids.is_empty() {
-        ((version::RENEW, renewal), (rows::INSERT, plain))
-    } else {
-        ((version::LOCK, &[][..]), (rows::ADD, keyed))
-    };
+    let all: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
+    let add = if way == Way::OneByOne { rows::ADD_EACH } else { rows::ADD };
+    let is_locked = way != Way::AtOnce;
     let (begun, locked, purged, found, added, committed) = tokio::join!(
         biased;
-        connection.begin(APPENDING),
-        connection.query(lock.0, lock.1),
+        unless(is_locked, connection.begin(APPENDING)),
+        unless(is_locked, connection.query(version::LOCK, &[])),
         unless(ids.is_empty(), connection.query(idempotency::PURGE_IDS, expired)),
         unless(ids.is_empty(), connection.query(idempotency::FIND, known)),
-        connection.query(add.0, add.1),
+        connection.query(add, all),
         connection.commit(),
     );
     // A statement that the server refuses takes the commit with it; one whose answer got lost
@@ -131,52 +151,63 @@ pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Writ
         Failed { failure, in_doubt }
     })?;
     let outcomes = outcomes(group, &found, &added);
-    Ok(Written {
-        outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,
-        version: version::from_row(added.first()).ok(),
-    })
+    let outcomes = outcomes.map_err(|error| Failed::in_doubt(error.into()))?;
+    let is_refused =
+        |outcome: &Outcome| matches!(outcome, Some(Err(AddError::Store(StoreError::Refused(_)))));
+    let has_refused = outcomes.iter().any(is_refused);
+    Ok(Written { outcomes, version: version::from_row(added.first()).ok(), has_refused })
 }
 
-/// Rows, or none without asking where there is nothing to ask for.
-async fn unless(
+/// Returns the default without asking, where there is nothing to ask for.
+async fn unless<T: Default>(
     nothing: bool,
-    query: impl Future<Output = Result<Vec<Row>, StoreFailure>>,
-) -> Result<Vec<Row>, StoreFailure> {
-    if nothing { Ok(Vec::new()) } else { query.await }
+    query: impl Future<Output = Result<T, StoreFailure>>,
+) -> Result<T, StoreFailure> {
+    if nothing { Ok(T::default()) } else { query.await }
 }
 
 /// Returns what became of each addition, by the records that were there before and what was added.
-fn outcomes(group: &[Job], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>, Error> {
-    let (mut records, mut ids) = (HashMap::new(), HashMap::new());
+fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>, Error> {
+    let (mut records, mut ids, mut refusals) = (HashMap::new(), HashMap::new(), HashMap::new());
     for row in found {
         records.insert(row.try_get::<_, &[u8]>(0)?, row);
     }
     for row in added {
-        ids.insert(row.try_get::<_, Option<i64>>(2)?, row.try_get::<_, Option<i64>>(3)?);
+        let place = row.try_get::<_, Option<i64>>(2)?;
+        ids.insert(place, row.try_get::<_, Option<i64>>(3)?);
+        if row.len() > 4 {
+            refusals.insert(place, row.try_get::<_, Option<String>>(4)?);
+        }
     }
-    let outcomes = (1_i64..).zip(group).map(|(place, job)| {
-        match (ids.remove(&Some(place)).flatten(), &job.request) {
-            (Some(id), _) => Some(Ok(Added::Created(job.pet.clone().with_id(PetId(id))))),
-            (None, Some(request)) => {
-                by_record(request, records.get(&request.id.0[..]).copied()?).transpose()
+    let outcomes = (1_i64..).zip(group).map(|(place, Attempt { add, .. })| {
+        if let Some(id) = ids.remove(&Some(place)).flatten() {
+            return Some(Ok(Added::Created(add.pet.clone().with_id(PetId(id)))));
+        }
+        if let Some(refusal) = refusals.remove(&Some(place)).flatten() {
+            return Some(Err(StoreError::refused(refusal).into()));
+        }
+        match &add.request {
+            Some(request) => {
+                let record = records.get(&request.id.0[..]).copied()?;
+                by_record(add, request, record).transpose()
             }
             // There is no catalogue.
-            (None, None) => Some(Err(version::from_row(added.first()).err()?.into())),
+            None => Some(Err(version::from_row(added.first()).err()?.into())),
         }
     });
     Ok(outcomes.collect())
 }
 
 /// Returns what the record with the id of `request` means for it.
-fn by_record(request: &IdempotencyRequest, row: &Row) -> Result<Option<Added>, AddError> {
-    let corrupt = |error: Corruption| StoreError::from(error);
-    let record = idempotency::record(row).map_err(corrupt)?;
-    match request.decide(Some((record.fingerprint, record.pet, record.at))) {
+fn by_record(
+    add: &Add,
+    request: &IdempotencyRequest,
+    row: &Row,
+) -> Result<Option<Added>, AddError> {
+    let record = idempotency::record(row).map_err(StoreError::from)?;
+    match request.decide(Some(&record)) {
         IdempotencyDecision::Create => Ok(None),
-        IdempotencyDecision::Replay(_) => {
-            let pet = idempotency::pet_of_record(row, &record).map_err(corrupt)?;
-            Ok(Some(Added::Replayed(pet)))
-        }
+        IdempotencyDecision::Replay(id) => Ok(Some(Added::Replayed(add.pet.clone().with_id(id)))),
         IdempotencyDecision::Reused => Err(AddError::IdempotencyKeyReused),
     }
 }

@@ -1,8 +1,8 @@
 //! Rows that break a rule.
 
 use petstore_domain::{
-    AddError, Archive, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError, add_key,
-    load_keys, revoke_keys, roll_key,
+    AddError, Added, Archive, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError,
+    add_key, load_keys, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{needs, postgres_or_skip};
@@ -39,14 +39,20 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_record_without_its_animal_is_named() {
-    let Some(database) = postgres_or_skip("a_record_without_its_animal") else { return };
+async fn a_replay_is_the_animal_of_the_request_whatever_was_done_to_its_row() {
+    let Some(database) = postgres_or_skip("a_replay_is_the_animal_of_the_request") else { return };
     let store = open(&database.url).await;
     let request = request("k", &new_pet("Rex"));
-    PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
-    database.sql("DELETE FROM pet").unwrap();
-    let again = PetRepository::add(&store, new_pet("Rex"), Some(request)).await;
-    assert!(matches!(again, Err(AddError::Store(StoreError::Corrupt(_)))), "{again:?}");
+    let first = PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
+    let Added::Created(rex) = first else { panic!("{first:?}") };
+    for change in ["UPDATE pet SET name = 'Bello', status = 'sold'", "DELETE FROM pet"] {
+        database.sql(change).unwrap();
+        let again = PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
+        assert_eq!(again, Added::Replayed(rex.clone()), "{change}");
+    }
+    assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "0");
+    let records = store.snapshot().await.unwrap().records(None, 10).await.unwrap();
+    assert_eq!(records, [request.into_record(rex.id)]);
 }
 
 #[needs(postgres)]
@@ -86,7 +92,7 @@ async fn a_broken_key_is_named_and_costs_no_other() {
 async fn a_missing_version_is_named() {
     let Some(database) = postgres_or_skip("a_missing_version_is_named") else { return };
     let store = open(&database.url).await;
-    database.sql("DELETE FROM catalogue").unwrap();
+    database.sql("DELETE FROM petstore_state").unwrap();
     let listed = PetRepository::list(&store, query(20, None)).await;
     assert!(matches!(listed, Err(StoreError::Corrupt(_))), "{listed:?}");
     let added = PetRepository::add(&store, new_pet("Rex"), None).await;

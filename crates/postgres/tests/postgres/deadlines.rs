@@ -17,7 +17,7 @@ use petstore_domain::{
     AddError, KeyName, KeySelector, PetRepository, StoreError, add_key, revoke_keys,
 };
 use petstore_postgres::{PostgresConfig, PostgresStore};
-use petstore_testing::{Database, needs, postgres_or_skip};
+use petstore_testing::{Database, EndOnDrop, needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
 use crate::support::{NOW, SLACK, add, new_key, new_pet, open, query, recovers};
@@ -25,10 +25,10 @@ use crate::support::{NOW, SLACK, add, new_key, new_pet, open, query, recovers};
 const LOCK: &str = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(3600)";
 
 /// Keeps everybody from the animals, until [`unlock`].
-async fn lock(database: &Database) -> Child {
+async fn lock(database: &Database) -> EndOnDrop<Child> {
     let mut psql = Command::new("psql");
     psql.args(["-X", "-q", "-c", LOCK, &database.url]).stderr(Stdio::null());
-    let holder = psql.spawn().unwrap();
+    let holder = EndOnDrop::new(psql.spawn().unwrap());
     let held = "SELECT count(*) FROM pg_locks JOIN pg_database ON oid = database \
         WHERE datname = current_database() AND relation = 'idempotency'::regclass \
         AND mode = 'AccessExclusiveLock' AND granted";
@@ -39,11 +39,11 @@ async fn lock(database: &Database) -> Child {
     holder
 }
 
-fn unlock(database: &Database, mut holder: Child) {
+fn unlock(database: &Database, mut holder: EndOnDrop<Child>) {
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
         WHERE datname = current_database() AND query = $$";
     database.sql(&format!("{end}{LOCK}$$")).unwrap();
-    holder.wait().unwrap();
+    holder.exit().unwrap();
 }
 
 #[needs(postgres)]
@@ -71,16 +71,16 @@ async fn a_change_of_keys_waits_for_that_of_another_instance() {
     let (one, other) = (open(&url).await, open(&url).await);
     let name = KeyName::parse("web").unwrap();
     add_key(&one, new_key(1, "web")).await.unwrap();
-    let guard = "BEGIN; SELECT 1 FROM api_key_guard FOR UPDATE; SELECT pg_sleep(3600)";
+    let guard = "BEGIN; SELECT 1 FROM petstore_state FOR UPDATE; SELECT pg_sleep(3600)";
     let mut psql = Command::new("psql");
     psql.args(["-X", "-q", "-c", guard, &database.url]).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut holder = psql.spawn().unwrap();
+    let mut holder = EndOnDrop::new(psql.spawn().unwrap());
     let waiting = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let wait_for = async |expected: &str| {
         recovers(async || {
             let waits = database.sql(waiting)?.trim() == expected;
-            waits.then_some(()).ok_or("nobody waits for the guard".to_owned())
+            waits.then_some(()).ok_or("nobody waits for the lock".to_owned())
         })
         .await;
     };
@@ -98,7 +98,7 @@ async fn a_change_of_keys_waits_for_that_of_another_instance() {
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
         WHERE datname = current_database() AND wait_event = 'PgSleep'";
     database.sql(end).unwrap();
-    holder.wait().unwrap();
+    holder.exit().unwrap();
     add.await.unwrap().unwrap();
     assert_eq!(revoke.await.unwrap().unwrap().len(), 1);
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{Added, Archive as _, Batch, KeyId, PetRepository, Severity, add_key};
+use petstore_domain::{Added, Archive as _, KeyId, PetRepository, add_key};
 use petstore_postgres::PostgresStore;
+use petstore_storage::Severity;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{add, all, new_key, new_pet, open, query, request};
+use crate::support::{add, all, new_key, new_pet, open, query, recovers, request};
 
 async fn warnings(store: &PostgresStore) -> Vec<String> {
     let findings = store.inspect().await.unwrap().into_iter();
@@ -50,7 +51,7 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
             }
             _ => {
                 let new_pets = vec![new_pet("Bello"); 3];
-                store.write(Batch { new_pets, ..Batch::default() }).await.unwrap();
+                store.add_new(new_pets, None).await.unwrap();
                 3
             }
         };
@@ -107,13 +108,16 @@ async fn an_addition_that_waits_for_another_one_has_the_higher_identifier() {
     let store = open(&database.url).await;
     add(&store, "Rex").await;
     for with_key in [false, true] {
-        let slow = "BEGIN; SELECT FROM catalogue FOR UPDATE; SELECT pg_sleep(1); \
+        let slow = "BEGIN; SELECT FROM petstore_state FOR UPDATE; SELECT pg_sleep(1); \
              INSERT INTO pet (name, category_id) VALUES ('slow', 1); COMMIT";
         let other = database.clone();
         let other = tokio::task::spawn_blocking(move || other.sql(slow).unwrap());
         let locked = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1)%' \
              AND wait_event = 'PgSleep'";
-        while database.sql(locked).unwrap().trim() == "0" {}
+        recovers(async || {
+            (database.sql(locked)?.trim() != "0").then_some(()).ok_or("no lock".to_owned())
+        })
+        .await;
         let pet = new_pet("Bello");
         let key = with_key.then(|| request("once", &pet));
         PetRepository::add(&store, pet, key).await.unwrap();
@@ -138,9 +142,8 @@ async fn a_key_has_an_identifier_above_all_that_there_were() {
     assert_eq!(add(1).await, KeyId(1));
     database.sql("UPDATE api_key SET id = 7").unwrap();
     assert_eq!([add(2).await, add(3).await], [KeyId(8), KeyId(9)]);
-    // As petstore 1.0.0 adds one.
-    let insert = "INSERT INTO api_key (id, name, digest, prefix, created_at) VALUES \
-         (greatest(nextval('api_key_id'), (SELECT max(id) FROM api_key) + 1), 'old', 'x', 'pst_', 1)";
+    let insert = "INSERT INTO api_key (id, name, digest, prefix, rights, created_at) VALUES \
+         ((SELECT max(id) FROM api_key) + 1, 'old', 'x', 'pst_', 'full', 1)";
     database.sql(insert).unwrap();
     assert_eq!(add(4).await, KeyId(11));
     // Those of keys that are gone are not assigned again, whoever has removed them.
@@ -163,7 +166,7 @@ async fn what_a_role_may_not_raise_is_named() {
     let address = database.url.split_once('@').unwrap().1;
     let store = open(&format!("postgres://{role}:secret@{address}")).await;
     add(&store, "Rex").await;
-    store.write(Batch { new_pets: vec![new_pet("Rex")], ..Batch::default() }).await.unwrap();
+    store.add_new(vec![new_pet("Rex")], None).await.unwrap();
     let examined = warnings(&store).await.concat();
     database.sql("SELECT setval('pet_id', 1)").unwrap();
     let refused = PetRepository::add(&store, new_pet("Rex"), None).await.unwrap_err().to_string();

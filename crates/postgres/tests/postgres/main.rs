@@ -9,6 +9,7 @@ mod doubtful;
 mod failover;
 mod identifiers;
 mod lost_answer;
+mod open_snapshot;
 mod opening;
 mod poolers;
 mod refusals;

@@ -29,7 +29,7 @@ async fn ten_instances_may_start_at_once() {
         add(store, "Rex").await;
     }
     assert_eq!(all(&stores[0]).await.len(), 10);
-    assert_eq!(database.sql("SELECT version FROM ten.petstore_schema").unwrap().trim(), "2");
+    assert_eq!(database.sql("SELECT version FROM ten.petstore_schema").unwrap().trim(), "7");
 }
 
 #[needs(postgres)]
@@ -109,8 +109,7 @@ async fn only_a_store_that_holds_nothing_is_removed_and_nothing_of_it_is_left() 
     assert_eq!(count(), before);
     assert!(remove().await.unwrap(), "there is none");
 
-    let key =
-        "INSERT INTO api_key (name, digest, prefix, created_at) VALUES ('web', 'x', 'pst_', 1)";
+    let key = "INSERT INTO api_key (name, digest, prefix, rights, created_at) VALUES ('web', 'x', 'pst_', 'full', 1)";
     let pet = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
     let record = "INSERT INTO idempotency VALUES ('x', 'x', 1, 1)";
     let of_others = "CREATE VIEW names AS SELECT name FROM pet";
@@ -250,17 +249,22 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
 async fn a_closed_store_takes_no_more_and_has_written_what_waited() {
     let Some(database) = postgres_or_skip("a_closed_store_takes_no_more") else { return };
     let on_task_panic = CancellationToken::new();
-    let settings = PostgresSettings { create: true, on_task_panic: on_task_panic.clone() };
+    let settings = PostgresSettings {
+        create: true,
+        on_task_panic: on_task_panic.clone(),
+        ..PostgresSettings::default()
+    };
     let config = PostgresConfig::parse(&database.url).unwrap();
     let store = PostgresStore::open(&config, settings).await.unwrap();
+    let mut waiting = Vec::new();
     for number in 0..50 {
-        // Polled once and then dropped: it waits in the queue, and its caller has gone away.
-        let name = format!("Rex {number}");
-        let pet = crate::support::new_pet(&name);
+        let pet = crate::support::new_pet(&format!("Rex {number}"));
         let mut addition = PetRepository::add(&store, pet, None);
         assert!(poll_fn(|context| Poll::Ready(addition.as_mut().poll(context).is_pending())).await);
+        waiting.push(addition);
     }
     assert!(store.close().await);
+    drop(waiting);
     assert_eq!(all(&store).await.len(), 50);
     assert!(PetRepository::add(&store, crate::support::new_pet("late"), None).await.is_err());
     drop(store);

@@ -34,7 +34,7 @@ async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, Add
             let again = PetRepository::add(&*store, pet, Some(request)).await?;
             assert_eq!(again, Added::Replayed(new.clone()));
         }
-        assert_eq!(store.find(new.id).await?.unwrap().value, new);
+        assert_eq!(store.find(new.id).await?.value, Some(new.clone()));
         let page = PetRepository::list(&*store, query(3, Some(PetId(new.id.0 - 1)))).await?.value;
         assert_eq!(page.pets[0], new);
         assert!(load_keys(&*store).await?.keys.len() == 1);

@@ -1,10 +1,17 @@
 //! What the database refuses for good.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use petstore_domain::{AddError, KeyChangeError, PetRepository, StoreError, add_key};
+use petstore_postgres::PostgresStore;
 use petstore_testing::{needs, postgres_or_skip};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time};
 
 use crate::support::{add, all, new_key, new_pet, open, request};
 
@@ -56,4 +63,53 @@ async fn what_the_database_refuses_for_good_fails_alone_and_is_not_tried_again()
     database.sql("SELECT setval('pet_id', 9223372036854775807)").unwrap();
     let refused = PetRepository::add(&*store, new_pet("Rex"), None).await;
     assert!(matches!(refused, Err(AddError::Store(StoreError::Refused(_)))), "{refused:?}");
+}
+
+/// Returns how many animals 63 writers add in a second, beside one whose additions are refused.
+async fn throughput(store: &Arc<PostgresStore>, offender: &str) -> (usize, usize) {
+    let counts = Arc::new([const { AtomicUsize::new(0) }; 2]);
+    let mut writers = JoinSet::new();
+    for writer in 0..64 {
+        let (store, counts) = (store.clone(), counts.clone());
+        let name = if writer == 0 { offender } else { "Rex" }.to_owned();
+        writers.spawn(async move {
+            loop {
+                match PetRepository::add(&*store, new_pet(&name), None).await {
+                    Ok(_) if writer == 0 => {}
+                    Ok(_) => drop(counts[0].fetch_add(1, Ordering::Relaxed)),
+                    Err(AddError::Store(StoreError::Refused(reason))) => {
+                        assert!(writer == 0 && reason.contains("no_lions"), "{reason}");
+                        counts[1].fetch_add(1, Ordering::Relaxed);
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        });
+    }
+    time::sleep(Duration::from_secs(1)).await;
+    writers.abort_all();
+    while let Some(ended) = writers.join_next().await {
+        assert!(ended.unwrap_err().is_cancelled());
+    }
+    (counts[0].load(Ordering::Relaxed), counts[1].load(Ordering::Relaxed))
+}
+
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn one_client_whose_rows_are_refused_leaves_the_others_more_than_half_of_their_throughput() {
+    let Some(database) = postgres_or_skip("one_client_whose_rows_are_refused") else { return };
+    let store = Arc::new(open(&database.url).await);
+    database.sql("CREATE UNIQUE INDEX no_lions ON pet (name) WHERE name = 'lion'").unwrap();
+    database.sql("INSERT INTO pet (name, category_id) VALUES ('lion', 1)").unwrap();
+    let mut seen = Vec::new();
+    // Another program may need the machine for a moment.
+    for _ in 0..4 {
+        let (without, _) = throughput(&store, "Rex").await;
+        let (beside, refused) = throughput(&store, "lion").await;
+        seen.push((without, beside, refused));
+        if beside * 2 > without && refused > 0 {
+            return;
+        }
+    }
+    panic!("{seen:?}");
 }

@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use petstore_domain::{AddError, Added, PetId, PetRepository, StoreError};
@@ -14,7 +14,9 @@ use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::support::{SLACK, add, all, grows_by, new_pet, open, query, recovers, request};
+use crate::support::{
+    SLACK, START_TIMEOUT, add, all, grows_by, new_pet, open, query, recovers, request,
+};
 
 /// The longest that a call may take.
 const DEADLINE: Duration = Duration::from_secs(5).saturating_add(SLACK);
@@ -43,7 +45,7 @@ async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
     let rex = add(&store, "Rex").await;
     let request = request("before", &new_pet("Rex"));
     PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
-    assert!(store.find(rex.id).await.unwrap().is_some());
+    assert!(store.find(rex.id).await.unwrap().value.is_some());
 
     cluster.stop().unwrap();
     all_calls_are_unavailable(&store).await;
@@ -63,9 +65,9 @@ async fn a_restart_between_two_calls_is_not_noticed() {
     let store = open(&cluster.url("postgres")).await;
     for round in 0..3 {
         let pet = add(&store, &format!("Rex {round}")).await;
-        assert!(store.find(pet.id).await.unwrap().is_some());
+        assert!(store.find(pet.id).await.unwrap().value.is_some());
         cluster.restart().unwrap();
-        assert!(store.find(pet.id).await.unwrap().is_some());
+        assert!(store.find(pet.id).await.unwrap().value.is_some());
     }
 }
 
@@ -76,10 +78,10 @@ async fn a_statement_that_is_not_valid_any_more_is_prepared_anew() {
     let Some(database) = postgres_or_skip(test) else { return };
     let store = open(&database.url).await;
     let pet = add(&store, "Rex").await;
-    assert!(store.find(pet.id).await.unwrap().is_some());
+    assert!(store.find(pet.id).await.unwrap().value.is_some());
     // The server answers: cached plan must not change result type.
     database.sql("ALTER TABLE pet ALTER COLUMN name TYPE varchar(300)").unwrap();
-    assert_eq!(store.find(pet.id).await.unwrap().unwrap().value, pet);
+    assert_eq!(store.find(pet.id).await.unwrap().value, Some(pet.clone()));
     assert_eq!(add(&store, "Bello").await.id, PetId(2));
 }
 
@@ -97,6 +99,7 @@ pub(crate) async fn load(
         let name = format!("{worker}-{number}");
         let pet = new_pet(&name);
         let request = (number % 2 == 0).then(|| request(&name, &pet));
+        let began = Instant::now();
         loop {
             match PetRepository::add(&*store, pet.clone(), request).await {
                 Ok(Added::Created(pet) | Added::Replayed(pet)) => {
@@ -104,6 +107,7 @@ pub(crate) async fn load(
                     break;
                 }
                 Err(AddError::Store(StoreError::Unavailable(_))) if request.is_some() => {
+                    assert!(began.elapsed() < START_TIMEOUT, "the store never comes back");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
                 Err(AddError::Store(StoreError::Unavailable(_))) => break,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{Added, ApiKey, KeyStore as _, PetRepository, Saved, add_key, load_keys};
+use petstore_domain::{Added, KeyStore as _, PetRepository, add_key, load_keys};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
@@ -53,7 +53,7 @@ async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
     let store = open(&database.url).await;
     let mut known = load_keys(&store).await.unwrap();
     for sql in [
-        "INSERT INTO api_key (name, digest, prefix, created_at) VALUES ('web', 'x', 'pst_1234', 1)",
+        "INSERT INTO api_key (name, digest, prefix, rights, created_at) VALUES ('web', 'x', 'pst_1234', 'full', 1)",
         "UPDATE api_key SET expires_at = 7, revoked_at = 7, last_used_at = 7",
         "DELETE FROM api_key",
         "TRUNCATE api_key",
@@ -62,11 +62,9 @@ async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
         let now = store.load(Some(known.revision)).await.unwrap();
         known = now.unwrap_or_else(|| panic!("{sql}"));
     }
-    let key = add_key(&store, new_key(1, "web")).await.unwrap();
+    let id = add_key(&store, new_key(1, "web")).await.unwrap().id;
     let known = load_keys(&store).await.unwrap();
     database.sql("UPDATE api_key SET last_used_at = 9").unwrap();
-    let used = ApiKey { last_used_at: Some(NOW), ..key };
-    let saved = store.save(known.revision, vec![used], vec![]).await.unwrap();
-    assert_eq!(saved, Saved::Yes);
+    store.note_uses(vec![(id, NOW)]).await.unwrap();
     assert_eq!(store.load(Some(known.revision)).await.unwrap(), None);
 }

@@ -45,7 +45,7 @@ pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
 }
 
 /// How long load may take to get going on a busy machine.
-const START_TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Waits until others have added so many animals, at most for [`START_TIMEOUT`].
 pub(crate) async fn grows_by(store: &PostgresStore, many: usize) {

@@ -3,8 +3,9 @@
 use std::{error::Error, sync::Arc};
 
 use petstore_domain::{
-    Archive as _, Batch, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
-    KeySelector, PetId, PetRepository, Phase, StoreId, Writer, add_key, revoke_keys, roll_key,
+    Archive as _, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
+    KeySelector, PetId, PetRepository, Phase, Rows, StoreId, WriterRole, add_key, revoke_keys,
+    roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
@@ -65,29 +66,26 @@ impl Write {
                 drop(revoke_keys(store, KeySelector::Name(name), NOW).await?);
             }
             Self::Import => {
-                store.write(Batch { new_pets: vec![new_pet("Rex")], ..Batch::default() }).await?;
+                store.add_new(vec![new_pet("Rex")], None).await?;
             }
             Self::CopyPets | Self::MergePets => {
                 let count = if matches!(self, Self::CopyPets) { 2 } else { 1 };
                 let first = i64::from(seed) * 100 + count * 10;
                 let ids = first..first + count;
                 let pets = ids.map(|id| new_pet("Rex").with_id(PetId(id))).collect();
-                store.write(Batch { pets, ..Batch::default() }).await?;
+                store.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await?;
             }
             Self::CopyKeys => {
                 let key = new_key(seed + 210, &format!("copied-{seed}"));
-                store
-                    .write(Batch {
-                        keys: vec![key.with_id(KeyId(i64::from(seed) * 1000))],
-                        ..Batch::default()
-                    })
-                    .await?;
+                let keys = vec![key.with_id(KeyId(i64::from(seed) * 1000))];
+                store.write_rows(WriterRole::Service, Rows { keys, ..Rows::default() }).await?;
             }
             Self::CopyRecords => {
                 let IdempotencyRequest { id, fingerprint, at, .. } =
                     request(&format!("k{seed}"), &new_pet("Rex"));
                 let record = IdempotencyRecord { id, fingerprint, pet: PetId(1), at };
-                store.write(Batch { records: vec![record], ..Batch::default() }).await?;
+                let records = vec![record];
+                store.write_rows(WriterRole::Service, Rows { records, ..Rows::default() }).await?;
             }
         }
         Ok(())
@@ -163,16 +161,16 @@ async fn each_write_of_animals_says_that_it_is_the_service_s() {
     // The mover is one too.
     let store = open(&database.url).await;
     let state = store.state().await.unwrap();
-    let filling = state.with(Phase::Filling { from: StoreId([7; 16]) });
+    let filling = state.next(Phase::Filling { from: StoreId([7; 16]) });
     assert!(store.change_state(state.revision, filling.clone()).await.unwrap());
     let pets = vec![new_pet("Rex").with_id(PetId(9000))];
-    let batch = Batch { writer: Writer::Mover(filling.revision), pets, ..Batch::default() };
-    assert_eq!(store.write(batch).await.unwrap().added, 1);
+    let rows = Rows { pets, ..Rows::default() };
+    assert_eq!(store.write_rows(WriterRole::Mover(filling.revision), rows).await.unwrap(), 1);
     // Who writes past petstore is kept out by the database itself.
     let insert = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
     let refusal = database.sql(&format!(
         "SET petstore.writer = 'on'; {insert}; \
-         UPDATE catalogue SET version = decode(md5('x'), 'hex'), changes = changes + 1"
+         UPDATE petstore_state SET version = decode(md5('x'), 'hex'), changes = changes + 1"
     ));
     assert!(refusal.unwrap_err().contains("is being filled"));
 }

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Corruption, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
-    StoreError,
+    ApiKey, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition, Snapshot,
+    StoreCounts, StoreError,
 };
 use rusqlite::Connection;
 use tokio::task;
@@ -11,7 +11,6 @@ use tokio::task;
 use crate::{
     api_keys::rows as keys,
     error::Failure,
-    inspection,
     pets::{idempotency, rows as pets},
 };
 
@@ -27,12 +26,11 @@ pub(super) struct ReadTransaction {
 }
 
 impl ReadTransaction {
-    /// Begins one, and has SQLite check all that it will read: a damaged page or index could leave
-    /// animals out of what is read without an error.
-    pub(super) fn begin(connection: Connection) -> Result<Self, StoreError> {
+    /// Begins one.
+    pub(super) fn begin(connection: Connection) -> rusqlite::Result<Self> {
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
-        connection.execute_batch("BEGIN").map_err(StoreError::unavailable)?;
-        check(&connection).map_err(Failure::<StoreError>::into_error)?;
+        connection.execute_batch("BEGIN")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(Self { connection: Some(connection) })
     }
 
@@ -50,17 +48,19 @@ impl ReadTransaction {
     }
 }
 
-/// Fails with what SQLite's check finds first.
-fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
-    let Some(fault) = inspection::first_fault_in_a_snapshot(connection)? else { return Ok(()) };
-    Err(Corruption::new("damaged data", format_args!("SQLite's check finds no fault ({fault})"))
-        .into())
-}
-
 #[async_trait]
 impl Snapshot for ReadTransaction {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
         self.read(|connection| Ok(counts(connection)?)).await
+    }
+
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
+        let highest = |connection: &Connection| {
+            let (_, key) = keys::head(connection)?;
+            let key = (key > 0).then_some(KeyId(key));
+            Ok(HighestIds { pet: pets::highest(connection)?, key })
+        };
+        self.read(highest).await
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
@@ -68,12 +68,12 @@ impl Snapshot for ReadTransaction {
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(keys::all).await
+        self.read(|connection| Ok(keys::all(connection)?.into_all()?)).await
     }
 
-    async fn idempotency_records(
+    async fn records(
         &mut self,
-        after: Option<IdempotencyId>,
+        after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
         self.read(move |connection| idempotency::after(connection, after, limit)).await
@@ -84,6 +84,6 @@ impl Snapshot for ReadTransaction {
 pub(crate) fn counts(connection: &Connection) -> rusqlite::Result<StoreCounts> {
     connection.query_row(COUNTS, [], |row| {
         let count = |index| row.get(index).map(i64::unsigned_abs);
-        Ok(StoreCounts { pets: count(0)?, keys: count(1)?, idempotency_records: count(2)? })
+        Ok(StoreCounts { pets: count(0)?, keys: count(1)?, records: count(2)? })
     })
 }

@@ -1,123 +1,131 @@
-//! One batch, as one transaction on a connection of its own.
+//! What one call writes, as one transaction on a connection of its own.
 
 use std::{path::Path, thread};
 
 use petstore_domain::{
-    ApiKey, Batch, IdempotencyRecord, Pet, Resolution, RestoreError, StoreError, Written,
+    ApiKey, ArchiveError, IdempotencyRecord, IdempotencyRequest, NewPet, Pet, Resolution, Rows,
+    WriterRole,
 };
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use petstore_storage::VersionCache;
+use rusqlite::Connection;
 
 use crate::{
     api_keys::rows as keys,
     config::{BusyTimeout, Synchronous},
     connection,
     error::Failure,
-    handover::rows as handover,
-    pets::{
-        idempotency::{self, recent::RecentRecords},
-        rows as pets,
-    },
-    version::VersionRenewal,
-    version_cache::VersionCache,
-    writer::FREE,
+    pets::{idempotency, rows as pets},
+    writer::{FREE, WriteTransaction},
 };
 
-/// What a batch may keep in memory before it writes pages to the log, in KiB.
+/// What a transaction may keep in memory before it writes pages to the log, in KiB.
 const PAGE_CACHE: i64 = 64 * 1024;
 
-/// Writes the batch with full synchronisation, whatever the store was opened with: batches are few, so it
-/// costs next to nothing.
-pub(super) fn write(
+pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 \
+     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)";
+pub(crate) const RAISE_SEQUENCE: &str =
+    "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1 AND seq < ?2";
+
+/// The number of animals that were not there before, and of changes that are counted as no additions.
+pub(super) type Written = (u64, i64);
+
+/// Runs `work` with full synchronisation, whatever the store was opened with: such transactions are few, so it costs
+/// next to nothing. Returns how many animals were added.
+pub(super) fn in_transaction(
     path: &Path,
     versions: &VersionCache,
-    batch: Batch,
-) -> Result<Written, Failure<RestoreError>> {
-    let timeout = BusyTimeout::default().writer;
-    let mut connection = connection::open_writer(path, Synchronous::Full, timeout)?;
+    writer: WriterRole,
+    work: impl FnOnce(&Connection) -> Result<Written, Failure<ArchiveError>>,
+) -> Result<u64, Failure<ArchiveError>> {
+    let mut connection =
+        connection::open_writer(path, Synchronous::Full, BusyTimeout::default().writer)?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
-    let renewal = VersionRenewal::new(&mut connection)?;
-    // One batch may follow another at once, and would keep other writers from the lock, which has no queue.
+    // One call may follow another at once, and would keep other writers from the lock, which has no queue.
     thread::sleep(FREE);
-    let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
-    handover::permit(&transaction, batch.writer).map_err(refused)?;
-    let rewrites = i64::from(!batch.pets.is_empty());
-    let mut recent = RecentRecords::default();
-    let added = write_rows(&transaction, &mut recent, batch)?;
-    recent.index(&transaction)?;
-    renewal.commit(&transaction, versions, rewrites)?;
-    Ok(Written { added })
+    let mut transaction = WriteTransaction::begin(&mut connection, writer)?;
+    let (added, rewrites) = work(transaction.connection())?;
+    transaction.commit((added > 0).then_some(rewrites), versions)?;
+    Ok(added)
 }
 
-fn refused(failure: Failure<StoreError>) -> Failure<RestoreError> {
-    Failure::Answer(failure.into_error().into())
-}
-
-fn write_rows(
-    connection: &Connection,
-    recent: &mut RecentRecords,
-    batch: Batch,
-) -> Result<u64, Failure<RestoreError>> {
-    let Batch { writer: _, pets, new_pets, request, keys, records, assign_above } = batch;
+/// Writes rows under their own identifiers.
+pub(super) fn rows(connection: &Connection, rows: &Rows) -> Result<Written, Failure<ArchiveError>> {
+    let Rows { pets, keys, records, highest } = rows;
     let mut added = 0;
-    for pet in &pets {
+    for pet in pets {
         added += u64::from(write_pet(connection, pet)?);
-    }
-    if let Some(id) = assign_above {
-        pets::assign_above(connection, id)?;
-    }
-    let stored = match &request {
-        Some(request) => idempotency::find(connection, recent, request.id)?,
-        None => None,
-    };
-    let resolution = request
-        .as_ref()
-        .map_or(Ok(Resolution::Write), |request| Resolution::of_new_pets(stored.as_ref(), request));
-    if resolution.map_err(Failure::Answer)? == Resolution::Write {
-        added += new_pets.len() as u64;
-        let mut request = request;
-        for pet in new_pets {
-            let pet = pets::insert(connection, pet)?;
-            if let Some(request) = request.take() {
-                let record = request.into_record(pet.id);
-                idempotency::write(connection, recent, stored.as_ref(), &record)?;
-            }
-        }
     }
     keys.iter().try_for_each(|key| write_key(connection, key))?;
     if !keys.is_empty() {
         keys::renew(connection)?;
     }
-    records.iter().try_for_each(|record| write_record(connection, recent, record))?;
-    Ok(added)
+    records.iter().try_for_each(|record| write_record(connection, record))?;
+    assign_above(connection, "pet", highest.pet.map(|id| id.0))?;
+    assign_above(connection, "api_key", highest.key.map(|id| id.0))?;
+    Ok((added, 1))
+}
+
+/// Adds animals under new identifiers, unless the request is a repeat.
+pub(super) fn new_pets(
+    connection: &Connection,
+    pets: &[NewPet],
+    request: Option<IdempotencyRequest>,
+) -> Result<Written, Failure<ArchiveError>> {
+    let stored = match &request {
+        Some(request) => idempotency::find(connection, request.id)?,
+        None => None,
+    };
+    let resolution = request.map(|request| Resolution::of_new_pets(stored.as_ref(), &request));
+    if resolution.transpose().map_err(Failure::Answer)? == Some(Resolution::Keep) {
+        return Ok((0, 0));
+    }
+    pets::require_identifiers(connection, pets.len())?;
+    let mut request = request;
+    for pet in pets {
+        let id = pets::insert(connection, pet)?;
+        if let Some(request) = request.take() {
+            idempotency::write(connection, stored.as_ref(), &request.into_record(id))?;
+        }
+    }
+    Ok((pets.len() as u64, 0))
 }
 
 /// Returns whether the animal was added.
-fn write_pet(connection: &Connection, pet: &Pet) -> Result<bool, Failure<RestoreError>> {
+fn write_pet(connection: &Connection, pet: &Pet) -> Result<bool, Failure<ArchiveError>> {
     if pets::restore(connection, pet)? {
         return Ok(true);
     }
-    let stored = pets::find::<RestoreError>(connection, pet.id)?;
+    let stored = pets::find::<ArchiveError>(connection, pet.id)?;
     Resolution::of_pet(stored.as_ref(), pet).map_err(Failure::Answer)?;
     Ok(false)
 }
 
-fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<RestoreError>> {
+fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<ArchiveError>> {
     let stored = keys::find(connection, key.id)?;
     let digest_owner = keys::digest_owner(connection, &key.digest)?;
     let resolved =
         Resolution::of_key(stored.as_ref(), digest_owner, key).map_err(Failure::Answer)?;
-    Ok(keys::write(connection, &[resolved])?)
+    keys::write(connection, &resolved)?;
+    match resolved.last_used_at {
+        Some(at) => Ok(keys::note_use(connection, resolved.id, at)?),
+        None => Ok(()),
+    }
 }
 
 fn write_record(
     connection: &Connection,
-    recent: &mut RecentRecords,
     record: &IdempotencyRecord,
-) -> Result<(), Failure<RestoreError>> {
-    let stored = idempotency::find(connection, recent, record.id)?;
-    let pet_exists = pets::find::<RestoreError>(connection, record.pet)?.is_some();
-    match Resolution::of_record(stored.as_ref(), pet_exists, record).map_err(Failure::Answer)? {
+) -> Result<(), Failure<ArchiveError>> {
+    let stored = idempotency::find(connection, record.id)?;
+    match Resolution::of_record(stored.as_ref(), record).map_err(Failure::Answer)? {
         Resolution::Keep => Ok(()),
-        Resolution::Write => Ok(idempotency::write(connection, recent, stored.as_ref(), record)?),
+        Resolution::Write => Ok(idempotency::write(connection, stored.as_ref(), record)?),
     }
+}
+
+/// Lets the next identifier of a table be above `id`.
+fn assign_above(connection: &Connection, table: &str, id: Option<i64>) -> rusqlite::Result<()> {
+    let Some(id) = id else { return Ok(()) };
+    connection.prepare_cached(BEGIN_SEQUENCE)?.execute([table])?;
+    connection.prepare_cached(RAISE_SEQUENCE)?.execute((table, id)).map(drop)
 }

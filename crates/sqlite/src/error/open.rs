@@ -15,36 +15,18 @@ pub struct OpenError {
     pub(crate) reason: Reason,
 }
 
-impl OpenError {
-    /// Returns whether opening may succeed later though nobody changes the path or what is in the file: another process
-    /// locks it, or its disk is full, read-only or fails.
-    fn is_transient(&self) -> bool {
-        match &self.reason {
-            Reason::Locked
-            | Reason::Full
-            | Reason::CannotGrow
-            | Reason::NoRoom { .. }
-            | Reason::ReadOnlyDisk => true,
-            Reason::Sqlite(error) => error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure),
-            Reason::Io(error) => error.raw_os_error() == Some(Errno::IO.raw_os_error()),
-            Reason::NoDirectory(_)
-            | Reason::Directory(_)
-            | Reason::Denied
-            | Reason::CannotOpen
-            | Reason::NoWriteAheadLog
-            | Reason::Damaged(_)
-            | Reason::Foreign(_)
-            | Reason::Schema(_)
-            | Reason::Occupied(_)
-            | Reason::Copy(_) => false,
-        }
-    }
-}
-
-/// Unavailable if opening may succeed later, else refused.
+/// Unavailable if opening may succeed later though nobody changes the path or what is in the file: another process locks
+/// it, or its disk is full, read-only or fails. Else refused.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        if error.is_transient() { Self::unavailable(error) } else { Self::refused(error) }
+        use Reason::{CannotGrow, Full, Io, Locked, NoRoom, ReadOnlyDisk, Sqlite};
+        let fails = ErrorCode::SystemIoFailure;
+        let may_pass = matches!(
+            error.reason,
+            Locked | Full | CannotGrow | NoRoom { .. } | ReadOnlyDisk
+        ) || matches!(&error.reason, Sqlite(cause) if cause.sqlite_error_code() == Some(fails))
+            || matches!(&error.reason, Io(cause) if cause.raw_os_error() == Some(Errno::IO.raw_os_error()));
+        petstore_storage::opening_error(error, may_pass)
     }
 }
 
@@ -59,6 +41,16 @@ pub(crate) enum Reason {
         "permission denied; give this user read and write access to the file and its directory"
     )]
     Denied,
+    #[error(
+        "permission denied for {} beside it; give this user read and write access to that file, too ('chmod u+rw')",
+        .0.display()
+    )]
+    Companion(PathBuf),
+    #[error(
+        "{} beside it is the log of another store, with another identity; move that log away, to the file that \
+         it belongs to", .0.display()
+    )]
+    ForeignLog(PathBuf),
     #[error("its disk is mounted read-only; mount it for writing, or name another path")]
     ReadOnlyDisk,
     #[error(

@@ -1,17 +1,16 @@
 //! Rows of the table `pet`.
 
-use petstore_domain::{
-    CategoryId, Corruption, NewPet, Pet, PetId, PetName, PetPage, PetQuery, PetStatus, StoreError,
-};
-use rusqlite::{Connection, ErrorCode, Params, Row, ffi, params};
+use std::fmt;
+
+use petstore_domain::{Corruption, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, StoreError};
+use rusqlite::{Connection, Params, Row, params};
 
 use crate::error::Failure;
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
-pub(crate) const HIGHEST_ID: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'pet'";
-const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq) SELECT 'pet', 0 \
-     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pet')";
-const RAISE_SEQUENCE: &str = "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'pet' AND seq < ?1";
+/// The highest identifier that was ever assigned or stored.
+pub(crate) const HIGHEST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM pet), 0), \
+     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pet'), 0))";
 pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
 pub(crate) const FIND: &str = "SELECT id, name, category_id, status FROM pet WHERE id = ?1";
@@ -42,23 +41,28 @@ pub(crate) const fn page_with(status: PetStatus) -> &'static str {
     }
 }
 
-/// Adds an animal under the next identifier.
-pub(crate) fn insert(connection: &Connection, pet: NewPet) -> rusqlite::Result<Pet> {
-    let NewPet { name, category_id, status } = &pet;
+/// Adds an animal under the next identifier, which it returns.
+pub(crate) fn insert(connection: &Connection, pet: &NewPet) -> rusqlite::Result<PetId> {
+    let NewPet { name, category_id, status } = pet;
     let values = params![name.as_str(), category_id.0, status.map(PetStatus::as_str)];
-    let inserted = connection.prepare_cached(INSERT)?.insert(values);
-    let id = inserted.map_err(|error| explain_full(connection, error))?;
-    Ok(pet.with_id(PetId(id)))
+    connection.prepare_cached(INSERT)?.insert(values).map(PetId)
 }
 
-/// Explains why a store is full: SQLite calls it so, as it calls a disk, when the highest identifier is taken.
-fn explain_full(connection: &Connection, error: rusqlite::Error) -> rusqlite::Error {
-    let highest = || connection.query_row(HIGHEST_ID, [], |row| row.get(0));
-    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) && highest() == Ok(i64::MAX) {
-        let message = format!("no identifier is left: the highest, {}, is taken", i64::MAX);
-        return rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), Some(message));
+/// Fails if fewer than `count` identifiers are left. An insertion would fail too, but as if the disk were full, and
+/// SQLite would undo the whole transaction.
+pub(crate) fn require_identifiers(connection: &Connection, count: usize) -> Result<(), StoreError> {
+    let highest = highest(connection).map_err(StoreError::unavailable)?;
+    let left = i64::MAX - highest.map_or(0, |id| id.0);
+    if usize::try_from(left).is_ok_and(|left| left >= count) {
+        return Ok(());
     }
-    error
+    Err(StoreError::refused(format_args!("no identifier is left: the highest is {}", i64::MAX)))
+}
+
+/// Returns the highest identifier that was ever assigned or stored.
+pub(crate) fn highest(connection: &Connection) -> rusqlite::Result<Option<PetId>> {
+    let highest = connection.prepare_cached(HIGHEST_ID)?.query_row([], |row| row.get(0))?;
+    Ok((highest > 0).then_some(PetId(highest)))
 }
 
 /// Adds an animal under its own identifier. Returns `false` if that is taken.
@@ -66,12 +70,6 @@ pub(crate) fn restore(connection: &Connection, pet: &Pet) -> rusqlite::Result<bo
     let Pet { id, name, category_id, status } = pet;
     let values = params![id.0, name.as_str(), category_id.0, status.map(PetStatus::as_str)];
     Ok(connection.prepare_cached(RESTORE)?.execute(values)? == 1)
-}
-
-/// Lets the next identifier be above `id`.
-pub(crate) fn assign_above(connection: &Connection, id: PetId) -> rusqlite::Result<()> {
-    connection.prepare_cached(BEGIN_SEQUENCE)?.execute([])?;
-    connection.prepare_cached(RAISE_SEQUENCE)?.execute([id.0]).map(drop)
 }
 
 pub(crate) fn find<E: From<StoreError>>(
@@ -126,29 +124,18 @@ fn select<E: From<StoreError>>(
     Ok(PetPage { pets, more: false })
 }
 
-/// Returns the animal of a row, through the domain's constructors. A status that is `known` is not read.
+/// Returns the animal of a row. A status that is `known` is not read.
 fn pet(row: &Row<'_>, known: Option<PetStatus>) -> Result<Pet, Corruption> {
-    let id = row.get(0).map(PetId).map_err(|error| Corruption::new("an animal", error))?;
-    let broken = |field: &str, rule: String| {
+    let id: i64 = row.get(0).map_err(|error| Corruption::new("an animal", error))?;
+    let broken = |field: &str, rule: &dyn fmt::Display| {
         Corruption::new(format_args!("animal {id}"), format_args!("its {field} {rule}"))
     };
-    let category = row.get(2).map_err(|error| broken("category", error.to_string()))?;
-    let status = if known.is_some() { Ok(known) } else { status(row) };
-    Ok(Pet {
-        id,
-        name: name(row).map_err(|rule| broken("name", rule))?,
-        category_id: CategoryId(category),
-        status: status.map_err(|rule| broken("status", rule))?,
-    })
-}
-
-fn name(row: &Row<'_>) -> Result<PetName, String> {
-    let text: String = row.get(1).map_err(|error| error.to_string())?;
-    PetName::parse(text).map_err(|error| error.to_string())
-}
-
-fn status(row: &Row<'_>) -> Result<Option<PetStatus>, String> {
-    let value = row.get_ref(3).map_err(|error| error.to_string())?;
-    let text = value.as_str_or_null().map_err(|error| error.to_string())?;
-    text.map(PetStatus::parse).transpose().map_err(|error| error.to_string())
+    let name: String = row.get(1).map_err(|error| broken("name", &error))?;
+    let category = row.get(2).map_err(|error| broken("category", &error))?;
+    if known.is_some() {
+        return Ok(Pet { status: known, ..Pet::from_stored(id, name, category, None)? });
+    }
+    let status = row.get_ref(3).map_err(|error| broken("status", &error))?;
+    let status = status.as_str_or_null().map_err(|error| broken("status", &error))?;
+    Pet::from_stored(id, name, category, status)
 }

@@ -18,10 +18,10 @@ use crate::{
 };
 
 async fn set_max_page_count(store: &SqliteStore, pages: i64) {
-    let limit = move |connection: &Connection, _: &mut _| {
+    let limit = move |connection: &Connection| {
         Ok(connection.pragma_update(None, "max_page_count", pages)?)
     };
-    store.writer().unwrap().write::<(), StoreError>(limit).await.unwrap();
+    store.writer().unwrap().write(limit).await.unwrap();
 }
 
 #[tokio::test]
@@ -75,13 +75,13 @@ async fn a_full_disk_is_unavailable_and_loses_nothing() {
 async fn a_transaction_left_open_does_not_stop_the_writer() {
     let place = Place::new();
     let store = place.open();
-    let leave_open = |connection: &Connection, _: &mut _| {
+    let leave_open = |connection: &Connection| {
         Ok(connection.execute_batch("COMMIT; BEGIN; INSERT INTO pet VALUES (9, 'x', 1, NULL)")?)
     };
-    store.writer().unwrap().write::<(), StoreError>(leave_open).await.unwrap();
-    let end = |connection: &Connection, _: &mut _| Ok(connection.execute_batch("COMMIT")?);
+    let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
     let before = store.activity();
-    assert!(store.writer().unwrap().write::<(), StoreError>(end).await.is_err());
+    assert!(store.writer().unwrap().write(leave_open).await.is_err());
+    assert!(store.writer().unwrap().write(end).await.is_err());
     assert_eq!(store.activity(), before, "a commit that fails is none");
     add(&store).await;
     let after = store.activity();

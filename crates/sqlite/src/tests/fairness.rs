@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::StoreError;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
@@ -28,12 +27,12 @@ async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
         let permit = Arc::clone(&permits).acquire_owned().await.unwrap();
         let (store, failed) = (Arc::clone(&store), Arc::clone(&failed));
         tokio::spawn(async move {
-            let work = |connection: &Connection, _: &mut _| {
+            let work = move |connection: &Connection| {
                 drop(permit);
                 thread::sleep(DELAY);
-                Ok(rows::insert(connection, rex())?)
+                Ok(rows::insert(connection, &rex())?)
             };
-            let added = store.writer().unwrap().write::<_, StoreError>(work).await;
+            let added = store.writer().unwrap().write(work).await;
             failed.fetch_or(added.is_err(), Ordering::Relaxed);
         });
     }

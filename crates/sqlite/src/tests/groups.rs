@@ -1,19 +1,22 @@
 //! Group commit.
 
 use std::{
+    fs,
+    os::unix::fs::FileExt as _,
     sync::Arc,
     task::{Context, Waker},
 };
 
 use petstore_domain::{
-    AddError, Added, Fingerprint, IdempotencyId, IdempotencyRequest, PetId, PetRepository,
-    StoreError, Timestamp,
+    AddError, Added, Fingerprint, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
+    PetRepository, PetStatus, StoreError, Timestamp,
 };
+use petstore_storage::writer::MAX_QUEUE;
 use rusqlite::Connection;
 use tokio::task::JoinSet;
 
 use super::{Place, add, block_writer, found, in_time, rex};
-use crate::{error::Failure, pets::rows, writer::MAX_QUEUE};
+use crate::{error::Failure, pets::rows, store::SqliteStore};
 
 #[tokio::test]
 async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
@@ -24,12 +27,12 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
     for _ in 0..50 {
         let (store, raw) = (Arc::clone(&store), place.raw());
         group.spawn(async move {
-            let work = move |connection: &Connection, _: &mut _| {
-                rows::insert(connection, rex())?;
+            let work = move |connection: &Connection| {
+                rows::insert(connection, &rex())?;
                 // What another process sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
             };
-            store.writer().unwrap().write::<i64, StoreError>(work).await
+            store.writer().unwrap().write(work).await
         });
     }
     tokio::task::yield_now().await;
@@ -41,51 +44,199 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
 }
 
 #[tokio::test]
-async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
+async fn a_fault_of_the_whole_store_fails_the_group_and_no_later_one() {
     let place = Place::new();
-    let store = Arc::new(place.open());
-    add(&store).await;
-    let release = block_writer(&store).await;
-    let mut group = JoinSet::new();
-    for number in 0..3 {
-        let store = Arc::clone(&store);
-        group.spawn(async move {
-            if number == 1 {
-                let wrong = |connection: &Connection, _: &mut _| {
-                    Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
-                };
-                store.writer().unwrap().write::<(), StoreError>(wrong).await.map_err(AddError::from)
-            } else {
-                store.add(rex(), None).await.map(|_| ())
-            }
-        });
-    }
-    tokio::task::yield_now().await;
-    drop(release);
-    for answer in in_time(group.join_all()).await {
+    let store = place.open();
+    let raw = place.raw();
+    raw.execute("ALTER TABLE pet RENAME TO away", []).unwrap();
+    let (one, two) = tokio::join!(store.add(rex(), None), store.add(rex(), None));
+    for answer in [one, two] {
         let message = answer.unwrap_err().to_string();
-        assert!(message.contains("rolled back: no such table: nowhere"), "{message}");
+        assert!(
+            message.ends_with("the transaction was rolled back: no such table: pet"),
+            "{message}"
+        );
     }
-    assert_eq!(place.count(), 1);
-    assert_eq!(add(&store).await.id, PetId(2));
+    raw.execute("ALTER TABLE away RENAME TO pet", []).unwrap();
+    assert_eq!(add(&store).await.id, PetId(1));
 }
 
 #[tokio::test]
-async fn a_refusal_leaves_the_rest_of_its_group() {
+async fn another_write_that_fails_is_undone_and_leaves_the_rest_of_its_group() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
-    let refusing = Arc::clone(&store);
-    let refused = tokio::spawn(async move {
-        let work = |_: &Connection, _: &mut _| Err(Failure::Answer(AddError::IdempotencyKeyReused));
-        refusing.writer().unwrap().write::<(), AddError>(work).await
+    let failing = Arc::clone(&store);
+    let failed = tokio::spawn(async move {
+        let work = |connection: &Connection| {
+            rows::insert(connection, &rex())?;
+            Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
+        };
+        failing.writer().unwrap().write(work).await
     });
     let adding = Arc::clone(&store);
     let added = tokio::spawn(async move { add(&adding).await });
     tokio::task::yield_now().await;
     drop(release);
-    assert!(matches!(in_time(refused).await.unwrap(), Err(AddError::IdempotencyKeyReused)));
+    let message = in_time(failed).await.unwrap().unwrap_err().to_string();
+    assert!(message.contains("no such table: nowhere"), "{message}");
+    in_time(added).await.unwrap();
+    assert_eq!(place.count(), 1);
+    assert_eq!(store.activity().commits, 2);
+}
+
+#[tokio::test]
+async fn a_write_that_has_no_answer_but_an_error_leaves_the_rest_of_its_group() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    let release = block_writer(&store).await;
+    let refusing = Arc::clone(&store);
+    let refused = tokio::spawn(async move {
+        let work = |_: &Connection| Err(Failure::Answer(StoreError::sealed("as asked")));
+        refusing.writer().unwrap().write::<()>(work).await
+    });
+    let adding = Arc::clone(&store);
+    let added = tokio::spawn(async move { add(&adding).await });
+    tokio::task::yield_now().await;
+    drop(release);
+    assert!(matches!(in_time(refused).await.unwrap(), Err(StoreError::Sealed(_))));
     assert!(found(&store, in_time(added).await.unwrap().id).await);
+}
+
+fn named(name: &str) -> NewPet {
+    NewPet { name: PetName::parse(name).unwrap(), ..rex() }
+}
+
+fn request(number: u8, at: i64) -> IdempotencyRequest {
+    IdempotencyRequest::new(IdempotencyId([number; 16]), &rex(), Timestamp(at))
+}
+
+fn is_refused(result: &Result<Added, AddError>, constraint: &str) -> bool {
+    let Err(AddError::Store(StoreError::Refused(reason))) = result else { return false };
+    reason.contains(constraint)
+}
+
+/// Of additions that wait together, the middle ones are refused by a unique index of the operator: by its name at its
+/// first statement, and by the time of its record, when the animal is already there.
+#[tokio::test]
+async fn an_addition_that_a_constraint_refuses_fails_alone_and_leaves_nothing() {
+    for (index, constraint) in
+        [("pet (name)", "pet.name"), ("idempotency (created_at)", "created_at")]
+    {
+        let place = Place::new();
+        let store = Arc::new(place.open());
+        place.raw().execute_batch(&format!("CREATE UNIQUE INDEX own ON {index}")).unwrap();
+        let release = block_writer(&store).await;
+        let mut additions = Vec::new();
+        for (name, request) in [
+            ("a", Some(request(1, 7))),
+            ("a", Some(request(2, 7))),
+            ("b", None),
+            ("c", Some(request(3, 9))),
+        ] {
+            let store = Arc::clone(&store);
+            additions.push(tokio::spawn(async move { store.add(named(name), request).await }));
+            tokio::task::yield_now().await;
+        }
+        drop(release);
+        let mut answers = Vec::new();
+        for addition in additions {
+            answers.push(in_time(addition).await.unwrap());
+        }
+        assert!(is_refused(&answers[1], constraint), "{answers:?}");
+        drop(answers.remove(1));
+        let ids = answers.into_iter().map(|answer| match answer.unwrap() {
+            Added::Created(pet) => pet.id.0,
+            Added::Replayed(pet) => panic!("{pet:?}"),
+        });
+        assert_eq!(ids.collect::<Vec<_>>(), [1, 2, 3], "{index}");
+        assert_eq!(place.count(), 3, "{index}");
+        let sql = "SELECT count(*) FROM idempotency";
+        assert_eq!(place.raw().query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+        // A commit of the block, and one of the group.
+        assert_eq!(store.activity().commits, 2, "{index}");
+    }
+}
+
+/// By counts: with the offender among them, sixty-four writers that wait still share one commit, and each of the others
+/// is answered with an animal. It is refused at its first statement, or behind it.
+#[tokio::test]
+async fn beside_an_offender_sixty_three_writers_keep_their_throughput() {
+    for index in ["pet (name) WHERE name = 'offender'", "idempotency (created_at)"] {
+        let place = Place::new();
+        let store = Arc::new(place.open());
+        place.raw().execute_batch(&format!("CREATE UNIQUE INDEX own ON {index}")).unwrap();
+        store.add(named("offender"), Some(request(0, 7))).await.unwrap();
+        for round in 1..=20 {
+            let release = block_writer(&store).await;
+            let commits = store.activity().commits;
+            let mut others = JoinSet::new();
+            for number in 0..63 {
+                let (store, request) = (Arc::clone(&store), request(number + 1, round * 1000));
+                let request = (number == 62 && index.starts_with("pet")).then_some(request);
+                others.spawn(async move { store.add(rex(), request).await });
+            }
+            let offender = Arc::clone(&store);
+            let offence =
+                async move { offender.add(named("offender"), Some(request(99, 7))).await };
+            let offence = tokio::spawn(offence);
+            while store.activity().write_queue < 64 {
+                tokio::task::yield_now().await;
+            }
+            drop(release);
+            let refused = in_time(offence).await.unwrap();
+            assert!(is_refused(&refused, "UNIQUE constraint failed"), "{refused:?}");
+            let added = in_time(others.join_all()).await.into_iter().flatten().count();
+            assert_eq!(added, 63, "{index}");
+            assert_eq!(store.activity().commits, commits + 2, "the block's, and one: {index}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_index_of_one_status_costs_the_additions_of_that_status() {
+    let place = Place::new();
+    add(&place.open()).await;
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'pet_sold'";
+    let page: u32 = place.raw().query_row(root, [], |row| row.get(0)).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
+    file.write_all_at(&[0; 4096], u64::from(page - 1) * 4096).unwrap();
+    let store = Arc::new(place.open());
+    let release = block_writer(&store).await;
+    let additions = [None, Some(PetStatus::Sold), Some(PetStatus::Pending)].map(|status| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { store.add(NewPet { status, ..rex() }, None).await })
+    });
+    tokio::task::yield_now().await;
+    drop(release);
+    let [one, damaged, other] = additions;
+    let message = in_time(damaged).await.unwrap().unwrap_err().to_string();
+    assert!(message.ends_with("database disk image is malformed"), "{message}");
+    for addition in [one, other] {
+        in_time(addition).await.unwrap().unwrap();
+    }
+    assert_eq!(place.count(), 3, "half of it is left");
+}
+
+#[tokio::test]
+async fn an_addition_whose_caller_is_gone_when_the_lock_is_there_is_not_carried_out() {
+    let place = Place::new();
+    let store = SqliteStore::open(&place.config()).unwrap(); // It waits long for the lock.
+    let raw = place.raw();
+    raw.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut abandoned = store.add(rex(), None);
+    assert!(abandoned.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    // The writer takes it from the queue, and waits for the lock.
+    in_time(async {
+        while store.activity().write_queue > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    drop(abandoned);
+    raw.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(add(&store).await.id, PetId(1));
+    assert_eq!(place.count(), 1);
 }
 
 #[tokio::test]
@@ -93,7 +244,7 @@ async fn two_requests_in_one_transaction_add_one_animal() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
-    let request = IdempotencyRequest::new(IdempotencyId([1; 16]), &rex(), Timestamp(100));
+    let request = request(1, 100);
     let other = IdempotencyRequest { fingerprint: Fingerprint([0; 32]), ..request };
     let additions = [request, request, other].map(|request| {
         let store = Arc::clone(&store);

@@ -1,6 +1,6 @@
 //! Whoever opens a store is told when one of its threads has panicked.
 
-use petstore_domain::{PetRepository as _, StoreError};
+use petstore_domain::PetRepository as _;
 use tokio_util::sync::CancellationToken;
 
 use super::{Place, add, in_time, known_version, short_timeout};
@@ -20,7 +20,7 @@ async fn a_writer_that_panics_cancels_the_token() {
     let place = Place::new();
     let (store, on_task_panic) = open_watched(&place);
     add(&store).await;
-    let failed = store.writer().unwrap().write::<(), StoreError>(|_, _| panic!("as asked"));
+    let failed = store.writer().unwrap().write::<()>(|_| panic!("as asked"));
     let failed = in_time(failed).await.unwrap_err().to_string();
     assert_eq!(failed, "the store cannot answer: the writer has stopped");
     in_time(on_task_panic.cancelled()).await;

@@ -1,6 +1,5 @@
 //! What each connection is set to.
 
-use petstore_domain::StoreError;
 use rusqlite::{Connection, config::DbConfig, params};
 
 use super::Place;
@@ -33,7 +32,7 @@ async fn the_writer_is_as_durable_as_configured() {
     {
         let place = Place::new();
         let store = SqliteStore::open(&SqliteConfig { synchronous, ..place.config() }).unwrap();
-        let look = move |connection: &Connection, _: &mut _| {
+        let look = move |connection: &Connection| {
             assert_common(connection);
             assert_eq!(pragma(connection, "synchronous"), number);
             assert_eq!(pragma(connection, "journal_size_limit"), 16 * 1024 * 1024);
@@ -41,7 +40,7 @@ async fn the_writer_is_as_durable_as_configured() {
             assert_eq!(pragma(connection, "ignore_check_constraints"), 1);
             Ok(())
         };
-        store.writer().unwrap().write::<(), StoreError>(look).await.unwrap();
+        store.writer().unwrap().write(look).await.unwrap();
     }
 }
 

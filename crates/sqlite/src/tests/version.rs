@@ -2,16 +2,19 @@
 
 use std::{
     fs,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use petstore_domain::{
-    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, PetStatus, StoreError, Timestamp,
+    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, PetStatus, Timestamp,
 };
-use rusqlite::Connection;
-use tokio::time::{sleep, timeout};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
-use super::{LIMIT, Place, add, known_version};
+use super::{LIMIT, Place, add, block_writer, known_version, rex};
 use crate::{connection::beside, pets::rows, version, watch::INTERVAL};
 
 /// The version in the file.
@@ -66,14 +69,14 @@ async fn there_is_no_version_while_it_cannot_be_read() {
     let store = place.open();
     add(&store).await;
     let raw = place.raw();
-    raw.execute("ALTER TABLE catalogue RENAME TO away", []).unwrap();
+    raw.execute("ALTER TABLE petstore_state RENAME TO away", []).unwrap();
     let unknown = async {
         while store.version().is_some() {
             sleep(INTERVAL / 10).await;
         }
     };
     timeout(LIMIT, unknown).await.unwrap();
-    raw.execute("ALTER TABLE away RENAME TO catalogue", []).unwrap();
+    raw.execute("ALTER TABLE away RENAME TO petstore_state", []).unwrap();
     assert_eq!(known_version(&store).await, stored(&place));
 }
 
@@ -92,25 +95,22 @@ async fn a_commit_shows_in_the_version_cache_whoever_has_written_before() {
 }
 
 #[tokio::test]
-async fn one_transaction_renews_the_version_once_and_for_every_kind_of_change() {
+async fn additions_that_wait_together_renew_the_version_once() {
     let place = Place::new();
-    let store = place.open();
-    for sql in [
-        "INSERT INTO pet (name, category_id) VALUES ('Bello', 2), ('Waldi', 3)",
-        "UPDATE pet SET status = 'sold' WHERE id = 1",
-        "DELETE FROM pet WHERE id = 1",
-    ] {
-        let before = stored(&place);
-        let change = move |connection: &Connection, _: &mut _| {
-            connection.execute(sql, [])?;
-            let now: [u8; 16] = connection.query_row(version::SELECT, [], |row| row.get(0))?;
-            Ok(CatalogueVersion(u128::from_be_bytes(now)))
-        };
-        let within = store.writer().unwrap().write::<_, StoreError>(change).await.unwrap();
-        assert_eq!(within, before, "no trigger runs on the writer: {sql}");
-        assert_ne!(stored(&place), before, "{sql}");
-        assert_eq!(known_version(&store).await, stored(&place));
+    let store = Arc::new(place.open());
+    let release = block_writer(&store).await;
+    let mut group = JoinSet::new();
+    for _ in 0..3 {
+        let store = Arc::clone(&store);
+        group.spawn(async move { store.add(rex(), None).await.map(|_| store.version()) });
     }
+    tokio::task::yield_now().await;
+    let before = stored(&place);
+    drop(release);
+    for version in group.join_all().await {
+        assert_eq!(version.unwrap(), Some(stored(&place)), "it is published before the answer");
+    }
+    assert_ne!(stored(&place), before);
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn an_empty_page_and_its_version_are_of_one_snapshot() {
                 false
             };
             reader.progress_handler(1, Some(each_step)).unwrap();
-            let (page, version) = version::in_snapshot::<_, StoreError>(&reader, |version| {
+            let (page, version) = version::in_snapshot(&reader, |version| {
                 Ok((rows::page(&reader, &query)?, version))
             })
             .unwrap();

@@ -1,8 +1,8 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Barrier, thread};
 
-use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
-use petstore_storage::Step;
-use rusqlite::Connection;
+use petstore_domain::{Phase, StoreId};
+use petstore_storage::{Step, Upgrade, UpgradeMode, UpgradeStep};
+use rusqlite::{Connection, config::DbConfig};
 use tempfile::TempDir;
 
 use super::{run_steps, upgrade};
@@ -57,7 +57,7 @@ impl Old {
 const ALONE: Step = Step {
     version: VERSION + 1,
     summary: "a test",
-    sql: "ALTER TABLE catalogue RENAME TO store",
+    sql: "ALTER TABLE pet RENAME TO animal",
     oldest: VERSION + 1,
     oldest_release: "9.9.9",
     offending: None,
@@ -95,8 +95,8 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
     let steps = STEPS[1..].iter().map(|step| UpgradeStep {
         version: step.version,
         summary: step.summary,
-        oldest_release: "1.0.0",
-        is_compatible: true,
+        oldest_release: step.oldest_release,
+        is_compatible: step.version < 10,
     });
     let copy = beside(&old.path(), ".before-upgrade");
     let saved_to = Some(copy.display().to_string());
@@ -217,17 +217,108 @@ async fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
     assert!(fs::read(old.path()).unwrap() == before);
 }
 
-#[test]
-fn the_first_release_finds_the_versions_that_it_looks_for() {
+/// Brings a store to the version before, as the last release but this one has left it.
+fn of_version_9(sql: &str) -> Old {
     let old = Old::with(REX);
+    old.upgrade(UpgradeMode::Run, &STEPS[..3]).unwrap();
+    old.raw().execute_batch(sql).unwrap();
+    old
+}
+
+#[test]
+fn of_the_records_of_one_id_the_youngest_is_kept() {
+    let insert = |seq, id, pet, at| {
+        format!(
+            "INSERT INTO idempotency VALUES ({seq}, zeroblob({id}), zeroblob(32), {pet}, {at});"
+        )
+    };
+    let old = of_version_9(
+        &[insert(1, 1, 5, 30), insert(2, 1, 6, 20), insert(3, 2, 7, 10), insert(4, 2, 8, 10)]
+            .concat(),
+    );
     old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
-    // Petstore 1.0.0 opens no other, and reads it from the header.
-    let header = fs::read(old.path()).unwrap();
-    assert_eq!(header[60..64], 7_i32.to_be_bytes());
-    // It writes keys so, with no word of rights.
-    let insert = "INSERT INTO api_key (name, digest, prefix, created_at, expires_at) \
-                  VALUES ('web', randomblob(32), 'pst_1234', 0, NULL)";
-    old.raw().execute(insert, []).unwrap();
+    let file = old.raw();
+    let mut statement = file.prepare("SELECT pet_id FROM idempotency ORDER BY pet_id").unwrap();
+    let pets = statement.query_map([], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(pets.collect::<Result<Vec<_>, _>>().unwrap(), [5, 8]);
+}
+
+#[test]
+fn a_key_of_the_first_release_gets_its_rights() {
+    let insert = |digest: i32, prefix| {
+        format!(
+            "INSERT INTO api_key (name, digest, prefix, created_at) VALUES ('k', zeroblob({digest}), '{prefix}', 0);"
+        )
+    };
+    let old = of_version_9(&[insert(1, "pst_1"), insert(2, "psr_1")].concat());
+    old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
+    let sql = "SELECT group_concat(rights) FROM (SELECT rights FROM api_key ORDER BY id)";
+    let rights: String = old.raw().query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(rights, "full,read-only");
+}
+
+/// With `--force`, or because it was opening the file at that very moment: its statements are in memory.
+#[test]
+fn a_process_of_an_older_release_neither_writes_nor_reads_what_it_would_serve() {
+    let old = of_version_9("");
+    let process = old.raw();
+    process.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).unwrap();
+    // Of 1.2.0, which asks the state first, in each transaction and in each read without a version.
+    let state =
+        "SELECT identity, revision, rewrites, state, other, label FROM catalogue WHERE only = 1";
+    let version = "SELECT version FROM catalogue WHERE only = 1";
+    // Of 1.0.0 to 1.2.0, which end each transaction so if an animal has changed.
+    let renew = "UPDATE catalogue SET version = randomblob(16) WHERE only = 1";
+    let (mut state, mut version, mut renew) = (
+        process.prepare(state).unwrap(),
+        process.prepare(version).unwrap(),
+        process.prepare(renew).unwrap(),
+    );
+    renew.execute([]).unwrap();
+    version.query_row([], |row| row.get::<_, [u8; 16]>(0)).unwrap();
+    old.upgrade(UpgradeMode::Force, &STEPS).unwrap();
+    let read = |row: &rusqlite::Row<'_>| {
+        let other: Option<[u8; 16]> = row.get(4)?;
+        let word: String = row.get(3)?;
+        let phase = Phase::from_parts(&word, other.map(StoreId), row.get(5)?);
+        Ok((
+            row.get::<_, [u8; 16]>(0)?,
+            row.get::<_, i64>(1)?,
+            row.get::<_, i64>(2)?,
+            phase.unwrap(),
+        ))
+    };
+    let phase = state.query_row([], read).unwrap().3;
+    let why = phase.refusal().unwrap();
+    assert!(
+        why.contains("petstore 2.0.0, which has upgraded its schema: stop this process"),
+        "{why}"
+    );
+    assert_eq!(version.query_row([], |row| row.get::<_, Vec<u8>>(0)).unwrap(), []);
+    let refusal = renew.execute([]).unwrap_err().to_string();
+    assert!(refusal.contains("because it is a view"), "{refusal}");
+    // All that is started later finds a version that it does not know.
+    let oldest: i64 = process.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(oldest, 10);
+}
+
+#[test]
+fn a_copy_is_removed_only_if_nothing_was_committed_for_want_of_room() {
+    let fills = "PRAGMA max_page_count = 1; CREATE TABLE more (x); \
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999) \
+        INSERT INTO more SELECT zeroblob(4096) FROM n";
+    for (sql, message, is_kept) in
+        [(fills, "no space left", false), ("SELECT no_such_function()", "no_such_function", true)]
+    {
+        let old = Old::with(REX);
+        old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
+        let copy = beside(&old.path(), ".before-upgrade");
+        fs::remove_file(&copy).unwrap();
+        let refusal = old.upgrade(UpgradeMode::Run, &with(Step { sql, ..ALONE })).unwrap_err();
+        assert!(refusal.contains(message), "{refusal}");
+        assert_eq!(copy.exists(), is_kept, "{refusal}");
+        assert_eq!(old.version(), VERSION);
+    }
 }
 
 #[test]

@@ -1,170 +1,248 @@
 //! Writes that share one transaction, on a connection that is opened anew after a failure that leaves it in doubt.
 //!
-//! When a synchronisation has failed, the system may forget what it could not write and report success
+//! **A job that SQLite refuses**, for example by a unique index of the operator, fails alone. A statement that a
+//! constraint refuses undoes itself, so most such additions have written nothing, and the group continues. If one fails
+//! behind its first change, the group is rolled back and run again, each addition in a savepoint. Savepoints would cost
+//! every group a copy of each page that it changes. Other writes are rare, run once, and always have one.
+//!
+//! **A damaged page** ends the transaction that meets it: SQLite commits nothing more of it. Then each addition of the
+//! group gets a transaction of its own, and only those that need the page fail.
+//!
+//! **In doubt.** When a synchronisation has failed, the system may forget what it could not write and report success
 //! the next time, and the connection's cache still holds it. So nothing more is written through a
 //! connection on which a transaction failed, unless it was for the write lock or for space: then SQLite
 //! has rolled back, and nothing is in doubt.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::sync::Arc;
+
+use petstore_domain::{AddError, StoreError, WriterRole};
+use petstore_storage::{
+    VersionCache,
+    writer::{Add, Answers, Job, Work},
 };
+use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 
-use petstore_domain::{StoreError, Writer};
-use rusqlite::{Connection, ErrorCode, MAIN_DB, Transaction, TransactionBehavior, ffi};
-use tokio::{runtime::Handle, sync::oneshot};
-
+use super::{MAX_GROUP, Tally, transaction::WriteTransaction};
 use crate::{
     error::{self, Failure},
-    handover::rows as handover,
-    pets::idempotency::recent::RecentRecords,
+    pets::{
+        addition::{self, Stored},
+        rows,
+    },
     presence::Presence,
-    version::{self, VersionRenewal},
-    version_cache::VersionCache,
+    version,
 };
 
-/// What a write does in the transaction. It keeps its result. An error rolls the whole group back.
-type Work = Box<dyn FnOnce(&Connection, &mut RecentRecords) -> rusqlite::Result<()> + Send>;
+type Outcome = Result<Stored, AddError>;
 
-type Caller = oneshot::Sender<Result<(), StoreError>>;
-
-/// A write: first it is run, then, when its transaction has ended, its caller is told how.
-pub(super) struct Job {
-    pub(super) work: Work,
-    pub(super) caller: Caller,
-}
-
-/// What was committed since the store was opened.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) commits: AtomicU64,
-    /// The number of writes in these commits.
-    pub(crate) writes: AtomicU64,
-}
+type Group = Vec<Job<Work<Connection>>>;
 
 /// Runs groups. It publishes new versions, and refuses to write when a file is lost.
 pub(crate) struct Committer {
     /// Opens a connection.
     open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
     connection: Connection,
-    renewal: VersionRenewal,
-    recent: RecentRecords,
+    /// Whether the last transaction failed so that the connection must not be used any more.
     in_doubt: bool,
+    /// Whether the last transaction met a damaged page.
+    is_damaged: bool,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
-    pub(super) tally: Arc<Tally>,
 }
 
 impl Committer {
     /// Accepts `connection`, which was opened by `open`.
     pub(crate) fn new(
         open: impl Fn() -> rusqlite::Result<Connection> + Send + 'static,
-        mut connection: Connection,
+        connection: Connection,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
-    ) -> rusqlite::Result<Self> {
-        let renewal = VersionRenewal::new(&mut connection)?;
-        let (recent, tally, in_doubt) = (RecentRecords::default(), Arc::default(), false);
-        let open = Box::new(open);
-        Ok(Self { open, connection, renewal, recent, in_doubt, versions, presence, tally })
-    }
-
-    /// Runs `jobs`, and takes them out, in one transaction. If anything fails, none of it has
-    /// happened.
-    pub(super) fn commit(&mut self, jobs: &mut Vec<Job>) -> Answers {
-        let jobs = jobs.drain(..).map(|job| (job.work, job.caller));
-        let (work, callers): (Vec<_>, Vec<_>) = jobs.unzip();
-        let outcome = self.run(work);
-        if outcome.is_ok() {
-            self.tally.commits.fetch_add(1, Ordering::Relaxed);
-            self.tally.writes.fetch_add(callers.len() as u64, Ordering::Relaxed);
+    ) -> Self {
+        Self {
+            open: Box::new(open),
+            connection,
+            in_doubt: false,
+            is_damaged: false,
+            versions,
+            presence,
         }
-        Answers { callers, outcome }
     }
 
-    fn run(&mut self, group: Vec<Work>) -> Result<(), StoreError> {
+    /// Runs the jobs in one transaction, but for those whose callers do not wait any more. If the transaction fails,
+    /// none of them has happened.
+    pub(super) fn commit(&mut self, mut group: Group, tally: &Tally) -> Answers<Work<Connection>> {
+        let (outcomes, error) = match self.run(&mut group) {
+            Ok(outcomes) => (outcomes, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        if self.is_damaged && group.len() > 1 && group.iter().all(|job| matches!(job, Job::Add(_)))
+        {
+            for job in group {
+                self.commit(vec![job], tally).send();
+            }
+            return Answers::default();
+        }
+        if error.is_none() && !group.is_empty() {
+            tally.note(group.len());
+        }
+        let failure = || error.as_ref().map(error::clone_for_caller);
+        let (mut answers, mut outcomes) = (Answers::default(), outcomes.into_iter());
+        for job in group {
+            match job {
+                Job::Add(Add { pet, reply, .. }) => {
+                    let failed = || Some(Err(failure()?.into()));
+                    if let Some(outcome) = outcomes.next().or_else(failed) {
+                        answers.add(reply, outcome.map(|stored| stored.answer(pet)));
+                    }
+                }
+                Job::Other(work) => answers.other(work, failure().map_or(Ok(()), Err)),
+            }
+        }
+        answers
+    }
+
+    /// Runs the jobs, and leaves those in `group` that are committed: first the additions, whose outcomes it returns.
+    fn run(&mut self, group: &mut Group) -> Result<Vec<Outcome>, StoreError> {
+        self.is_damaged = false;
         self.presence.check()?;
         if self.in_doubt || !self.connection.is_autocommit() {
             self.reopen().map_err(|error| {
                 StoreError::unavailable(format!("the store cannot be opened again: {error}"))
             })?;
         }
-        let done = self.transaction(group);
-        if done.is_err() {
-            self.recent = RecentRecords::default();
-        }
-        self.in_doubt = matches!(&done, Err(Failure::Sqlite(error)) if is_in_doubt(error));
-        done.map_err(|failure| match failure {
-            Failure::Answer(error) => error,
-            Failure::Sqlite(error) => {
-                let step = error::io_step(&error);
-                StoreError::unavailable(format!("the transaction was rolled back: {error}{step}"))
-            }
-        })?;
+        let done = match self.transaction(group, false) {
+            Ok(None) => self.transaction(group, true),
+            done => done,
+        };
+        self.in_doubt = matches!(&done, Err(Failure::Sqlite(error) | Failure::Commit(error)) if is_in_doubt(error));
+        let damage = Some(ErrorCode::DatabaseCorrupt);
+        self.is_damaged =
+            matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
+        let outcomes = done.map_err(explain)?;
         // A file that was removed meanwhile has taken the transaction with it.
-        self.presence.check()
+        self.presence.check()?;
+        Ok(outcomes.unwrap_or_default())
     }
 
-    fn transaction(&mut self, group: Vec<Work>) -> Result<(), Failure<StoreError>> {
-        let behavior = TransactionBehavior::Immediate;
-        let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
-        handover::permit(&transaction, Writer::Service)?;
-        for work in group {
-            work(&transaction, &mut self.recent)?;
+    /// Runs the jobs in one transaction: additions first, as other writes run only once. Returns `None`, and has changed
+    /// nothing, if it must be run again with a savepoint for each addition.
+    fn transaction(
+        &mut self,
+        group: &mut Group,
+        with_savepoints: bool,
+    ) -> Result<Option<Vec<Outcome>>, Failure<AddError>> {
+        let mut transaction = WriteTransaction::begin(&mut self.connection, WriterRole::Service)?;
+        // Some may have been answered while this process waited for the lock.
+        group.retain(|job| !job.is_abandoned());
+        group.sort_by_key(|job| matches!(job, Job::Other(_)));
+        let mut outcomes = Vec::with_capacity(group.len());
+        for job in group.iter_mut() {
+            match job {
+                Job::Add(job) => match add(transaction.connection(), job, with_savepoints)? {
+                    Some(outcome) => outcomes.push(outcome),
+                    None => return Ok(None),
+                },
+                Job::Other(work) => run_other(transaction.connection(), work)?,
+            }
         }
-        let last = self.recent.index(&transaction)?;
-        self.renewal.commit(&transaction, &self.versions, 0)?;
-        self.recent.committed(last);
-        Ok(())
+        if !group.is_empty() {
+            let is_new = outcomes.iter().flatten().any(|stored| stored.is_new);
+            transaction.commit(is_new.then_some(0), &self.versions)?;
+        }
+        Ok(Some(outcomes))
     }
 
     /// The old connection is closed when the new one has read: the last connection that is closed
     /// removes the write-ahead log.
     fn reopen(&mut self) -> rusqlite::Result<()> {
-        let mut connection = (self.open)()?;
+        let connection = (self.open)()?;
         if connection.is_readonly(MAIN_DB)? {
             // SQLite opens a file so that cannot be opened for writing.
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
             return Err(rusqlite::Error::SqliteFailure(read_only, None));
         }
-        match version::current::<StoreError>(&connection) {
-            Err(Failure::Sqlite(error)) => return Err(error),
+        match version::current(&connection) {
+            Err(Failure::Sqlite(error) | Failure::Commit(error)) => return Err(error),
             Ok(_) | Err(Failure::Answer(_)) => (),
         }
-        self.renewal = VersionRenewal::new(&mut connection)?;
-        (self.connection, self.recent) = (connection, RecentRecords::default());
+        self.connection = connection;
         Ok(())
     }
 }
 
+/// Adds an animal, and undoes what a failure leaves. Without a savepoint it cannot, and returns `None` then.
+fn add(
+    connection: &Connection,
+    job: &Add,
+    with_savepoint: bool,
+) -> Result<Option<Outcome>, Failure<AddError>> {
+    let changes = connection.total_changes();
+    if with_savepoint {
+        connection.execute_batch("SAVEPOINT job")?;
+    }
+    let outcome = match addition::add(connection, job, with_savepoint) {
+        Ok(stored) => Ok(stored),
+        // Given before anything was written.
+        Err(Failure::Answer(error)) => Err(error),
+        Err(Failure::Sqlite(error)) if is_of_one_addition(connection, &error) => {
+            if with_savepoint {
+                connection.execute_batch("ROLLBACK TO job")?;
+            } else if !error::is_refusal(&error) || connection.total_changes() != changes {
+                return Ok(None);
+            }
+            Err(error::of_statement(error).into())
+        }
+        Err(failure) => return Err(failure),
+    };
+    if with_savepoint {
+        connection.execute_batch("RELEASE job")?;
+    }
+    Ok(Some(outcome))
+}
+
+/// Runs another write, and undoes what a failure leaves.
+fn run_other(connection: &mut Connection, work: &mut Work<Connection>) -> rusqlite::Result<()> {
+    connection.execute_batch("SAVEPOINT job")?;
+    if !work.run(connection) {
+        connection.execute_batch("ROLLBACK TO job")?;
+    }
+    connection.execute_batch("RELEASE job")
+}
+
+/// Returns whether an error of SQLite is about the rows of one addition, and the rest of its group can be committed.
+fn is_of_one_addition(connection: &Connection, error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation) => true,
+        // SQLite says so too if no identifier is left, which is asked first where there are savepoints.
+        Some(ErrorCode::DiskFull) => rows::require_identifiers(connection, MAX_GROUP).is_err(),
+        _ => false,
+    }
+}
+
+/// Returns the error of all callers of a transaction that failed.
+fn explain(failure: Failure<AddError>) -> StoreError {
+    let (end, error) = match failure {
+        Failure::Answer(AddError::Store(error)) => return error,
+        Failure::Answer(error) => return StoreError::unavailable(error),
+        Failure::Commit(error) if is_in_doubt(&error) => {
+            ("whether the transaction was committed is in doubt", error)
+        }
+        Failure::Sqlite(error) | Failure::Commit(error) => {
+            ("the transaction was rolled back", error)
+        }
+    };
+    if error::is_refusal(&error) {
+        return StoreError::refused(error);
+    }
+    StoreError::unavailable(format!("{end}: {error}{}", error::io_step(&error)))
+}
+
 fn is_in_doubt(error: &rusqlite::Error) -> bool {
-    let harmless = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked, ErrorCode::DiskFull];
+    let harmless = [
+        ErrorCode::ConstraintViolation,
+        ErrorCode::DatabaseBusy,
+        ErrorCode::DatabaseLocked,
+        ErrorCode::DiskFull,
+    ];
     error.sqlite_error_code().is_none_or(|code| !harmless.contains(&code))
-}
-
-/// The callers of a group whose transaction has ended. They are told when this is dropped, so they are told in any
-/// case.
-pub(super) struct Answers {
-    callers: Vec<Caller>,
-    outcome: Result<(), StoreError>,
-}
-
-impl Answers {
-    /// Tells the callers, on a thread of `runtime` if there are several: there it is cheap to wake
-    /// the tasks that wait, and the writer goes on. For one answer, handing it over costs more.
-    pub(super) fn send(self, runtime: &Handle) {
-        if self.callers.len() > 1 {
-            runtime.spawn(async move { drop(self) });
-        }
-    }
-}
-
-impl Drop for Answers {
-    fn drop(&mut self) {
-        for caller in self.callers.drain(..) {
-            let outcome = self.outcome.as_ref().copied().map_err(error::copy);
-            // Nobody may wait any more.
-            let _ = caller.send(outcome);
-        }
-    }
 }

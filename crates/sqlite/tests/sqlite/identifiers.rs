@@ -1,8 +1,11 @@
 //! Identifiers, when animals are changed by hand or written under their own.
 
-use petstore_domain::{Archive, Batch, PetId, PetRepository};
+use petstore_domain::{
+    AddError, Added, Archive, HighestIds, KeyId, PetId, PetRepository, Rows, StoreError,
+    WriterRole, add_key,
+};
 
-use crate::support::{Place, add, rex};
+use crate::support::{Place, add, new_key, once, rex};
 
 #[tokio::test]
 async fn no_identifier_is_assigned_twice_whatever_is_done_by_hand() {
@@ -27,10 +30,11 @@ async fn no_identifier_is_assigned_twice_whatever_is_done_by_hand() {
 }
 
 #[tokio::test]
-async fn an_identifier_of_a_batch_is_not_assigned_again_though_its_animal_is_deleted() {
+async fn an_identifier_that_was_written_is_not_assigned_again_though_its_animal_is_deleted() {
     let place = Place::new();
     let store = place.open();
-    store.write(Batch { pets: vec![rex().with_id(PetId(7))], ..Batch::default() }).await.unwrap();
+    let rows = Rows { pets: vec![rex().with_id(PetId(7))], ..Rows::default() };
+    store.write_rows(WriterRole::Service, rows).await.unwrap();
     place.raw().execute("DELETE FROM pet", []).unwrap();
     assert_eq!(add(&store, rex()).await.id, PetId(8));
 }
@@ -43,11 +47,72 @@ async fn the_last_identifier_leaves_none() {
     place.raw().execute(before_last, []).unwrap();
     assert_eq!(add(&store, rex()).await.id, PetId(i64::MAX));
     for _ in 0..2 {
-        assert_eq!(
-            store.add(rex(), None).await.unwrap_err().to_string(),
-            "the store cannot answer: the transaction was rolled back: no identifier is left: \
-             the highest, 9223372036854775807, is taken"
+        let refused = store.add(rex(), None).await.unwrap_err();
+        assert!(matches!(refused, AddError::Store(StoreError::Refused(_))), "{refused}");
+        let message = refused.to_string();
+        assert!(
+            message.ends_with("no identifier is left: the highest is 9223372036854775807"),
+            "{message}"
         );
+        let several = store.add_new(vec![rex(), rex()], None).await.unwrap_err().to_string();
+        assert!(several.contains("no identifier is left"), "{several}");
         place.raw().execute("DELETE FROM pet", []).unwrap();
     }
+}
+
+#[tokio::test]
+async fn of_additions_that_wait_together_only_those_without_an_identifier_are_refused() {
+    let place = Place::new();
+    let store = place.open();
+    let highest = HighestIds { pet: Some(PetId(i64::MAX - 2)), key: None };
+    let rows = Rows { highest, ..Rows::default() };
+    store.write_rows(WriterRole::Service, rows).await.unwrap();
+    let (one, two, three) = tokio::join!(
+        store.add(rex(), Some(once())),
+        store.add(rex(), None),
+        store.add(rex(), None)
+    );
+    assert!(one.is_ok() && two.is_ok());
+    let refused = three.unwrap_err();
+    assert!(matches!(refused, AddError::Store(StoreError::Refused(_))), "{refused}");
+    assert_eq!(
+        store.add(rex(), Some(once())).await.unwrap(),
+        one.map(|added| match added {
+            Added::Created(pet) | Added::Replayed(pet) => Added::Replayed(pet),
+        })
+        .unwrap(),
+        "a replay needs none"
+    );
+}
+
+#[tokio::test]
+async fn a_snapshot_says_the_highest_identifiers_though_their_rows_are_gone() {
+    let place = Place::new();
+    let store = place.open();
+    let highest = async || store.snapshot().await.unwrap().highest_ids().await.unwrap();
+    assert_eq!(highest().await, HighestIds::default());
+    for seed in 1..=3 {
+        add(&store, rex()).await;
+        add_key(&store, new_key(seed, &format!("k{seed}"))).await.unwrap();
+    }
+    place
+        .raw()
+        .execute_batch("DELETE FROM pet WHERE id > 1; DELETE FROM api_key WHERE id > 1")
+        .unwrap();
+    let of_three = HighestIds { pet: Some(PetId(3)), key: Some(KeyId(3)) };
+    assert_eq!(highest().await, of_three);
+    let target = Place::new();
+    let copy = target.open();
+    for highest in [of_three, HighestIds { pet: Some(PetId(2)), key: None }] {
+        let rows = Rows { highest, ..Rows::default() };
+        copy.write_rows(WriterRole::Service, rows).await.unwrap();
+    }
+    drop(copy);
+    let copy = target.open();
+    assert_eq!(copy.snapshot().await.unwrap().highest_ids().await.unwrap(), of_three);
+    assert_eq!(add(&copy, rex()).await.id, PetId(4));
+    assert_eq!(add_key(&copy, new_key(9, "web")).await.unwrap().id, KeyId(4));
+    // An identifier that somebody has changed counts too.
+    place.raw().execute("UPDATE pet SET id = 9", []).unwrap();
+    assert_eq!(highest().await.pet, Some(PetId(9)));
 }

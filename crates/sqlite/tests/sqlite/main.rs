@@ -4,8 +4,10 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod backup;
+mod companions;
 mod corruption;
 mod identifiers;
+mod load;
 mod opening;
 mod refusals;
 mod sharing;

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use petstore_sqlite::{SqliteConfig, SqliteStore, Synchronous};
 
-use crate::support::{Place, SCHEMA, add, all, open, rex};
+use crate::support::{Place, VERSION, add, all, open, rex};
 
 #[test]
 fn sqlite_is_new_enough_to_be_free_of_the_wal_reset_bug() {
@@ -20,7 +20,7 @@ fn a_new_store_is_for_its_owner_alone_and_has_the_application_id() {
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
     }
     let header = fs::read(place.path()).unwrap();
-    assert_eq!(header[60..64], SCHEMA.to_be_bytes(), "the schema's version is in the file itself");
+    assert_eq!(header[60..64], VERSION.to_be_bytes(), "the schema's version is in the file itself");
     assert_eq!(&header[68..72], b"pst0");
     drop(store);
     let pragma = |name| place.raw().pragma_query_value(None, name, |row| row.get(0)).unwrap();

@@ -4,10 +4,10 @@ use std::{fs, path::Path};
 
 use rusqlite::Connection;
 
-use petstore_domain::{Archive as _, Batch, KeyRevision, KeyStore as _, PetRepository};
+use petstore_domain::{Archive as _, KeyRevision, KeyStore as _, PetRepository, Rows, WriterRole};
 use petstore_sqlite::SqliteStore;
 
-use crate::support::{Place, SCHEMA, VERSION, add, all, open, rex};
+use crate::support::{FIRST, Place, VERSION, add, all, open, rex};
 
 /// Opening `path` fails with this one line, and nothing in the directory has changed.
 fn assert_refused(place: &Place, path: &Path, reason: &str) {
@@ -56,23 +56,23 @@ fn a_database_of_another_application_is_left_untouched() {
 fn too_new(oldest: i32) -> String {
     format!(
         "its schema cannot be used below version {oldest}, and petstore {} knows version {VERSION}; it \
-         was left untouched: use petstore 1.0.0 or newer, or the copy or backup that was made before its upgrade",
+         was left untouched: use petstore 2.0.0 or newer, or the copy or backup that was made before its upgrade",
         env!("CARGO_PKG_VERSION")
     )
 }
 
 #[test]
 fn a_store_of_an_unknown_petstore_is_left_untouched() {
-    for version in [i32::MIN, -1, 0, 1, SCHEMA - 1, VERSION + 1, 9999] {
+    for version in [i32::MIN, -1, 0, 1, FIRST - 1, VERSION + 1, 9999] {
         let place = Place::new();
         drop(place.open());
         place.raw().pragma_update(None, "user_version", version).unwrap();
         let too_old = format!(
             "its schema is version {version}, older than any that petstore {} can upgrade (version \
-             {SCHEMA}); it was left untouched: use the petstore that made it",
+             {FIRST}); it was left untouched: use the petstore that made it",
             env!("CARGO_PKG_VERSION")
         );
-        let refusal = if version < SCHEMA { too_old } else { too_new(version) };
+        let refusal = if version < FIRST { too_old } else { too_new(version) };
         assert_refused(&place, &place.path(), &refusal);
     }
 }
@@ -84,7 +84,7 @@ fn an_older_store_is_left_untouched_until_it_is_upgraded() {
     place.raw().execute("UPDATE petstore_schema SET version = ?1", [VERSION - 1]).unwrap();
     let refusal = format!(
         "its schema is version {}, and petstore {} needs version {VERSION}: upgrade it with 'petstore \
-         upgrade' and the same --store; 'petstore serve' does so by itself",
+         upgrade' and the same --store",
         VERSION - 1,
         env!("CARGO_PKG_VERSION")
     );
@@ -103,7 +103,7 @@ async fn what_is_opened_to_be_read_is_not_changed() {
         let store = SqliteStore::open_read_only(&place.config()).unwrap();
         assert_eq!(all(&store).await.len(), 1);
         assert!(PetRepository::add(&store, rex(), None).await.is_err());
-        assert!(store.write(Batch::default()).await.is_err());
+        assert!(store.write_rows(WriterRole::Service, Rows::default()).await.is_err());
         assert!(store.save(KeyRevision(0), vec![], vec![]).await.is_err());
         drop(store);
         assert!(place.content() == before, "{mode}");
@@ -122,7 +122,7 @@ fn another_version_that_is_still_in_the_log_alone_is_refused_too() {
     let newer = place.raw();
     newer.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
     newer.pragma_update(None, "user_version", 9999).unwrap();
-    assert_eq!(fs::read(place.path()).unwrap()[60..64], SCHEMA.to_be_bytes());
+    assert_eq!(fs::read(place.path()).unwrap()[60..64], VERSION.to_be_bytes());
     let refusal = place.try_open().unwrap_err().to_string();
     assert!(refusal.ends_with(&too_new(9999)), "{refusal}");
     drop(store);

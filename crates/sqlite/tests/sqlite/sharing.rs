@@ -5,17 +5,18 @@ use std::{
     ops::ControlFlow,
     os::unix::fs::MetadataExt,
     pin::pin,
-    process::{Command, Stdio},
+    process::Command,
     sync::Arc,
     task::{Context, Waker},
 };
 
 use petstore_domain::{
-    Archive, Batch, KeyChangeError, KeyStore as _, PetRepository, StoreError, UpgradeMode, add_key,
+    Archive, KeyChangeError, KeyStore as _, PetRepository, Rows, StoreError, WriterRole, add_key,
     load_keys,
 };
 use petstore_sqlite::SqliteStore;
-use rusqlite::config::DbConfig;
+use petstore_storage::UpgradeMode;
+use petstore_testing::EndOnDrop;
 
 use crate::support::{Place, add, all, new_key, open, page, query, rex, version};
 
@@ -25,7 +26,7 @@ async fn stores_on_one_file_see_each_other_at_once() {
     let (one, two) = (place.open(), place.open());
     for _ in 0..10 {
         let pet = add(&one, rex()).await;
-        assert_eq!(two.find(pet.id).await.unwrap().unwrap().value, pet);
+        assert_eq!(two.find(pet.id).await.unwrap().value, Some(pet));
         add(&two, rex()).await;
     }
     assert_eq!(all(&one).await, all(&two).await);
@@ -50,7 +51,7 @@ async fn reads_do_not_wait_for_another_process_s_write() {
     let pet = add(&store, rex()).await;
     let raw = place.raw();
     raw.execute_batch("BEGIN EXCLUSIVE; UPDATE pet SET name = 'Bello'").unwrap();
-    assert_eq!(store.find(pet.id).await.unwrap().unwrap().value, pet);
+    assert_eq!(store.find(pet.id).await.unwrap().value.as_ref(), Some(&pet));
     assert_eq!(page(&store, query(20, None)).await.pets, [pet]);
 }
 
@@ -80,13 +81,16 @@ async fn a_key_that_is_already_stored_is_refused_and_harms_no_other_write() {
     let add = |seed, name| add_key(&store, new_key(seed, name));
     add(1, "a").await.unwrap();
     let (refused, added) = tokio::join!(add(1, "b"), add(2, "c"));
-    assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
+    assert!(
+        matches!(refused, Err(KeyChangeError::Store(StoreError::Unavailable(_)))),
+        "{refused:?}"
+    );
     added.unwrap();
     assert_eq!(load_keys(&store).await.unwrap().keys.len(), 2);
 }
 
 #[tokio::test]
-async fn closing_finishes_everything_that_waits_and_leaves_one_file() {
+async fn closing_drops_writes_that_nobody_waits_for_and_leaves_one_file() {
     let place = Place::new();
     let store = place.open();
     for _ in 0..100 {
@@ -95,7 +99,8 @@ async fn closing_finishes_everything_that_waits_and_leaves_one_file() {
     }
     drop(store);
     assert_eq!(place.content().into_keys().collect::<Vec<_>>(), [place.path()]);
-    assert_eq!(all(&place.open()).await.len(), 100);
+    // The writer may have been in the middle of some.
+    assert!(all(&place.open()).await.len() < 100);
 }
 
 /// How many handles this process has for the files of a store.
@@ -108,13 +113,13 @@ fn handles(place: &Place) -> usize {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_snapshot_and_a_batch_leave_no_file_open() {
+async fn a_snapshot_and_rows_leave_no_file_open() {
     let place = Place::new();
     let store = place.open();
     let mut counts = Vec::new();
     for _ in 0..50 {
         store.snapshot().await.unwrap();
-        store.write(Batch::default()).await.unwrap();
+        store.write_rows(WriterRole::Service, Rows::default()).await.unwrap();
         counts.push(handles(&place));
     }
     // SQLite itself keeps a handle that it cannot close yet, and uses it for the next connection.
@@ -137,16 +142,12 @@ const PER_CHILD: usize = 25;
 async fn processes_that_open_a_fresh_path_at_once_share_it() {
     let place = Place::new();
     let children = [(); 4].map(|()| {
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "sharing::in_a_child_process"])
-            .env(CHILD_PATH, place.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap()
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "sharing::in_a_child_process"]).env(CHILD_PATH, place.path());
+        EndOnDrop::new(child.spawn().unwrap())
     });
-    for child in children {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    for mut child in children {
+        assert!(child.exit().unwrap().success());
     }
     let pets = all(&place.open()).await;
     assert_eq!(pets.len(), 4 * PER_CHILD);
@@ -221,20 +222,16 @@ async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
     let store = place.open();
     let raw = place.raw();
     let mut known = load_keys(&store).await.unwrap();
-    // As an operator does, and as a process of petstore 1.0.0, which has the triggers switched off.
-    for has_triggers in [true, false] {
-        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, has_triggers).unwrap();
-        for sql in [
-            "INSERT INTO api_key (name, digest, prefix, created_at) \
-             VALUES ('web', randomblob(32), 'pst_1234', 1)",
-            "UPDATE api_key SET expires_at = 2000000000000 WHERE expires_at IS NULL",
-            "UPDATE api_key SET revoked_at = 7 WHERE revoked_at IS NULL",
-        ] {
-            raw.execute(sql, []).unwrap();
-            let now = store.load(Some(known.revision)).await.unwrap();
-            known = now.unwrap_or_else(|| panic!("triggers: {has_triggers}, {sql}"));
-        }
-        raw.execute("UPDATE api_key SET last_used_at = 9", []).unwrap();
-        assert_eq!(store.load(Some(known.revision)).await.unwrap(), None);
+    for sql in [
+        "INSERT INTO api_key (name, digest, prefix, created_at, rights) \
+         VALUES ('web', randomblob(32), 'pst_1234', 1, 'full')",
+        "UPDATE api_key SET expires_at = 2000000000000",
+        "UPDATE api_key SET revoked_at = 7",
+    ] {
+        raw.execute(sql, []).unwrap();
+        let now = store.load(Some(known.revision)).await.unwrap();
+        known = now.unwrap_or_else(|| panic!("{sql}"));
     }
+    raw.execute("UPDATE api_key SET last_used_at = 9", []).unwrap();
+    assert_eq!(store.load(Some(known.revision)).await.unwrap(), None);
 }

@@ -18,10 +18,10 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
 
-/// The oldest version of the schema that a new store can be used as.
-pub(crate) const SCHEMA: i32 = 7;
+/// The oldest version of the schema that can be upgraded.
+pub(crate) const FIRST: i32 = 7;
 /// The version of the schema.
-pub(crate) const VERSION: i32 = 9;
+pub(crate) const VERSION: i32 = 10;
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 /// A directory for one test's store.

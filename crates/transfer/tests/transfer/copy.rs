@@ -11,16 +11,31 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, Batch, Fingerprint, IdempotencyRecord, KeyId, KeySelector, RestoreError, Snapshot,
-    StoreError, Written,
+    Archive, ArchiveError, Fingerprint, IdempotencyRecord, IdempotencyRequest, KeyId, KeySelector,
+    NewPet, Rows, Snapshot, StoreError, WriterRole,
 };
 use petstore_memory::MemoryStore;
-use petstore_transfer::{Copied, TransferError, TransferProgress, TransferStep};
+use petstore_transfer::{
+    CopyPorts, CopySummary, OnProgress, TransferError, TransferProgress, TransferStep,
+};
 
-use crate::stores::{START, add, fill, held, id, key, name, pet, restore, store, use_first_key};
+use crate::stores::{
+    START, add, fill, held, id, key, name, pet, restore, store, use_first_key, write,
+};
 
-async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, TransferError> {
-    petstore_transfer::copy(&**from, &*to, START, &mut |_| ControlFlow::Continue(())).await
+async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<CopySummary, TransferError> {
+    copy_with(from, &*to, &mut |_| ControlFlow::Continue(())).await
+}
+
+/// Copies into a store without a state.
+async fn copy_with(
+    from: &Arc<MemoryStore>,
+    to: &dyn Archive,
+    on_progress: OnProgress<'_>,
+) -> Result<CopySummary, TransferError> {
+    let source = CopyPorts { archive: &**from, handover: Some(&**from) };
+    let target = CopyPorts { archive: to, handover: None };
+    petstore_transfer::copy(source, target, START, on_progress).await
 }
 
 #[tokio::test]
@@ -32,7 +47,10 @@ async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
     add(&from, "New", Some((id(2), START))).await;
 
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 0, pets: 22_002, keys: 1, idempotency_records: 1 });
+    assert_eq!(
+        copied,
+        CopySummary { found: 0, pets: 22_002, keys: 1, records: 1, was_marked: false }
+    );
     let (ours, theirs) = (held(&*from).await, held(&*to).await);
     assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
     let ids: Vec<_> = theirs.2.iter().map(|record| record.id).collect();
@@ -50,7 +68,7 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
         let fingerprint = Fingerprint([7; 32]);
         IdempotencyRecord { id: id(number), fingerprint, pet: rex.id, at: START }
     });
-    from.write(Batch { records: records.collect(), ..Batch::default() }).await.unwrap();
+    write(&from, Rows { records: records.collect(), ..Rows::default() }).await;
 
     let mut seen = Vec::new();
     let mut note = |TransferProgress { step, done, total }| {
@@ -59,8 +77,8 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
         }
         ControlFlow::Continue(())
     };
-    let copied = petstore_transfer::copy(&*from, &*to, START, &mut note).await.unwrap();
-    assert_eq!(copied.idempotency_records, u64::from(BATCH) + 1);
+    let copied = copy_with(&from, &*to, &mut note).await.unwrap();
+    assert_eq!(copied.records, u64::from(BATCH) + 1);
     assert_eq!(held(&*from).await.2, held(&*to).await.2);
     assert_eq!(seen, [(10_000, 10_001), (10_001, 10_001)]);
 }
@@ -72,7 +90,7 @@ async fn a_copy_that_has_been_done_is_done_again_without_a_change() {
     copy(&from, to.clone()).await.unwrap();
     let before = held(&*to).await;
     let again = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(again, Copied { found: 3, pets: 0, keys: 0, idempotency_records: 0 });
+    assert_eq!(again, CopySummary { found: 3, pets: 0, keys: 0, records: 0, was_marked: false });
     assert_eq!(held(&*to).await, before);
 }
 
@@ -124,7 +142,9 @@ async fn a_target_whose_record_is_of_the_same_time_and_another_animal_is_left_as
     }
     let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
     assert!(
-        refusal.contains("idempotency record 00000000000000000000000000000001 is of animal 1"),
+        refusal.contains(
+            "idempotency record 00000000000000000000000000000001 is nothing in the source"
+        ),
         "{refusal}"
     );
 }
@@ -183,14 +203,20 @@ async fn a_copy_into_a_target_that_failed_is_resumed() {
         let failing = Failing { store: to.clone(), left: AtomicI32::new(commits) };
         let failure = copy(&from, Arc::new(failing)).await.unwrap_err();
         assert!(
-            matches!(failure, TransferError::To(RestoreError::Store(StoreError::Unavailable(_)))),
+            matches!(
+                failure,
+                TransferError::Target(ArchiveError::Store(StoreError::Unavailable(_)))
+            ),
             "{failure}"
         );
         founds.push(held(&*to).await.0.len());
     }
     assert_eq!(founds, [10_000, 10_000, 30_000]);
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 30_000, pets: 2_000, keys: 1, idempotency_records: 0 });
+    assert_eq!(
+        copied,
+        CopySummary { found: 30_000, pets: 2_000, keys: 1, records: 0, was_marked: false }
+    );
     assert_eq!(held(&*from).await, held(&*to).await);
 }
 
@@ -199,7 +225,7 @@ async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
     let (from, to) = (store(), store());
     fill(&from, 22_000).await;
     let mut steps = Vec::new();
-    let stopped = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+    let stopped = copy_with(&from, &*to, &mut |progress| {
         steps.push(progress);
         if progress.done == 20_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
@@ -214,7 +240,7 @@ async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
 async fn a_concurrent_write_to_the_target_is_noticed() {
     let (from, to) = (store(), store());
     fill(&from, 3).await;
-    let early = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+    let early = copy_with(&from, &*to, &mut |progress| {
         if progress.done == 0 {
             at_once(add(&to, "Early", None));
         }
@@ -226,14 +252,14 @@ async fn a_concurrent_write_to_the_target_is_noticed() {
 
     let (from, to) = (store(), store());
     fill(&from, 3).await;
-    let late = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+    let late = copy_with(&from, &*to, &mut |progress| {
         if progress.done == 3 {
             at_once(add(&to, "Late", None));
         }
         ControlFlow::Continue(())
     })
     .await;
-    assert!(matches!(late, Err(TransferError::ConcurrentWrite { from: 3, to: 4 })), "{late:?}");
+    assert!(matches!(late, Err(TransferError::ConcurrentWrite)), "{late:?}");
 }
 
 /// Polls a future that never waits to its end.
@@ -258,11 +284,19 @@ impl Archive for Failing {
         self.store.snapshot().await
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+    async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
         if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
-            self.store.write(batch).await
+            self.store.write_rows(writer, rows).await
         } else {
             Err(StoreError::unavailable("the network is gone").into())
         }
+    }
+
+    async fn add_new(
+        &self,
+        _: Vec<NewPet>,
+        _: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        Err(StoreError::unavailable("the network is gone").into())
     }
 }

@@ -1,6 +1,7 @@
 //! What fails at each step of a handover, and what becomes of it.
 
 use std::{
+    ops::ControlFlow,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -10,14 +11,18 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, Archive, Batch, Changes, Handover, Pet, PetId, PetQuery, PetRepository, Phase,
-    RestoreError, Snapshot, StoreError, StoreState, Written, mocks::new_pet,
+    AddError, Added, Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, Pet, PetId,
+    PetQuery, PetRepository, Phase, Rows, Snapshot, StoreError, StoreState, WriterRole,
+    mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
-use petstore_transfer::{MoveError, NextStore, Side, cancel, release};
+use petstore_transfer::{MoveError, StorePorts, TransferStep, release};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::pair::{Opener, hand_over, side};
+use crate::{
+    pair::{cancel, hand_over, mover, service, side},
+    stores::held,
+};
 
 async fn add(store: &dyn PetRepository) -> PetId {
     match store.add(new_pet("Rex"), None).await.unwrap() {
@@ -94,14 +99,6 @@ impl Handover for Faulty {
         }
         self.store.change_state(expected, new).await
     }
-
-    async fn changes(&self, after: Option<PetId>, limit: u32) -> Result<Changes, StoreError> {
-        self.store.changes(after, limit).await
-    }
-
-    fn read_while_sealed(&self) {
-        self.store.read_while_sealed();
-    }
 }
 
 #[async_trait]
@@ -110,7 +107,7 @@ impl Archive for Faulty {
         self.store.snapshot().await
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+    async fn write_rows(&self, writer: WriterRole, batch: Rows) -> Result<u64, ArchiveError> {
         if self.fault == Fault::IsSlow {
             sleep(Duration::from_millis(batch.pets.len() as u64)).await;
         }
@@ -126,7 +123,15 @@ impl Archive for Faulty {
         if is_sealed && self.is_due(Fault::FailsToFill) {
             return Err(StoreError::unavailable("the disk is full").into());
         }
-        self.store.write(batch).await
+        self.store.write_rows(writer, batch).await
+    }
+
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        self.store.add_new(pets, request).await
     }
 }
 
@@ -138,12 +143,6 @@ async fn phase(store: &MemoryStore) -> Phase {
     store.state().await.unwrap().phase
 }
 
-async fn service(from: &Side, to: &Side) -> Arc<NextStore> {
-    let store = NextStore::start(from.clone(), Box::new(Opener(to.clone()))).await.unwrap();
-    tokio::spawn(NextStore::watch(Arc::downgrade(&store)));
-    store
-}
-
 #[tokio::test(start_paused = true)]
 async fn whatever_fails_while_the_old_store_is_sealed_is_undone_and_tried_again() {
     for fault in
@@ -153,7 +152,7 @@ async fn whatever_fails_while_the_old_store_is_sealed_is_undone_and_tried_again(
         add(&*old).await;
         let from = side(&old, None, "old");
         let faulty = Faulty::new(&new, &old, fault);
-        let to = Side { archive: faulty.clone(), ..side(&new, Some(faulty), "new") };
+        let to = StorePorts { archive: faulty.clone(), ..side(&new, Some(faulty), "new") };
         let both = service(&from, &side(&new, None, "new")).await;
         // Something to fill in the pause.
         let writer = tokio::spawn({
@@ -170,8 +169,7 @@ async fn whatever_fails_while_the_old_store_is_sealed_is_undone_and_tried_again(
         assert_eq!(all(&*both).await.len(), 100);
         assert!(matches!(phase(&new).await, Phase::Open { from: Some(_) }));
         assert!(matches!(phase(&old).await, Phase::Sealed { .. }));
-        let changes = new.changes(None, 1000).await.unwrap();
-        assert_eq!(changes.pets.len(), 201);
+        assert_eq!(held(&*new).await.0.len(), 201);
     }
 }
 
@@ -183,7 +181,7 @@ async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_th
     }
     let from = side(&old, None, "old");
     let archive = Faulty::new(&new, &old, Fault::Grows);
-    let to = Side { archive, ..side(&new, None, "new") };
+    let to = StorePorts { archive, ..side(&new, None, "new") };
     let ended = hand_over(&from, &to).await;
     assert!(matches!(ended, Err(MoveError::TooFast)), "{ended:?}");
     add(&*old).await;
@@ -207,7 +205,7 @@ async fn additions_that_come_nearly_as_fast_as_they_are_copied_are_followed_also
                 sleep(Duration::from_millis(every)).await;
             }
         });
-        let to = Side { archive: Faulty::new(&new, &new, fault), ..to };
+        let to = StorePorts { archive: Faulty::new(&new, &new, fault), ..to };
         let paused = hand_over(&from, &to).await.unwrap();
         assert!(paused.is_some_and(|paused| paused < Duration::from_secs(1)), "{paused:?}");
         adding.await.unwrap();
@@ -229,7 +227,7 @@ async fn writes_wait_for_less_than_a_second_and_reads_do_not() {
         let began = Instant::now();
         let id = add(&*both).await;
         longest_write = longest_write.max(began.elapsed());
-        assert!(both.find(id).await.unwrap().is_some());
+        assert!(both.find(id).await.unwrap().value.is_some());
         sleep(Duration::from_millis(1)).await;
     }
     assert!(longest_write < Duration::from_millis(400), "{longest_write:?}");
@@ -246,13 +244,13 @@ async fn a_mover_that_died_after_the_seal_leaves_reads_and_is_run_again_or_given
         let both = service(&from, &to).await;
         // As a dead mover leaves them.
         let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
-        let filling = other.with(Phase::Filling { from: state.id });
+        let filling = other.next(Phase::Filling { from: state.id });
         assert!(new.change_state(other.revision, filling).await.unwrap());
-        let sealed = state.with(Phase::Sealed { to: other.id, label: "new".to_owned() });
+        let sealed = state.next(Phase::Sealed { to: other.id, label: "new".to_owned() });
         assert!(old.change_state(state.revision, sealed).await.unwrap());
         assert_eq!(all(&*both).await.len(), 1);
-        assert!(both.find(id).await.unwrap().is_some());
-        assert!(both.find(PetId(77)).await.unwrap().is_none());
+        assert!(both.find(id).await.unwrap().value.is_some());
+        assert!(both.find(PetId(77)).await.unwrap().value.is_none());
         assert!(
             timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err(),
             "it waits"
@@ -262,7 +260,7 @@ async fn a_mover_that_died_after_the_seal_leaves_reads_and_is_run_again_or_given
             assert!(matches!(phase(&new).await, Phase::Sealed { .. }));
             assert!(matches!(phase(&old).await, Phase::Open { .. }));
             add(&*both).await;
-            assert_eq!(old.changes(None, 9).await.unwrap().pets.len(), 2);
+            assert_eq!(held(&*old).await.0.len(), 2);
         }
         hand_over(&from, &to).await.unwrap();
         add(&*both).await;
@@ -281,13 +279,13 @@ async fn a_new_store_that_forgets_what_it_took_is_not_opened() {
     // A failover to a server that is empty, while the old store is sealed: it is no store that is filled any more.
     let state = old.state().await.unwrap();
     let sealed =
-        state.with(Phase::Sealed { to: new.state().await.unwrap().id, label: "new".to_owned() });
+        state.next(Phase::Sealed { to: new.state().await.unwrap().id, label: "new".to_owned() });
     assert!(old.change_state(state.revision, sealed).await.unwrap());
     assert!(timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err());
     assert_eq!(all(&*both).await.len(), 5, "reads are those of the old store");
     hand_over(&from, &to).await.unwrap();
     assert_eq!(all(&*both).await.len(), 5);
-    assert_eq!(new.changes(None, 9).await.unwrap().pets.len(), 5);
+    assert_eq!(held(&*new).await.0.len(), 5);
 }
 
 #[tokio::test(start_paused = true)]
@@ -305,7 +303,7 @@ async fn an_old_store_that_forgets_its_seal_is_not_used() {
     let late = service(&from, &to).await;
     add(&*late).await;
     assert_eq!(all(&*late).await.len(), 3);
-    assert_eq!(old.changes(None, 9).await.unwrap().pets.len(), 1);
+    assert_eq!(held(&*old).await.0.len(), 1);
     // Run again, the mover seals it.
     assert!(hand_over(&from, &to).await.unwrap().is_none());
     assert!(matches!(phase(&old).await, Phase::Sealed { .. }));
@@ -326,8 +324,8 @@ async fn after_a_way_back_the_later_store_counts_whatever_the_other_says() {
         sleep(Duration::from_secs(1)).await;
         add(&*both).await;
     }
-    assert_eq!(old.changes(None, 9).await.unwrap().pets.len(), 3);
-    assert_eq!(new.changes(None, 9).await.unwrap().pets.len(), 1);
+    assert_eq!(held(&*old).await.0.len(), 3);
+    assert_eq!(held(&*new).await.0.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -342,21 +340,41 @@ async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
     // Imports under identifiers of their own, below and above the highest.
     for id in [3_000_000, 2_000_000, 1_000_000] {
         let pets = vec![new_pet("Rex").with_id(PetId(id))];
-        if old.write(Batch { pets, ..Batch::default() }).await.is_err() {
+        if old.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await.is_err() {
             break;
         }
         sleep(Duration::from_millis(1)).await;
     }
     match moving.await.unwrap() {
         Ok(_) => {
-            let there = old.changes(None, 9).await.unwrap();
-            assert_eq!(new.changes(None, 9).await.unwrap(), there);
+            assert_eq!(held(&*new).await, held(&*old).await);
         }
         Err(error) => {
-            assert!(matches!(error, MoveError::Compare(_)), "{error}");
+            assert!(matches!(error, MoveError::OtherRows(_)), "{error}");
             add(&*old).await;
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_animal_that_is_changed_after_it_was_copied_is_named() {
+    let (old, new) = stores();
+    for _ in 0..3 {
+        add(&*old).await;
+    }
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let done = mover(&from, &to)
+        .run(&mut |progress| {
+            if progress.step == TransferStep::CopyPets && progress.done == 3 {
+                assert!(old.delete_pet(PetId(2)));
+            }
+            ControlFlow::Continue(())
+        })
+        .await;
+    let refusal = done.unwrap_err().to_string();
+    assert!(refusal.contains("animal 3 ") || refusal.contains("animal 2 "), "{refusal}");
+    assert!(refusal.contains("use an empty NEW"), "{refusal}");
+    add(&*old).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,5 +389,57 @@ async fn only_what_was_refused_as_sealed_is_repeated() {
     let both = service(&from, &to).await;
     sleep(Duration::from_secs(1)).await;
     add(&*both).await;
-    assert_eq!(new.changes(None, 9).await.unwrap().pets, vec![], "it is a store of its own now");
+    assert_eq!(held(&*new).await.0, vec![], "it is a store of its own now");
+}
+
+/// The service never saw the second store open, which was handed over to a third one since.
+#[tokio::test(start_paused = true)]
+async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
+    let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
+    let [a_side, b_side, c_side] =
+        [(&a, "a"), (&b, "b"), (&c, "c")].map(|(store, label)| side(store, None, label));
+    add(&*a).await;
+    hand_over(&a_side, &b_side).await.unwrap();
+    hand_over(&b_side, &c_side).await.unwrap();
+    let late = add(&*c).await;
+    let service = service(&a_side, &b_side).await;
+    let began = Instant::now();
+    let sealed = |error: StoreError| {
+        assert!(
+            matches!(&error, StoreError::Sealed(reason) if reason.contains("handed over to c")),
+            "{error}"
+        );
+    };
+    sealed(service.find(late).await.unwrap_err());
+    sealed(service.list(PetQuery::default()).await.unwrap_err());
+    match service.add(new_pet("Rex"), None).await.unwrap_err() {
+        AddError::Store(error) => sealed(error),
+        AddError::IdempotencyKeyReused => panic!("no key was sent"),
+    }
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+/// Each is sealed in favor of the other, as after a way back to a copy of the first one.
+#[tokio::test(start_paused = true)]
+async fn a_service_of_two_stores_that_are_sealed_to_each_other_serves_neither() {
+    let [a, b] = [(), ()].map(|()| Arc::new(MemoryStore::new()));
+    let (a_side, b_side) = (side(&a, None, "a"), side(&b, None, "b"));
+    let pet = add(&*a).await;
+    hand_over(&a_side, &b_side).await.unwrap();
+    let (of_a, of_b) = (Handover::state(&*a).await.unwrap(), Handover::state(&*b).await.unwrap());
+    let sealed = of_b.next(Phase::Sealed { to: of_a.id, label: "a copy of a".to_owned() });
+    assert!(b.change_state(of_b.revision, sealed).await.unwrap());
+    let service = service(&a_side, &b_side).await;
+    assert!(service.find(pet).await.is_err());
+}
+
+/// A store that was handed over to another one is not open again by canceling what was never begun.
+#[tokio::test]
+async fn a_handover_to_a_third_store_is_not_canceled_with_success() {
+    let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
+    let [a_side, b_side, c_side] =
+        [(&a, "a"), (&b, "b"), (&c, "c")].map(|(store, label)| side(store, None, label));
+    hand_over(&a_side, &b_side).await.unwrap();
+    let refusal = cancel(&a_side, &c_side).await.unwrap_err().to_string();
+    assert!(refusal.contains("was handed over to b"), "{refusal}");
 }

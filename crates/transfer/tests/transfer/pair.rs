@@ -3,39 +3,72 @@
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
+use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
 use petstore_domain::{Clock, Handover, ManualClock, StoreError, Timestamp};
 use petstore_memory::MemoryStore;
-use petstore_transfer::{MoveError, Mover, NextStore, OpenNext, Side};
+use petstore_transfer::{
+    CurrentStore, MoveError, MoveOutcome, Mover, NextStoreOpener, Poller, StorePorts,
+};
 
-/// A store as one of two, perhaps with another handover.
+/// The ports of a store, perhaps with another handover. Reads go on while it is sealed.
 pub(crate) fn side(
     store: &Arc<MemoryStore>,
     handover: Option<Arc<dyn Handover>>,
     label: &str,
-) -> Side {
-    Side {
-        pets: store.clone(),
-        keys: store.clone(),
+) -> StorePorts {
+    let service = Arc::new(store.handle(true));
+    StorePorts {
+        pets: service.clone(),
+        keys: service,
         archive: store.clone(),
         handover: handover.unwrap_or_else(|| store.clone()),
         label: label.to_owned(),
     }
 }
 
-pub(crate) struct Opener(pub(crate) Side);
+pub(crate) struct Opener(pub(crate) StorePorts);
 
 #[async_trait]
-impl OpenNext for Opener {
-    async fn open(&self) -> Result<Side, StoreError> {
+impl NextStoreOpener for Opener {
+    async fn open(&self) -> Result<StorePorts, StoreError> {
         Ok(self.0.clone())
     }
 }
 
-pub(crate) async fn hand_over(from: &Side, to: &Side) -> Result<Option<Duration>, MoveError> {
+pub(crate) fn mover(from: &StorePorts, to: &StorePorts) -> Mover {
     let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(Timestamp(0)));
-    let mover = Mover::new(from.clone(), to.clone(), clock);
-    mover.run(&mut |_| ControlFlow::Continue(())).await
+    Mover::new(from.clone(), to.clone(), clock)
+}
+
+pub(crate) async fn move_store(
+    from: &StorePorts,
+    to: &StorePorts,
+) -> Result<MoveOutcome, MoveError> {
+    mover(from, to).run(&mut |_| ControlFlow::Continue(())).await
+}
+
+/// Hands a store over. Returns how long writes waited, if it was not handed over before.
+pub(crate) async fn hand_over(
+    from: &StorePorts,
+    to: &StorePorts,
+) -> Result<Option<Duration>, MoveError> {
+    Ok(match move_store(from, to).await? {
+        MoveOutcome::HandedOver { writes_waited } => Some(writes_waited),
+        MoveOutcome::AlreadyHandedOver | MoveOutcome::SealedAgain | MoveOutcome::Canceled => None,
+    })
+}
+
+pub(crate) async fn cancel(from: &StorePorts, to: &StorePorts) -> Result<MoveOutcome, MoveError> {
+    mover(from, to).cancel(&mut |_| ControlFlow::Continue(())).await
+}
+
+/// A service over two stores, whose poller ends with it.
+pub(crate) async fn service(from: &StorePorts, to: &StorePorts) -> Arc<CurrentStore> {
+    let current = Arc::<CurrentStore>::default();
+    let opener = Box::new(Opener(to.clone()));
+    let poller = Poller::start(current.clone(), from.clone(), opener).await.unwrap();
+    tokio::spawn(poller.run());
+    current
 }
 
 /// A harness of services over two stores, of which the second is open already or not.
@@ -50,7 +83,7 @@ struct Pair {
 
 #[async_trait]
 impl Harness for Pairs {
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
         let pair = Pair { from: Arc::default(), to: Arc::default() };
         if self.handed_over {
             hand_over(&side(&pair.from, None, "old"), &side(&pair.to, None, "new")).await?;
@@ -60,19 +93,20 @@ impl Harness for Pairs {
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
-            Capability::Version | Capability::SecondHandle | Capability::Reopen => None,
+            Capability::Version | Capability::SecondHandle => None,
             Capability::Archive | Capability::Handover => Some("these are of one store"),
-            Capability::Outage => Some("a store in memory cannot be out of reach"),
+            Capability::Reopen
+            | Capability::OtherProcess
+            | Capability::Outage
+            | Capability::DeletedRow
+            | Capability::RefusedRow => Some("the stores in memory are tested alone"),
         }
     }
 }
 
 #[async_trait]
 impl ScratchStore for Pair {
-    async fn open(&self) -> Result<Store, Problem> {
-        let next = Opener(side(&self.to, None, "new"));
-        let store = NextStore::start(side(&self.from, None, "old"), Box::new(next)).await?;
-        tokio::spawn(NextStore::watch(Arc::downgrade(&store)));
-        Ok(Store::new(store))
+    async fn open(&self, _: bool) -> Result<Store, BoxError> {
+        Ok(Store::new(service(&side(&self.from, None, "old"), &side(&self.to, None, "new")).await))
     }
 }

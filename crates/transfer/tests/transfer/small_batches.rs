@@ -3,9 +3,11 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Batch, RestoreError, Snapshot, StoreError, Written};
+use petstore_domain::{
+    Archive, ArchiveError, IdempotencyRequest, NewPet, Rows, Snapshot, StoreError, WriterRole,
+};
 use petstore_memory::MemoryStore;
-use petstore_transfer::Side;
+use petstore_transfer::{CopyPorts, StorePorts};
 
 use crate::{
     pair::{hand_over, side},
@@ -22,10 +24,18 @@ impl Archive for Small {
         self.0.snapshot().await
     }
 
-    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
-        let rows = batch.pets.len() + batch.keys.len() + batch.records.len();
-        assert!((1..=MAX).contains(&rows), "{rows} rows");
-        self.0.write(batch).await
+    async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
+        let count = rows.pets.len() + rows.keys.len() + rows.records.len();
+        assert!(count <= MAX, "{count} rows");
+        self.0.write_rows(writer, rows).await
+    }
+
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        self.0.add_new(pets, request).await
     }
 
     fn max_batch(&self) -> usize {
@@ -45,10 +55,12 @@ async fn a_store_is_copied_and_handed_over_to_one_that_takes_few_rows_at_a_time(
     }
     let small = Small(copied.clone());
     let mut go_on = |_| ControlFlow::Continue(());
-    petstore_transfer::copy(&*from, &small, START, &mut go_on).await.unwrap();
+    let ends =
+        [&*from as &dyn Archive, &small].map(|archive| CopyPorts { archive, handover: None });
+    petstore_transfer::copy(ends[0], ends[1], START, &mut go_on).await.unwrap();
     assert_eq!(held(&*from).await, held(&*copied).await);
 
-    let to = Side { archive: Arc::new(Small(moved.clone())), ..side(&moved, None, "new") };
+    let to = StorePorts { archive: Arc::new(Small(moved.clone())), ..side(&moved, None, "new") };
     hand_over(&side(&from, None, "old"), &to).await.unwrap();
     assert_eq!(held(&*from).await, held(&*moved).await);
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    Added, ApiKey, ApiKeySecret, Archive, Batch, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyName, KeyStore as _, NewApiKey, Pet, PetId, PetRepository, Saved,
-    StoredKeys, Timestamp, add_key, load_keys, mocks::new_pet,
+    Added, ApiKey, ApiKeySecret, Archive, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
+    KeyName, KeyStore as _, NewApiKey, Pet, PetId, PetRepository, Rows, Timestamp, WriterRole,
+    add_key, load_keys, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 
@@ -43,20 +43,23 @@ pub(crate) async fn add(
 
 /// Adds this many animals.
 pub(crate) async fn fill(store: &MemoryStore, count: usize) {
-    let new_pets = vec![new_pet("Rex"); count];
-    store.write(Batch { new_pets, ..Batch::default() }).await.unwrap();
+    store.add_new(vec![new_pet("Rex"); count], None).await.unwrap();
+}
+
+pub(crate) async fn write(store: &MemoryStore, rows: Rows) {
+    store.write_rows(WriterRole::Service, rows).await.unwrap();
 }
 
 pub(crate) async fn restore(store: &MemoryStore, pets: Vec<Pet>) {
-    store.write(Batch { pets, ..Batch::default() }).await.unwrap();
+    write(store, Rows { pets, ..Rows::default() }).await;
 }
 
 pub(crate) async fn restore_key(store: &MemoryStore, key: ApiKey) {
-    store.write(Batch { keys: vec![key], ..Batch::default() }).await.unwrap();
+    write(store, Rows { keys: vec![key], ..Rows::default() }).await;
 }
 
 pub(crate) async fn restore_record(store: &MemoryStore, record: IdempotencyRecord) {
-    store.write(Batch { records: vec![record], ..Batch::default() }).await.unwrap();
+    write(store, Rows { records: vec![record], ..Rows::default() }).await;
 }
 
 pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
@@ -67,19 +70,13 @@ pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
 
 /// Notes when the first key was used.
 pub(crate) async fn use_first_key(store: &MemoryStore, at: Timestamp) {
-    let StoredKeys { mut keys, revision, .. } = load_keys(store).await.unwrap();
-    keys.truncate(1);
-    keys[0].last_used_at = Some(at);
-    assert_eq!(store.save(revision, keys, vec![]).await.unwrap(), Saved::Yes);
+    let keys = load_keys(store).await.unwrap().keys;
+    store.note_uses(vec![(keys[0].id, at)]).await.unwrap();
 }
 
 /// All that a store holds.
 pub(crate) async fn held(store: &dyn Archive) -> (Vec<Pet>, Vec<ApiKey>, Vec<IdempotencyRecord>) {
     let mut snapshot = store.snapshot().await.unwrap();
     let pets = snapshot.pets(None, u32::MAX).await.unwrap();
-    (
-        pets,
-        snapshot.keys().await.unwrap(),
-        snapshot.idempotency_records(None, u32::MAX).await.unwrap(),
-    )
+    (pets, snapshot.keys().await.unwrap(), snapshot.records(None, u32::MAX).await.unwrap())
 }

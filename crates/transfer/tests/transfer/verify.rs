@@ -7,14 +7,17 @@ use petstore_domain::{
     PetStatus, StoreCounts, Timestamp,
 };
 use petstore_memory::MemoryStore;
-use petstore_transfer::{RangeDigest, TransferError, Verified};
+use petstore_transfer::{RangeDigest, TransferError, VerifySummary};
 
 use crate::stores::{
     START, add, fill, held, id, key, name, pet, restore, restore_key, restore_record, store,
     use_first_key,
 };
 
-async fn verify(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> Result<Verified, TransferError> {
+async fn verify(
+    from: &Arc<MemoryStore>,
+    to: &Arc<MemoryStore>,
+) -> Result<VerifySummary, TransferError> {
     petstore_transfer::verify(&**from, &**to, START, &mut |_| ControlFlow::Continue(())).await
 }
 
@@ -36,8 +39,8 @@ async fn equal_stores_have_a_digest_for_each_range() {
         add(store, "Rex", Some((id(1), START))).await;
         add(store, "Rex", Some((id(2), START))).await;
     }
-    let Verified { counts, ranges } = verify(&from, &to).await.unwrap();
-    assert_eq!(counts, StoreCounts { pets: 6_005, keys: 1, idempotency_records: 2 });
+    let VerifySummary { counts, ranges } = verify(&from, &to).await.unwrap();
+    assert_eq!(counts, StoreCounts { pets: 6_005, keys: 1, records: 2 });
     let shape: Vec<_> = ranges.iter().map(|r| (r.first.0, r.last.0, r.pets)).collect();
     assert_eq!(shape[..2], [(1, 100_000, 6_001), (100_001, 200_000, 1)]);
     assert_eq!(shape[2..], [(800_001, 900_000, 1), (900_001, 1_000_000, 2)]);
@@ -211,7 +214,7 @@ async fn identifiers_at_the_ends_of_their_range_are_compared_too() {
         let ends = [i64::MIN, -1, 0, i64::MAX];
         restore(store, ends.map(|id| pet(id, "end")).into()).await;
     }
-    let Verified { counts, ranges } = verify(&from, &to).await.unwrap();
+    let VerifySummary { counts, ranges } = verify(&from, &to).await.unwrap();
     assert_eq!((counts.pets, ranges.len()), (4, 3));
     assert!(ranges.is_sorted_by_key(|range| range.first));
     assert_eq!(ranges[2].last, PetId(i64::MAX));

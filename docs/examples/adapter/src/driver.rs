@@ -3,16 +3,19 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use petstore::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
+use petstore::{
+    BoxError, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation, StoreNotFound,
+};
+use tokio_util::sync::CancellationToken;
 
-use crate::store::FileStore;
+use crate::{journal::Access, store::FileStore};
 
 /// The stores whose URLs are `file:PATH`.
 pub const FILE_STORES: StoreDriver = StoreDriver {
     schemes: &["file"],
     usage: "file:PATH",
     summary: "an append-only file, for one process at a time",
-    is_lasting: true,
+    is_persistent: true,
     parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: true })),
 };
 
@@ -22,10 +25,10 @@ pub const WITHOUT_ARCHIVE: StoreDriver = StoreDriver {
     ..FILE_STORES
 };
 
-fn path(url: &str) -> Result<PathBuf, Problem> {
+fn path(url: &str) -> Result<PathBuf, BoxError> {
     match url.strip_prefix("file:") {
         Some(path) if !path.is_empty() => Ok(path.into()),
-        _ => Err("no path is given; use file:PATH, for example file:petstore.ndjson".into()),
+        _ => Err("no path is given; use file:PATH, for example file:petstore.log".into()),
     }
 }
 
@@ -43,15 +46,27 @@ impl fmt::Display for FileLocation {
 
 #[async_trait]
 impl StoreLocation for FileLocation {
-    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
-        if mode != OpenMode::Create && !self.path.try_exists()? {
-            return Err(format!("there is no store at {}", self.path.display()).into());
+    async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError> {
+        let access = match options.mode {
+            OpenMode::Create => Access::Create,
+            OpenMode::ReadWrite => Access::Write,
+            OpenMode::ReadOnly => Access::Read,
+        };
+        let is_new = !self.path.try_exists()?;
+        if is_new && access != Access::Create {
+            let line = format!("there is no store at {}", self.path.display());
+            return Err(StoreNotFound::new(line).into());
         }
-        let store = FileStore::open(&self.path)
-            .map_err(|error| format!("cannot open the store {self}: {error}"))?;
+        let panicked = CancellationToken::new();
+        // The store's own error, not its text: `serve` waits for a store that is `Unavailable`.
+        let store = FileStore::open(&self.path, access, options.reads_while_sealed, &panicked)?;
         let store = Arc::new(store);
-        let opened = OpenStore::new(store.clone());
-        Ok(if self.archive { opened.with_archive(store) } else { opened })
+        let mut opened = OpenStore::new(store.clone()).with_panic_token(panicked);
+        if is_new {
+            opened = opened.newly_created(self);
+        }
+        let whole = |opened: OpenStore| opened.with_archive(store.clone()).with_handover(store);
+        Ok(if self.archive { whole(opened) } else { opened })
     }
 
     async fn identity(&self) -> Option<String> {

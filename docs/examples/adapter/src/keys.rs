@@ -2,22 +2,19 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyStore, Resolution, RestoreError, Saved, StoreError, StoredKeys,
+    ApiKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys, Timestamp,
+    WriterRole,
 };
 
-use crate::{
-    line::{KeyLine, Line},
-    state::State,
-    store::FileStore,
-};
+use crate::{line::Write, store::FileStore};
 
 #[async_trait]
 impl KeyStore for FileStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
         let state = self.state();
-        let (revision, keys) = (state.key_revision(), state.keys.values().cloned().map(Ok));
-        let changed = unless != Some(revision);
-        Ok(changed.then(|| StoredKeys::new(revision, state.next_key(), keys)))
+        let (revision, next_id) = (state.key_revision, KeyId(state.highest_key.saturating_add(1)));
+        let keys = || StoredKeys::new(revision, next_id, state.keys.values().cloned().map(Ok));
+        Ok((unless != Some(revision)).then(keys))
     }
 
     async fn save(
@@ -25,27 +22,41 @@ impl KeyStore for FileStore {
         expected: KeyRevision,
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
-        self.write(move |state| {
-            if state.key_revision() != expected {
-                return Ok((Saved::Lost, None));
+    ) -> Result<SaveOutcome, StoreError> {
+        self.write(move |draft| {
+            draft.state.handover.permit_write(WriterRole::Service)?;
+            if draft.state.key_revision != expected {
+                return Ok(SaveOutcome::Conflict);
             }
-            let resolve = |key| resolve(state, key);
-            let changed: Vec<ApiKey> = changed
-                .iter()
-                .map(resolve)
-                .collect::<Result<_, _>>()
-                .map_err(StoreError::unavailable)?;
-            let keys = Line::Keys(changed.iter().map(KeyLine::from).collect());
-            let removed = Line::RemovedKeys(removed.into_iter().map(|KeyId(id)| id).collect());
-            Ok((Saved::Yes, Some(Line::Together(vec![keys, removed]))))
+            draft.or_nothing(|draft| {
+                for id in removed {
+                    draft.write(Write::RemovedKey(id));
+                }
+                for key in changed {
+                    let keys = &draft.state.keys;
+                    if keys.values().any(|it| it.digest == key.digest && it.id != key.id) {
+                        return Err(StoreError::refused("another API key has this digest"));
+                    }
+                    // A save never touches the last use of a key that is there.
+                    let stored = keys.get(&key.id);
+                    let last_used_at = stored.map_or(key.last_used_at, |it| it.last_used_at);
+                    draft.write(Write::Key(ApiKey { last_used_at, ..key }));
+                }
+                draft.write(Write::Saved);
+                Ok(SaveOutcome::Saved)
+            })
         })
         .await
     }
-}
 
-/// A key as the store must hold it afterwards.
-pub(crate) fn resolve(state: &State, key: &ApiKey) -> Result<ApiKey, RestoreError> {
-    let owner = state.keys.values().find(|stored| stored.digest == key.digest);
-    Resolution::of_key(state.keys.get(&key.id), owner.map(|owner| owner.id), key)
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        self.write(move |draft| {
+            draft.state.handover.permit_write(WriterRole::Service)?;
+            for (id, at) in uses {
+                draft.write(Write::UsedKey(id, at));
+            }
+            Ok(())
+        })
+        .await
+    }
 }

@@ -1,13 +1,13 @@
 //! The worked example of `docs/ADAPTERS.md`: petstore's storage ports on one append-only file, and the
 //! service on them.
 //!
-//! Every write is one line of JSON at the end of the file, and is acknowledged when the disk has
-//! it. Opening the store reads all lines again into memory, where every read is answered. So it is
-//! small and durable, and meant for catalogues that fit into memory; the file only grows.
+//! Writes that wait share one line at the end of the file, and are acknowledged when the disk has the line. Opening the
+//! store reads all lines again into memory, where every read is answered. So it is small and durable, and meant for
+//! catalogues that fit into memory; the file only grows.
 //!
 //! # Where things are
 //! `pets.rs`, `keys.rs` and `archive.rs` are the ports. They run on `store.rs`: `journal.rs` is the file,
-//! `line.rs` what a line holds, and `state.rs` what all lines come to. `driver.rs` is the entry by which
+//! `line.rs` the content of a line, and `state.rs` the state that all lines add up to. `driver.rs` is the entry by which
 //! the commands of petstore know the store, and `main.rs` the program.
 
 mod archive;
@@ -20,4 +20,5 @@ mod state;
 mod store;
 
 pub use driver::{FILE_STORES, WITHOUT_ARCHIVE};
+pub use journal::Access;
 pub use store::FileStore;

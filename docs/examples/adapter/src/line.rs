@@ -1,51 +1,83 @@
-//! What a line of the file holds.
+//! The content of a line of the file.
 
 use petstore_domain::{
-    ApiKey, CategoryId, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, KeyDigest,
-    KeyId, KeyName, KeyRights, Pet, PetId, PetName, PetStatus, Timestamp,
+    ApiKey, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, KeyId, Pet, PetId, Phase,
+    StoreId, StoreState, StoredApiKey, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
-/// One write. What must happen together is in one line.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// One line: writes that the disk has all of, or none.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// Random, so that no version of this file is one of another, or of a backup that was taken back.
+    pub(crate) random: u128,
+    pub(crate) writes: Vec<Write>,
+}
+
+/// One write.
+#[derive(Clone, Debug)]
+pub(crate) enum Write {
+    /// An animal was added, or stored under its own identifier.
+    Pet(Pet),
+    /// Animals were changed in another way than by adding them.
+    Rewrite,
+    /// Identifiers of animals are assigned above this one.
+    HighestPet(i64),
+    /// Identifiers of keys are assigned above this one.
+    HighestKey(i64),
+    Record(IdempotencyRecord),
+    PurgedRecord(IdempotencyId),
+    /// A key was added or changed: as it is now.
+    Key(ApiKey),
+    UsedKey(KeyId, Timestamp),
+    RemovedKey(KeyId),
+    /// Keys were saved, perhaps without a change.
+    Saved,
+    /// The state was replaced, but for its rewrites.
+    State(StoreState),
+}
+
+/// A group as JSON.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredGroup {
+    random: [u8; 16],
+    writes: Vec<StoredWrite>,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Line {
-    /// The first line: a random number, so that no version of this file is one of another.
-    Store { epoch: u64 },
-    /// An animal was added, with its idempotency record if there is one.
-    Pet { pet: PetLine, record: Option<RecordLine> },
-    /// The next animal's identifier is to be above this one.
-    AssignAbove(i64),
-    /// An idempotency record was copied.
-    Record(RecordLine),
-    /// Idempotency records were purged, each by its id.
-    Purged(Vec<[u8; 16]>),
-    /// API keys were added or changed: as they are now.
-    Keys(Vec<KeyLine>),
-    /// API keys were removed, each by its identifier.
-    RemovedKeys(Vec<i64>),
-    /// All of these at once.
-    Together(Vec<Line>),
+enum StoredWrite {
+    Pet {
+        id: i64,
+        name: String,
+        category: i64,
+        status: Option<String>,
+    },
+    Rewrite,
+    HighestPet(i64),
+    HighestKey(i64),
+    Record {
+        id: [u8; 16],
+        fingerprint: [u8; 32],
+        pet: i64,
+        at: i64,
+    },
+    PurgedRecord([u8; 16]),
+    Key(StoredKey),
+    UsedKey(i64, i64),
+    RemovedKey(i64),
+    Saved,
+    State {
+        id: [u8; 16],
+        revision: i64,
+        phase: String,
+        other: Option<[u8; 16]>,
+        label: Option<String>,
+    },
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct PetLine {
-    id: i64,
-    name: String,
-    category: i64,
-    status: Option<String>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct RecordLine {
-    id: [u8; 16],
-    fingerprint: [u8; 32],
-    pet: i64,
-    at: i64,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct KeyLine {
+#[derive(Serialize, Deserialize)]
+struct StoredKey {
     id: i64,
     name: String,
     digest: [u8; 32],
@@ -57,77 +89,106 @@ pub(crate) struct KeyLine {
     last_used_at: Option<i64>,
 }
 
-impl From<&Pet> for PetLine {
-    fn from(pet: &Pet) -> Self {
-        let Pet { id, name, category_id, status } = pet;
-        Self {
-            id: id.0,
-            name: name.as_str().to_owned(),
-            category: category_id.0,
-            status: status.map(|status| status.as_str().to_owned()),
+impl From<&Group> for StoredGroup {
+    fn from(Group { random, writes }: &Group) -> Self {
+        let writes = writes.iter().map(StoredWrite::from).collect();
+        Self { random: random.to_be_bytes(), writes }
+    }
+}
+
+/// Through the constructors of the domain: another program may have written the file.
+impl TryFrom<StoredGroup> for Group {
+    type Error = Corruption;
+
+    fn try_from(StoredGroup { random, writes }: StoredGroup) -> Result<Self, Corruption> {
+        let writes = writes.into_iter().map(Write::try_from).collect::<Result<_, _>>()?;
+        Ok(Self { random: u128::from_be_bytes(random), writes })
+    }
+}
+
+impl From<&Write> for StoredWrite {
+    fn from(write: &Write) -> Self {
+        match write {
+            Write::Pet(Pet { id, name, category_id, status }) => Self::Pet {
+                id: id.0,
+                name: name.as_str().to_owned(),
+                category: category_id.0,
+                status: status.map(|status| status.as_str().to_owned()),
+            },
+            Write::Rewrite => Self::Rewrite,
+            Write::HighestPet(id) => Self::HighestPet(*id),
+            Write::HighestKey(id) => Self::HighestKey(*id),
+            Write::Record(IdempotencyRecord { id, fingerprint, pet, at }) => {
+                Self::Record { id: id.0, fingerprint: fingerprint.0, pet: pet.0, at: at.0 }
+            }
+            Write::PurgedRecord(id) => Self::PurgedRecord(id.0),
+            Write::Key(key) => Self::Key(StoredKey {
+                id: key.id.0,
+                name: key.name.as_str().to_owned(),
+                digest: key.digest.0,
+                prefix: key.prefix.clone(),
+                rights: key.rights.as_str().to_owned(),
+                created_at: key.created_at.0,
+                expires_at: key.expires_at.map(|at| at.0),
+                revoked_at: key.revoked_at.map(|at| at.0),
+                last_used_at: key.last_used_at.map(|at| at.0),
+            }),
+            Write::UsedKey(id, at) => Self::UsedKey(id.0, at.0),
+            Write::RemovedKey(id) => Self::RemovedKey(id.0),
+            Write::Saved => Self::Saved,
+            Write::State(StoreState { id, revision, phase, .. }) => {
+                let (word, other, label) = phase.parts();
+                Self::State {
+                    id: id.0,
+                    revision: *revision,
+                    phase: word.to_owned(),
+                    other: other.map(|id| id.0),
+                    label: label.map(str::to_owned),
+                }
+            }
         }
     }
 }
 
-impl PetLine {
-    /// Through the constructors of the domain: the file may have been edited.
-    pub(crate) fn read(self) -> Result<Pet, Corruption> {
-        let what = format!("animal {}", self.id);
-        let status = self.status.as_deref().map(PetStatus::parse).transpose();
-        Ok(Pet {
-            id: PetId(self.id),
-            name: PetName::parse(self.name).map_err(|rule| Corruption::new(&what, rule))?,
-            category_id: CategoryId(self.category),
-            status: status.map_err(|rule| Corruption::new(&what, rule))?,
-        })
-    }
-}
+impl TryFrom<StoredWrite> for Write {
+    type Error = Corruption;
 
-impl From<&IdempotencyRecord> for RecordLine {
-    fn from(record: &IdempotencyRecord) -> Self {
-        let IdempotencyRecord { id, fingerprint, pet, at } = record;
-        Self { id: id.0, fingerprint: fingerprint.0, pet: pet.0, at: at.0 }
-    }
-}
-
-impl From<RecordLine> for IdempotencyRecord {
-    fn from(RecordLine { id, fingerprint, pet, at }: RecordLine) -> Self {
-        let (id, fingerprint) = (IdempotencyId(id), Fingerprint(fingerprint));
-        Self { id, fingerprint, pet: PetId(pet), at: Timestamp(at) }
-    }
-}
-
-impl From<&ApiKey> for KeyLine {
-    fn from(key: &ApiKey) -> Self {
-        Self {
-            id: key.id.0,
-            name: key.name.as_str().to_owned(),
-            digest: key.digest.0,
-            prefix: key.prefix.clone(),
-            rights: key.rights.as_str().to_owned(),
-            created_at: key.created_at.0,
-            expires_at: key.expires_at.map(|at| at.0),
-            revoked_at: key.revoked_at.map(|at| at.0),
-            last_used_at: key.last_used_at.map(|at| at.0),
-        }
-    }
-}
-
-impl KeyLine {
-    pub(crate) fn read(self) -> Result<ApiKey, Corruption> {
-        let what = format!("API key {}", self.id);
-        let rights = KeyRights::parse(&self.rights);
-        let rights = rights.ok_or_else(|| Corruption::new(&what, "its rights are known"))?;
-        Ok(ApiKey {
-            id: KeyId(self.id),
-            name: KeyName::parse(&self.name).map_err(|rule| Corruption::new(&what, rule))?,
-            rights,
-            digest: KeyDigest(self.digest),
-            prefix: self.prefix,
-            created_at: Timestamp(self.created_at),
-            expires_at: self.expires_at.map(Timestamp),
-            revoked_at: self.revoked_at.map(Timestamp),
-            last_used_at: self.last_used_at.map(Timestamp),
+    fn try_from(stored: StoredWrite) -> Result<Self, Corruption> {
+        Ok(match stored {
+            StoredWrite::Pet { id, name, category, status } => {
+                Self::Pet(Pet::from_stored(id, name, category, status.as_deref())?)
+            }
+            StoredWrite::Rewrite => Self::Rewrite,
+            StoredWrite::HighestPet(id) => Self::HighestPet(id),
+            StoredWrite::HighestKey(id) => Self::HighestKey(id),
+            StoredWrite::Record { id, fingerprint, pet, at } => Self::Record(IdempotencyRecord {
+                id: IdempotencyId(id),
+                fingerprint: Fingerprint(fingerprint),
+                pet: PetId(pet),
+                at: Timestamp(at),
+            }),
+            StoredWrite::PurgedRecord(id) => Self::PurgedRecord(IdempotencyId(id)),
+            StoredWrite::Key(key) => {
+                let row = StoredApiKey {
+                    id: key.id,
+                    name: &key.name,
+                    digest: &key.digest,
+                    prefix: &key.prefix,
+                    rights: &key.rights,
+                    created_at: key.created_at,
+                    expires_at: key.expires_at,
+                    revoked_at: key.revoked_at,
+                    last_used_at: key.last_used_at,
+                };
+                Self::Key(ApiKey::from_stored(row).map_err(|corrupt| corrupt.corruption)?)
+            }
+            StoredWrite::UsedKey(id, at) => Self::UsedKey(KeyId(id), Timestamp(at)),
+            StoredWrite::RemovedKey(id) => Self::RemovedKey(KeyId(id)),
+            StoredWrite::Saved => Self::Saved,
+            StoredWrite::State { id, revision, phase, other, label } => {
+                let phase = Phase::from_parts(&phase, other.map(StoreId), label)?;
+                Self::State(StoreState { id: StoreId(id), revision, rewrites: 0, phase })
+            }
         })
     }
 }

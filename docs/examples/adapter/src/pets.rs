@@ -5,12 +5,12 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, IdempotencyDecision, IdempotencyRequest, NewPet, Pet, PetId,
-    PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
+    PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned, WriterRole,
 };
 
 use crate::{
-    line::{Line, PetLine, RecordLine},
-    state::State,
+    line::Write,
+    state::{Draft, State},
     store::FileStore,
 };
 
@@ -21,59 +21,58 @@ impl PetRepository for FileStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.write(move |state| {
-            match request.as_ref().map_or(IdempotencyDecision::Create, |it| decide(state, it)) {
-                IdempotencyDecision::Create => {}
-                IdempotencyDecision::Replay(id) => {
-                    return Ok((Added::Replayed(recorded(state, id)?), None));
-                }
-                IdempotencyDecision::Reused => return Err(AddError::IdempotencyKeyReused),
-            }
-            let pet = pet.with_id(state.next_pet()?);
-            let record = request.map(|request| RecordLine::from(&request.into_record(pet.id)));
-            let line = Line::Pet { pet: PetLine::from(&pet), record };
-            Ok((Added::Created(pet), Some(line)))
-        })
-        .await
+        self.writer()?.add(pet, request).await
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        let state = self.state();
-        let version = Some(state.version());
-        Ok(state.pets.get(&id).map(|pet| Versioned { value: pet.clone(), version }))
+    async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
+        let (state, version) = self.readable()?;
+        Ok(Versioned { value: state.pets.get(&id).cloned(), version })
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        let state = self.state();
-        Ok(Versioned { value: page(&state, &query), version: Some(state.version()) })
+        let (state, version) = self.readable()?;
+        Ok(Versioned { value: page(&state, &query), version })
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        Some(self.state().version())
+        let state = self.state();
+        state.handover.phase.is_open().then_some(state.version)
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        self.write(move |state| {
-            let expired = state.records.iter().filter(|(_, record)| record.at <= cutoff);
-            let purged: Vec<_> = expired.map(|(id, _)| id.0).take(limit as usize).collect();
+        self.write(move |draft| {
+            draft.state.handover.permit_write(WriterRole::Service)?;
+            let expired = draft.state.records.values().filter(|record| record.at <= cutoff);
+            let purged: Vec<_> = expired.map(|it| it.id).take(limit as usize).collect();
             let count = u32::try_from(purged.len()).unwrap_or(limit);
-            Ok((Purged::up_to(limit, count), (count > 0).then_some(Line::Purged(purged))))
+            for id in purged {
+                draft.write(Write::PurgedRecord(id));
+            }
+            Ok(Purged::up_to(limit, count))
         })
         .await
     }
 }
 
-/// What the request comes to, by the record that is stored under its id.
-fn decide(state: &State, request: &IdempotencyRequest) -> IdempotencyDecision {
-    let record = state.records.get(&request.id);
-    request.decide(record.map(|record| (record.fingerprint, record.pet, record.at)))
-}
-
-/// The animal of a record.
-fn recorded(state: &State, id: PetId) -> Result<Pet, StoreError> {
-    let missing =
-        || StoreError::corrupt(format_args!("an idempotency record of animal {id}"), "it exists");
-    state.pets.get(&id).cloned().ok_or_else(missing)
+/// Adds an animal: first it decides, then it writes.
+pub(crate) fn add(
+    draft: &mut Draft,
+    pet: NewPet,
+    request: Option<IdempotencyRequest>,
+) -> Result<Added, AddError> {
+    draft.state.handover.permit_write(WriterRole::Service)?;
+    let decision = request.map(|request| request.decide(draft.state.records.get(&request.id)));
+    match decision.unwrap_or(IdempotencyDecision::Create) {
+        IdempotencyDecision::Create => {}
+        IdempotencyDecision::Replay(id) => return Ok(Added::Replayed(pet.with_id(id))),
+        IdempotencyDecision::Reused => return Err(AddError::IdempotencyKeyReused),
+    }
+    let pet = pet.with_id(draft.state.next_pet()?);
+    draft.write(Write::Pet(pet.clone()));
+    if let Some(request) = request {
+        draft.write(Write::Record(request.into_record(pet.id)));
+    }
+    Ok(Added::Created(pet))
 }
 
 fn page(state: &State, query: &PetQuery) -> PetPage {

@@ -1,82 +1,130 @@
-//! What all lines come to.
+//! The state that all lines add up to.
 
 use std::collections::BTreeMap;
 
 use petstore_domain::{
-    ApiKey, CatalogueVersion, Corruption, IdempotencyId, IdempotencyRecord, KeyId, KeyRevision,
-    Pet, PetId, StoreError,
+    ApiKey, CatalogueVersion, IdempotencyId, IdempotencyRecord, KeyId, KeyRevision, Pet, PetId,
+    Phase, StoreError, StoreId, StoreState,
 };
 
-use crate::line::Line;
+use crate::line::{Group, Write};
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
-    /// At or above the identifier of every animal.
-    highest_pet: i64,
+    /// The highest identifier of an animal that was ever assigned or stored; 0 if there is none.
+    pub(crate) highest_pet: i64,
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
-    /// The highest identifier that a key ever had.
-    highest_key: i64,
-    /// How often keys were changed.
-    key_changes: u64,
-    epoch: u64,
+    /// The highest identifier of a key that was ever assigned or stored; 0 if there is none.
+    pub(crate) highest_key: i64,
+    /// The random number of the last line that changed animals or the phase.
+    pub(crate) version: CatalogueVersion,
+    /// The random number of the last line that changed keys.
+    pub(crate) key_revision: KeyRevision,
+    pub(crate) handover: StoreState,
 }
 
 impl State {
-    /// Applies one line.
-    pub(crate) fn apply(&mut self, line: Line) -> Result<(), Corruption> {
-        match line {
-            Line::Store { epoch } => self.epoch = epoch,
-            Line::Pet { pet, record } => {
-                let pet = pet.read()?;
+    /// Returns the state of a file without lines.
+    pub(crate) fn empty() -> Self {
+        let phase = Phase::Open { from: None };
+        Self {
+            pets: BTreeMap::new(),
+            highest_pet: 0,
+            records: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            highest_key: 0,
+            version: CatalogueVersion(0),
+            key_revision: KeyRevision(0),
+            handover: StoreState { id: StoreId([0; 16]), revision: 0, rewrites: 0, phase },
+        }
+    }
+
+    /// Applies one line of the file.
+    pub(crate) fn apply(&mut self, Group { random, writes }: Group) {
+        self.renew(random, &writes);
+        for write in writes {
+            self.apply_write(write);
+        }
+    }
+
+    /// Gives what these writes change another version and another revision.
+    fn renew(&mut self, random: u128, writes: &[Write]) {
+        let any = |is: fn(&Write) -> bool| writes.iter().any(is);
+        if any(|write| matches!(write, Write::Pet(_) | Write::State(_))) {
+            self.version = CatalogueVersion(random);
+        }
+        if any(|write| matches!(write, Write::Key(_) | Write::RemovedKey(_) | Write::Saved)) {
+            self.key_revision = KeyRevision(random);
+        }
+    }
+
+    fn apply_write(&mut self, write: Write) {
+        match write {
+            Write::Pet(pet) => {
                 self.highest_pet = self.highest_pet.max(pet.id.0);
                 self.pets.insert(pet.id, pet);
-                record.map_or(Ok(()), |record| self.apply(Line::Record(record)))?;
             }
-            Line::AssignAbove(id) => self.highest_pet = self.highest_pet.max(id),
-            Line::Record(record) => {
-                let record = IdempotencyRecord::from(record);
-                self.records.insert(record.id, record);
+            Write::Saved => {}
+            Write::Rewrite => self.handover.rewrites += 1,
+            Write::HighestPet(id) => self.highest_pet = self.highest_pet.max(id),
+            Write::HighestKey(id) => self.highest_key = self.highest_key.max(id),
+            Write::Record(record) => drop(self.records.insert(record.id, record)),
+            Write::PurgedRecord(id) => drop(self.records.remove(&id)),
+            Write::Key(key) => {
+                self.highest_key = self.highest_key.max(key.id.0);
+                self.keys.insert(key.id, key);
             }
-            Line::Purged(ids) => self.records.retain(|id, _| !ids.contains(&id.0)),
-            Line::Keys(keys) => {
-                for key in keys {
-                    let key = key.read()?;
-                    let stored = self.keys.get(&key.id);
-                    let is_change = stored.is_none_or(|stored| stored.is_changed_by(&key));
-                    self.key_changes += u64::from(is_change);
-                    self.highest_key = self.highest_key.max(key.id.0);
-                    self.keys.insert(key.id, key);
+            Write::UsedKey(id, at) => {
+                if let Some(key) = self.keys.get_mut(&id) {
+                    key.last_used_at = key.last_used_at.max(Some(at));
                 }
             }
-            Line::RemovedKeys(ids) => {
-                self.key_changes += u64::from(!ids.is_empty());
-                self.keys.retain(|id, _| !ids.contains(&id.0));
+            Write::RemovedKey(id) => drop(self.keys.remove(&id)),
+            Write::State(state) => {
+                self.handover = StoreState { rewrites: self.handover.rewrites, ..state };
             }
-            Line::Together(lines) => lines.into_iter().try_for_each(|line| self.apply(line))?,
         }
-        Ok(())
     }
 
-    /// No animal is ever removed, so their number tells one state from another; the epoch sets this
-    /// file apart from all others.
-    pub(crate) fn version(&self) -> CatalogueVersion {
-        CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128)
-    }
-
-    /// The same for the keys.
-    pub(crate) fn key_revision(&self) -> KeyRevision {
-        KeyRevision(u128::from(self.epoch) << 64 | u128::from(self.key_changes))
-    }
-
-    /// The identifier that follows the highest, which may have none behind it.
+    /// Returns the identifier behind the highest, if one is left.
     pub(crate) fn next_pet(&self) -> Result<PetId, StoreError> {
         let next = self.highest_pet.checked_add(1).map(PetId);
-        next.ok_or_else(|| StoreError::unavailable("no identifier is left"))
+        next.ok_or_else(|| StoreError::refused("no identifier is left"))
+    }
+}
+
+/// One group of writes, which the disk does not have yet, and the state that follows them.
+pub(crate) struct Draft {
+    pub(crate) state: State,
+    pub(crate) group: Group,
+}
+
+impl Draft {
+    /// Begins a group, whose writes give the store the version and the revision `random`.
+    pub(crate) fn new(state: State, random: u128) -> Self {
+        Self { state, group: Group { random, writes: Vec::new() } }
     }
 
-    pub(crate) fn next_key(&self) -> KeyId {
-        KeyId(self.highest_key.saturating_add(1))
+    /// Adds a write to the group. A job first decides, then writes: it must not fail afterwards.
+    pub(crate) fn write(&mut self, write: Write) {
+        self.state.renew(self.group.random, std::slice::from_ref(&write));
+        self.state.apply_write(write.clone());
+        self.group.writes.push(write);
+    }
+
+    /// Runs a job that may fail after some of its writes: none of them is left then.
+    pub(crate) fn or_nothing<T, E>(
+        &mut self,
+        job: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (state, length) = (self.state.clone(), self.group.writes.len());
+        let result = job(self);
+        if result.is_err() {
+            self.state = state;
+            self.group.writes.truncate(length);
+        }
+        result
     }
 }

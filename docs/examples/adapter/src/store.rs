@@ -1,68 +1,160 @@
-//! The store: a file for writes, and what it holds in memory for reads.
+//! The store: a thread that writes the file, and its content in memory for reads.
 
 use std::{
     fmt, io,
     path::Path,
-    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    thread::{self, JoinHandle},
 };
 
-use petstore_domain::StoreError;
+use petstore_domain::{CatalogueVersion, StoreError};
+use petstore_storage::{
+    PanicGuard,
+    writer::{Add, Answers, Job, Jobs, Work, Writer, channel},
+};
+use tokio_util::sync::CancellationToken;
 
-use crate::{journal::Journal, line::Line, state::State};
+use crate::{
+    journal::{Access, Journal},
+    pets,
+    state::{Draft, State},
+};
 
-/// A catalogue and its API keys in one file. One process at a time has it open.
-#[derive(Clone)]
-pub struct FileStore(Arc<Inner>);
+/// The largest number of writes that share one wait for the disk.
+const MAX_GROUP: usize = 256;
 
-struct Inner {
-    /// Locked for the whole of a write: writes come one after the other.
-    journal: Mutex<Journal>,
-    /// Written while `journal` is locked, and only what the disk has. Reads wait for no disk.
-    state: RwLock<State>,
+/// A catalogue and its API keys in one file. One process at a time writes to it.
+pub struct FileStore {
+    /// What the disk has. Reads wait for no disk.
+    state: Arc<RwLock<State>>,
+    /// `None` if the store was opened only to read.
+    writing: Option<Writing>,
+    reads_while_sealed: bool,
+}
+
+struct Writing {
+    // In the order in which they are dropped: the thread ends when the queue is closed and empty.
+    queue: Writer<Work<Draft>>,
+    _thread: JoinOnDrop,
+}
+
+/// Waits until the thread has ended, so that the file is free when the store is closed.
+struct JoinOnDrop(Option<JoinHandle<()>>);
+
+impl Drop for JoinOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.take().map(JoinHandle::join);
+    }
 }
 
 impl FileStore {
-    /// Opens the store in the file `path`, or makes it.
+    /// Opens the store in the file `path`. A panic of its thread cancels `on_panic`.
     ///
     /// # Errors
-    /// The file cannot be opened, another process has it open, or a line of it cannot be understood.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        let (journal, state) = Journal::open(path)?;
-        let (journal, state) = (Mutex::new(journal), RwLock::new(state));
-        Ok(Self(Arc::new(Inner { journal, state })))
+    /// [`StoreError::Unavailable`] while another process has the file open, and if the disk fails;
+    /// [`StoreError::Corrupt`] if a line cannot be read.
+    pub fn open(
+        path: &Path,
+        access: Access,
+        reads_while_sealed: bool,
+        on_panic: &CancellationToken,
+    ) -> Result<Self, StoreError> {
+        let (journal, state) = Journal::open(path, access)?;
+        let state = Arc::new(RwLock::new(state));
+        let writing = match access {
+            Access::Read => None,
+            Access::Write | Access::Create => {
+                let (queue, jobs) = channel(MAX_GROUP, None);
+                let (shared, guard) = (Arc::clone(&state), PanicGuard(on_panic.clone()));
+                let thread = thread::Builder::new().name("file-writer".to_owned());
+                let thread = thread.spawn(move || {
+                    let _guard = guard;
+                    run(jobs, journal, &shared);
+                });
+                let thread = thread.map_err(StoreError::unavailable)?;
+                Some(Writing { queue, _thread: JoinOnDrop(Some(thread)) })
+            }
+        };
+        Ok(Self { state, writing, reads_while_sealed })
     }
 
     pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
-        self.0.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets `decide` look at the state, and writes the line that it asks for, if any. Its answer is
-    /// returned when the line is on the disk.
-    ///
-    /// It runs on a thread that may wait, and to its end even if its caller has gone away: so a
-    /// dropped future happens whole, or not at all if it was never polled.
+    /// Returns the state for a read of animals, and its version.
+    pub(crate) fn readable(
+        &self,
+    ) -> Result<(RwLockReadGuard<'_, State>, Option<CatalogueVersion>), StoreError> {
+        let state = self.state();
+        let has_version = state.handover.permit_read(self.reads_while_sealed)?;
+        let version = has_version.then_some(state.version);
+        Ok((state, version))
+    }
+
+    /// Returns the queue of writes.
+    pub(crate) fn writer(&self) -> Result<&Writer<Work<Draft>>, StoreError> {
+        let writing = self.writing.as_ref();
+        let refused = || StoreError::refused("the store was opened only to read");
+        writing.map(|writing| &writing.queue).ok_or_else(refused)
+    }
+
+    /// Lets the writing thread do `work`, and returns its result when the disk has it. A dropped future happens
+    /// whole, or not at all if it was never polled.
     pub(crate) async fn write<T: Send + 'static, E: From<StoreError> + Send + 'static>(
         &self,
-        decide: impl FnOnce(&State) -> Result<(T, Option<Line>), E> + Send + 'static,
+        work: impl FnOnce(&mut Draft) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
-        let store = self.clone();
-        let work = tokio::task::spawn_blocking(move || store.write_now(decide));
-        work.await.unwrap_or_else(|error| Err(StoreError::unavailable(error).into()))
+        self.writer()?.run(|reply| Work::new(work, reply)).await
     }
+}
 
-    fn write_now<T, E: From<StoreError>>(
-        &self,
-        decide: impl FnOnce(&State) -> Result<(T, Option<Line>), E>,
-    ) -> Result<T, E> {
-        let mut journal = self.0.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        let (answer, line) = decide(&self.state())?;
-        if let Some(line) = line {
-            journal.append(&line).map_err(StoreError::unavailable)?;
-            let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
-            state.apply(line).map_err(StoreError::from)?;
+/// Writes group by group, until the store is closed.
+fn run(mut jobs: Jobs<Work<Draft>>, mut journal: Journal, shared: &RwLock<State>) {
+    let read = || shared.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut state = read();
+    while let Some(group) = jobs.blocking_next(0) {
+        let (random, drawn) = random().map_or_else(|error| (0, Err(error)), |it| (it, Ok(())));
+        let mut draft = Draft::new(state, random);
+        let (mut added, mut others) = (Vec::new(), Vec::new());
+        for job in group {
+            match job {
+                Job::Add(Add { pet, request, reply }) => {
+                    added.push((reply, pets::add(&mut draft, pet, request)));
+                }
+                Job::Other(mut work) => {
+                    work.run(&mut draft);
+                    others.push(work);
+                }
+            }
         }
-        Ok(answer)
+        let written = drawn.and_then(|()| journal.append(&draft.group));
+        let failure = written.err().map(|error| error.to_string());
+        if failure.is_none() {
+            shared.write().unwrap_or_else(PoisonError::into_inner).apply(draft.group);
+            state = draft.state;
+        } else {
+            state = read();
+        }
+        // A copy for each caller.
+        let committed = || failure.clone().map_or(Ok(()), |it| Err(StoreError::unavailable(it)));
+        let mut answers = Answers::default();
+        for (reply, result) in added {
+            let result = result.and_then(|added| Ok(committed().map(|()| added)?));
+            answers.add(reply, result);
+        }
+        for work in others {
+            answers.other(work, committed());
+        }
+        answers.send();
     }
+}
+
+/// Draws the number that becomes the version or the revision of a group.
+pub(crate) fn random() -> io::Result<u128> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(u128::from_ne_bytes(bytes))
 }
 
 impl fmt::Debug for FileStore {

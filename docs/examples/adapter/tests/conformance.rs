@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use example_adapter::FileStore;
-use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
+use example_adapter::{Access, FileStore};
+use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 /// Hands out throw-away stores.
 #[derive(Clone, Copy, Debug)]
@@ -17,16 +18,22 @@ struct ScratchFiles {
 
 #[async_trait]
 impl Harness for ScratchFiles {
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
         Ok(Box::new(Directory { directory: TempDir::new()?, archive: self.archive }))
     }
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
-            Capability::SecondHandle => Some("the file is locked for one process"),
+            Capability::SecondHandle | Capability::OtherProcess => {
+                Some("the file is locked for one process")
+            }
             Capability::Outage => Some("a test cannot take a local file out of reach"),
-            Capability::Handover => Some("it is copied with the service stopped"),
-            Capability::Archive => (!self.archive).then_some("its archive is hidden"),
+            Capability::RefusedRow | Capability::DeletedRow => {
+                Some("nothing but the adapter writes the file")
+            }
+            Capability::Archive | Capability::Handover => {
+                (!self.archive).then_some("its archive is hidden")
+            }
             Capability::Reopen | Capability::Version => None,
         }
     }
@@ -40,9 +47,16 @@ struct Directory {
 
 #[async_trait]
 impl ScratchStore for Directory {
-    async fn open(&self) -> Result<Store, Problem> {
-        let store = Arc::new(FileStore::open(&self.directory.path().join("petstore.ndjson"))?);
-        Ok(if self.archive { Store::with_archive(store) } else { Store::new(store) })
+    async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
+        let (path, panicked) =
+            (self.directory.path().join("petstore.log"), CancellationToken::new());
+        let store = FileStore::open(&path, Access::Create, reads_while_sealed, &panicked)?;
+        let store = Arc::new(store);
+        Ok(if self.archive {
+            Store::with_archive(store.clone()).with_handover(store)
+        } else {
+            Store::new(store)
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use petstore_domain::{Catalogue, Clock, KeyRing, ServiceKey, Timestamp};
-use petstore_http::{Authentication, Drained, Ports, Server, Settings};
+use petstore_http::{DrainOutcome, KeyRingAuthenticator, Ports, Server, Settings};
 use petstore_memory::MemoryStore;
 use tokio::net::TcpListener;
 
@@ -32,10 +32,10 @@ pub async fn serve(
     listener: TcpListener,
     key: ServiceKey,
     shutdown: impl Future<Output = ()>,
-) -> Drained {
+) -> DrainOutcome {
     let (store, clock) = (Arc::new(MemoryStore::new()), Arc::new(SystemClock));
     let keys = KeyRing::new(store.clone(), clock.clone(), Some(key));
-    let authentication = Arc::new(Authentication::new(Arc::new(keys)));
+    let authentication = Arc::new(KeyRingAuthenticator::new(Arc::new(keys)));
     let ports = Ports {
         pets: Arc::new(Catalogue::new(store, clock.clone())),
         authenticator: authentication.clone(),
@@ -44,6 +44,6 @@ pub async fn serve(
     let server = Server::new(ports, Settings::default());
     tokio::select! {
         drained = server.run(vec![listener.into()], shutdown) => drained,
-        never = authentication.refresh() => match never {},
+        never = authentication.keep_fresh() => match never {},
     }
 }

@@ -1,7 +1,7 @@
 //! The server answers.
 
 use petstore_domain::ServiceKey;
-use petstore_http::Drained;
+use petstore_http::DrainOutcome;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -22,5 +22,5 @@ async fn a_request_with_the_key_gets_the_list() {
         stream.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("[]"), "{answer}");
     };
-    assert_eq!(example_http::serve(listener, key, client).await, Drained::Whole);
+    assert_eq!(example_http::serve(listener, key, client).await, DrainOutcome::Complete);
 }

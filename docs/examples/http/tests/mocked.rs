@@ -36,7 +36,7 @@ async fn a_store_that_fails_is_503_and_its_cause_stays_inside() {
     pets.expect_add()
         .once()
         .returning(|_, _| Err(AddError::Store(StoreError::unavailable("/secret/path"))));
-    let answer = server(pets).ask(add(KEY)).await;
+    let answer = server(pets).handle(add(KEY)).await;
     assert_eq!(answer.status(), 503);
     assert!(!String::from_utf8_lossy(answer.body()).contains("secret"));
 }
@@ -44,7 +44,7 @@ async fn a_store_that_fails_is_503_and_its_cause_stays_inside() {
 // A mock that expects nothing fails the test at the first call.
 #[tokio::test]
 async fn a_wrong_key_is_401_and_the_catalogue_is_not_asked() {
-    let answer = server(MockPetService::new()).ask(add("a-key-of-others")).await;
+    let answer = server(MockPetService::new()).handle(add("a-key-of-others")).await;
     assert_eq!(answer.status(), 401);
 }
 
@@ -60,7 +60,7 @@ async fn a_page_is_json_and_links_to_the_next_one() {
     let list = Request::get("/v1/pets")
         .header("host", "test")
         .header("authorization", format!("Bearer {KEY}"));
-    let answer = server(pets).ask(list.body("").unwrap()).await;
+    let answer = server(pets).handle(list.body("").unwrap()).await;
     assert_eq!(answer.body(), r#"[{"id":7,"name":"Rex","categoryId":1}]"#);
     assert!(answer.headers()["link"].to_str().unwrap().ends_with("; rel=\"next\""));
 }

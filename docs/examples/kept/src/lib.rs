@@ -1,6 +1,6 @@
-//! An adapter as somebody wrote it when the ports were frozen, in memory. It stays as it is: what a release changes in
-//! the ports must leave it compiling, and keeping the contract. `tests/upgrades/released.rs` holds that no file of it
-//! is changed.
+//! An adapter of the storage ports as they were frozen with petstore 2.0, in memory. It stays as it is: a release that
+//! changes the ports must leave it compiling, and keeping the contract. `tests/upgrades/released.rs` holds that
+//! none of its files is changed.
 
 mod api_keys;
 mod archive;

@@ -1,32 +1,41 @@
-//! The contract of the storage ports, kept by an adapter that is older than this release.
+//! The contract of the storage ports, kept by an adapter of ports 2.0 that stays as it is.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use example_kept::KeptStore;
-use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
+use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
 
 struct Kept;
 
 #[async_trait]
 impl Harness for Kept {
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
-        Ok(Box::new(Kept))
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
+        Ok(Box::new(InMemory(KeptStore::new())))
     }
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
-            Capability::Reopen | Capability::SecondHandle => Some("a store in memory is one value"),
+            Capability::Reopen | Capability::OtherProcess => Some("the data ends with the process"),
             Capability::Outage => Some("a store in memory cannot be out of reach"),
-            Capability::Version | Capability::Archive | Capability::Handover => None,
+            Capability::RefusedRow | Capability::DeletedRow => {
+                Some("nothing but the adapter reaches the rows")
+            }
+            Capability::SecondHandle
+            | Capability::Version
+            | Capability::Archive
+            | Capability::Handover => None,
         }
     }
 }
 
+/// One store, of which every handle shares the state.
+struct InMemory(KeptStore);
+
 #[async_trait]
-impl ScratchStore for Kept {
-    async fn open(&self) -> Result<Store, Problem> {
-        let store = Arc::new(KeptStore::new());
+impl ScratchStore for InMemory {
+    async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
+        let store = Arc::new(self.0.handle(reads_while_sealed));
         Ok(Store::with_archive(store.clone()).with_handover(store))
     }
 }

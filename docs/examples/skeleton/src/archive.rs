@@ -1,9 +1,11 @@
-//! The store as a whole, for `store copy`, `store verify`, `export` and `import`. Leave it out if you need none.
+//! The store as a whole, for `store copy`, `store verify`, `export` and `import`, and its state, for `store move`. Leave
+//! out what you do not need.
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, Batch, IdempotencyId, IdempotencyRecord, Pet, PetId, RestoreError, Snapshot,
-    StoreCounts, StoreError, Written,
+    ApiKey, Archive, ArchiveError, Handover, HighestIds, IdempotencyRecord, IdempotencyRequest,
+    NewPet, Pet, PetId, RecordPosition, Rows, Snapshot, StoreCounts, StoreError, StoreState,
+    WriterRole,
 };
 
 use crate::store::MyStore;
@@ -11,21 +13,33 @@ use crate::store::MyStore;
 #[async_trait]
 impl Archive for MyStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        Ok(Box::new(View {}))
+        Ok(Box::new(MySnapshot {}))
     }
 
-    async fn write(&self, _batch: Batch) -> Result<Written, RestoreError> {
-        todo!("one transaction: ask Resolution for each row, in the order of the fields")
+    async fn write_rows(&self, _writer: WriterRole, _rows: Rows) -> Result<u64, ArchiveError> {
+        todo!("one transaction: permit_write, Resolution for each row, the highest ids")
+    }
+
+    async fn add_new(
+        &self,
+        _pets: Vec<NewPet>,
+        _request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        todo!("one transaction: permit_write, Resolution::of_new_pets, then add each animal")
     }
 }
 
-/// All of a store as it was at one moment: no later write shows in it, and it holds up no writer.
-struct View {}
+/// Everything that the store held at one moment: no later write shows in it, and it blocks no writer.
+struct MySnapshot {}
 
 #[async_trait]
-impl Snapshot for View {
+impl Snapshot for MySnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        todo!("how much there is")
+        todo!("how many rows there are")
+    }
+
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
+        todo!("the highest identifiers ever assigned or stored, also of rows that are gone")
     }
 
     async fn pets(&mut self, _after: Option<PetId>, _limit: u32) -> Result<Vec<Pet>, StoreError> {
@@ -36,11 +50,22 @@ impl Snapshot for View {
         todo!("every key, ascending")
     }
 
-    async fn idempotency_records(
+    async fn records(
         &mut self,
-        _after: Option<IdempotencyId>,
+        _after: Option<RecordPosition>,
         _limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        todo!("records above `after`, ascending by the bytes of their ids")
+        todo!("records behind `after`, ascending by animal, then by the bytes of their ids")
+    }
+}
+
+#[async_trait]
+impl Handover for MyStore {
+    async fn state(&self) -> Result<StoreState, StoreError> {
+        todo!("the state, which is stored with the rows")
+    }
+
+    async fn change_state(&self, _expected: i64, _new: StoreState) -> Result<bool, StoreError> {
+        todo!("one transaction behind all writes: compare the revision, replace all but `rewrites`")
     }
 }

@@ -3,7 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use petstore::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
+use petstore::{BoxError, OpenOptions, OpenStore, StoreDriver, StoreLocation};
+use tokio_util::sync::CancellationToken;
 
 use crate::store::MyStore;
 
@@ -12,7 +13,7 @@ pub const MY_STORES: StoreDriver = StoreDriver {
     schemes: &["mine"],
     usage: "mine:NAME",
     summary: "a store of our own",
-    is_lasting: true,
+    is_persistent: true,
     parse: |url| match url.strip_prefix("mine:") {
         Some(name) if !name.is_empty() => Ok(Arc::new(MyLocation(name.to_owned()))),
         _ => Err("no name is given; use mine:NAME".into()),
@@ -30,8 +31,13 @@ impl fmt::Display for MyLocation {
 
 #[async_trait]
 impl StoreLocation for MyLocation {
-    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
-        let store = Arc::new(MyStore::open(&self.0, mode == OpenMode::Create).await?);
-        Ok(OpenStore::new(store.clone()).with_archive(store))
+    async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError> {
+        let panicked = CancellationToken::new();
+        let OpenOptions { mode, reads_while_sealed, .. } = options;
+        // `?` returns the store's own error: `serve` waits for a store that is `Unavailable`.
+        let store = MyStore::open(&self.0, mode.into(), reads_while_sealed, &panicked).await?;
+        let store = Arc::new(store);
+        let opened = OpenStore::new(store.clone()).with_panic_token(panicked);
+        Ok(opened.with_archive(store.clone()).with_handover(store))
     }
 }

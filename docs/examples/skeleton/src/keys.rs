@@ -1,7 +1,9 @@
 //! API keys.
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKey, KeyId, KeyRevision, KeyStore, Saved, StoreError, StoredKeys};
+use petstore_domain::{
+    ApiKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys, Timestamp,
+};
 
 use crate::store::MyStore;
 
@@ -16,7 +18,11 @@ impl KeyStore for MyStore {
         _expected: KeyRevision,
         _changed: Vec<ApiKey>,
         _removed: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
-        todo!("one transaction: compare the revision, write what Resolution::of_key says, remove")
+    ) -> Result<SaveOutcome, StoreError> {
+        todo!("one transaction: compare the revision, write each key whole but for its last use")
+    }
+
+    async fn note_uses(&self, _uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        todo!("one transaction: the later use of each key that is there; the revision stays")
     }
 }

@@ -7,4 +7,4 @@ mod pets;
 mod store;
 
 pub use driver::MY_STORES;
-pub use store::MyStore;
+pub use store::{Access, MyStore};

@@ -15,11 +15,11 @@ impl PetRepository for MyStore {
         _pet: NewPet,
         _request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        todo!("one transaction: ask IdempotencyRequest::decide, then add the animal and its record")
+        todo!("one transaction: permit_write, decide, then the animal and its record")
     }
 
-    async fn find(&self, _id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        todo!("read one animal")
+    async fn find(&self, _id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
+        todo!("read one animal, and the version of the same snapshot")
     }
 
     async fn list(&self, _query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
@@ -27,7 +27,7 @@ impl PetRepository for MyStore {
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        None // The service then works without `304` and without its page cache.
+        None // The service then works without its page cache.
     }
 
     async fn purge_expired(&self, _cutoff: Timestamp, _limit: u32) -> Result<Purged, StoreError> {

@@ -1,14 +1,51 @@
 //! The store: what holds a connection to your technology.
 
+use petstore::OpenMode;
 use petstore_domain::StoreError;
+use tokio_util::sync::CancellationToken;
 
 /// A catalogue and its API keys.
 #[derive(Debug)]
 pub struct MyStore {}
 
+/// The purpose for which a store is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Only to read: nothing is changed, not even a setting of the store.
+    Read,
+    /// To read and write. Fails if there is no store.
+    Write,
+    /// To read and write. Makes an empty store if there is none.
+    Create,
+}
+
+impl From<OpenMode> for Access {
+    fn from(mode: OpenMode) -> Self {
+        match mode {
+            OpenMode::ReadOnly => Self::Read,
+            OpenMode::ReadWrite => Self::Write,
+            OpenMode::Create => Self::Create,
+        }
+    }
+}
+
 impl MyStore {
-    /// Opens the store called `name`. Makes an empty one where there is none, if `create`.
-    pub async fn open(_name: &str, _create: bool) -> Result<Self, StoreError> {
+    /// Opens the store called `name`. This handle reads a sealed store if `reads_while_sealed`. A panic of a task or thread
+    /// that the store needs cancels `on_panic` (`petstore_storage::PanicGuard`).
+    pub async fn open(
+        _name: &str,
+        _access: Access,
+        _reads_while_sealed: bool,
+        _on_panic: &CancellationToken,
+    ) -> Result<Self, StoreError> {
         todo!("connect")
     }
+}
+
+/// Draws a random number: every write of animals needs another version, every save of keys another revision.
+#[expect(dead_code, reason = "for the first write")]
+pub(crate) fn random() -> Result<u128, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::unavailable(error.to_string()))?;
+    Ok(u128::from_ne_bytes(bytes))
 }

@@ -6,14 +6,15 @@ use std::{
 
 use petstore_domain::{
     ApiKeySecret, Clock as _, CorruptKey, Corruption, KeyId, KeyName, KeyStore, MockKeyStore,
-    NewApiKey, Saved, StoreError, StoredKeys, Timestamp, load_keys,
+    NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp, load_keys,
 };
 use petstore_memory::MemoryStore;
 use tempfile::TempDir;
 
 use super::ensure;
 use crate::{
-    clock::SystemClock, console::tests::Recorded, failure::Failure, serve::listener::BoundAddress,
+    serve::listener::BoundAddress,
+    system::{clock::SystemClock, console::tests::Recorded, failure::Failure},
 };
 
 const ADDRESS: &str = "0.0.0.0:4321";
@@ -142,7 +143,7 @@ async fn a_store_that_fails_or_has_a_key_by_then_leaves_no_file() {
             // By now the key is where a crash would leave it.
             let written = fs::read_to_string(&key_file).unwrap();
             assert_eq!(ApiKeySecret::new(written.trim_end()).digest(), changed[0].digest);
-            if fails { Err(StoreError::unavailable("gone")) } else { Ok(Saved::Lost) }
+            if fails { Err(StoreError::unavailable("gone")) } else { Ok(SaveOutcome::Conflict) }
         });
         keys.expect_load().returning(|_| Ok(Some(another())));
         let made = first(&keys, Some(&file), &mut Recorded::default()).await;
@@ -167,7 +168,7 @@ async fn a_store_whose_only_key_is_corrupt_has_a_key() {
 async fn a_key_that_another_process_made_is_not_shown() {
     let mut keys = MockKeyStore::new();
     keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
-    keys.expect_save().once().returning(|_, _, _| Ok(Saved::Lost));
+    keys.expect_save().once().returning(|_, _, _| Ok(SaveOutcome::Conflict));
     keys.expect_load().returning(|_| Ok(Some(another())));
     let mut out = terminal();
     first(&keys, None, &mut out).await.unwrap();

@@ -8,8 +8,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKeySecret, Catalogue, Corruption, Judgement, KeyId, KeyName, KeyRing, ManualClock,
-    MockKeyStore, MockPetRepository, NewApiKey, Purged, Saved, StoreError, Timestamp,
+    ApiKeySecret, Catalogue, Corruption, KeyCheck, KeyId, KeyName, KeyRing, ManualClock,
+    MockKeyStore, MockPetRepository, NewApiKey, Purged, StoreError, Timestamp,
 };
 use tokio::{
     task::JoinHandle,
@@ -48,9 +48,9 @@ fn house(fails: bool, batches: usize) -> House {
         let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
         Ok(Some(vec![key.with_id(KeyId(1))].into()))
     });
-    keys.expect_save().returning(move |_, _, _| {
+    keys.expect_note_uses().returning(move |_| {
         note.fetch_add(1, Ordering::Relaxed);
-        if fails { Err(StoreError::unavailable("gone")) } else { Ok(Saved::Yes) }
+        if fails { Err(StoreError::unavailable("gone")) } else { Ok(()) }
     });
     let mut pets = MockPetRepository::new();
     pets.expect_purge_expired().returning(move |_, limit| {
@@ -81,8 +81,8 @@ async fn keys_that_expire_soon_are_looked_for_at_the_start_and_once_a_day() {
 
 async fn use_key(ring: &KeyRing) {
     ring.refresh().await.unwrap();
-    let judged = ring.judge(&ApiKeySecret::from_entropy(&[0; 32]), Some(Duration::ZERO));
-    assert!(matches!(judged, Judgement::Granted(_)));
+    let checked = ring.check(&ApiKeySecret::from_entropy(&[0; 32]), Some(Duration::ZERO));
+    assert!(matches!(checked, KeyCheck::Granted(_)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@ use std::{ffi::OsStr, fs, path::Path};
 use petstore_domain::ServiceKey;
 
 use super::service_key as read;
-use crate::failure::Failure;
+use crate::system::failure::Failure;
 
 const KEY: &str = "a-key-of-24-characters-x";
 

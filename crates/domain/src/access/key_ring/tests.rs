@@ -9,11 +9,11 @@ use std::{
 
 use mockall::predicate::eq;
 
-use super::{Judgement, KeyRing};
+use super::{KeyCheck, KeyRing};
 use crate::{
     ApiKey, ApiKeySecret, Caller, Clock, CorruptKey, Corruption, KeyId, KeyLabel, KeyName,
     KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore, NamedKey, NewApiKey,
-    Saved, ServiceKey, StoreError, StoredKeys, Timestamp,
+    ServiceKey, StoreError, StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -46,12 +46,12 @@ async fn holding(keys: Vec<ApiKey>) -> (KeyRing, Arc<ManualClock>) {
     (ring, clock)
 }
 
-fn granted(seed: u8) -> Judgement {
-    Judgement::Granted(Caller { digest: secret(seed).digest(), rights: KeyRights::Full })
+fn granted(seed: u8) -> KeyCheck {
+    KeyCheck::Granted(Caller { digest: secret(seed).digest(), rights: KeyRights::Full })
 }
 
 #[tokio::test]
-async fn a_key_is_judged_by_keys_that_are_young_enough() {
+async fn a_key_is_checked_by_keys_that_are_young_enough() {
     let (ring, _clock) = holding(vec![stored(1)]).await;
     for (age, is_trusted) in [
         (None, false),
@@ -60,11 +60,11 @@ async fn a_key_is_judged_by_keys_that_are_young_enough() {
         (Some(KeyRing::MAX_AGE + Duration::from_nanos(1)), false),
     ] {
         let (one, other) = if is_trusted {
-            (granted(1), Judgement::NotLive(None))
+            (granted(1), KeyCheck::NotLive(None))
         } else {
-            (Judgement::Stale, Judgement::Stale)
+            (KeyCheck::Stale, KeyCheck::Stale)
         };
-        assert_eq!((ring.judge(&secret(1), age), ring.judge(&secret(2), age)), (one, other));
+        assert_eq!((ring.check(&secret(1), age), ring.check(&secret(2), age)), (one, other));
     }
 }
 
@@ -76,8 +76,8 @@ async fn a_key_of_another_form_is_refused_even_if_the_store_has_it() {
     let (ring, _clock) = holding(vec![held, stored(2)]).await;
     for age in [None, FRESH] {
         for text in [wrong.as_str(), "", "pst_", "a-key-of-another-form"] {
-            let judged = ring.judge(&ApiKeySecret::new(text), age);
-            assert_eq!(judged, Judgement::Malformed, "{text:?}");
+            let check = ring.check(&ApiKeySecret::new(text), age);
+            assert_eq!(check, KeyCheck::Malformed, "{text:?}");
         }
     }
 }
@@ -88,14 +88,14 @@ async fn the_service_key_needs_no_store() {
     let keys = Arc::new(MockKeyStore::new()); // No call is expected.
     let clock = Arc::new(ManualClock::new(START));
     let ring = KeyRing::new(keys, clock, Some(ServiceKey::parse(key).unwrap()));
-    let Judgement::Granted(caller) = ring.judge(&ApiKeySecret::new(key), None) else {
+    let KeyCheck::Granted(caller) = ring.check(&ApiKeySecret::new(key), None) else {
         panic!("it is not granted")
     };
     assert_eq!(ring.key_label(&caller), Some(KeyLabel::Service));
     let own = NamedKey { label: KeyLabel::Service, expires_at: None };
     assert_eq!(ring.named_keys(), [own]);
     let other = ApiKeySecret::new("another-key-of-any-form");
-    assert_eq!(ring.judge(&other, None), Judgement::Malformed);
+    assert_eq!(ring.check(&other, None), KeyCheck::Malformed);
 }
 
 #[tokio::test]
@@ -117,8 +117,8 @@ async fn keys_are_read_again_unless_they_have_not_changed() {
     let (ring, _clock) = ring(keys);
     for (fails, live) in [(false, 1), (false, 1), (true, 1), (false, 2)] {
         assert_eq!(ring.refresh().await.is_err(), fails);
-        assert_eq!(ring.judge(&secret(live), FRESH), granted(live));
-        assert_eq!(ring.judge(&secret(3 - live), FRESH), Judgement::NotLive(None));
+        assert_eq!(ring.check(&secret(live), FRESH), granted(live));
+        assert_eq!(ring.check(&secret(3 - live), FRESH), KeyCheck::NotLive(None));
     }
 }
 
@@ -128,14 +128,14 @@ async fn a_key_that_is_not_live_any_more_is_named() {
     let expiry = START.plus(Duration::from_millis(50));
     let brief = ApiKey { expires_at: Some(expiry), ..stored(3) };
     let (ring, clock) = holding(vec![stored(1), revoked, brief]).await;
-    let named = Judgement::NotLive(web());
-    assert_eq!(ring.judge(&secret(2), FRESH), named);
+    let named = KeyCheck::NotLive(web());
+    assert_eq!(ring.check(&secret(2), FRESH), named);
     clock.advance(Duration::from_millis(49));
-    assert_eq!((ring.judge(&secret(3), FRESH), ring.live_keys()), (granted(3), 2));
+    assert_eq!((ring.check(&secret(3), FRESH), ring.live_keys()), (granted(3), 2));
     let ends = NamedKey { label: web().unwrap(), expires_at: Some(expiry) };
     assert!(ring.named_keys().contains(&ends));
     clock.advance(Duration::from_millis(1));
-    assert_eq!((ring.judge(&secret(3), FRESH), ring.live_keys()), (named, 1));
+    assert_eq!((ring.check(&secret(3), FRESH), ring.live_keys()), (named, 1));
     let still = NamedKey { label: web().unwrap(), expires_at: None };
     assert_eq!(ring.named_keys(), [still]);
     let caller = |seed| Caller { digest: secret(seed).digest(), rights: KeyRights::Full };
@@ -153,39 +153,34 @@ async fn a_corrupt_key_is_refused_and_costs_no_other() {
     let (ring, _clock) = ring(keys);
     assert_eq!(ring.corruptions(), []);
     ring.refresh().await.unwrap();
-    assert_eq!(ring.judge(&secret(2), FRESH), granted(2));
-    assert_eq!(ring.judge(&secret(1), FRESH), Judgement::NotLive(None));
+    assert_eq!(ring.check(&secret(2), FRESH), granted(2));
+    assert_eq!(ring.check(&secret(1), FRESH), KeyCheck::NotLive(None));
     assert_eq!(ring.corruptions(), [corruption]);
     ring.refresh().await.unwrap();
-    assert_eq!(ring.judge(&secret(1), FRESH), granted(1));
+    assert_eq!(ring.check(&secret(1), FRESH), granted(1));
     assert_eq!(ring.corruptions(), []);
 }
 
 #[tokio::test]
-async fn uses_are_written_back_once_a_minute_and_after_a_failure_a_loss_and_an_end() {
+async fn uses_are_written_back_once_a_minute_and_after_a_failure_and_an_end() {
     let mut keys = MockKeyStore::new();
-    let revoked = || ApiKey { revoked_at: Some(START), ..stored(1) };
     let is_revoked = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&is_revoked);
     keys.expect_load().returning(move |_| {
-        let first = if ends.load(Ordering::Relaxed) { revoked() } else { stored(1) };
-        Ok(Some(vec![first, stored(2)].into()))
+        let revoked_at = ends.load(Ordering::Relaxed).then_some(START);
+        Ok(Some(vec![ApiKey { revoked_at, ..stored(1) }, stored(2)].into()))
     });
-    keys.expect_save().once().returning(|_, _, _| Err(StoreError::unavailable("gone")));
-    keys.expect_save().once().returning(|_, _, _| Ok(Saved::Lost));
-    for (seconds, key) in [(0, stored(1)), (61, stored(1)), (70, revoked())] {
-        let last_used_at = Some(START.plus(Duration::from_secs(seconds)));
-        let used = vec![ApiKey { last_used_at, ..key }];
-        let save = keys.expect_save().once().with(eq(KeyRevision(7)), eq(used), eq(vec![]));
-        save.returning(|_, _, _| Ok(Saved::Yes));
+    keys.expect_note_uses().once().returning(|_| Err(StoreError::unavailable("gone")));
+    for seconds in [0, 61, 70] {
+        let used = vec![(KeyId(1), START.plus(Duration::from_secs(seconds)))];
+        keys.expect_note_uses().once().with(eq(used)).returning(|_| Ok(()));
     }
     let (ring, clock) = ring(keys);
     ring.refresh().await.unwrap();
-    ring.write_back_uses().await.unwrap(); // Nothing was used yet.
-    let use_it = || assert_eq!(ring.judge(&secret(1), FRESH), granted(1));
+    ring.write_back_uses().await.unwrap(); // No key was used yet.
+    let use_it = || assert_eq!(ring.check(&secret(1), FRESH), granted(1));
     use_it();
     assert!(ring.write_back_uses().await.is_err());
-    ring.write_back_uses().await.unwrap(); // Somebody has changed keys.
     ring.write_back_uses().await.unwrap(); // The first use is written at once.
     ring.write_back_uses().await.unwrap(); // It is not written twice.
     clock.advance(Duration::from_secs(59));
@@ -204,20 +199,20 @@ async fn uses_are_written_back_once_a_minute_and_after_a_failure_a_loss_and_an_e
 }
 
 #[tokio::test]
-async fn uses_of_many_keys_are_written_in_several_saves() {
+async fn uses_of_many_keys_are_written_in_several_calls() {
     let mut keys = MockKeyStore::new();
     keys.expect_load().returning(|_| Ok(Some((1..=250).map(stored).collect::<Vec<_>>().into())));
     let (sizes, saved) = (Arc::new(Mutex::new(Vec::new())), Arc::default());
     let (noted, ids): (_, Arc<Mutex<BTreeSet<KeyId>>>) = (Arc::clone(&sizes), Arc::clone(&saved));
-    keys.expect_save().returning(move |_, used, _| {
-        noted.lock().unwrap().push(used.len());
-        ids.lock().unwrap().extend(used.iter().map(|key| key.id));
-        Ok(Saved::Yes)
+    keys.expect_note_uses().returning(move |uses| {
+        noted.lock().unwrap().push(uses.len());
+        ids.lock().unwrap().extend(uses.into_iter().map(|(id, _)| id));
+        Ok(())
     });
     let (ring, _clock) = ring(keys);
     ring.refresh().await.unwrap();
     for seed in 1..=250 {
-        assert_eq!(ring.judge(&secret(seed), FRESH), granted(seed));
+        assert_eq!(ring.check(&secret(seed), FRESH), granted(seed));
     }
     ring.write_back_uses().await.unwrap();
     assert_eq!(*sizes.lock().unwrap(), [MAX_KEYS_PER_SAVE, MAX_KEYS_PER_SAVE, 50]);

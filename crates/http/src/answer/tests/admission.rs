@@ -21,7 +21,7 @@ use crate::{
 const UNREADABLE: &str = "the-store-is-gone-for-this-one";
 
 /// A key that was made a moment ago.
-const NEW: &str = "known-when-it-is-judged-again";
+const NEW: &str = "known-when-it-is-checked-again";
 
 fn state() -> State {
     let mut authenticator = MockAuthenticator::new();
@@ -60,7 +60,7 @@ async fn every_refusal_is_late_whatever_the_request_and_a_new_key_works() {
                     Some(StatusCode::SERVICE_UNAVAILABLE),
                     false,
                 ),
-                (Some("Bearer known-when-it-is-judged-again"), None, true),
+                (Some("Bearer known-when-it-is-checked-again"), None, true),
             ] {
                 let began = Instant::now();
                 let mut request =

@@ -56,9 +56,10 @@ fn state(fail: fn() -> StoreError, in_authentication: bool) -> (State, Arc<Metri
 
 #[tokio::test]
 async fn a_failure_is_answered_counted_and_logged_once_wherever_it_happens() {
-    let table: [Failure; 4] = [
+    let table: [Failure; 5] = [
         (|| StoreError::unavailable("/secret/path"), 503, "unavailable", true),
         (|| StoreError::sealed("/secret/path"), 503, "unavailable", true),
+        (|| StoreError::Refused("/secret/path".into()), 500, "internal", true),
         (|| StoreError::corrupt("/secret/path", "be good"), 500, "internal", true),
         (|| panic!("/secret/path"), 500, "internal", false),
     ];

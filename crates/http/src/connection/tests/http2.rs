@@ -2,14 +2,11 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use http_body_util::{Empty, Full};
 use hyper::{Request, body::Bytes, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use petstore_domain::{
-    AddError, Added, ApiKeySecret, AuthenticationError, Caller, CatalogueVersion, Idempotency,
-    KeyRights, ManualClock, MockAuthenticator, NewPet, Pet, PetId, PetPage, PetQuery, PetService,
-    StoreError, Timestamp, Versioned,
+    ApiKeySecret, AuthenticationError, ManualClock, MockAuthenticator, Timestamp,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
@@ -17,7 +14,8 @@ use tokio::{
 };
 
 use super::{
-    HEADER, IDLE, LARGE, WRITE, connect, connect_to, connect_with, connect_within, is_about,
+    HEADER, IDLE, LARGE, WRITE, connect, connect_with, connect_within, is_about,
+    slow::{Slow, connect_to_slow},
 };
 use crate::{settings::Limits, state::Ports};
 
@@ -33,42 +31,6 @@ const WINDOW_UPDATE: u8 = 8;
 /// The head of `100 Continue` in HPACK: `:status`, whose name is the eighth of its table, and `100` in
 /// Huffman's code.
 const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
-
-/// Asks a store that takes longer than a connection has to say goodbye.
-struct Slow;
-
-#[async_trait]
-impl PetService for Slow {
-    async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        sleep(5 * HEADER).await;
-        Ok(Versioned { value: PetPage { pets: Vec::new(), more: false }, version: None })
-    }
-
-    async fn add(&self, new: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
-        sleep(5 * HEADER).await;
-        let NewPet { name, category_id, status } = new;
-        Ok(Added::Created(Pet { id: PetId(1), name, category_id, status }))
-    }
-
-    async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        Ok(None)
-    }
-
-    fn version(&self) -> Option<CatalogueVersion> {
-        None
-    }
-}
-
-/// A connection to a slow service at which every key is good.
-fn connect_to_slow() -> DuplexStream {
-    let mut authenticator = MockAuthenticator::new();
-    authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
-        Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
-    });
-    let (pets, authenticator) = (Arc::new(Slow), Arc::new(authenticator));
-    let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    connect_to(1 << 16, HEADER, Ports { pets, authenticator, clock }).0
-}
 
 /// What a client sends first, with settings of its own.
 fn preface(settings: &[u8]) -> Vec<u8> {

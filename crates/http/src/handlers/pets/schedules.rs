@@ -17,7 +17,7 @@ use shuttle::{
 };
 
 use crate::{
-    handlers::{Call, pets},
+    handlers::{RequestContext, pets},
     schedules::explore,
     settings::Settings,
     state::{Ports, State},
@@ -41,7 +41,7 @@ impl PetService for Catalogue {
         pets.push(pet.clone());
         Ok(Added::Created(pet))
     }
-    async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+    async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         unreachable!()
     }
     fn version(&self) -> Option<CatalogueVersion> {
@@ -52,8 +52,9 @@ impl PetService for Catalogue {
 /// How many animals the answer to a list has.
 fn listed(state: &State) -> usize {
     let (head, ()) = Request::get("/v1/pets").body(()).unwrap().into_parts();
-    let call = Call { state, head: &head, parameter: "", caller: None, body: Bytes::new() };
-    let response = block_on(pets::list(call)).unwrap();
+    let context =
+        RequestContext { state, head: &head, parameter: "", caller: None, body: Bytes::new() };
+    let response = block_on(pets::list(context)).unwrap();
     let body = block_on(response.into_body().collect()).unwrap().to_bytes();
     serde_json::from_slice::<Vec<serde_json::Value>>(&body).unwrap().len()
 }

@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{LateRefusals, MAX_WAITING, credential};
+use super::{LateRefusals, MAX_WAITING, bearer_token};
 use crate::{
     connection::ending::Drain,
     response::error::{ApiError, ErrorCode},
@@ -26,7 +26,7 @@ fn refusals(max_connections: usize) -> Arc<(LateRefusals, Drain)> {
     Arc::new((LateRefusals::new(limits), Drain::new(Duration::ZERO)))
 }
 
-/// How the wait of a key ends that is judged again after `later`, and how long it took.
+/// How the wait of a key ends that is checked again after `later`, and how long it took.
 async fn waits(
     (refusals, drain): &(LateRefusals, Drain),
     later: Duration,
@@ -42,7 +42,7 @@ async fn waits(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_is_judged_when_it_was_judged_again_and_not_before_the_delay() {
+async fn the_second_check_of_a_key_decides_and_not_before_the_delay() {
     let refusals = refusals(1000);
     for (later, took) in [(0, 100), (99, 100), (400, 400)] {
         for is_good in [true, false] {
@@ -130,7 +130,7 @@ fn a_credential_is_one_bearer_token() {
         for value in sent {
             headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
         }
-        assert_eq!(credential(&headers), expected, "{sent:?}");
+        assert_eq!(bearer_token(&headers), expected, "{sent:?}");
     }
 }
 
@@ -140,6 +140,6 @@ fn a_key_is_not_in_the_debug_form_of_its_credential() {
         AUTHORIZATION,
         HeaderValue::from_static("Bearer canary-key-0123456789"),
     )]);
-    let shown = format!("{:?}", credential(&headers));
+    let shown = format!("{:?}", bearer_token(&headers));
     assert!(!shown.contains("canary"), "{shown}");
 }

@@ -37,7 +37,7 @@ fn a_store_for_one_process_cannot_manage_its_keys_while_it_serves() {
     folder.run(&["keys", "create", "web", "--store", "file:a.ndjson"]).succeeds();
     let service = Service::start(&folder, "file:a.ndjson");
     let refused = folder.run(&["keys", "list", "--store", "file:a.ndjson"]);
-    refused.fails(1, "cannot open the store file:a.ndjson: another process has it open");
+    refused.fails(1, "another process has a.ndjson open; stop that");
     service.stop();
 }
 

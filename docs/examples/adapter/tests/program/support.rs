@@ -5,13 +5,15 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
     path::PathBuf,
-    process::{Child, Command, Stdio},
-    time::Duration,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
 
-/// How long a call may take before its test fails.
+/// How long a call or a command may take before its test fails.
 const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A folder in which a program runs, removed afterwards.
@@ -35,7 +37,10 @@ impl Folder {
 
     /// Runs a command to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Finished {
-        let output = self.command(args).output().unwrap();
+        let mut command = self.command(args);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        end_of(&mut process);
+        let output = process.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let (stdout, stderr) = (text(output.stdout), text(output.stderr));
         Finished { code: output.status.code(), stdout, stderr }
@@ -82,11 +87,19 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn start(folder: &Folder, url: &str) -> Self {
         let mut command = folder.command(&["serve", "--store", url, "--listen", "127.0.0.1:0"]);
-        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let address = lines
-            .find_map(|line| line.strip_prefix("petstore listens on http://").map(str::to_owned));
-        Self { process, address: address.unwrap() }
+        let process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut service = Self { process, address: String::new() };
+        let output = BufReader::new(service.process.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        while service.address.is_empty() {
+            let line = lines.recv_timeout(CALL_TIMEOUT).unwrap();
+            let address = line.strip_prefix("petstore listens on http://");
+            address.unwrap_or_default().clone_into(&mut service.address);
+        }
+        service
     }
 
     /// The whole answer to a GET.
@@ -118,7 +131,21 @@ impl Service {
     pub(crate) fn stop(mut self) {
         let kill = format!("kill -TERM {}", self.process.id());
         assert!(Command::new("/bin/sh").args(["-c", &kill]).status().unwrap().success());
-        assert_eq!(self.process.wait().unwrap().code(), Some(0));
+        assert_eq!(end_of(&mut self.process).code(), Some(0));
+    }
+}
+
+/// Waits for the end of a process, and kills it if that does not come in time.
+fn end_of(process: &mut Child) -> ExitStatus {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = process.try_wait().unwrap() {
+            return status;
+        }
+        if began.elapsed() > CALL_TIMEOUT {
+            process.kill().unwrap();
+        }
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -1,0 +1,14 @@
+//! The commands, each in a file of its name: its flags and what it does. `serve` and `config` stand in
+//! [`serve`](crate::serve) and [`cli`](crate::cli).
+
+pub(crate) mod backup;
+pub(crate) mod check;
+pub(crate) mod export;
+pub(crate) mod healthcheck;
+pub(crate) mod import;
+pub(crate) mod keys;
+pub(crate) mod manual;
+pub(crate) mod records;
+pub(crate) mod restore;
+pub(crate) mod store;
+pub(crate) mod upgrade;

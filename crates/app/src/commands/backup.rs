@@ -1,0 +1,64 @@
+//! The command `backup`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use bytesize::ByteSize;
+use clap::Args;
+
+use crate::{
+    stores::{StoreArgs, driver::OpenMode, opening::not_open},
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+        files::{Access, IfExists, PartialFile},
+        process::Signals,
+        progress::Progress,
+    },
+};
+
+/// Copies a store that may be in use into a file.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The file to make; one that is there is never replaced.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Writes a copy of the store, as it is at one moment, to a new file.
+pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Failure> {
+    if to == Path::new("-") {
+        let why = "--to: a backup is read again, so it cannot go to standard output; name a file";
+        return Err(Failure::usage(why));
+    }
+    let signals = Signals::take_over()?;
+    let location = &store.store.location;
+    // A store of an older schema is not opened, and is backed up as it is.
+    if let Ok(store) = location.open(OpenMode::ReadOnly.into()).await {
+        store.require_open(&**location).await?;
+    }
+    let if_exists = IfExists::Refuse("a backup replaces no file: name another");
+    // It holds digests of API keys, so only its owner may read it, like the store.
+    let file = PartialFile::begin(&to, if_exists, Access::OwnerOnly)?;
+    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
+    let watch = move |done, total| {
+        progress.at("backing up", done, total);
+        stop.go_on()
+    };
+    let done = location.back_up(file.temporary(), Box::new(watch)).await;
+    done.map_err(|problem| {
+        let stopped = || Failure::runtime("stopped; no backup was made");
+        if signals.stop_asked() { stopped() } else { not_open(problem) }
+    })?;
+    let size = fs::metadata(file.temporary()).map_or(0, |metadata| metadata.len());
+    let place = file.finish()?;
+    let answer = format!(
+        "backed up {location} to {place}: {}, read again and found sound\n",
+        ByteSize(size).display().iec()
+    );
+    Console.print(&answer)
+}

@@ -1,0 +1,115 @@
+//! The command `export`.
+
+#[cfg(test)]
+mod tests;
+
+use std::{fs, path::Path};
+
+use clap::Args;
+use petstore_domain::{Archive, StoreCounts};
+
+use crate::{
+    commands::records::{self, Format, RecordsArgs},
+    stores::{
+        StoreArgs,
+        driver::OpenMode,
+        opening::{require_undamaged, with_archive},
+    },
+    system::{
+        console::write_stdout,
+        failure::Failure,
+        files::{Access, IfExists, PartialFile},
+        process::Signals,
+        progress::Progress,
+    },
+};
+
+/// Animals that are read and written at a time.
+const BATCH_PETS: u32 = 5_000;
+
+/// Writes every animal of a store to a file.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    records: RecordsArgs,
+    /// Replace FILE if it is there.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl ExportArgs {
+    /// Returns the format. A name that promises another one is refused.
+    pub(crate) fn format(&self) -> Result<Format, Failure> {
+        self.records.format().ok_or_else(|| {
+            Failure::usage(
+                "no format is known by the end of the file's name; use .ndjson, .jsonl or .csv, or say \
+                 which format with --format",
+            )
+        })
+    }
+}
+
+/// Writes every animal of the store to a file, as they are at one moment.
+pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    let format = args.format()?;
+    let location = &*args.store.store.location;
+    with_archive(location, OpenMode::ReadOnly, async |store, archive| {
+        store.require_open(location).await?;
+        require_undamaged(location).await?;
+        let file = args.records.path().map(|path| begin(path, args.force)).transpose()?;
+        export(archive, file, format, &signals).await
+    })
+    .await
+}
+
+async fn export(
+    archive: &dyn Archive,
+    mut file: Option<PartialFile>,
+    format: Format,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
+    let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
+    write(&mut file, records::header(format).as_bytes())?;
+    let mut progress = Progress::of("animals");
+    let (mut last, mut written) = (None, 0);
+    let mut text = Vec::new();
+    loop {
+        progress.at("exporting", written, of);
+        if signals.stop_asked() {
+            return Err(Failure::runtime("stopped; the export is not complete"));
+        }
+        let batch = snapshot.pets(last, BATCH_PETS).await.map_err(Failure::runtime)?;
+        let Some(end) = batch.last() else { break };
+        last = Some(end.id);
+        written += batch.len() as u64;
+        text.clear();
+        for pet in &batch {
+            records::write(format, pet, &mut text);
+        }
+        write(&mut file, &text)?;
+    }
+    let place = file.map_or_else(|| Ok("standard output".to_owned()), PartialFile::finish)?;
+    progress.note(&format!("exported {written} animals to {place}"));
+    Ok(())
+}
+
+/// Begins to write a file. One that is there is refused unless `force` is given.
+fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(Failure::runtime(format!(
+            "{} is not a plain file; use '-' and redirect standard output",
+            path.display()
+        )));
+    }
+    let if_exists = if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
+    PartialFile::begin(path, if_exists, Access::Everybody)
+}
+
+/// Writes to the file, or to standard output.
+fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
+    file.as_mut().map_or_else(|| write_stdout(text), |file| file.write(text))
+}

@@ -1,0 +1,93 @@
+//! The command `healthcheck`: whether the service on this machine is ready, for images without curl.
+
+use std::{io, time::Duration};
+
+use clap::Args;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpStream, UnixStream},
+    time::timeout,
+};
+
+use crate::{
+    cli::values::{self, ListenAddress, ListenArg},
+    system::failure::Failure,
+};
+
+const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+const READY: &[u8] = b"HTTP/1.1 200 ";
+/// How a service answers that speaks TLS: with an alert (RFC 8446, sections 5.1 and 6).
+const TLS_ALERT: &[u8] = &[21, 3];
+/// In bytes: more than an answer has.
+const MAX_ANSWER: u64 = 16 * 1024;
+
+/// The flags of `healthcheck`.
+#[derive(Debug, Args)]
+pub(crate) struct HealthcheckArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArg,
+
+    /// Maximum time until there is an answer.
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = values::timeout)]
+    pub(crate) timeout: Duration,
+}
+
+/// Succeeds if the service answers that it is ready. If it listens at several places, the first is asked.
+pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
+    let none = || Failure::usage("--listen names no address".to_owned());
+    let address = args.listen.listen.first().ok_or_else(none)?;
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::runtime(format!("the service at {address} is not ready: {why}"))
+    };
+    match timeout(args.timeout, ask(address)).await {
+        Ok(Ok(answer)) if answer.starts_with(READY) => Ok(()),
+        Ok(Ok(answer)) if answer.starts_with(TLS_ALERT) => Err(failed(
+            &"it speaks TLS there; let it listen on a Unix socket too, and ask that with --listen unix:PATH",
+        )),
+        Ok(Ok(answer)) => {
+            let line = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
+            Err(failed(&format!("it answers '{}'", String::from_utf8_lossy(line))))
+        }
+        Ok(Err(error)) => Err(failed(&error)),
+        Err(_) => Err(failed(&format!("there was no answer within {:?}", args.timeout))),
+    }
+}
+
+async fn ask(place: &ListenAddress) -> io::Result<Vec<u8>> {
+    match place {
+        ListenAddress::Tcp(address) => exchange(TcpStream::connect(address).await?).await,
+        ListenAddress::Unix(path) => exchange(UnixStream::connect(path).await?).await,
+    }
+}
+
+async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<Vec<u8>> {
+    stream.write_all(REQUEST).await?;
+    let mut answer = Vec::new();
+    stream.take(MAX_ANSWER).read_to_end(&mut answer).await?;
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::{net::TcpListener, time::Instant};
+
+    use super::{HealthcheckArgs, run};
+    use crate::cli::values::ListenArg;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_service_is_waited_for_as_long_as_was_asked() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = silent.local_addr().unwrap().to_string();
+        for timeout in [1, 60, 60 * 60].map(Duration::from_secs) {
+            let listen = ListenArg { listen: vec![address.parse().unwrap()] };
+            let began = Instant::now();
+            let failure = run(HealthcheckArgs { listen, timeout }).await.unwrap_err().to_string();
+            assert!(failure.contains("no answer within"), "{failure}");
+            // The clock is that of the test: it goes on when nothing else does.
+            let waited = began.elapsed();
+            assert!((timeout..timeout * 2).contains(&waited), "{timeout:?}: {waited:?}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The command `import`.
+
+pub(crate) mod lines;
+mod source;
+
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+};
+
+use clap::Args;
+use petstore_domain::{
+    Archive, ArchiveError, Clock, HighestIds, IdempotencyRequest, NewPet, PetId, Rows, WriterRole,
+};
+use petstore_json::Record;
+
+use self::source::{Input, Source};
+use crate::{
+    commands::records::{Format, RecordsArgs},
+    stores::{StoreArgs, driver::OpenMode, opening::with_archive},
+    system::{
+        clock::SystemClock,
+        console::{Console, Output as _},
+        failure::{Failure, one_line_of},
+        process::Signals,
+        progress::Progress,
+    },
+};
+
+/// Lines in a batch, which is one transaction. Another number would end batches elsewhere, and what an earlier
+/// release has kept of a file would be added again: it stays as it is (`docs/STORES.md`).
+const BATCH_LINES: usize = 10_000;
+/// Lines that are named where several have the identifier that is in the way.
+const MAX_LINES_NAMED: usize = 5;
+/// Bad lines that are shown; the rest are counted.
+const MAX_SHOWN: u64 = 100;
+/// The longest reason that is shown, in characters.
+const MAX_REASON_CHARS: usize = 400;
+
+/// Adds the animals of a file.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) records: RecordsArgs,
+    /// Leave bad lines out, instead of refusing the whole file for them.
+    #[arg(long)]
+    skip_bad: bool,
+    /// Add the animals even if this file was imported within the last 24 hours.
+    #[arg(long)]
+    again: bool,
+    /// Make the store if there is none.
+    #[arg(long)]
+    create: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Adds the animals of the file, batch by batch.
+pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    let ImportArgs { records, skip_bad, again, create, store } = args;
+    let format = records.format().unwrap_or(Format::Ndjson);
+    let path = records.path();
+    note_if_typed(path);
+    let input = Input::open(path)?;
+    let mode = if create { OpenMode::Create } else { OpenMode::ReadWrite };
+    let location = &*store.store.location;
+    let done = with_archive(location, mode, async |store, archive| {
+        store.require_open(location).await?;
+        Import::new(archive, skip_bad, again).run(input, format, &signals).await
+    });
+    Console.print(&done.await?)
+}
+
+/// Adds the animals of a file, whose name says its format, by the same rules. Returns what was done, for people.
+pub(crate) async fn all_of(
+    file: &Path,
+    archive: &dyn Archive,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    let input = Input::open(Some(file))?;
+    let format = Format::of(file).unwrap_or(Format::Ndjson);
+    let done = Import::new(archive, false, false).run(input, format, signals).await?;
+    Ok(done.trim_end().to_owned())
+}
+
+/// Says that the command waits for lines from a terminal: it would look as if it hung.
+fn note_if_typed(file: Option<&Path>) {
+    if file.is_none() && io::stdin().is_terminal() {
+        Console.note("reading animals from standard input; end it with Ctrl-D, or name a FILE");
+    }
+}
+
+/// An import while it runs.
+struct Import<'a> {
+    archive: &'a dyn Archive,
+    skip_bad: bool,
+    again: bool,
+    progress: Progress,
+    /// The highest identifier in the file, if it has some.
+    highest: Option<PetId>,
+    /// The last line of which, and of all those before, the animals are in the store.
+    kept: u64,
+    added: u64,
+    /// Equal animals that were there already, under the same identifiers or from the same file.
+    passed: u64,
+    /// Bad lines.
+    bad: u64,
+}
+
+impl<'a> Import<'a> {
+    fn new(archive: &'a dyn Archive, skip_bad: bool, again: bool) -> Self {
+        let progress = Progress::of_about("animals");
+        let (highest, [kept, added, passed, bad]) = (None, [0; 4]);
+        Self { archive, skip_bad, again, progress, highest, kept, added, passed, bad }
+    }
+
+    /// Imports the file. Returns what was done with its lines, for people.
+    async fn run(
+        mut self,
+        input: Input,
+        format: Format,
+        signals: &Signals,
+    ) -> Result<String, Failure> {
+        const STOPPED: &str = "it was stopped";
+        let file = tokio::select! {
+            file = input.into_file() => file,
+            () = signals.clone().stop() => Err(STOPPED.to_owned()),
+        };
+        let file = file.map_err(|reason| self.failed(&reason))?;
+        let max = BATCH_LINES.min(self.archive.max_batch());
+        for is_check in [true, false] {
+            let mut source = Source::new(&file, format).map_err(|reason| self.failed(&reason))?;
+            while let Some(batch) = source.next(max).map_err(|reason| self.failed(&reason))? {
+                if signals.stop_asked() {
+                    return Err(self.failed(STOPPED));
+                }
+                let (line, of) = (batch.last_line, batch.of);
+                if is_check {
+                    self.check(&batch);
+                    self.progress.at("checking", line, of);
+                } else {
+                    self.write(batch).await?;
+                    self.progress.at("importing", line, of);
+                }
+            }
+            if is_check {
+                self.require_good()?;
+            }
+        }
+        let Self { added, passed, bad, .. } = self;
+        Ok(format!(
+            "added {added} animals, passed over {passed} that were there, skipped {bad} bad lines\n"
+        ))
+    }
+
+    /// Shows bad lines and counts them, and looks for the highest identifier.
+    fn check(&mut self, batch: &source::Batch) {
+        for (line, reason) in &batch.faults {
+            if self.bad < MAX_SHOWN {
+                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
+                self.progress.note(&format!("line {line}: {reason}"));
+            }
+            self.bad += 1;
+        }
+        let ids = batch.records.iter().filter_map(|(_, record)| record.id);
+        self.highest = self.highest.max(ids.max());
+    }
+
+    /// Says how many bad lines were not shown, and refuses the file for them unless they are skipped.
+    fn require_good(&self) -> Result<(), Failure> {
+        let bad = self.bad;
+        if bad > MAX_SHOWN {
+            self.progress.note(&format!("and {} more bad lines", bad - MAX_SHOWN));
+        }
+        if bad == 0 || self.skip_bad {
+            return Ok(());
+        }
+        let reason = format!(
+            "{bad} lines are bad; mend them, or let 'petstore import --skip-bad' leave them out"
+        );
+        Err(self.failed(&reason))
+    }
+
+    /// Records with an identifier keep it; the others get new ones, at most once.
+    async fn write(&mut self, read: source::Batch) -> Result<(), Failure> {
+        if !read.faults.is_empty() && !self.skip_bad {
+            return Err(self.failed("the file was changed while it was read"));
+        }
+        let request = IdempotencyRequest::of_batch(read.digest, SystemClock.now());
+        let request = (!self.again && self.highest.is_none()).then_some(request);
+        let (mut lines, mut new): (Vec<(PetId, u64)>, Vec<NewPet>) = Default::default();
+        let highest = HighestIds { pet: self.highest, key: None };
+        let mut rows = Rows { highest, ..Rows::default() };
+        for (line, Record { id, pet }) in read.records {
+            match id {
+                Some(id) => {
+                    lines.push((id, line));
+                    rows.pets.push(pet.with_id(id));
+                }
+                None => new.push(pet),
+            }
+        }
+        let given = (rows.pets.len() + new.len()) as u64;
+        let added = self.store_records(rows, new, request).await;
+        let added = added.map_err(|error| self.failed(&reason(&error, &lines)))?;
+        self.added += added;
+        self.passed += given - added;
+        self.kept = read.last_line;
+        Ok(())
+    }
+
+    /// Stores the records of a batch. Returns how many were not there before.
+    async fn store_records(
+        &self,
+        rows: Rows,
+        new: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        let mut added = 0;
+        // Also without animals, so that new identifiers are above those that later lines have.
+        if !rows.pets.is_empty() || rows.highest.pet.is_some() {
+            added += self.archive.write_rows(WriterRole::Service, rows).await?;
+        }
+        if !new.is_empty() {
+            added += self.archive.add_new(new, request).await?;
+        }
+        Ok(added)
+    }
+
+    /// Says why the import has ended, and what is left of it.
+    fn failed(&self, reason: &str) -> Failure {
+        Failure::runtime(match self.kept {
+            0 => format!("nothing was kept: {reason}"),
+            kept => format!(
+                "kept up to line {kept}, and no further: {reason}; run it again to go on there"
+            ),
+        })
+    }
+}
+
+/// Returns why a batch was refused, with the lines of an animal that is in the way. Several of its lines may
+/// have the identifier.
+fn reason(error: &ArchiveError, lines: &[(PetId, u64)]) -> String {
+    let lines: Vec<_> = match error {
+        ArchiveError::OtherPet(other) => {
+            let same = lines.iter().filter(|(id, _)| id == other);
+            same.take(MAX_LINES_NAMED).map(|(_, line)| line.to_string()).collect()
+        }
+        ArchiveError::Conflict { .. } | ArchiveError::Store(_) => Vec::new(),
+    };
+    let place = match lines.as_slice() {
+        [] => String::new(),
+        [line] => format!(" (line {line})"),
+        lines => format!(" (lines {})", lines.join(", ")),
+    };
+    format!("{error}{place}")
+}

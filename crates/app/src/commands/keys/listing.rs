@@ -1,0 +1,174 @@
+//! The keys as `keys list` shows them: a table for people, JSON for programs.
+
+use std::iter;
+
+use clap::ValueEnum;
+use petstore_domain::{ApiKey, KeyId, KeyState, Timestamp};
+use serde_json::{Value, json};
+
+use crate::system::{clock::rfc3339, console::columns};
+
+/// How a list is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListForm {
+    /// In columns, for people.
+    Table,
+    /// An array of JSON objects, for programs.
+    Json,
+}
+
+/// The columns of the table, and the members of an object that they show.
+const COLUMNS: [(&str, &str); 8] = [
+    ("ID", "id"),
+    ("NAME", "name"),
+    ("PREFIX", "prefix"),
+    ("STATE", "state"),
+    ("CREATED", "createdAt"),
+    ("EXPIRES", "expiresAt"),
+    ("LAST USED", "lastUsedAt"),
+    ("RIGHTS", "rights"),
+];
+
+/// Returns a JSON array with an object for each key. A program reads it: members are added, and none is renamed
+/// or removed. Times are in UTC, `null` where there is none.
+pub(super) fn json(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
+    let keys: Vec<_> = keys.iter().map(|key| object(key, soon.contains(&key.id), now)).collect();
+    format!("{:#}\n", Value::Array(keys))
+}
+
+fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
+    let state = match key.state(now) {
+        KeyState::Live => "live",
+        KeyState::Expired => "expired",
+        KeyState::Revoked => "revoked",
+    };
+    json!({
+        "id": key.id.0,
+        "name": key.name.as_str(),
+        "prefix": key.prefix,
+        "state": state,
+        "rights": key.rights.as_str(),
+        "expiresSoon": expires_soon,
+        "createdAt": rfc3339(key.created_at),
+        "expiresAt": key.expires_at.map(rfc3339),
+        "revokedAt": key.revoked_at.map(rfc3339),
+        "lastUsedAt": key.last_used_at.map(rfc3339),
+    })
+}
+
+/// Returns one line for each key under one of headings, in columns.
+/// Those of `soon` are marked with the time that is left.
+pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
+    let head = COLUMNS.map(|(heading, _)| heading.to_owned());
+    let rows = keys.iter().map(|key| {
+        let object = object(key, soon.contains(&key.id), now);
+        COLUMNS.map(|(_, member)| match (member, &object[member]) {
+            (_, Value::Null) => "-".to_owned(),
+            ("prefix", Value::String(prefix)) => format!("{prefix}…"),
+            ("expiresAt", Value::String(at)) if soon.contains(&key.id) => {
+                format!("{at} (in {})", time_left(key, now))
+            }
+            (_, Value::String(text)) => text.clone(),
+            (_, value) => value.to_string(),
+        })
+    });
+    columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
+}
+
+/// Returns the days until the key expires, or the hours of the last day.
+fn time_left(key: &ApiKey, now: Timestamp) -> String {
+    let hours =
+        key.expires_at.and_then(|end| end.since(now)).map_or(0, |left| left.as_secs() / 3600);
+    match (hours / 24, hours) {
+        (0, 0) => "less than an hour".to_owned(),
+        (0, 1) => "1 hour".to_owned(),
+        (0, hours) => format!("{hours} hours"),
+        (1, _) => "1 day".to_owned(),
+        (days, _) => format!("{days} days"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::{ApiKeySecret, KeyId, KeyName, KeyRights, NewApiKey, Timestamp};
+    use serde_json::Value;
+
+    use super::{json, table, time_left};
+
+    #[test]
+    fn a_key_is_an_object_without_its_digest() {
+        let secret = ApiKeySecret::from_entropy(&[0; 32]);
+        let key = NewApiKey::new(
+            KeyName::parse("web").unwrap(),
+            &secret,
+            Timestamp(0),
+            Some(Timestamp(86_400_000)),
+        );
+        let text = json(&[key.with_id(KeyId(7))], &[KeyId(7)], Timestamp(5));
+        let expected = serde_json::json!([{
+            "id": 7,
+            "name": "web",
+            "prefix": "pst_0000",
+            "state": "live",
+            "rights": "full",
+            "expiresSoon": true,
+            "createdAt": "1970-01-01T00:00:00Z",
+            "expiresAt": "1970-01-02T00:00:00Z",
+            "revokedAt": null,
+            "lastUsedAt": null,
+        }]);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
+        assert_eq!(json(&[], &[], Timestamp(0)), "[]\n");
+    }
+
+    #[test]
+    fn keys_are_listed_in_columns() {
+        let key = |id, name, expires_at| {
+            let rights = if name == "x" { KeyRights::ReadOnly } else { KeyRights::Full };
+            let secret = ApiKeySecret::with_rights(&[0; 32], rights);
+            NewApiKey::new(KeyName::parse(name).unwrap(), &secret, Timestamp(0), expires_at)
+                .with_id(KeyId(id))
+        };
+        let mut keys = [
+            key(9, "web", None),
+            key(10, "warehouse", Some(Timestamp(86_400_000))),
+            key(11, "x", None),
+            key(12, "soon", Some(Timestamp(3 * 86_400_000 + 5_000))),
+        ];
+        keys[0].last_used_at = Some(Timestamp(5_000));
+        keys[2].revoked_at = Some(Timestamp(1));
+        assert_eq!(
+            table(&keys, &[KeyId(12)], Timestamp(86_400_000)),
+            "\
+ID  NAME       PREFIX     STATE    CREATED               EXPIRES                           LAST USED             RIGHTS
+9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                                 1970-01-01T00:00:05Z  full
+10  warehouse  pst_0000…  expired  1970-01-01T00:00:00Z  1970-01-02T00:00:00Z              -                     full
+11  x          psr_0000…  revoked  1970-01-01T00:00:00Z  -                                 -                     read-only
+12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (in 2 days)  -                     full
+"
+        );
+    }
+
+    #[test]
+    fn the_last_day_of_a_key_is_told_in_hours() {
+        let secret = ApiKeySecret::from_entropy(&[0; 32]);
+        let end = Timestamp(10 * 86_400_000);
+        let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), Some(end))
+            .with_id(KeyId(1));
+        let hour = 3_600_000;
+        for (left, told) in [
+            (hour - 1, "less than an hour"),
+            (2 * hour - 1, "1 hour"),
+            (24 * hour - 1, "23 hours"),
+            (48 * hour - 1, "1 day"),
+            (72 * hour - 1, "2 days"),
+        ] {
+            assert_eq!(time_left(&key, Timestamp(end.0 - left)), told);
+        }
+    }
+
+    #[test]
+    fn a_store_without_keys_lists_its_headings() {
+        assert_eq!(table(&[], &[], Timestamp(0)).lines().count(), 1);
+    }
+}

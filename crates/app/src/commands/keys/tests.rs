@@ -1,0 +1,203 @@
+use std::time::Duration;
+
+use petstore_domain::{
+    ApiKeySecret, CorruptKey, Corruption, KeyId, KeyName, KeyRights, KeySelector, KeyState,
+    KeyStore, MockKeyStore, NewApiKey, StoredKeys, Timestamp, load_keys,
+};
+use petstore_memory::MemoryStore;
+
+use super::{Keys, listing::ListForm, new_secret};
+use crate::system::{clock::rfc3339, console::tests::Recorded, failure::Failure};
+
+/// 20 November 2026, 00:00 UTC.
+const NOW: Timestamp = Timestamp(1_795_132_800_000);
+const A_DAY: Duration = Duration::from_hours(24);
+
+fn web() -> KeyName {
+    KeyName::parse("web").unwrap()
+}
+
+fn on<'a>(store: &'a dyn KeyStore, out: &'a mut Recorded) -> Keys<'a, Recorded> {
+    Keys { store, now: NOW, out }
+}
+
+async fn states(keys: &MemoryStore, now: Timestamp) -> Vec<KeyState> {
+    let stored = load_keys(keys).await.unwrap();
+    stored.keys.iter().map(|key| key.state(now)).collect()
+}
+
+fn runtime(failure: Result<(), Failure>) -> String {
+    match failure {
+        Err(Failure::Runtime(line)) => line,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_new_key_is_alone_on_stdout() {
+    let keys = MemoryStore::new();
+    let mut out = Recorded::default();
+    on(&keys, &mut out).create(web(), KeyRights::Full, Some(A_DAY)).await.unwrap();
+    assert_eq!(
+        out.notes,
+        "The key 'web' is shown this once. A running service knows it within a second. It is good until 2026-11-21T00:00:00Z.\n"
+    );
+    let secret = out.answers.strip_suffix('\n').unwrap();
+    assert!(ApiKeySecret::new(secret).is_well_formed());
+    let stored = load_keys(&keys).await.unwrap();
+    assert_eq!(stored.keys[0].digest, ApiKeySecret::new(secret).digest());
+}
+
+#[tokio::test]
+async fn a_taken_name_is_said_with_the_way_out() {
+    let keys = MemoryStore::new();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
+    let mut out = Recorded::default();
+    let line = runtime(on(&keys, &mut out).create(web(), KeyRights::Full, None).await);
+    assert!(line.ends_with("or replace it by 'petstore keys roll web'"), "{line}");
+    assert_eq!(out.answers, "");
+}
+
+#[tokio::test]
+async fn a_key_that_nobody_can_read_is_not_made() {
+    let keys = MemoryStore::new();
+    let mut closed = Recorded { closed: true, ..Recorded::default() };
+    runtime(on(&keys, &mut closed).create(web(), KeyRights::Full, None).await);
+    assert_eq!(states(&keys, NOW).await, []);
+}
+
+#[tokio::test]
+async fn a_key_that_was_lost_on_its_way_is_revoked() {
+    let keys = MemoryStore::new();
+    let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
+    let line = runtime(on(&keys, &mut breaking).create(web(), KeyRights::Full, None).await);
+    assert!(line.contains("the new key 1 was revoked"), "{line}");
+    assert_eq!(states(&keys, NOW).await, [KeyState::Revoked]);
+}
+
+#[tokio::test]
+async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
+    let keys = MemoryStore::new();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
+    let mut out = Recorded::default();
+    on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
+    assert_eq!(
+        out.notes,
+        "The new key 'web' is shown this once. A running service knows it within a second. It is good until it is revoked. \
+         The old one is good until 2026-11-21T00:00:00Z at the latest.\n"
+    );
+    assert!(ApiKeySecret::new(out.answers.trim_end()).is_well_formed());
+    assert_eq!(states(&keys, NOW).await, [KeyState::Live, KeyState::Live]);
+    assert_eq!(states(&keys, NOW.plus(A_DAY)).await, [KeyState::Expired, KeyState::Live]);
+}
+
+#[tokio::test]
+async fn a_new_key_lives_as_long_as_the_old_one_was_to_live_or_as_is_asked_for() {
+    let keys = MemoryStore::new();
+    let lifetime = Some(10 * A_DAY);
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, lifetime).await.unwrap();
+    let ends = |days| Some(NOW.plus(days * A_DAY));
+    for (day, asked, end) in [(4, None, 14), (5, Some(30 * A_DAY), 35), (6, None, 36)] {
+        let mut out = Recorded::default();
+        let keys_then = Keys { store: &keys, now: NOW.plus(day * A_DAY), out: &mut out };
+        keys_then.roll(web(), A_DAY, asked).await.unwrap();
+        let last = load_keys(&keys).await.unwrap().keys.pop().unwrap();
+        assert_eq!(last.expires_at, ends(end));
+        assert!(out.notes.contains(&format!("good until {}.", rfc3339(last.expires_at.unwrap()))));
+    }
+}
+
+#[tokio::test]
+async fn without_an_overlap_the_old_key_is_refused_at_once() {
+    let keys = MemoryStore::new();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
+    let mut out = Recorded::default();
+    on(&keys, &mut out).roll(web(), Duration::ZERO, None).await.unwrap();
+    assert!(out.notes.ends_with("The old one is refused from now on.\n"), "{}", out.notes);
+    assert_eq!(states(&keys, NOW).await, [KeyState::Expired, KeyState::Live]);
+}
+
+#[tokio::test]
+async fn a_key_that_may_only_read_is_replaced_by_one_that_may_only_read() {
+    let keys = MemoryStore::new();
+    let mut out = Recorded::default();
+    on(&keys, &mut out).create(web(), KeyRights::ReadOnly, None).await.unwrap();
+    assert!(out.notes.ends_with("until it is revoked. It may only read.\n"), "{}", out.notes);
+    for _ in 0..2 {
+        let mut out = Recorded::default();
+        on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
+        assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::ReadOnly);
+    }
+    // The name is free for a key of another kind once the others have ended.
+    on(&keys, &mut Recorded::default()).revoke(KeySelector::Name(web())).await.unwrap();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
+    let mut out = Recorded::default();
+    on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
+    assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::Full);
+}
+
+#[tokio::test]
+async fn only_a_live_key_can_be_rolled() {
+    let keys = MemoryStore::new();
+    let line = runtime(on(&keys, &mut Recorded::default()).roll(web(), A_DAY, None).await);
+    assert!(line.starts_with("no live key has the name 'web'"), "{line}");
+}
+
+#[tokio::test]
+async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
+    let keys = MemoryStore::new();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
+    on(&keys, &mut Recorded::default()).roll(web(), A_DAY, None).await.unwrap();
+
+    let mut out = Recorded::default();
+    on(&keys, &mut out).revoke(KeySelector::Id(KeyId(1))).await.unwrap();
+    assert!(out.answers.starts_with("revoked key 1 'web' (pst_"), "{}", out.answers);
+    on(&keys, &mut out).revoke(KeySelector::Name(web())).await.unwrap();
+    assert_eq!(out.answers.lines().count(), 2, "{}", out.answers);
+
+    for (selector, named) in [
+        (KeySelector::Id(KeyId(1)), "the identifier 1"),
+        (KeySelector::Id(KeyId(9)), "the identifier 9"),
+        (KeySelector::Name(web()), "the name 'web'"),
+    ] {
+        let line = runtime(on(&keys, &mut out).revoke(selector).await);
+        assert!(line.starts_with(&format!("no key with {named} is left to revoke")), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_cannot_be_written_is_a_failure() {
+    let keys = MemoryStore::new();
+    let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
+    assert!(
+        runtime(on(&keys, &mut breaking).list(ListForm::Table).await)
+            .starts_with("cannot write to stdout: ")
+    );
+}
+
+#[tokio::test]
+async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
+    let mut keys = MockKeyStore::new();
+    let secret = ApiKeySecret::from_entropy(&[1; 32]);
+    let key = NewApiKey::new(web(), &secret, NOW, None);
+    keys.expect_load().returning(move |_| {
+        let corrupt = (0..12).map(|id| Corruption::new(format!("API key {id}"), "a rule"));
+        let corrupt =
+            corrupt.map(|corruption| CorruptKey { id: None, name: None, corruption }).collect();
+        Ok(Some(StoredKeys { corrupt, ..vec![key.clone().with_id(KeyId(7))].into() }))
+    });
+    let mut out = Recorded::default();
+    let line = runtime(on(&keys, &mut out).list(ListForm::Table).await);
+    let named =
+        "the service refuses what is corrupt among the keys: API key 0 (a rule), API key 1 (";
+    assert!(line.starts_with(named), "{line}");
+    assert!(line.ends_with(", API key 9 (a rule), and 2 more"), "{line}");
+    assert!(out.answers.lines().any(|line| line.starts_with("7 ")), "{}", out.answers);
+}
+
+#[test]
+fn no_two_keys_are_the_same() {
+    let [one, other] = [(); 2].map(|()| new_secret(KeyRights::Full).unwrap());
+    assert!(one.is_well_formed());
+    assert!(one != other);
+}

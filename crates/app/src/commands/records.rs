@@ -1,0 +1,194 @@
+//! Animals in a file, one a line: NDJSON, or comma-separated values under a header (RFC 4180).
+//!
+//! A name has no line break, so each record is one line: a quote that is left open is a fault of its line and does not
+//! take in the rest of the file. Libraries for CSV are more lenient: to them `"a"b` and `"ab` are `ab`.
+
+use std::{
+    borrow::Cow,
+    ffi::OsStr,
+    io::Write as _,
+    path::{Path, PathBuf},
+    str,
+};
+
+use clap::{Args, ValueEnum};
+use petstore_domain::{Pet, PetStatus};
+use petstore_json::{Draft, Field, Record, read_record, write_pet};
+
+/// A format of animals in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON object a line.
+    Ndjson,
+    /// Comma-separated values under a header (RFC 4180).
+    Csv,
+}
+
+/// The file of animals, and its format.
+#[derive(Debug, Args)]
+pub(crate) struct RecordsArgs {
+    /// Where the animals are; '-' is standard input or output.
+    #[arg(value_name = "FILE|-", default_value = "-")]
+    file: PathBuf,
+    /// Format of the animals [default: csv if FILE ends in .csv, else ndjson].
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+}
+
+impl RecordsArgs {
+    /// Returns the file; `None` if a standard stream takes its place.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        Some(&*self.file).filter(|file| *file != Path::new("-"))
+    }
+
+    /// Returns the format that was asked for, or [that of the file](Format::of): [`Format::Ndjson`] for a stream.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format.or_else(|| self.path().map_or(Some(Format::Ndjson), Format::of))
+    }
+}
+
+impl Format {
+    /// Returns the format that the end of a file's name stands for: [`Format::Ndjson`] for a name without an end.
+    pub(crate) fn of(file: &Path) -> Option<Self> {
+        let end = file.extension().map(OsStr::to_ascii_lowercase);
+        match end.as_deref().map(OsStr::as_encoded_bytes) {
+            Some(b"csv") => Some(Self::Csv),
+            Some(b"ndjson" | b"jsonl") | None => Some(Self::Ndjson),
+            Some(_) => None,
+        }
+    }
+}
+
+/// Returns the line before the first animal, if the format has one.
+pub(crate) const fn header(format: Format) -> &'static str {
+    match format {
+        Format::Ndjson => "",
+        Format::Csv => HEADER,
+    }
+}
+
+/// Appends the line of an animal to `text`.
+pub(crate) fn write(format: Format, pet: &Pet, text: &mut Vec<u8>) {
+    match format {
+        Format::Ndjson => {
+            write_pet(text, pet);
+            text.push(b'\n');
+        }
+        Format::Csv => write_csv(text, pet),
+    }
+}
+
+const HEADER: &str = "id,name,categoryId,status\n";
+
+fn write_csv(text: &mut Vec<u8>, pet: &Pet) {
+    let Pet { id, name, category_id, status } = pet;
+    let name = quoted(name.as_str());
+    let status = status.map_or("", PetStatus::as_str);
+    // Writing to memory never fails.
+    let _ = writeln!(text, "{id},{name},{},{status}", category_id.0);
+}
+
+/// Quotes a name where the format asks for it, and where it begins or ends with a blank: some programs remove such
+/// blanks.
+fn quoted(name: &str) -> Cow<'_, str> {
+    if name.contains([',', '"']) || name.trim() != name {
+        Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
+/// Reads lines of one format.
+#[derive(Debug)]
+pub(crate) enum RecordReader {
+    Ndjson,
+    /// The field of each column, from the left.
+    Csv(Vec<Field>),
+}
+
+impl RecordReader {
+    /// Reads the header of CSV: the names of fields in any order, `name` and `categoryId` among them.
+    pub(crate) fn csv(header: &[u8]) -> Result<Self, String> {
+        let rule = || {
+            let all = HEADER.trim_end();
+            format!("the header must be {all}, in any order; id and status may be left out")
+        };
+        for (separator, noun) in [(b';', "semicolons"), (b'\t', "tabs")] {
+            if header.contains(&separator) && !header.contains(&b',') {
+                return Err(format!(
+                    "fields must be separated by commas, but the header has {noun}"
+                ));
+            }
+        }
+        let mut columns = Vec::new();
+        for name in cells(header)? {
+            let field = Field::from_name(&name).ok_or_else(rule)?;
+            if columns.contains(&field) {
+                return Err(rule());
+            }
+            columns.push(field);
+        }
+        let complete = columns.contains(&Field::Name) && columns.contains(&Field::CategoryId);
+        if complete { Ok(Self::Csv(columns)) } else { Err(rule()) }
+    }
+
+    /// Reads a line, which has no line break, or says everything that is wrong with it.
+    pub(crate) fn read(&self, line: &[u8]) -> Result<Record, String> {
+        let Self::Csv(columns) = self else {
+            return read_record(line).map_err(|error| error.to_string());
+        };
+        let cells = cells(line)?;
+        let (expected, actual) = (columns.len(), cells.len());
+        if actual != expected {
+            return Err(format!("the line must have {expected} fields, but has {actual}"));
+        }
+        let mut draft = Draft::default();
+        for (field, cell) in columns.iter().zip(cells) {
+            let absent = cell.is_empty() && matches!(field, Field::Id | Field::Status);
+            if !absent {
+                draft.set(*field, Ok(cell));
+            }
+        }
+        draft.finish().map_err(|faults| faults.to_string())
+    }
+}
+
+/// Takes a line apart as RFC 4180 writes it; `None` if its quotes are not around whole fields, or a quote is left open.
+fn split(line: &str) -> Option<Vec<Cow<'_, str>>> {
+    let (mut cells, mut rest) = (Vec::new(), line);
+    loop {
+        let (cell, end) = if let Some(quoted) = rest.strip_prefix('"') {
+            let mut end = quoted.find('"')?;
+            while quoted[end + 1..].starts_with('"') {
+                end += 2 + quoted[end + 2..].find('"')?;
+            }
+            (Cow::Owned(quoted[..end].replace("\"\"", "\"")), &quoted[end + 1..])
+        } else {
+            let (cell, end) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
+            if cell.contains('"') {
+                return None;
+            }
+            (Cow::Borrowed(cell), end)
+        };
+        cells.push(cell);
+        match end.strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return end.is_empty().then_some(cells),
+        }
+    }
+}
+
+/// Returns the cells of a line, or says what is wrong with it.
+fn cells(line: &[u8]) -> Result<Vec<Cow<'_, str>>, String> {
+    if line.is_empty() {
+        return Err("the line is empty".to_owned());
+    }
+    let text = str::from_utf8(line).map_err(|error| {
+        format!("the line must be UTF-8, but byte {} is not", error.valid_up_to())
+    })?;
+    let rule = "quotes must be around a whole field, closed on its line, and doubled inside it";
+    split(text).ok_or_else(|| rule.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! The command `restore`.
+//!
+//! The backup is copied, and the copy becomes the store where that is a file. Another kind of store is filled from the
+//! copy, as if that were handed over to it: nobody can use the store before it holds everything.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args;
+use petstore_domain::{Handover, StoreId};
+use petstore_storage::{Severity, UpgradeMode};
+use petstore_transfer::{Mover, release};
+
+use crate::{
+    commands::{check, keys::random, store},
+    stores::{
+        self, StoreArgs,
+        driver::{OpenMode, StoreLocation},
+        opening::with_store,
+    },
+    system::{
+        clock::SystemClock,
+        console::{Console, Output as _},
+        failure::{Failure, quotable_path},
+        files::{Access, IfExists, PartialFile},
+        process::Signals,
+        progress::Progress,
+    },
+};
+
+/// What SQLite has beside a file while that is open. Of another store, it would damage the restored one.
+const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
+const IN_THE_WAY: &str =
+    "a restore replaces no store: stop what uses it, and move it away with -wal and -shm";
+const LOST: &str =
+    "What was added since the backup is lost; revoke again the keys that were revoked since.";
+
+/// Makes a store of a backup.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// The backup, a file that 'petstore backup' has made.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Makes a store of the backup where there is none yet.
+pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    let shown = quotable_path(&file);
+    let missing = || Failure::runtime(format!("there is no backup at {shown}"));
+    match fs::metadata(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+        Err(error) => return Err(Failure::runtime(format!("cannot read {shown}: {error}"))),
+        Ok(found) if !found.is_file() => {
+            return Err(Failure::runtime(format!("{shown} is no file; name that of a backup")));
+        }
+        Ok(found) if found.len() == 0 => {
+            return Err(Failure::runtime(format!("{shown} is empty; name a backup")));
+        }
+        Ok(_) => {}
+    }
+    let backup = &*stores::in_file(file);
+    let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::of_store)?;
+    let is_current = upgrade.ok_or_else(missing)?.steps.is_empty();
+    let location = &*store.store.location;
+    let restored = match location.restore_path() {
+        Some(path) => into_file(backup, is_current, &path, &signals).await,
+        None => into_store(backup, is_current, location, &signals).await,
+    };
+    let place = restored.map_err(|failure| {
+        let stopped = || Failure::runtime("stopped before the store was restored; run it again");
+        if signals.stop_asked() { stopped() } else { failure }
+    })?;
+    let is_older = !is_current && location.restore_path().is_some();
+    let later = if is_older { "; 'petstore serve' upgrades its older schema" } else { "" };
+    Console.print(&format!("restored {shown} to {place}, found sound{later}\n"))?;
+    Console.note(LOST);
+    Ok(())
+}
+
+/// Lets a copy of the backup be the store at `path`. That of an older schema, which has no identity, stays as it is for
+/// the release that made it. Returns where the store is.
+async fn into_file(
+    backup: &dyn StoreLocation,
+    is_current: bool,
+    path: &Path,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    let partial = PartialFile::begin(path, IfExists::Refuse(IN_THE_WAY), Access::OwnerOnly)?;
+    if let Some(found) = companion(path) {
+        let found = quotable_path(&found);
+        let why = format!("{found} is there, of a store that was; {IN_THE_WAY}");
+        return Err(Failure::runtime(why));
+    }
+    if is_current {
+        examine(backup, signals).await?;
+    }
+    copy(backup, partial.temporary(), signals).await?;
+    if is_current {
+        let copy = &*stores::in_file(partial.temporary().to_owned());
+        with_store(copy, OpenMode::ReadWrite, async |store| {
+            give_identity(&*store.ports(copy).map_err(Failure::runtime)?.handover).await
+        })
+        .await?;
+    }
+    match companion(partial.temporary()) {
+        None => partial.finish(),
+        Some(_) => Err(Failure::runtime("the copy could not be closed; try again")),
+    }
+}
+
+/// Fills `target`, which must be empty or part of an earlier run's, from a copy of the backup.
+async fn into_store(
+    backup: &dyn StoreLocation,
+    is_current: bool,
+    target: &dyn StoreLocation,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    if is_current {
+        examine(backup, signals).await?;
+    }
+    let temporary = || {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("backup.db");
+        File::create(&file).map(|_| (folder, file))
+    };
+    let failed = |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
+    let (_folder, file) = temporary().map_err(failed)?;
+    copy(backup, &file, signals).await?;
+    let copy = &*stores::in_file(file);
+    if !is_current {
+        copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
+        examine(copy, signals).await?;
+    }
+    with_store(copy, OpenMode::ReadWrite, async |source| {
+        with_store(target, OpenMode::Create, async |store| {
+            let from = source.ports(copy).map_err(Failure::runtime)?;
+            let to = store.ports(target).map_err(Failure::runtime)?;
+            let handover = Arc::clone(&to.handover);
+            let mover = Mover::new(from, to, Arc::new(SystemClock));
+            mover.run(&mut store::watch(signals)).await.map_err(Failure::runtime)?;
+            give_identity(&*handover).await
+        })
+        .await
+    })
+    .await?;
+    Ok(target.to_string())
+}
+
+/// Copies the backup to the file, which is empty, and reads it again.
+async fn copy(backup: &dyn StoreLocation, to: &Path, signals: &Signals) -> Result<(), Failure> {
+    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
+    let watch = move |done, total| {
+        progress.at("restoring", done, total);
+        stop.go_on()
+    };
+    backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)
+}
+
+/// Makes a store of its own of one that is a copy.
+async fn give_identity(handover: &dyn Handover) -> Result<(), Failure> {
+    let released = release(handover, StoreId(random()?)).await.map_err(Failure::runtime)?;
+    let why = "something else has changed the state of the store meanwhile; run it again";
+    if released { Ok(()) } else { Err(Failure::runtime(why)) }
+}
+
+/// Returns what is beside the file.
+fn companion(path: &Path) -> Option<PathBuf> {
+    let beside = |suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    COMPANIONS.into_iter().map(beside).find(|path| fs::symlink_metadata(path).is_ok())
+}
+
+/// Refuses a backup that is not sound, as `check` finds it.
+async fn examine(backup: &dyn StoreLocation, signals: &Signals) -> Result<(), Failure> {
+    let findings = check::examine(backup, signals).await?;
+    let fault = findings.iter().find(|finding| finding.severity == Severity::Error);
+    fault.map_or(Ok(()), |fault| {
+        let (subject, detail) = (&fault.subject, &fault.detail);
+        Err(Failure::runtime(format!("the backup is not sound: {subject}: {detail}")))
+    })
+}

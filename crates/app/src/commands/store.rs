@@ -1,0 +1,335 @@
+//! The commands `store copy`, `store verify`, `store move` and `store release`.
+
+use std::{
+    io::{self, IsTerminal as _},
+    ops::ControlFlow,
+    sync::Arc,
+};
+
+use clap::{Args, Subcommand};
+use petstore_domain::{Clock as _, StoreCounts, StoreId};
+use petstore_transfer::{
+    CopyPorts, CopySummary, MoveOutcome, MovePreview, Mover, OnProgress, TransferError,
+    TransferProgress, TransferStep, VerifySummary, release,
+};
+use tokio::task;
+
+use crate::{
+    commands::keys::random,
+    stores::{
+        StoreArg,
+        driver::{OpenMode, OpenStore, StoreLocation, StoreNotFound},
+        opening::{not_open, require_undamaged, with_archive, with_store},
+    },
+    system::{
+        clock::SystemClock,
+        console::{Console, Output as _},
+        failure::Failure,
+        process::Signals,
+        progress::Progress,
+    },
+};
+
+/// What to do with a whole store.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Copy a store into an empty one, or continue a copy that was interrupted.
+    ///
+    /// Animals keep their identifiers; API keys and the idempotency records that still count are
+    /// copied too. A target that holds anything else is refused. No service uses the target until it is complete.
+    Copy(BothStores),
+    /// Compare two stores and name the first difference.
+    Verify(BothStores),
+    /// Hand a store over to another one while services use it.
+    ///
+    /// Copies the animals, API keys and idempotency records, follows what is added meanwhile, and then lets the
+    /// target take the store's place; writes wait for less than a second. Services must have been started with
+    /// --next-store. Asks before it begins. A command that was stopped or killed is run again. docs/STORES.md explains
+    /// it.
+    Move(MoveArgs),
+    /// Make a store of its own of one that was handed over, or that is being filled, such as a restored backup.
+    Release(ReleaseArgs),
+}
+
+/// Two stores, of which one takes the place of the other.
+#[derive(Debug, Args)]
+pub(crate) struct MoveArgs {
+    #[command(flatten)]
+    stores: BothStores,
+    /// Cancel the handover, and open the source
+    #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
+    cancel: bool,
+    /// Begin without asking
+    #[arg(long)]
+    yes: bool,
+    /// Show how much there is to move and what is in the way, and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+}
+
+/// A store that is not open.
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseArgs {
+    /// The store
+    url: StoreArg,
+    /// Do it although another store may hold more.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Two stores.
+#[derive(Debug, Args)]
+pub(crate) struct BothStores {
+    /// The store to read, which must exist
+    #[arg(long)]
+    from: StoreArg,
+    /// The store to write or to compare with
+    #[arg(long)]
+    to: StoreArg,
+}
+
+impl BothStores {
+    /// Returns where they are. Refuses one store under two URLs, or under one.
+    async fn locations(&self) -> Result<(&dyn StoreLocation, &dyn StoreLocation), Failure> {
+        let (from, to) = (&*self.from.location, &*self.to.location);
+        let mut same = from.to_string() == to.to_string();
+        if let (false, Some(identity)) = (same, from.identity().await) {
+            same = to.identity().await == Some(identity);
+        }
+        let message = "--from and --to name the same store; name two";
+        if same { Err(Failure::usage(message)) } else { Ok((from, to)) }
+    }
+}
+
+/// Runs the command on the stores that it names.
+pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    let answer = match command {
+        StoreCommand::Copy(stores) => {
+            let canceled =
+                "stopped; what was copied stays, and the same command goes on from there";
+            transfer(stores, OpenMode::Create, copy, canceled, &signals).await
+        }
+        StoreCommand::Verify(stores) => {
+            let canceled = "stopped before everything was compared";
+            transfer(stores, OpenMode::ReadOnly, verify, canceled, &signals).await
+        }
+        StoreCommand::Move(args) => hand_over(args, &signals).await,
+        StoreCommand::Release(args) => make_independent(args).await,
+    };
+    Console.print(&answer?)
+}
+
+/// Calls `work` with two stores, of which the target is opened in a mode of its own. `canceled` is the failure after a
+/// stop.
+async fn transfer(
+    stores: BothStores,
+    target_mode: OpenMode,
+    work: impl AsyncFnOnce(
+        CopyPorts<'_>,
+        CopyPorts<'_>,
+        OnProgress<'_>,
+    ) -> Result<String, TransferError>,
+    canceled: &str,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    let (from, to) = stores.locations().await?;
+    with_archive(from, OpenMode::ReadOnly, async |source, archive| {
+        require_undamaged(from).await?;
+        let source = CopyPorts { archive, handover: source.handover.as_deref() };
+        with_archive(to, target_mode, async |target, archive| {
+            if target.created_at.is_none() {
+                require_undamaged(to).await?;
+            }
+            if target_mode == OpenMode::Create && target.handover.is_none() {
+                Console.note(&format!(
+                    "nothing marks {to} while it is incomplete: start no service on it before the copy has ended"
+                ));
+            }
+            let target = CopyPorts { archive, handover: target.handover.as_deref() };
+            let done = work(source, target, &mut watch(signals)).await;
+            done.map_err(|error| {
+                let is_canceled = matches!(error, TransferError::Canceled);
+                Failure::runtime(if is_canceled { canceled.to_owned() } else { error.to_string() })
+            })
+        })
+        .await
+    })
+    .await
+}
+
+async fn copy(
+    from: CopyPorts<'_>,
+    to: CopyPorts<'_>,
+    on_progress: OnProgress<'_>,
+) -> Result<String, TransferError> {
+    let done = petstore_transfer::copy(from, to, SystemClock.now(), on_progress).await?;
+    let CopySummary { found, pets, keys, records, was_marked: _ } = done;
+    Ok(format!(
+        "copied {pets} animals ({found} were there before), {keys} API keys and {records} \
+         idempotency records\n"
+    ))
+}
+
+async fn verify(
+    from: CopyPorts<'_>,
+    to: CopyPorts<'_>,
+    on_progress: OnProgress<'_>,
+) -> Result<String, TransferError> {
+    let (from, to) = (from.archive, to.archive);
+    let done = petstore_transfer::verify(from, to, SystemClock.now(), on_progress).await?;
+    let VerifySummary { counts, ranges } = done;
+    let mut lines: Vec<_> = ranges.iter().map(ToString::to_string).collect();
+    lines.push(format!("the stores are equal: {}\n", shown(counts)));
+    Ok(lines.join("\n"))
+}
+
+fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {
+    format!("{pets} animals, {keys} API keys and {records} idempotency records")
+}
+
+/// Shows how far the work is, and cancels it when a signal has asked for a stop.
+pub(crate) fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
+    let mut progress = Progress::of("animals");
+    move |TransferProgress { step, done, total }| {
+        match step {
+            TransferStep::ComparePets => progress.at("comparing", done, total),
+            TransferStep::CopyPets => progress.at("copying", done, total),
+            TransferStep::CopyRecords | TransferStep::ChangeState => {}
+        }
+        signals.go_on()
+    }
+}
+
+/// Hands a store over to another one, cancels that, or shows what would be moved.
+async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure> {
+    let MoveArgs { stores, cancel, yes, dry_run } = args;
+    if !(yes || dry_run || cancel || io::stdin().is_terminal()) {
+        return Err(Failure::usage(
+            "a handover asks before it begins, and there is no terminal to answer on; --yes begins without asking",
+        ));
+    }
+    let (from, to) = stores.locations().await?;
+    if !cancel {
+        let preview = preview(from, to, signals).await?;
+        if dry_run {
+            return Ok(preview);
+        }
+        if !yes && !confirms(&preview, from, to).await? {
+            return Err(Failure::runtime("nothing is handed over, and nothing was changed"));
+        }
+    }
+    let target_mode = if cancel { OpenMode::ReadWrite } else { OpenMode::Create };
+    with_store(from, OpenMode::ReadWrite, async |source| {
+        with_store(to, target_mode, async |target| {
+            let mover = mover(source, from, target, to)?;
+            let mut watch = watch(signals);
+            let done = if cancel { mover.cancel(&mut watch) } else { mover.run(&mut watch) };
+            Ok(match done.await.map_err(Failure::runtime)? {
+                MoveOutcome::HandedOver { writes_waited } => format!(
+                    "{from} was handed over to {to}, and writes waited {} ms; restart services with --store {to}\n",
+                    writes_waited.as_millis()
+                ),
+                MoveOutcome::AlreadyHandedOver => format!(
+                    "{from} was handed over to {to} before, and writes waited 0 ms; restart services with --store {to}\n"
+                ),
+                MoveOutcome::SealedAgain => format!(
+                    "{from} was handed over to {to} before, but had forgotten its seal; {to} holds everything, and \
+                     {from} is sealed again; restart services with --store {to}\n"
+                ),
+                MoveOutcome::Canceled => format!("{from} is open, and nothing is handed over\n"),
+            })
+        })
+        .await
+    })
+    .await
+}
+
+fn mover(
+    source: &OpenStore,
+    from: &dyn StoreLocation,
+    target: &OpenStore,
+    to: &dyn StoreLocation,
+) -> Result<Mover, Failure> {
+    let source = source.ports(from).map_err(Failure::runtime)?;
+    let target = target.ports(to).map_err(Failure::runtime)?;
+    Ok(Mover::new(source, target, Arc::new(SystemClock)))
+}
+
+/// Returns what a handover would move. Changes nothing, and makes no target.
+///
+/// # Errors
+/// Says what is in the way.
+async fn preview(
+    from: &dyn StoreLocation,
+    to: &dyn StoreLocation,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    with_archive(from, OpenMode::ReadOnly, async |source, archive| {
+        require_undamaged(from).await?;
+        let is_missing = match to.open(OpenMode::ReadOnly.into()).await {
+            Ok(target) => {
+                target.close().await;
+                false
+            }
+            Err(problem) if problem.is::<StoreNotFound>() => true,
+            Err(problem) => return Err(not_open(problem)),
+        };
+        if is_missing {
+            source.ports(from).map_err(Failure::runtime)?;
+            source.require_open(from).await?;
+            let counts = async { archive.snapshot().await?.counts().await };
+            let counts = shown(counts.await.map_err(Failure::of_store)?);
+            return Ok(format!("{from} holds {counts}; {to} is not there yet, and is made\n"));
+        }
+        require_undamaged(to).await?;
+        with_store(to, OpenMode::ReadOnly, async |target| {
+            let mover = mover(source, from, target, to)?;
+            let preview = mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)?;
+            let MovePreview { source, target, is_handed_over } = preview;
+            let (source, target) = (shown(source), shown(target));
+            let before = if is_handed_over { "; it was handed over before" } else { "" };
+            Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
+        })
+        .await
+    })
+    .await
+}
+
+/// Asks whether to begin.
+async fn confirms(
+    preview: &str,
+    from: &dyn StoreLocation,
+    to: &dyn StoreLocation,
+) -> Result<bool, Failure> {
+    Console.note(&format!(
+        "{preview}Every service that uses {from} must run with --next-store {to} now. A service without it answers 503 \
+         from the handover on, until it is restarted with --store {to}.\nHand {from} over to {to}? [y/N]"
+    ));
+    let answer = task::spawn_blocking(|| {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line).map(|_| line)
+    });
+    let answer = answer.await.map_err(Failure::runtime)?.map_err(Failure::runtime)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+/// Makes a store of its own of one that was handed over, or is being filled.
+async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<String, Failure> {
+    let location = &*url.location;
+    if !force {
+        return Err(Failure::usage(format!(
+            "if {location} was handed over or is a backup, it may hold less than the other store; --force makes a store of its own of it"
+        )));
+    }
+    with_store(location, OpenMode::ReadWrite, async |store| {
+        let ports = store.ports(location).map_err(Failure::runtime)?;
+        let id = StoreId(random()?);
+        let released = release(&*ports.handover, id).await.map_err(Failure::runtime)?;
+        if !released {
+            return Err(Failure::runtime("its state was changed meanwhile; run it again"));
+        }
+        Ok(format!("{location} is a store of its own now, and open\n"))
+    })
+    .await
+}

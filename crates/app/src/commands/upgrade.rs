@@ -1,0 +1,130 @@
+//! The command `upgrade`, and the upgrade with which `serve` begins.
+
+use clap::Args;
+use petstore_storage::{Upgrade, UpgradeMode, UpgradeStep};
+
+use crate::{
+    stores::{StoreArgs, driver::StoreLocation},
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+    },
+};
+
+/// Upgrades the schema of a store.
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Only say what would be done.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also take a step that cannot run beside an older release while others use the store.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Upgrades the store, or says what that would do.
+pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> Result<(), Failure> {
+    let mode = match (dry_run, force) {
+        (true, _) => UpgradeMode::DryRun,
+        (false, true) => UpgradeMode::Force,
+        (false, false) => UpgradeMode::Run,
+    };
+    let location = &*store.store.location;
+    let upgrade = location.upgrade(mode).await.map_err(Failure::of_store)?;
+    let upgrade = upgrade.ok_or_else(|| {
+        Failure::runtime(format!("there is no store at {location}; 'petstore serve' makes one"))
+    })?;
+    let answer = account(&upgrade, mode, &location.to_string());
+    Console.print(&answer)
+}
+
+/// Upgrades a store that is about to be served, and says so in the log.
+pub(crate) async fn before_serving(location: &dyn StoreLocation) -> Result<(), Failure> {
+    let upgrade = location.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
+    if let Some(Upgrade { from, steps, saved_to }) = upgrade
+        && let Some(last) = steps.last()
+    {
+        let (to, oldest_release) = (last.version, last.oldest_release);
+        let saved_to = saved_to.as_deref();
+        tracing::info!(from, to, oldest_release, saved_to, "upgraded the schema of the store");
+    }
+    Ok(())
+}
+
+/// Returns what was done, or would be, for people.
+fn account(Upgrade { from, steps, saved_to }: &Upgrade, mode: UpgradeMode, store: &str) -> String {
+    if steps.is_empty() {
+        return format!("the schema of {store} is version {from}: there is nothing to do\n");
+    }
+    let steps: String = steps.iter().map(line).collect();
+    let saved =
+        |words: &str| saved_to.as_ref().map_or(String::new(), |path| format!("{words} {path}\n"));
+    if mode == UpgradeMode::DryRun {
+        let saved = saved("first, the store is copied to");
+        return format!(
+            "{saved}{store}, from schema version {from}:\n{steps}nothing was changed\n"
+        );
+    }
+    let saved = saved("the store as it was is in");
+    format!("upgraded {store} from schema version {from}:\n{steps}{saved}")
+}
+
+fn line(UpgradeStep { version, summary, oldest_release, is_compatible }: &UpgradeStep) -> String {
+    let alone = if *is_compatible { "" } else { "; no older one may be running" };
+    format!("  to {version}: {summary} (for petstore {oldest_release} and newer{alone})\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_storage::{Upgrade, UpgradeMode, UpgradeStep};
+
+    use super::account;
+
+    const STEPS: [UpgradeStep; 2] = [
+        UpgradeStep { version: 4, summary: "one", oldest_release: "1.0.0", is_compatible: true },
+        UpgradeStep { version: 5, summary: "two", oldest_release: "1.2.0", is_compatible: false },
+    ];
+
+    #[test]
+    fn an_upgrade_says_each_step_and_who_can_use_the_store_then() {
+        let upgrade = |steps: &[UpgradeStep], saved_to: Option<&str>| Upgrade {
+            from: 3,
+            steps: steps.to_vec(),
+            saved_to: saved_to.map(str::to_owned),
+        };
+        let steps = "  to 4: one (for petstore 1.0.0 and newer)\n  \
+                     to 5: two (for petstore 1.2.0 and newer; no older one may be running)\n";
+        for (upgrade, mode, expected) in [
+            (
+                upgrade(&[], None),
+                UpgradeMode::Run,
+                "the schema of x: is version 3: there is nothing to do\n".to_owned(),
+            ),
+            (
+                upgrade(&STEPS, Some("/x.before-upgrade")),
+                UpgradeMode::Run,
+                format!(
+                    "upgraded x: from schema version 3:\n{steps}the store as it was is in \
+                     /x.before-upgrade\n"
+                ),
+            ),
+            (
+                upgrade(&STEPS, Some("/x.before-upgrade")),
+                UpgradeMode::DryRun,
+                format!(
+                    "first, the store is copied to /x.before-upgrade\nx:, from schema version \
+                     3:\n{steps}nothing was changed\n"
+                ),
+            ),
+            (
+                upgrade(&STEPS, None),
+                UpgradeMode::Force,
+                format!("upgraded x: from schema version 3:\n{steps}"),
+            ),
+        ] {
+            assert_eq!(account(&upgrade, mode, "x:"), expected);
+        }
+    }
+}

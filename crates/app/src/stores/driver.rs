@@ -1,0 +1,352 @@
+//! The extension point: what a kind of store tells petstore about itself ([`StoreDriver`]), where one store is
+//! ([`StoreLocation`]), and a store while it is open ([`OpenStore`]).
+
+use std::{
+    error::Error,
+    fmt,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
+use petstore_http::{Sample, SampleSource};
+use petstore_storage::{Finding, Upgrade, UpgradeMode};
+use petstore_transfer::StorePorts;
+use tokio::{task, time};
+use tokio_util::sync::CancellationToken;
+
+use crate::system::failure::Failure;
+
+/// Limits how long closing a store takes. Everything acknowledged is durable before, so nothing is lost.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval at which closing checks whether the store is still in use.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The error of a store: one line for the user of the command, without a password.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A kind of store, registered under its URL schemes by [`App::with_store`](crate::App::with_store).
+#[derive(Clone, Copy, Debug)]
+pub struct StoreDriver {
+    /// The URL schemes without the colon, the usual one first: for example `["sqlite"]`.
+    pub schemes: &'static [&'static str],
+    /// The form of a URL, for example `sqlite:PATH`. `--help` shows it, and so does the refusal of a URL.
+    pub usage: &'static str,
+    /// A description in a few words, which follows [`usage`](Self::usage) in `--help`.
+    pub summary: &'static str,
+    /// Whether the data outlasts the process. All commands but `serve` refuse a store whose data does not.
+    pub is_persistent: bool,
+    /// Parses a URL with one of the [`schemes`](Self::schemes), without opening anything.
+    ///
+    /// The error is one line that says what would be right. It repeats nothing of the URL that may be a password.
+    pub parse: fn(&str) -> Result<Arc<dyn StoreLocation>, BoxError>,
+}
+
+/// The place of one store, parsed from its URL.
+///
+/// `Display` shows the URL without its password. Two locations are the same store if they show the same URL or have
+/// the same [`identity`](Self::identity). petstore copies no store to itself.
+#[async_trait]
+pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and how to correct it, without a password.
+    /// - [`StoreNotFound`] if there is no store and `options.mode` does not create one.
+    /// - [`StoreError::Unavailable`](petstore_domain::StoreError::Unavailable) if a later attempt may succeed: `serve`
+    ///   retries, and answers 503 meanwhile.
+    async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError>;
+
+    /// Upgrades the schema of the store to that of this release, or reports what an upgrade would do. Returns `None`
+    /// if there is no store yet.
+    ///
+    /// `serve` calls this method before it opens the store. No other command upgrades by itself, so
+    /// [`open`](Self::open) refuses an older schema. The default has no schema and nothing to upgrade.
+    ///
+    /// # Errors
+    /// One line that says why the store cannot be upgraded. The store is then as before, or as after one of the steps.
+    async fn upgrade(&self, _mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
+        Ok(Some(Upgrade { from: 1, steps: Vec::new(), saved_to: None }))
+    }
+
+    /// Returns a text that identifies this store however its URL is spelled, for example the device and the inode of
+    /// its file. Returns `None`, the default, if there is no store or it cannot be identified.
+    async fn identity(&self) -> Option<String> {
+        None
+    }
+
+    /// Removes an empty, closed store that a failed command created a moment ago. The default keeps the store.
+    ///
+    /// # Errors
+    /// One line that says why the store stays.
+    async fn remove(&self) -> Result<(), BoxError> {
+        Ok(())
+    }
+
+    /// Returns the path of the file for the API key that `serve` creates at its first start without a terminal.
+    /// With `None`, the default, `serve` creates no key then.
+    fn first_key_path(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Returns the path that the command `restore` copies a SQLite backup to. With `None`, the default, `restore`
+    /// opens the store and fills it through its ports.
+    fn restore_path(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Examines what only this kind of store knows about itself: settings, schema, indexes. The command `check` reads
+    /// every animal and every API key through the ports besides. The default finds nothing.
+    ///
+    /// An error whose subject is `integrity` means that rows may be missing or wrong: `export`, `store copy`,
+    /// `store move` and `store verify` then refuse the store.
+    ///
+    /// # Errors
+    /// One line that says why the store cannot be examined.
+    async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
+        Ok(Vec::new())
+    }
+
+    /// Writes a copy of the store at one moment to `to`, for the command `backup`. The default refuses.
+    ///
+    /// `to` is an empty file beside the requested one. The command syncs it and gives it its name. The copy blocks no
+    /// writer of the store and is read back before this method returns. A store with an older schema is copied
+    /// unchanged.
+    ///
+    /// # Errors
+    /// One line that says what failed, or how to back up this kind of store instead. Any error if `on_progress` breaks.
+    async fn back_up(&self, _to: &Path, _on_progress: OnBackupProgress) -> Result<(), BoxError> {
+        Err("this kind of store has no backup; 'petstore export' writes its animals down".into())
+    }
+}
+
+/// Receives the progress of a backup: the number of parts done, and of all parts. Returns whether to continue.
+pub type OnBackupProgress = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
+
+/// How to open a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// The purpose of the handle.
+    pub mode: OpenMode,
+    /// Whether reads of a sealed store succeed, without a version, instead of failing with
+    /// [`StoreError::Sealed`](petstore_domain::StoreError::Sealed). Only `serve --next-store` sets it.
+    pub reads_while_sealed: bool,
+}
+
+impl OpenOptions {
+    /// Creates options with `mode` that refuse reads of a sealed store.
+    #[must_use]
+    pub const fn new(mode: OpenMode) -> Self {
+        Self { mode, reads_while_sealed: false }
+    }
+
+    /// Sets whether reads of a sealed store succeed.
+    #[must_use]
+    pub const fn reads_while_sealed(self, reads_while_sealed: bool) -> Self {
+        Self { reads_while_sealed, ..self }
+    }
+}
+
+/// The purpose for which a store is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// To read and write. Creates an empty store if there is none.
+    Create,
+    /// To read and write. Fails with [`StoreNotFound`] if there is no store.
+    ReadWrite,
+    /// Only to read, perhaps from a read-only disk. Changes nothing, not even a setting of the store. Fails with
+    /// [`StoreNotFound`] if there is no store.
+    ReadOnly,
+}
+
+impl From<OpenMode> for OpenOptions {
+    fn from(mode: OpenMode) -> Self {
+        Self::new(mode)
+    }
+}
+
+/// The error of opening a store that does not exist yet. The command adds how to create it.
+#[derive(Debug)]
+pub struct StoreNotFound(String);
+
+impl StoreNotFound {
+    /// Creates the error from one line that says where no store was found.
+    pub fn new(line: impl fmt::Display) -> Self {
+        Self(line.to_string())
+    }
+}
+
+impl fmt::Display for StoreNotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for StoreNotFound {}
+
+/// The ports of an open store, and how to close it.
+pub struct OpenStore {
+    pub(crate) pets: Arc<dyn PetRepository>,
+    pub(crate) keys: Arc<dyn KeyStore>,
+    pub(crate) archive: Option<Arc<dyn Archive>>,
+    pub(crate) handover: Option<Arc<dyn Handover>>,
+    /// The place of the store, if opening it has created it.
+    pub(crate) created_at: Option<String>,
+    pub(crate) samples: SampleSource,
+    /// Canceled when a task or thread of the store has panicked.
+    pub(crate) panicked: CancellationToken,
+    /// `Mutex` only to be `Sync`; never contended.
+    close: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+}
+
+impl OpenStore {
+    /// Creates a store without an archive, which closes when it is dropped. `serve` and `keys` work on it. It cannot be
+    /// copied, verified, exported or imported into.
+    pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
+        let pets = store.clone();
+        let (archive, handover, created_at, close) = (None, None, None, Mutex::default());
+        let (samples, panicked) = (Arc::new(Vec::new), CancellationToken::new());
+        Self { pets, keys: store, archive, handover, created_at, samples, panicked, close }
+    }
+
+    /// Adds the archive of the same store.
+    #[must_use]
+    pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
+        Self { archive: Some(archive), ..self }
+    }
+
+    /// Adds the handover port of the same store. Without it, `store move` refuses the store, `store copy` works while
+    /// nothing writes, and nothing marks an incomplete copy.
+    #[must_use]
+    pub fn with_handover(self, handover: Arc<dyn Handover>) -> Self {
+        Self { handover: Some(handover), ..self }
+    }
+
+    /// Returns the ports of the store as the source or the target of a handover.
+    ///
+    /// # Errors
+    /// One line, if the store lacks an archive or the handover port.
+    pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, String> {
+        let label = location.to_string();
+        let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
+            return Err(format!("{label} cannot be handed over: copy it with 'store copy'"));
+        };
+        Ok(StorePorts {
+            pets: self.pets.clone(),
+            keys: self.keys.clone(),
+            archive,
+            handover,
+            label,
+        })
+    }
+
+    /// Refuses a store that was handed over to another one, or that is being filled.
+    ///
+    /// # Errors
+    /// One line that names the other store.
+    pub(crate) async fn require_open(&self, location: &dyn StoreLocation) -> Result<(), Failure> {
+        let Some(handover) = &self.handover else { return Ok(()) };
+        let phase = handover.state().await.map_err(Failure::of_store)?.phase;
+        phase.refusal().map_or(Ok(()), |why| Err(Failure::runtime(format!("{location} {why}"))))
+    }
+
+    /// Records that opening created this store, at `place`: its full URL, for example with an absolute path. Commands
+    /// print `place`, because the URL may be mistyped.
+    #[must_use]
+    pub fn newly_created(self, place: impl fmt::Display) -> Self {
+        Self { created_at: Some(place.to_string()), ..self }
+    }
+
+    /// Adds samples that are served among the metrics, for example the number of waiting writes.
+    ///
+    /// Each scrape calls `samples`, which must not block. The closure must not keep the store open: it holds a
+    /// [`Weak`](std::sync::Weak).
+    #[must_use]
+    pub fn with_samples(self, samples: impl Fn() -> Vec<Sample> + Send + Sync + 'static) -> Self {
+        Self { samples: Arc::new(samples), ..self }
+    }
+
+    /// Adds a token that the store cancels when a task or thread that it needs has panicked. `serve` then ends with a
+    /// failure, so that its supervisor restarts it.
+    #[must_use]
+    pub fn with_panic_token(self, panicked: CancellationToken) -> Self {
+        Self { panicked, ..self }
+    }
+
+    /// Adds a future that runs before the store is dropped, for work that a destructor cannot await. Every command
+    /// awaits it for up to 5 seconds, also a command that fails.
+    #[must_use]
+    pub fn with_close(self, close: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { close: Mutex::new(Some(Box::pin(close))), ..self }
+    }
+
+    /// Closes the store and waits until nothing uses it. Returns `false` after `CLOSE_TIMEOUT`; the store then closes
+    /// with the process.
+    pub(crate) async fn close(mut self) -> bool {
+        let close = async {
+            if let Ok(Some(close)) = self.close.get_mut().map(Option::take) {
+                close.await;
+            }
+            let used = Arc::downgrade(&self.pets);
+            // Waits for the disk, so not on a worker thread.
+            let closed = task::spawn_blocking(|| drop(self)).await.is_ok();
+            while used.strong_count() > 0 {
+                time::sleep(POLL_INTERVAL).await;
+            }
+            closed
+        };
+        let closed = time::timeout(CLOSE_TIMEOUT, close).await.unwrap_or(false);
+        if !closed {
+            tracing::warn!("a store took too long to close; nothing acknowledged is lost");
+        }
+        closed
+    }
+}
+
+impl fmt::Debug for OpenStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenStore").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+
+    use petstore_memory::MemoryStore;
+
+    use super::OpenStore;
+
+    #[tokio::test(start_paused = true)]
+    async fn closing_waits_for_whoever_still_uses_the_store_but_not_for_ever() {
+        let open = || {
+            let store = Arc::new(MemoryStore::new());
+            let opened = OpenStore::new(store.clone()).with_archive(store.clone());
+            opened.with_close(async move { drop(store) })
+        };
+        assert!(open().close().await);
+
+        let store = open();
+        let used = Arc::clone(&store.pets);
+        assert!(!store.close().await);
+        drop(used);
+    }
+
+    #[tokio::test]
+    async fn closing_does_the_work_of_closing() {
+        let closed = Arc::new(AtomicBool::new(false));
+        let flag = closed.clone();
+        let store = OpenStore::new(Arc::new(MemoryStore::new()))
+            .with_close(async move { flag.store(true, Ordering::Relaxed) });
+        assert!(store.close().await);
+        assert!(closed.load(Ordering::Relaxed));
+    }
+}

@@ -1,0 +1,152 @@
+//! Opens the store that a command works on, and closes it however the work ends.
+
+use petstore_domain::{Archive, StoreCounts};
+use petstore_storage::Severity;
+
+use crate::{
+    stores::driver::{BoxError, OpenMode, OpenStore, StoreLocation, StoreNotFound},
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+    },
+};
+
+/// The commands that make a store.
+const MAKERS: &str =
+    "'petstore serve', 'petstore keys create' and 'petstore import --create' make one";
+
+/// The subject of the finding that rows or indexes are damaged.
+const INTEGRITY: &str = "integrity";
+
+/// Opens a store, lets `work` use it, and closes it, also when the work fails. If opening has made the store, the command
+/// says so: the URL may be mistyped. A store that was made for work that has failed is removed again, if nothing is in
+/// it.
+pub(crate) async fn with_store<T>(
+    location: &dyn StoreLocation,
+    mode: OpenMode,
+    work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let store = location.open(mode.into()).await.map_err(not_open)?;
+    if let Some(place) = &store.created_at {
+        Console.note(&format!("made a new store: {place}"));
+    }
+    let done = work(&store).await;
+    let is_of_no_use = done.is_err() && store.created_at.is_some() && is_empty(&store).await;
+    store.close().await;
+    if is_of_no_use && let Err(problem) = location.remove().await {
+        tracing::warn!(%location, %problem, "a new store without any data stays");
+    }
+    done
+}
+
+/// Does the same for work on the whole of a store, which needs an archive.
+pub(crate) async fn with_archive<T>(
+    location: &dyn StoreLocation,
+    mode: OpenMode,
+    work: impl AsyncFnOnce(&OpenStore, &dyn Archive) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_store(location, mode, async |store| {
+        let archive = store.archive.as_deref().ok_or_else(|| {
+            Failure::runtime(format!(
+                "{location} has no archive, so it cannot be copied, verified, exported or imported \
+                 into"
+            ))
+        })?;
+        work(store, archive).await
+    })
+    .await
+}
+
+/// Refuses a store in which its own examination finds damage: a copy or an export of it might lack animals.
+pub(crate) async fn require_undamaged(location: &dyn StoreLocation) -> Result<(), Failure> {
+    let findings = location.inspect().await.map_err(Failure::of_store)?;
+    let is_damage = |severity, subject: &str| severity == Severity::Error && subject == INTEGRITY;
+    let damage = findings.iter().find(|finding| is_damage(finding.severity, &finding.subject));
+    damage.map_or(Ok(()), |damage| {
+        Err(Failure::runtime(format!("{location} is damaged: {}", damage.detail)))
+    })
+}
+
+/// Returns why a command cannot use a store. A store that is not there yet is made by other commands.
+pub(crate) fn not_open(problem: BoxError) -> Failure {
+    match problem.downcast_ref::<StoreNotFound>() {
+        Some(missing) => Failure::runtime(format!("{missing}; {MAKERS}")),
+        None => Failure::of_store(problem),
+    }
+}
+
+/// Returns why the store of `--next-store` cannot be used yet. Only `store move` may make it: a store made by another
+/// command has an API key or animals, and a handover needs an empty target.
+pub(crate) fn next_not_open(problem: BoxError) -> Failure {
+    match problem.downcast_ref::<StoreNotFound>() {
+        Some(missing) => Failure::runtime(format!("{missing}; 'petstore store move' makes it")),
+        None => Failure::of_store(problem),
+    }
+}
+
+async fn is_empty(store: &OpenStore) -> bool {
+    let Some(archive) = &store.archive else { return false };
+    let counts = async { archive.snapshot().await?.counts().await };
+    counts.await.is_ok_and(|counts| counts == StoreCounts::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fmt,
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
+    };
+
+    use async_trait::async_trait;
+    use petstore_memory::MemoryStore;
+
+    use super::{with_archive, with_store};
+    use crate::{
+        stores::driver::{BoxError, OpenMode, OpenOptions, OpenStore, StoreLocation},
+        system::failure::Failure,
+    };
+
+    /// A store without an archive that notes that it was closed.
+    #[derive(Default)]
+    struct Noting(Arc<AtomicBool>);
+
+    impl fmt::Display for Noting {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("noting:")
+        }
+    }
+
+    #[async_trait]
+    impl StoreLocation for Noting {
+        async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
+            let closed = self.0.clone();
+            let store = OpenStore::new(Arc::new(MemoryStore::new()));
+            Ok(store.with_close(async move { closed.store(true, Ordering::Relaxed) }))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_is_closed_also_when_the_work_on_it_fails() {
+        for fails in [false, true] {
+            let location = Noting::default();
+            let done = with_store(&location, OpenMode::Create, async |_| {
+                assert!(!location.0.load(Ordering::Relaxed));
+                if fails { Err(Failure::runtime("early")) } else { Ok(()) }
+            });
+            assert_eq!(done.await.is_err(), fails);
+            assert!(location.0.load(Ordering::Relaxed));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_without_an_archive_is_not_moved_and_is_closed() {
+        let location = Noting::default();
+        let moved = with_archive(&location, OpenMode::Create, async |_, _| Ok(()));
+        let refusal = moved.await.unwrap_err().to_string();
+        assert!(refusal.starts_with("noting: has no archive, so it cannot be copied"), "{refusal}");
+        assert!(location.0.load(Ordering::Relaxed));
+    }
+}

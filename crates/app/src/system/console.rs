@@ -1,0 +1,79 @@
+//! What people read: answers on stdout, notes on stderr.
+
+use std::{
+    fs::{self, File},
+    io::{self, IsTerminal as _, Write as _},
+    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
+};
+
+use crate::system::failure::Failure;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// Where a command writes.
+pub(crate) trait Output {
+    /// Writes `text` to stdout, as the answer of a command that fails without it.
+    fn print(&mut self, text: &str) -> Result<(), Failure>;
+
+    /// Writes a line to stderr. If that fails there is no other place to report it.
+    fn note(&mut self, line: &str);
+
+    /// Returns whether answers are read on a terminal.
+    fn is_terminal(&self) -> bool;
+
+    /// Checks that an answer can be read at all. To be called before a key is made that is shown only
+    /// once.
+    fn has_reader(&self) -> io::Result<()>;
+}
+
+/// The stdout and stderr of this process.
+#[derive(Debug)]
+pub(crate) struct Console;
+
+impl Output for Console {
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        write_stdout(text.as_bytes())
+    }
+
+    fn note(&mut self, line: &str) {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+
+    fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    /// Refuses a closed stdout. It arrives here as `/dev/null`: Rust's runtime opens that in its place before `main`,
+    /// and every write to it succeeds.
+    fn has_reader(&self) -> io::Result<()> {
+        let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?).metadata()?;
+        let null = fs::metadata("/dev/null").is_ok_and(|null| {
+            (null.dev(), null.ino(), null.rdev()) == (stdout.dev(), stdout.ino(), stdout.rdev())
+        });
+        if null { Err(io::Error::other("it is closed or /dev/null")) } else { Ok(()) }
+    }
+}
+
+/// Writes to stdout, at once.
+pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::runtime(format!("cannot write to stdout: {error}")))
+}
+
+/// Returns a line for each row. Each column is as wide as its widest cell.
+pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    rows.iter().map(|row| line(row, &widths)).collect()
+}
+
+fn line<const N: usize>(cells: &[String; N], widths: &[usize; N]) -> String {
+    let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+    format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
+}

@@ -1,0 +1,41 @@
+use std::io;
+
+use super::Output;
+use crate::system::failure::Failure;
+
+/// An output that remembers.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub(crate) answers: String,
+    pub(crate) notes: String,
+    /// How many answers are taken before stdout breaks; all when `None`.
+    pub(crate) breaks_after: Option<usize>,
+    /// Whether stdout was closed from the beginning.
+    pub(crate) closed: bool,
+    pub(crate) is_terminal: bool,
+}
+
+impl Output for Recorded {
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        match &mut self.breaks_after {
+            Some(0) => return Err(Failure::runtime("cannot write to stdout: broken pipe")),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.answers.push_str(text);
+        Ok(())
+    }
+
+    fn note(&mut self, line: &str) {
+        self.notes.push_str(line);
+        self.notes.push('\n');
+    }
+
+    fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    fn has_reader(&self) -> io::Result<()> {
+        if self.closed { Err(io::Error::other("it is closed")) } else { Ok(()) }
+    }
+}

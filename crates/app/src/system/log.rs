@@ -1,0 +1,144 @@
+//! The log: events as lines of text or JSON on stderr.
+//!
+//! No request ever waits for the reader of the log: events go into a bounded queue, which a separate thread
+//! empties, and lines that do not fit are dropped. A stderr that is closed or full costs only these lines.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    env,
+    error::Error,
+    io::{self, IsTerminal as _, Write},
+    panic,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, SyncSender},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use clap::ValueEnum;
+use tracing_subscriber::{
+    Layer, Registry,
+    filter::{ParseError, Targets},
+    fmt,
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
+
+use crate::system::failure::Failure;
+
+/// The events that are logged by default. hyper warns of every client that is too slow, which no operator can
+/// change.
+const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
+/// Lines that wait to be written; at some hundred bytes each, a few megabytes at most.
+const QUEUED_LINES: usize = 10_000;
+/// How long the end of the program waits for the last lines, and how often it looks whether they are written.
+const LAST_LINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(1));
+
+/// The form of a log line: for people, or for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Reads which events are logged; an empty text means the default.
+pub(crate) fn filter(directives: &str) -> Result<Targets, String> {
+    let directives = if directives.is_empty() { DIRECTIVES } else { directives };
+    directives.parse().map_err(|error: ParseError| {
+        format!("{error}; use directives like 'info' or 'warn,petstore_http=debug'")
+    })
+}
+
+/// Starts the log. It is written until the value returned is dropped.
+pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Result<Log, Failure> {
+    let events = events.map_or_else(|| filter(""), Ok).map_err(Failure::runtime)?;
+    let terminal = io::stderr().is_terminal();
+    let json = format.map_or(!terminal, |format| format == LogFormat::Json);
+    let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let cannot = |error: &dyn Error| Failure::runtime(format!("cannot start the log: {error}"));
+    let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(|error| cannot(&error))?;
+    let layer = if json { as_json(lines) } else { as_text(lines, colours) };
+    tracing_subscriber::registry()
+        .with(layer.with_filter(events))
+        .try_init()
+        .map_err(|error| cannot(&error))?;
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(place, cause = panic.payload_as_str(), "a bug: a task has panicked");
+    }));
+    Ok(log)
+}
+
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+fn as_text(lines: Lines, colours: bool) -> BoxedLayer {
+    // By default the layer reports its own failures by `eprintln!`, which panics.
+    let layer = fmt::layer().with_writer(move || lines.clone());
+    layer.with_ansi(colours).log_internal_errors(false).boxed()
+}
+
+fn as_json(lines: Lines) -> BoxedLayer {
+    fmt::layer().with_writer(move || lines.clone()).json().log_internal_errors(false).boxed()
+}
+
+/// The running log. Dropping it waits until what is queued is written, as far as that happens within
+/// [`LAST_LINES`]. If it does not, the log has no reader, and its thread ends with the process.
+#[derive(Debug)]
+pub(crate) struct Log(Lines);
+
+/// Takes lines into the queue. One that finds it full is dropped.
+#[derive(Clone, Debug)]
+struct Lines {
+    queue: SyncSender<Vec<u8>>,
+    /// How many lines are queued or being written.
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Log {
+    /// Starts the thread that writes. It ends when nobody can queue a line any more.
+    fn new(
+        mut writer: impl Write + Send + 'static,
+        queued_lines: usize,
+    ) -> io::Result<(Self, Lines)> {
+        let (queue, queued) = mpsc::sync_channel::<Vec<u8>>(queued_lines);
+        let lines = Lines { queue, waiting: Arc::default() };
+        let waiting = Arc::clone(&lines.waiting);
+        thread::Builder::new().name("petstore-log".to_owned()).spawn(move || {
+            for line in queued {
+                // A failure has no other place to be reported.
+                let _ = writer.write_all(&line);
+                waiting.fetch_sub(1, Ordering::Release);
+            }
+        })?;
+        Ok((Self(lines.clone()), lines))
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let (end, (longest, interval)) = (Instant::now(), LAST_LINES);
+        while self.0.waiting.load(Ordering::Acquire) > 0 && end.elapsed() < longest {
+            thread::sleep(interval);
+        }
+    }
+}
+
+impl Write for Lines {
+    /// Takes a whole line, queued or not, so that it is not written again.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        if self.queue.try_send(line.to_owned()).is_err() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
+
+use super::{LAST_LINES, Log, as_json, as_text, filter};
+
+/// A writer that remembers.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A writer that is stuck until its sender is dropped.
+struct Stuck(mpsc::Receiver<()>, Arc<AtomicUsize>);
+
+impl Write for Stuck {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.0.recv();
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A writer that is full.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+}
+
+fn written(json: bool, log: impl FnOnce()) -> String {
+    let memory = Memory::default();
+    let (guard, lines) = Log::new(memory.clone(), 100).unwrap();
+    let layer = if json { as_json(lines) } else { as_text(lines, false) };
+    let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter("").unwrap()));
+    tracing::subscriber::with_default(subscriber, log);
+    drop(guard);
+    String::from_utf8(memory.0.lock().unwrap().clone()).unwrap()
+}
+
+#[test]
+fn a_line_is_a_json_object_where_that_is_asked_for() {
+    let text = written(true, || tracing::info!(answer = 42, "one"));
+    assert!(text.starts_with(r#"{"timestamp":""#) && text.ends_with("}\n"), "{text}");
+}
+
+#[test]
+fn our_crates_are_heard_from_info_on_and_hyper_from_error_on() {
+    let text = written(false, || {
+        tracing::info!(target: "petstore_http::server", "heard 1");
+        tracing::debug!(target: "petstore_http::server", "silent");
+        tracing::warn!(target: "h2::codec", "heard 2");
+        tracing::info!(target: "h2::codec", "silent");
+        tracing::warn!(target: "hyper::proto", "silent");
+        tracing::error!(target: "hyper::proto", "heard 3");
+    });
+    assert_eq!(text.matches("heard").count(), 3, "{text}");
+    assert!(!text.contains("silent"), "{text}");
+}
+
+#[test]
+fn a_directive_that_is_none_is_wrong_usage() {
+    for text in ["", "info", "warn,petstore_http=debug", "off"] {
+        assert!(filter(text).is_ok(), "{text:?}");
+    }
+    let refusal = filter("petstore=loud").unwrap_err();
+    assert!(refusal.contains("use directives like 'info'"), "{refusal}");
+}
+
+#[test]
+fn a_stuck_reader_costs_lines_but_neither_events_nor_the_end_wait_for_it() {
+    let (release, stuck) = mpsc::channel();
+    let written = Arc::new(AtomicUsize::new(0));
+    let (guard, mut lines) = Log::new(Stuck(stuck, Arc::clone(&written)), 10).unwrap();
+    let begun = Instant::now();
+    for _ in 0..100 {
+        lines.write_all(b"a line\n").unwrap();
+    }
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    drop(guard);
+    assert!(begun.elapsed() >= LAST_LINES.0 && begun.elapsed() < 3 * LAST_LINES.0);
+    // One line is being written, and ten are queued.
+    drop((release, lines));
+    while Arc::strong_count(&written) > 1 {
+        assert!(begun.elapsed() < Duration::from_mins(1), "the writer never ends");
+        thread::yield_now();
+    }
+    assert!(written.load(Ordering::Relaxed) <= 11);
+}
+
+#[test]
+fn a_full_stderr_costs_lines_alone() {
+    let (guard, mut lines) = Log::new(Full, 10).unwrap();
+    lines.write_all(b"a line\n").unwrap();
+    drop(guard);
+}

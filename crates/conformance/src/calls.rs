@@ -1,0 +1,207 @@
+//! The calls that most promises make.
+
+use std::time::Duration;
+
+use petstore_domain::{
+    AddError, Added, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError, NewPet,
+    Pet, PetId, PetPage, PetQuery, PetStatus, Phase, Purged, Rows, StoreError, StoreState,
+    Timestamp, WriterRole,
+};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    failure::{Failure, PromiseResult, ensure, ensure_eq},
+    harness::Store,
+    samples,
+};
+
+/// How long a store may take to know its own version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
+/// How many purges may say that there are more, where a handful of records expired.
+const MAX_PURGES: u32 = 100;
+
+/// Adds `pet`, which must be new.
+pub(crate) async fn add(store: &Store, pet: NewPet) -> PromiseResult<Pet> {
+    created(store.pets.add(pet, None).await?)
+}
+
+/// Adds `count` numbered animals, one after the other.
+pub(crate) async fn add_many(store: &Store, count: usize) -> PromiseResult<Vec<Pet>> {
+    let mut pets = Vec::with_capacity(count);
+    for pet in samples::numbers(count) {
+        pets.push(add(store, pet).await?);
+    }
+    Ok(pets)
+}
+
+/// Returns the animal, which must be new.
+pub(crate) fn created(added: Added) -> PromiseResult<Pet> {
+    match added {
+        Added::Created(pet) => Ok(pet),
+        Added::Replayed(pet) => {
+            Err(Failure::new(format!("{pet:?} is called a repeat, but it is new")))
+        }
+    }
+}
+
+/// Returns the animal, which must be that of an earlier request.
+pub(crate) fn replayed(added: Added) -> PromiseResult<Pet> {
+    match added {
+        Added::Replayed(pet) => Ok(pet),
+        Added::Created(pet) => Err(Failure::new(format!("a repeat has added {pet:?}"))),
+    }
+}
+
+pub(crate) async fn find(store: &Store, id: PetId) -> PromiseResult<Option<Pet>> {
+    Ok(store.pets.find(id).await?.value)
+}
+
+/// Purges, `limit` records at a time, until no more are left. Returns how many were deleted.
+pub(crate) async fn purge(store: &Store, cutoff: Timestamp, limit: u32) -> PromiseResult<u32> {
+    let mut all = 0;
+    for _ in 0..MAX_PURGES {
+        let Purged { deleted, more } = store.pets.purge_expired(cutoff, limit).await?;
+        ensure!(deleted <= limit, "{deleted} records were purged, with a limit of {limit}");
+        all += deleted;
+        if !more {
+            return Ok(all);
+        }
+    }
+    Err(Failure::new(format_args!("{MAX_PURGES} purges in a row said that there are more")))
+}
+
+pub(crate) async fn page(store: &Store, query: PetQuery) -> PromiseResult<PetPage> {
+    Ok(store.pets.list(query).await?.value)
+}
+
+/// Returns every animal of this status, or every animal, read page by page.
+pub(crate) async fn walk(
+    store: &Store,
+    limit: u8,
+    status: Option<PetStatus>,
+) -> PromiseResult<Vec<Pet>> {
+    let mut pets: Vec<Pet> = Vec::new();
+    loop {
+        let after = pets.last().map(|pet| pet.id);
+        let page = page(store, samples::query(limit, status, after)).await?;
+        let ids = page.pets.iter().map(|pet| pet.id);
+        ensure!(
+            after.into_iter().chain(ids).is_sorted_by(|one, next| one < next),
+            "the page behind {after:?} does not continue in ascending order"
+        );
+        ensure!(!page.more || !page.pets.is_empty(), "an empty page says that more follow");
+        pets.extend(page.pets);
+        if !page.more {
+            return Ok(pets);
+        }
+    }
+}
+
+/// Returns every animal.
+pub(crate) async fn all(store: &Store) -> PromiseResult<Vec<Pet>> {
+    walk(store, 100, None).await
+}
+
+/// Returns the version, which the harness declares. A store that has to poll for it may not know it
+/// for a moment on a busy machine.
+pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
+    let deadline = Instant::now() + VERSION_TIMEOUT;
+    loop {
+        let known = store.pets.version();
+        if known.is_some() || Instant::now() >= deadline {
+            return required(known);
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Returns the version that came with a read.
+pub(crate) fn required(version: Option<CatalogueVersion>) -> PromiseResult<CatalogueVersion> {
+    version.ok_or_else(|| Failure::new("the version is None, but the harness declares a version"))
+}
+
+/// Returns the archive, which the harness declares.
+pub(crate) fn archive(store: &Store) -> PromiseResult<&dyn Archive> {
+    let missing = || Failure::new("there is no archive, but the harness declares an archive");
+    store.archive.as_deref().ok_or_else(missing)
+}
+
+/// Writes rows as a service. Returns how many animals were not there before.
+pub(crate) async fn write_rows(store: &Store, rows: Rows) -> PromiseResult<u64> {
+    Ok(archive(store)?.write_rows(WriterRole::Service, rows).await?)
+}
+
+/// Returns rows of animals alone.
+pub(crate) fn rows_of(pets: Vec<Pet>) -> Rows {
+    Rows { pets, ..Rows::default() }
+}
+
+/// Returns the handover, which the harness declares.
+pub(crate) fn handover(store: &Store) -> PromiseResult<&dyn Handover> {
+    let missing = || Failure::new("there is no handover, but the harness declares a handover");
+    store.handover.as_deref().ok_or_else(missing)
+}
+
+/// Brings the store into another phase.
+pub(crate) async fn change_phase(store: &Store, phase: Phase) -> PromiseResult<StoreState> {
+    let now = handover(store)?.state().await?;
+    change_state(store, now.revision, now.next(phase)).await
+}
+
+/// Replaces the state, whose revision is `expected`, and reads it again.
+pub(crate) async fn change_state(
+    store: &Store,
+    expected: i64,
+    new: StoreState,
+) -> PromiseResult<StoreState> {
+    let handover = handover(store)?;
+    ensure!(handover.change_state(expected, new.clone()).await?, "no change to {new:?}");
+    let stored = handover.state().await?;
+    // Another writer may rewrite animals until then.
+    ensure_eq("the state", &stored, &StoreState { rewrites: stored.rewrites, ..new })?;
+    Ok(stored)
+}
+
+/// Waits for every task. The first task that fails breaks the promise.
+pub(crate) async fn join<T: 'static>(
+    mut tasks: JoinSet<PromiseResult<T>>,
+) -> PromiseResult<Vec<T>> {
+    let mut results = Vec::with_capacity(tasks.len());
+    while let Some(ended) = tasks.join_next().await {
+        let result = ended.map_err(|error| Failure::new(format!("a call panicked: {error}")))?;
+        results.push(result?);
+    }
+    Ok(results)
+}
+
+/// Ends the promise unless the store still takes an animal and shows it.
+pub(crate) async fn still_works(store: &Store) -> PromiseResult {
+    let pet = add(store, samples::rex()).await?;
+    ensure_eq("finding a new animal", &find(store, pet.id).await?, &Some(pet))
+}
+
+/// The error of a store, out of the error of any call.
+pub(crate) struct Cause(pub(crate) StoreError);
+
+impl From<StoreError> for Cause {
+    fn from(error: StoreError) -> Self {
+        Self(error)
+    }
+}
+
+macro_rules! cause {
+    ($($error:ident),*) => {$(
+        impl From<$error> for Cause {
+            fn from(error: $error) -> Self {
+                match error {
+                    $error::Store(error) => Self(error),
+                    other => Self(StoreError::refused(other)),
+                }
+            }
+        }
+    )*};
+}
+cause!(AddError, KeyChangeError, ArchiveError);

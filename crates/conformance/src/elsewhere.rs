@@ -1,0 +1,85 @@
+//! Another process that uses the same store.
+
+use std::{
+    env,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{Phase, StoreId};
+use tokio::runtime;
+
+use crate::{
+    calls::{add, all, change_phase},
+    failure::{Failure, ensure_eq},
+    harness::{BoxError, Store},
+    promises::keys,
+    samples::{key, numbered},
+};
+
+const PLACE: &str = "PETSTORE_CONFORMANCE_PLACE";
+const ACTION: &str = "PETSTORE_CONFORMANCE_ACTION";
+/// How long the other process may take.
+const TIME_LIMIT: Duration = Duration::from_mins(1);
+
+/// Does what a promise asks another process to do with the store, which that process has opened.
+///
+/// # Errors
+/// The store failed, or it does not hold what the promise has written.
+pub async fn act(store: &Store, action: &str) -> Result<(), Failure> {
+    match action {
+        "add" => {
+            add(store, numbered(2)).await?;
+            keys::add(store, key(2, "elsewhere", 0, None)).await.map(drop)
+        }
+        "find-three" => ensure_eq("the animals seen elsewhere", &all(store).await?.len(), &3),
+        "seal" => {
+            let phase = Phase::Sealed { to: StoreId([7; 16]), label: "elsewhere".to_owned() };
+            change_phase(store, phase).await.map(drop)
+        }
+        _ => Err(Failure::new(format_args!("there is no action '{action}'"))),
+    }
+}
+
+/// Starts this test program again, so that its test `name` acts on the store at `place`: the body of
+/// [`ScratchStore::act_elsewhere`](crate::ScratchStore::act_elsewhere). That test calls
+/// [`act_as_child`]. Blocks until the other process has ended.
+///
+/// # Errors
+/// The other process failed, or took a minute.
+pub fn act_in_child(name: &str, place: &str, action: &str) -> Result<(), BoxError> {
+    let mut child = Command::new(env::current_exe()?)
+        .args(["--exact", name, "--nocapture"])
+        .env(PLACE, place)
+        .env(ACTION, action)
+        .spawn()?;
+    let begun = Instant::now();
+    while begun.elapsed() < TIME_LIMIT {
+        if let Some(status) = child.try_wait()? {
+            let failed = || format!("the process ended with {status}").into();
+            return if status.success() { Ok(()) } else { Err(failed()) };
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill()?;
+    child.wait()?;
+    Err(format!("the process did not end within {TIME_LIMIT:?}").into())
+}
+
+/// Opens the place that [`act_in_child`] named by `open`, and acts there: the body of a test of its own.
+/// Does nothing where the test was not started by the kit.
+///
+/// # Errors
+/// The store does not open, or [`act`] failed.
+pub fn act_as_child<F>(open: impl FnOnce(String) -> F) -> Result<(), Failure>
+where
+    F: Future<Output = Result<Store, BoxError>>,
+{
+    let (Ok(place), Ok(action)) = (env::var(PLACE), env::var(ACTION)) else { return Ok(()) };
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let store = open(place).await.map_err(|problem| Failure::new(format_args!("{problem}")))?;
+        act(&store, &action).await
+    })
+}

@@ -1,0 +1,153 @@
+//! Why a promise was not kept, and the checks that find it.
+
+use std::{
+    error::Error,
+    fmt::{self, Write as _},
+};
+
+/// Why a promise was not kept: what was expected, and what came instead.
+///
+/// Any error turns into a failure by `?`, because a store that fails where nothing is wrong breaks
+/// its promise. The `Debug` form is the plain text, so that a test that returns it is readable.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Failure(String);
+
+impl Failure {
+    /// Makes a failure from its reason.
+    pub fn new(reason: impl fmt::Display) -> Self {
+        Self(with_short_digests(&reason.to_string()))
+    }
+
+    /// Puts what was tried in front of the reason.
+    #[must_use]
+    pub fn context(self, tried: impl fmt::Display) -> Self {
+        Self::new(format_args!("{tried}: {}", self.0))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(format!("it failed where nothing is wrong: {error}"))
+    }
+}
+
+/// The result of a promise, and of each call that it makes.
+pub(crate) type PromiseResult<T = ()> = Result<T, Failure>;
+
+/// Ends the promise unless the condition holds.
+macro_rules! ensure {
+    ($holds:expr, $($reason:tt)+) => {
+        if !$holds {
+            return Err($crate::failure::Failure::new(format!($($reason)+)));
+        }
+    };
+}
+pub(crate) use ensure;
+
+/// Ends the promise unless `actual` is `expected`.
+pub(crate) fn ensure_eq<T, U>(what: impl fmt::Display, actual: &T, expected: &U) -> PromiseResult
+where
+    T: PartialEq<U> + fmt::Debug + ?Sized,
+    U: fmt::Debug + ?Sized,
+{
+    ensure!(actual == expected, "{what}: {} instead of {}", short(actual), short(expected));
+    Ok(())
+}
+
+/// Ends the promise unless two lists are equal; names the first element that differs.
+pub(crate) fn ensure_eq_lists<T: PartialEq + fmt::Debug>(
+    what: impl fmt::Display,
+    actual: &[T],
+    expected: &[T],
+) -> PromiseResult {
+    if actual == expected {
+        return Ok(());
+    }
+    let equal = actual.iter().zip(expected).take_while(|(actual, expected)| actual == expected);
+    let index = equal.count();
+    let element = |list: &[T]| list.get(index).map_or_else(|| "none".to_owned(), |it| short(it));
+    let lengths = (actual.len(), expected.len());
+    Err(Failure::new(format_args!(
+        "{what}: element {index} is {} instead of {} ({} elements instead of {})",
+        element(actual),
+        element(expected),
+        lengths.0,
+        lengths.1
+    )))
+}
+
+/// Returns the `Debug` form of `value` on one line, cut to a readable length.
+pub(crate) fn short(value: &(impl fmt::Debug + ?Sized)) -> String {
+    const MAX_CHARS: usize = 400;
+    let text = with_short_digests(&format!("{value:?}"));
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Replaces each list of 16 or more bytes by its first 8 hexadecimal digits.
+fn with_short_digests(text: &str) -> String {
+    let (mut short, mut rest) = (String::new(), text);
+    while let Some(start) = rest.find('[') {
+        let list = &rest[start + 1..];
+        let end = list.find(']').unwrap_or_default();
+        let bytes: Result<Vec<u8>, _> = list[..end].split(", ").map(str::parse).collect();
+        short.push_str(&rest[..=start]);
+        rest = list;
+        if let Ok([a, b, c, d, others @ ..]) = bytes.as_deref()
+            && others.len() >= 12
+        {
+            let _ = write!(short, "{:08x}…", u32::from_be_bytes([*a, *b, *c, *d]));
+            rest = &list[end..];
+        }
+    }
+    short + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, ensure_eq, ensure_eq_lists};
+
+    #[test]
+    fn a_difference_names_both_sides_in_one_short_line() {
+        let failure = ensure_eq("the page", &[1, 2], &[2, 1]).unwrap_err();
+        assert_eq!(failure.to_string(), "the page: [1, 2] instead of [2, 1]");
+        let long = ensure_eq("", "é".repeat(1000).as_str(), "").unwrap_err();
+        assert!(long.to_string().chars().count() < 500);
+        let digest = ensure_eq("the key", &Some([171_u8; 32]), &None).unwrap_err();
+        assert_eq!(digest.to_string(), "the key: Some([abababab…]) instead of None");
+    }
+
+    #[test]
+    fn of_two_lists_the_first_difference_is_named() {
+        let failure = ensure_eq_lists("pets", &[1, 2, 4], &[1, 2, 3]).unwrap_err();
+        let expected = "pets: element 2 is 4 instead of 3 (3 elements instead of 3)";
+        assert_eq!(failure.to_string(), expected);
+        let failure = ensure_eq_lists("pets", &[1], &[1, 2]).unwrap_err();
+        let expected = "pets: element 1 is none instead of 2 (1 elements instead of 2)";
+        assert_eq!(failure.to_string(), expected);
+    }
+
+    #[test]
+    fn any_error_breaks_the_promise_in_which_it_occurs() {
+        let failing = || -> Result<(), Failure> {
+            "x".parse::<u8>()?;
+            Ok(())
+        };
+        let failure = failing().unwrap_err().context("adding");
+        assert!(format!("{failure:?}").starts_with("adding: it failed where nothing is wrong: "));
+    }
+}

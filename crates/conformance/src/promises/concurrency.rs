@@ -1,0 +1,169 @@
+//! Calls that run beside others.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use petstore_domain::Rows;
+use tokio::{
+    runtime,
+    sync::oneshot,
+    task::{JoinSet, yield_now},
+    time::{sleep, timeout},
+};
+
+use super::{
+    outage::{cut_off, reconnect},
+    rows::content,
+    snapshots::Content,
+    writes::{nine, require_held},
+};
+use crate::{
+    calls::{add, add_many, all, archive, join, rows_of, write_rows},
+    failure::{Failure, PromiseResult, ensure},
+    fixture::Fixture,
+    harness::Capability,
+    samples::{NO_LIMIT, at, request, rex},
+};
+
+/// Contract: all of the rows or none, on every handle.
+pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
+    let store = fixture.store();
+    let held = Content { pets: add_many(store, 5).await?, ..Content::default() };
+    let mut after = content(&fixture).await?;
+    // As much as every store can write at once.
+    after.pets.drain(..after.pets.len() - 8);
+    after.keys.truncate(3);
+    after.records.retain(|record| after.pets.iter().any(|pet| pet.id == record.pet));
+    let Content { pets, keys, records } = after.clone();
+    after.pets.splice(0..0, held.pets.clone());
+    let mut watchers = JoinSet::new();
+    for store in &fixture.handles {
+        let (store, before, after) = (store.clone(), held.clone(), after.clone());
+        let begun = Instant::now();
+        watchers.spawn(async move {
+            loop {
+                let seen = Content::read(&store).await?;
+                if seen == after {
+                    return Ok(());
+                }
+                ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
+                ensure!(begun.elapsed() < Duration::from_mins(1), "the rows do not show");
+                yield_now().await;
+            }
+        });
+    }
+    yield_now().await;
+    write_rows(store, Rows { pets, keys, records, ..Rows::default() }).await?;
+    require_held(&fixture, &after).await?;
+    join(watchers).await.map(drop)
+}
+
+/// Contract: writers beside rows wait for no more than those rows.
+pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult {
+    const BATCHES: i64 = 20;
+    let limit = fixture.harness.time_limit() / 4;
+    let (store, other) = (fixture.handle(0), fixture.handle(1));
+    let written = AtomicBool::new(false);
+    let writing = async {
+        for number in 0.. {
+            let request = request(&format!("beside-{number}"), &rex(), 0);
+            other.pets.add(rex(), None).await?;
+            other.pets.add(rex(), Some(request)).await?;
+            other.pets.purge_expired(at(-1), NO_LIMIT).await?;
+            if written.load(Ordering::SeqCst) {
+                break;
+            }
+            yield_now().await;
+        }
+        Ok(())
+    };
+    let batches = async {
+        for number in 1..=BATCHES {
+            write_rows(store, rows_of(nine(number * 1_000_000))).await?;
+            archive(store)?.add_new(vec![rex()], None).await?;
+            yield_now().await;
+        }
+        written.store(true, Ordering::SeqCst);
+        PromiseResult::Ok(())
+    };
+    let end = timeout(limit, async { tokio::try_join!(writing, batches) }).await;
+    end.map_err(|_| Failure::new(format!("writes beside rows have no end within {limit:?}")))??;
+    let listed = all(store).await?;
+    let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
+    ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
+    Ok(())
+}
+
+/// Contract: a method is asynchronous: a write that waits for the store holds up no other task of its
+/// thread.
+pub(super) async fn a_write_that_waits_holds_up_no_other_task(fixture: Fixture) -> PromiseResult {
+    let (send, result) = oneshot::channel();
+    thread::spawn(move || {
+        let result = runtime::Builder::new_current_thread().enable_all().build();
+        let result = result.map_err(Failure::from).and_then(|runtime| {
+            let result = runtime.block_on(on_one_thread(&fixture));
+            runtime.shutdown_background();
+            result
+        });
+        let _ = send.send(result);
+    });
+    result.await?
+}
+
+async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
+    let fixture = fixture.another().await?;
+    let store = fixture.store();
+    let add_some = async || {
+        for _ in 0..10 {
+            add(store, rex()).await?;
+        }
+        PromiseResult::Ok(())
+    };
+    // A busy machine may hold up a thread by itself, so all of three tries have to be bad.
+    let mut gap = longest_gap(add_some()).await?;
+    for _ in 0..2 {
+        if gap.is_some() {
+            gap = longest_gap(add_some()).await?;
+        }
+    }
+    if gap.is_none() && fixture.supports(Capability::Outage) {
+        cut_off(&fixture).await?;
+        let refused = async {
+            let _ = timeout(Duration::from_secs(2), store.pets.add(rex(), None)).await;
+            Ok(())
+        };
+        gap = longest_gap(refused).await?;
+        reconnect(&fixture).await?;
+    }
+    let held_up = |gap| Failure::new(format!("a write has held up its thread for {gap:?}"));
+    gap.map_or(Ok(()), |gap| Err(held_up(gap)))
+}
+
+/// Runs `call` beside a timer. Returns the longest gap between two turns of the timer if that is most of a call that
+/// took its time.
+async fn longest_gap(call: impl Future<Output = PromiseResult>) -> PromiseResult<Option<Duration>> {
+    const LONG: Duration = Duration::from_millis(100);
+    let (begun, done) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+    let is_done = Arc::clone(&done);
+    let timer = tokio::spawn(async move {
+        let (mut longest, mut last) = (Duration::ZERO, Instant::now());
+        while !is_done.load(Ordering::SeqCst) {
+            sleep(Duration::from_millis(2)).await;
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+        }
+        longest
+    });
+    yield_now().await;
+    call.await?;
+    let took = begun.elapsed();
+    done.store(true, Ordering::SeqCst);
+    let longest = timer.await?;
+    Ok((took > LONG && longest > took / 2).then_some(longest))
+}

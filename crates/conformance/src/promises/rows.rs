@@ -1,0 +1,222 @@
+//! A store as a whole: writing rows and adding many animals.
+
+use petstore_domain::{
+    ApiKey, ArchiveError, CategoryId, Fingerprint, IdempotencyRecord, IdempotencyRequest,
+    KeyDigest, KeyId, Pet, PetId, Rows, Timestamp, WriterRole,
+};
+use tokio::task::JoinSet;
+
+use super::{
+    keys,
+    snapshots::{Content, populate},
+    writes::nine,
+};
+use crate::{
+    calls::{all, archive, join, replayed, rows_of, still_works, write_rows},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
+    harness::Store,
+    samples::{self, LIFETIME, at, key, pet, rex},
+};
+
+/// How many animals one call must take if an adapter has no limit.
+const LARGE: usize = 10_000;
+/// How many rows one call must take on every store.
+const SMALL: usize = 25;
+
+/// Returns the content of a populated store of the same adapter, with identifiers far above 1.
+pub(super) async fn content(fixture: &Fixture) -> PromiseResult<Content> {
+    let source = fixture.another().await?;
+    let mut content = populate(source.store()).await?;
+    content.pets.iter_mut().for_each(|pet| pet.id.0 += 1_000_000);
+    content.keys.iter_mut().for_each(|key| key.id.0 += 5000);
+    content.records.iter_mut().for_each(|record| record.pet.0 += 1_000_000);
+    Ok(content)
+}
+
+/// Fills the store with all of the content.
+async fn fill(fixture: &Fixture) -> PromiseResult<Content> {
+    let content = content(fixture).await?;
+    let added = content.write(fixture.store(), WriterRole::Service).await?;
+    ensure_eq("how many animals were added", &added, &(content.pets.len() as u64))?;
+    Ok(content)
+}
+
+/// Contract: rows are durable and visible when the call returns. A row that the store holds already is
+/// kept, so the same rows may be written again.
+pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) -> PromiseResult {
+    let before = keys::loaded(fixture.store()).await?.revision;
+    let expected = fill(&fixture).await?;
+    let after = keys::loaded(fixture.store()).await?.revision;
+    ensure!(after != before, "the revision of the keys has stayed");
+    let fixture = fixture.reopened_if_supported().await?;
+    for store in &fixture.handles {
+        Content::read(store).await?.require(&expected)?;
+        ensure_eq_lists("the list", &all(store).await?, &expected.pets)?;
+        let again = expected.write(store, WriterRole::Service).await?;
+        ensure_eq("how many animals are new the second time", &again, &0)?;
+        let second = Content::read(store).await?.require(&expected);
+        second.map_err(|failure| failure.context("the same rows again"))?;
+    }
+    let record = expected.records[3];
+    let repeat = samples::request_with(record.id, &rex(), 8);
+    let repeat = fixture.store().pets.add(rex(), Some(repeat)).await?;
+    ensure_eq("the repeat of a record", &replayed(repeat)?.id, &record.pet)
+}
+
+/// Contract: how many animals one call takes; they ascend in their order.
+pub(super) async fn many_animals_are_added_in_their_order(store: Store) -> PromiseResult {
+    let count = archive(&store)?.max_batch().min(LARGE);
+    ensure!(count >= SMALL, "one call takes {count} rows, fewer than {SMALL}");
+    let request = Some(IdempotencyRequest::of_batch([7; 32], at(0)));
+    let added = archive(&store)?.add_new(samples::numbers(count).collect(), request).await?;
+    ensure_eq("how many animals were added", &added, &(count as u64))?;
+    let listed = all(&store).await?;
+    let expected = listed.iter().zip(samples::numbers(count)).map(|(pet, new)| new.with_id(pet.id));
+    ensure_eq_lists("the animals", &listed, &expected.collect::<Vec<_>>())?;
+    ensure_eq("how many are listed", &listed.len(), &count)
+}
+
+/// Adds nine animals, of which `digest` is the name. Returns how many were added.
+async fn add_nine(store: &Store, digest: u8, millis: i64) -> PromiseResult<u64> {
+    let request = Some(IdempotencyRequest::of_batch([digest; 32], at(millis)));
+    Ok(archive(store)?.add_new(samples::numbers(9).collect(), request).await?)
+}
+
+/// Contract: none of the new animals is added if the request is a repeat. Its record is that of the
+/// first animal.
+pub(super) async fn a_repeated_batch_adds_nothing(store: Store) -> PromiseResult {
+    for (digest, millis, added) in [
+        (1, 0, 9),
+        (2, 1, 9),
+        (1, 2, 0),
+        (1, LIFETIME - 1, 0),
+        (1, LIFETIME, 9),
+        (1, LIFETIME + 9, 0),
+        (2, LIFETIME, 0),
+    ] {
+        let actual = add_nine(&store, digest, millis).await?;
+        ensure_eq(format!("how many of batch {digest} were added at {millis}"), &actual, &added)?;
+    }
+    let content = Content::read(&store).await?;
+    ensure_eq("the animals", &content.pets.len(), &27)?;
+    let records: Vec<_> = content.records.iter().map(|record| record.pet).collect();
+    let expected = [content.pets[9].id, content.pets[18].id];
+    ensure_eq_lists("the animals of the records", &records, &expected)?;
+    let other = IdempotencyRequest {
+        fingerprint: Fingerprint([9; 32]),
+        ..IdempotencyRequest::of_batch([1; 32], at(LIFETIME + 10))
+    };
+    let end = archive(&store)?.add_new(vec![rex()], Some(other)).await;
+    require_conflict("another batch under one id", &end)?;
+    ensure_eq_lists("the animals", &all(&store).await?, &content.pets)
+}
+
+/// Contract: none of the new animals is added if the request is a repeat.
+pub(super) async fn of_equal_batches_at_once_one_is_added(fixture: Fixture) -> PromiseResult {
+    let mut writers = JoinSet::new();
+    for number in 0..6 {
+        let store = fixture.handle(number).clone();
+        writers.spawn(async move { add_nine(&store, 5, 0).await });
+    }
+    let mut added = join(writers).await?;
+    added.sort_unstable();
+    ensure_eq_lists("how many animals each of them added", &added, &[0, 0, 0, 0, 0, 9])?;
+    ensure_eq("the animals", &all(fixture.store()).await?.len(), &9)
+}
+
+/// Contract: a key that is there already is merged: the earlier end, the later use.
+pub(super) async fn a_key_that_is_there_already_is_merged(fixture: Fixture) -> PromiseResult {
+    let mut expected = fill(&fixture).await?.keys;
+    let (used, revoked, back) = (
+        ApiKey { last_used_at: Some(at(1 << 30)), ..expected[0].clone() },
+        ApiKey { revoked_at: Some(at(40)), ..expected[1].clone() },
+        // The third as it was before it was revoked.
+        ApiKey { revoked_at: None, ..expected[2].clone() },
+    );
+    let keys = vec![used.clone(), revoked.clone(), back];
+    write_rows(fixture.store(), Rows { keys, ..Rows::default() }).await?;
+    (expected[0], expected[1]) = (used, revoked);
+    ensure_eq_lists("the keys", &keys::listed(fixture.store()).await?, &expected)
+}
+
+/// Ends the promise unless it is a conflict that says in some words what is in the way.
+fn require_conflict<T: std::fmt::Debug>(
+    about: &str,
+    end: &Result<T, ArchiveError>,
+) -> PromiseResult {
+    let named = matches!(end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
+    ensure!(named, "{about}: {end:?} instead of a conflict that names it");
+    Ok(())
+}
+
+/// Contract: a different row in its place is a conflict, which says what; none of the rows is written.
+/// A record that is there already is replaced if it is older.
+pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) -> PromiseResult {
+    let (store, mut content) = (fixture.store(), fill(&fixture).await?);
+    let new = nine(2_000_000);
+    for taken in [&content.pets[5], &new[7]] {
+        let renamed = pet("Another", taken.category_id.0, taken.status).with_id(taken.id);
+        let other_category = Pet { category_id: CategoryId(-1), ..taken.clone() };
+        let other_status = Pet { status: None, ..taken.clone() };
+        for other in [renamed, other_category, other_status] {
+            let pets = [&new, std::slice::from_ref(&other)].concat();
+            let end = write_among_others(store, rows_of(pets)).await?;
+            let named = matches!(end, Err(ArchiveError::OtherPet(id)) if id == taken.id);
+            ensure!(named, "another animal {}: {end:?} instead of OtherPet", taken.id);
+        }
+    }
+    let there = &content.keys[1];
+    for (about, key) in [
+        (
+            "a key with the identifier of another",
+            ApiKey { digest: KeyDigest([9; 32]), ..there.clone() },
+        ),
+        (
+            "a key with the digest of another",
+            ApiKey { id: KeyId(there.id.0 + 1000), ..there.clone() },
+        ),
+    ] {
+        let rows = Rows { keys: vec![key], ..Rows::default() };
+        require_conflict(about, &write_among_others(store, rows).await?)?;
+    }
+    for (about, later) in [("of the same time", 0), ("that is older", -1)] {
+        let rows = Rows { records: vec![changed_record(&content, later)], ..Rows::default() };
+        let end = write_among_others(store, rows).await?;
+        require_conflict(&format!("another record {about}"), &end)?;
+    }
+    for store in &fixture.handles {
+        let unchanged = Content::read(store).await?.require(&content);
+        unchanged.map_err(|failure| failure.context("after refused rows"))?;
+    }
+    let newer = changed_record(&content, 1);
+    write_rows(store, Rows { records: vec![newer], ..Rows::default() }).await?;
+    content.records[3] = newer;
+    content.sort();
+    Content::read(store).await?.require(&content)?;
+    still_works(store).await
+}
+
+/// Returns the fourth record of `content` as made `later` by so many milliseconds, for another animal.
+fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
+    IdempotencyRecord {
+        at: Timestamp(content.records[3].at.0 + later),
+        pet: content.pets[0].id,
+        fingerprint: Fingerprint::new(&samples::numbered(0)),
+        ..content.records[3]
+    }
+}
+
+/// Writes rows behind good rows of each kind. Returns how that ended.
+async fn write_among_others(store: &Store, rows: Rows) -> PromiseResult<Result<u64, ArchiveError>> {
+    let Rows { mut pets, mut keys, mut records, highest } = rows;
+    pets.insert(0, rex().with_id(PetId(7_000_000)));
+    keys.insert(0, key(77, "among", 1, None).with_id(KeyId(70_000)));
+    let record = IdempotencyRequest::of_batch([6; 32], at(0)).into_record(PetId(7_000_000));
+    records.insert(0, record);
+    let rows = Rows { pets, keys, records, highest };
+    let max = archive(store)?.max_batch();
+    let count = rows.pets.len() + rows.keys.len() + rows.records.len();
+    ensure!(count <= max, "one call takes {max} rows");
+    Ok::<_, Failure>(archive(store)?.write_rows(WriterRole::Service, rows).await)
+}

@@ -1,0 +1,82 @@
+//! Values come back as they were given.
+
+use petstore_domain::{HighestIds, NewPet, PetId, PetPage, PetStatus, StoreCounts};
+
+use super::keys;
+use crate::{
+    calls::{add, all, archive, find, page},
+    failure::{PromiseResult, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
+    harness::Store,
+    samples::{self, STATUSES},
+};
+
+/// Contract: a new store holds no animal and no key, and never did.
+pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {
+    let first = page(&store, samples::query(1, None, None)).await?;
+    ensure_eq("the first page", &first, &PetPage::default())?;
+    ensure_eq_lists("the API keys", &keys::listed(&store).await?, &[])?;
+    if store.archive.is_some() {
+        let mut snapshot = archive(&store)?.snapshot().await?;
+        ensure_eq("the counts", &snapshot.counts().await?, &StoreCounts::default())?;
+        let highest = snapshot.highest_ids().await?;
+        ensure_eq("the highest identifiers", &highest, &HighestIds::default())?;
+    }
+    Ok(())
+}
+
+/// Names at the limits of the rule, and names that a store may be tempted to tidy up.
+fn names() -> Vec<String> {
+    let printable: String = (' '..='~').collect();
+    let odd = [
+        " Rex ",
+        "\u{3000}Rex\u{3000}",
+        "e\u{301}",
+        "é",
+        "ẞß",
+        "İi",
+        "'; DROP TABLE pet; --",
+        "\u{feff}bom",
+        "\u{fffd}\u{ffff}\u{10ffff}",
+        "👩‍👩‍👧‍👦",
+    ];
+    let limits = ["🐕", "\u{10ffff}", "é", "n"].map(|character| character.repeat(255));
+    odd.map(str::to_owned).into_iter().chain([printable]).chain(limits).collect()
+}
+
+/// Contract: values come back exactly as they were given: names, to 255 characters of four bytes.
+pub(super) async fn a_name_comes_back_as_it_was_given(fixture: Fixture) -> PromiseResult {
+    let pets = names().into_iter().map(|name| samples::pet(&name, 1, Some(PetStatus::Available)));
+    come_back(fixture, pets.collect()).await
+}
+
+/// Contract: values come back exactly as they were given: any int64 as category, each status, and
+/// no status.
+pub(super) async fn categories_and_statuses_come_back_as_given(fixture: Fixture) -> PromiseResult {
+    let around = |edge: i64| [edge.saturating_sub(1), edge, edge.saturating_add(1)];
+    let edges =
+        [i64::MIN, i32::MIN.into(), -1, i32::MAX.into(), u32::MAX.into(), 1 << 53, i64::MAX];
+    let pets = edges.into_iter().flat_map(around).zip(STATUSES.into_iter().cycle());
+    let pets = pets.map(|(category, status)| samples::pet("Rex", category, status));
+    come_back(fixture, pets.collect()).await
+}
+
+/// Adds the animals, and compares them with each way of reading, on each handle.
+async fn come_back(fixture: Fixture, pets: Vec<NewPet>) -> PromiseResult {
+    let mut expected = Vec::new();
+    for (number, pet) in pets.into_iter().enumerate() {
+        let added = add(fixture.handle(number), pet.clone()).await?;
+        ensure_eq("the result of adding", &added, &pet.with_id(added.id))?;
+        expected.push(added);
+    }
+    for store in &fixture.handles {
+        for pet in &expected {
+            ensure_eq("the result of finding", &find(store, pet.id).await?.as_ref(), &Some(pet))?;
+        }
+        for id in [i64::MIN, -1, i64::MAX].map(PetId) {
+            ensure_eq("an animal that is not there", &find(store, id).await?, &None)?;
+        }
+        ensure_eq_lists("the list", &all(store).await?, &expected)?;
+    }
+    Ok(())
+}

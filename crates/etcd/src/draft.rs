@@ -1,0 +1,110 @@
+//! A transaction in the making.
+
+use std::fmt::Display;
+
+use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, WriterRole};
+
+use crate::{
+    error::Failure,
+    head::{Head, HeadRead},
+    kv::{Bytes, KeyValue},
+    limits::ENTRY_OPS,
+    rows::{self, Changes, Expiry, Keys},
+};
+
+/// The new head and the changed entries of a transaction, made from what was read.
+pub(crate) struct Draft<'a> {
+    pub(crate) keys: &'a Keys,
+    read: &'a HeadRead,
+    pub(crate) head: Head,
+    changes: Changes,
+    expiry: Expiry,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(keys: &'a Keys, read: &'a HeadRead) -> Self {
+        let (head, changes, expiry) = (read.head.clone(), Changes::new(), Expiry::new());
+        Self { keys, read, head, changes, expiry }
+    }
+
+    /// Refuses a writer that the state of the store does not permit.
+    pub(crate) fn permit(&self, writer: WriterRole) -> Result<(), Failure> {
+        Ok(self.read.head.state()?.permit_write(writer)?)
+    }
+
+    /// Returns the entry under `key`, which was read, as the transaction would leave it.
+    pub(crate) fn entry(&self, key: &str) -> Option<KeyValue> {
+        let Some(change) = self.changes.get(key) else {
+            return self.read.found.iter().find(|entry| entry.key.0 == key.as_bytes()).cloned();
+        };
+        let value = Bytes(change.clone()?);
+        Some(KeyValue { key: key.into(), value, ..KeyValue::default() })
+    }
+
+    pub(crate) fn pet(&self, id: PetId) -> Result<Option<Pet>, Failure> {
+        let entry = self.entry(&self.keys.pet(None, id));
+        Ok(entry.map(|entry| rows::pet(&entry)).transpose()?)
+    }
+
+    pub(crate) fn record(&self, id: &impl Display) -> Result<Option<IdempotencyRecord>, Failure> {
+        let entry = self.entry(&self.keys.record(id));
+        Ok(entry.map(|entry| rows::record(&entry)).transpose()?)
+    }
+
+    /// Returns the key under `id`; `None` also for a corrupt one.
+    pub(crate) fn api_key(&self, id: KeyId) -> Option<ApiKey> {
+        rows::api_key(&self.entry(&self.keys.api_key(id))?).ok()
+    }
+
+    /// Returns whether the transaction puts an entry under `key`, which it can do once.
+    pub(crate) fn puts(&self, key: &str) -> bool {
+        self.changes.contains_key(key)
+    }
+
+    pub(crate) fn put_pet(&mut self, pet: &Pet) {
+        rows::put_pet(&mut self.changes, self.keys, pet);
+    }
+
+    /// Puts a record in place of `stored`.
+    pub(crate) fn put_record(
+        &mut self,
+        record: &IdempotencyRecord,
+        stored: Option<&IdempotencyRecord>,
+    ) {
+        if let Some(stored) = stored {
+            self.delete(self.keys.recorded(stored.position()));
+        }
+        rows::put_record(&mut self.changes, self.keys, record);
+        self.expires(record.id.to_string(), record.at.0);
+    }
+
+    pub(crate) fn put_api_key(&mut self, key: &ApiKey) {
+        rows::put_api_key(&mut self.changes, self.keys, key);
+        self.head.last_key = self.head.last_key.max(key.id.0);
+    }
+
+    pub(crate) fn delete(&mut self, key: String) {
+        self.changes.insert(key, None);
+    }
+
+    /// Names a record in the expiry entry of the transaction.
+    pub(crate) fn expires(&mut self, record: String, at: i64) {
+        self.expiry.push((record, at));
+    }
+
+    /// Returns whether so many more changes fit into the transaction, with or without a record among them.
+    pub(crate) fn fits(&self, changes: usize, has_record: bool) -> bool {
+        let expiry = usize::from(has_record || !self.expiry.is_empty());
+        self.changes.len() + changes + expiry <= ENTRY_OPS
+    }
+
+    /// Returns the new head and the changes; `None` if nothing changes.
+    pub(crate) fn finish(mut self, group: u64) -> Option<(Head, Changes)> {
+        if self.changes.is_empty() && self.head == self.read.head {
+            return None;
+        }
+        rows::put_expiry(&mut self.changes, self.keys, group, &self.expiry);
+        self.head.note_group(group);
+        Some((self.head, self.changes))
+    }
+}

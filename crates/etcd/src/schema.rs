@@ -1,0 +1,169 @@
+//! The upgrade of a store that an older release made.
+//!
+//! The step to version 2 must run alone, but etcd does not tell who uses a store. So the step refuses to begin while
+//! somebody else writes, and then fences older releases off: one transaction moves the head to another key and leaves
+//! [`FENCE`] under the old one. A process of an older release reads the old key for every request and compares it in
+//! every write. From that transaction on it answers 503, and its log says why.
+//!
+//! The index of the records follows in further transactions. A process that dies in between leaves a fenced store of
+//! version 1, which no release opens, and the next upgrade continues.
+
+use std::time::Duration;
+
+use petstore_domain::Corruption;
+use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode, require_known};
+use tokio::time;
+
+use crate::{
+    core::{Core, is_absent},
+    error::{Failure, Reason},
+    head::{HeadRead, STEPS, VERSION},
+    kv::{Bytes, KeyValue, Op, Range, Txn},
+    limits::ENTRY_OPS,
+    rows,
+};
+
+/// The head that releases before 2.0.0 read. `oldest` refuses them at their start; `phase` refuses every request, and
+/// `label` is in their log. No process expects this revision, so none of their movers changes the state.
+const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0, which has upgraded its schema: stop this process and start that release","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
+
+/// For so long nobody may write before the step that must run alone.
+const QUIET_TIME: Duration = Duration::from_secs(2);
+/// The records are read in so many parts, by the first two digits of their ids. etcd visits every entry of a range for
+/// each page, so that one range of all would take hours for a million records.
+const PARTS: u32 = 256;
+const IN_USE: &str =
+    "another process is writing to the store; stop it, or run 'petstore upgrade --force'";
+/// The largest number of tries to move the head between two writes of others, who pause for a writer that has lost.
+const MAX_MOVES: u32 = 100;
+const KEEPS_WRITING: &str = "other processes write to the store all the time; stop them";
+
+/// Returns the operation that refuses older releases.
+pub(crate) fn fence(core: &Core) -> Op {
+    Op::put(&core.keys.old_head(), FENCE.as_bytes().to_vec())
+}
+
+/// Reads the head of a store of this schema; `None` if there is no store.
+pub(crate) async fn find_current(core: &Core) -> Result<Option<HeadRead>, Reason> {
+    let found = find(core).await?;
+    match found.as_ref().map(|read| read.head.schema) {
+        Some(actual) if actual < VERSION => {
+            Err(SchemaError::Older { actual, known: VERSION }.into())
+        }
+        Some(_) | None => Ok(found),
+    }
+}
+
+/// Reads the head of a store that this release can use or upgrade; `None` if there is no store.
+pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
+    let any = Range { limit: 1, ..Range::after(None, &core.keys.prefix) };
+    let ranges = [Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
+    let success = ranges.into_iter().map(Op::Range).collect();
+    let txn = Txn { success, ..Txn::default() };
+    let answer = core.transact(&txn).await?;
+    let revision = answer.header.revision;
+    let mut found = answer.found();
+    let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(Failure::from);
+    let (old, new) = (head()?, head()?);
+    let Some(read) = old.filter(|old| old.head.schema < 2).or(new) else {
+        let foreign = found.flatten().next();
+        return foreign.map_or(Ok(None), |entry| Err(Reason::Foreign(entry.key())));
+    };
+    require_known(&STEPS, read.head.oldest, || Some(read.head.oldest_release.clone()))?;
+    Ok(Some(read))
+}
+
+async fn old_head(core: &Core) -> Result<Option<HeadRead>, Failure> {
+    core.try_read_at(&core.keys.old_head(), &[], core.client.deadline()).await
+}
+
+/// Brings the schema of a store to this release's; `None` if there is no store.
+pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upgrade>, Reason> {
+    let Some(found) = find(core).await? else { return Ok(None) };
+    let from = found.head.schema;
+    let pending = STEPS.iter().filter(|step| step.version > from);
+    let steps: Vec<_> = pending.map(Step::describe).collect();
+    if mode != UpgradeMode::DryRun && from < 2 {
+        to_version_2(core, mode).await?;
+    }
+    Ok(Some(Upgrade { from, steps, saved_to: None }))
+}
+
+/// Runs the step to version 2. Several processes may do so at once.
+async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
+    loop {
+        match core.try_read(&[], core.client.deadline()).await? {
+            Some(read) if read.head.schema >= 2 => return Ok(()),
+            Some(read) => index_records(core, &read).await?,
+            None => move_head(core, mode).await?,
+        }
+    }
+}
+
+/// Moves the head to its new key and leaves the fence under the old one, unless another process has done so.
+async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
+    // A record that cannot be read is reported while older releases can still use the store.
+    for part in 0..PARTS {
+        records(core, part).await?;
+    }
+    let missing = || Failure::from(Corruption::new("the head of the store", "there is one"));
+    let before = old_head(core).await?.ok_or_else(missing)?.raw;
+    if mode != UpgradeMode::Force {
+        time::sleep(QUIET_TIME).await;
+    }
+    for _ in 0..MAX_MOVES {
+        let read = old_head(core).await?.ok_or_else(missing)?;
+        if read.head.schema >= 2 {
+            return Ok(());
+        }
+        if mode != UpgradeMode::Force && read.raw != before {
+            return Err(SchemaError::InUse { version: 2, who: IN_USE }.into());
+        }
+        let mut head = read.head.clone();
+        (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
+        let txn = Txn {
+            compare: vec![read.is_unchanged(&core.keys.old_head()), is_absent(&core.keys.head())],
+            success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
+            failure: vec![core.contend()],
+        };
+        if core.transact(&txn).await?.succeeded {
+            return Ok(());
+        }
+    }
+    Err(SchemaError::InUse { version: 2, who: KEEPS_WRITING }.into())
+}
+
+/// Puts every record under its animal too, and then the new version. Ends early if another process has changed the head.
+async fn index_records(core: &Core, read: &HeadRead) -> Result<(), Failure> {
+    let compare = vec![read.is_unchanged(&core.keys.head())];
+    for part in 0..PARTS {
+        for some in records(core, part).await?.chunks(ENTRY_OPS) {
+            let txn = Txn { compare: compare.clone(), success: some.to_vec(), ..Txn::default() };
+            if !core.transact(&txn).await?.succeeded {
+                return Ok(());
+            }
+        }
+    }
+    let mut head = read.head.clone();
+    head.schema = 2;
+    let success = vec![Op::put(&core.keys.head(), rows::json(&head))];
+    core.transact(&Txn { compare, success, ..Txn::default() }).await?;
+    Ok(())
+}
+
+/// Returns the operations that put each record of a part under its animal.
+async fn records(core: &Core, part: u32) -> Result<Vec<Op>, Failure> {
+    let folder = core.keys.folder("records");
+    let mut range = Range::after(None, &folder);
+    if part > 0 {
+        range.key = Bytes::from(&*format!("{folder}{part:02x}"));
+    }
+    if part + 1 < PARTS {
+        range.end = Bytes::from(&*format!("{folder}{:02x}", part + 1));
+    }
+    let put = |entry: &KeyValue| {
+        let key = core.keys.recorded(rows::record(entry)?.position());
+        Ok(Op::put(&key, entry.value.0.clone()))
+    };
+    core.scan(range, usize::MAX, 0).await?.iter().map(put).collect()
+}

@@ -1,0 +1,225 @@
+//! The upgrade of a store that release 1.2.0 left, and what that release reads afterwards.
+
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+use petstore_domain::{
+    Archive as _, IdempotencyRecord, KeyId, KeyState, PageLimit, PetId, PetQuery,
+    PetRepository as _, PetStatus, RecordPosition, Snapshot, Timestamp, load_keys,
+};
+use petstore_etcd::{EtcdConfig, EtcdStore};
+use petstore_storage::{Upgrade, UpgradeMode};
+use petstore_testing::{Etcd, etcd_or_skip, needs};
+use serde_json::Value;
+
+use crate::support::{add, entries, open, page, put, refusal, replace, url};
+
+/// Puts the entries of `tests/upgrades/1.2.0`, under the prefix `zoo`.
+fn restore(etcd: &Etcd) {
+    let path = "../../tests/upgrades/1.2.0/etcd.store";
+    let store = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    for line in store.lines() {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        let [key, value] = ["key", "value"].map(|name| entry[name].as_str().unwrap());
+        put(etcd, &format!("zoo/{key}"), value);
+    }
+}
+
+async fn upgrade(etcd: &Etcd, mode: UpgradeMode) -> Result<Option<Upgrade>, String> {
+    let config = EtcdConfig::parse(&url(etcd)).unwrap();
+    EtcdStore::upgrade(&config, mode).await.map_err(|error| error.to_string())
+}
+
+/// The version before, and those of the steps.
+async fn upgraded(etcd: &Etcd, mode: UpgradeMode) -> (i64, Vec<i64>) {
+    let upgrade = upgrade(etcd, mode).await.unwrap().unwrap();
+    assert!(upgrade.steps.iter().all(|step| !step.is_compatible), "{upgrade:?}");
+    (upgrade.from, upgrade.steps.iter().map(|step| step.version).collect())
+}
+
+async fn all_records(snapshot: &mut dyn Snapshot) -> Vec<IdempotencyRecord> {
+    snapshot.records(None, 1000).await.unwrap()
+}
+
+/// Holds that the store has everything that 1.2.0 left there.
+async fn has_everything(store: &EtcdStore) {
+    let animals = page(store).await;
+    assert_eq!(animals.len(), 15);
+    assert_eq!((animals[0].id, animals[14].id), (PetId(7), PetId(1_000_013)));
+    for (status, count) in
+        [(PetStatus::Available, 2), (PetStatus::Pending, 3), (PetStatus::Sold, 2)]
+    {
+        let query = PetQuery { status: Some(status), limit: PageLimit::MAX, ..PetQuery::default() };
+        assert_eq!(store.list(query).await.unwrap().value.pets.len(), count, "{status}");
+    }
+    let keys = load_keys(store).await.unwrap();
+    assert_eq!((keys.keys.len(), keys.next_id), (7, KeyId(8)));
+    let states = keys.keys.iter().map(|key| key.state(Timestamp(1_800_000_000_000)));
+    let live = states.clone().filter(|state| *state == KeyState::Live).count();
+    let revoked = states.filter(|state| *state == KeyState::Revoked).count();
+    assert_eq!((live, revoked), (5, 1));
+    let mut snapshot = store.snapshot().await.unwrap();
+    let records = all_records(&mut *snapshot).await;
+    let of: Vec<_> = records.iter().map(|record| record.pet.0).collect();
+    assert_eq!(of, [1_000_010, 1_000_011, 1_000_012, 1_000_013]);
+    let counts = snapshot.counts().await.unwrap();
+    assert_eq!((counts.pets, counts.keys, counts.records), (15, 7, 4));
+    let after = Some(RecordPosition::end_of(PetId(1_000_011)));
+    assert_eq!(snapshot.records(after, 1).await.unwrap(), records[2..3]);
+    assert_eq!(snapshot.highest_ids().await.unwrap().pet, Some(PetId(1_000_013)));
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
+    let Some(etcd) = etcd_or_skip("a_store_of_1_2_0_is_upgraded", 1) else { return };
+    assert_eq!(upgrade(&etcd, UpgradeMode::Run).await, Ok(None));
+    restore(&etcd);
+    let before = entries(&etcd);
+    let config = EtcdConfig::parse(&url(&etcd)).unwrap();
+    let identity = config.identity().await;
+    let old = refusal(&url(&etcd)).await;
+    assert!(old.contains("its schema is version 1"), "{old}");
+    assert_eq!(upgraded(&etcd, UpgradeMode::DryRun).await, (1, vec![2]));
+    assert_eq!(entries(&etcd), before, "a dry run changes nothing");
+    assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (1, vec![2]));
+    assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (2, vec![]));
+    assert!(identity.is_some() && config.identity().await == identity);
+    let store = open(&url(&etcd)).await;
+    has_everything(&store).await;
+    assert_eq!(add(&store).await.id, PetId(1_000_014));
+    let purged = store.purge_expired(Timestamp(i64::MAX), 100).await.unwrap();
+    assert_eq!((purged.deleted, purged.more), (4, false));
+    for folder in ["records", "recorded", "expiry"] {
+        let folder = format!("zoo/{folder}/");
+        assert!(entries(&etcd).iter().all(|(key, _)| !key.starts_with(&folder)), "{folder}");
+    }
+}
+
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn several_processes_may_upgrade_at_once() {
+    let Some(etcd) = etcd_or_skip("several_processes_may_upgrade", 1) else { return };
+    restore(&etcd);
+    let etcd = Arc::new(etcd);
+    let upgrades: Vec<_> = (0..4)
+        .map(|_| {
+            let etcd = Arc::clone(&etcd);
+            tokio::spawn(async move { upgraded(&etcd, UpgradeMode::Run).await })
+        })
+        .collect();
+    for upgrade in upgrades {
+        assert_eq!(upgrade.await.unwrap(), (1, vec![2]));
+    }
+    has_everything(&open(&url(&etcd)).await).await;
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn an_upgrade_that_was_cut_off_is_continued() {
+    let Some(etcd) = etcd_or_skip("an_upgrade_that_was_cut_off", 1) else { return };
+    restore(&etcd);
+    let old_head = value(&etcd, "zoo/head");
+    upgraded(&etcd, UpgradeMode::Force).await;
+    let upgraded_head = value(&etcd, "zoo/store");
+    // As it is before the last transaction, without some entries of the index.
+    put(&etcd, "zoo/store", &upgraded_head.replace("\"schema\":2", "\"schema\":1"));
+    let index = entries(&etcd).into_iter().filter(|(key, _)| key.starts_with("zoo/recorded/"));
+    for (key, _) in index.take(2) {
+        crate::support::delete(&etcd, &key);
+    }
+    let half = refusal(&url(&etcd)).await;
+    assert!(half.contains("its schema is version 1"), "{half}");
+    assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (1, vec![2]));
+    has_everything(&open(&url(&etcd)).await).await;
+    assert_ne!(value(&etcd, "zoo/head"), old_head);
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced() {
+    let Some(etcd) = etcd_or_skip("the_step_to_2_0_is_not_begun", 1) else { return };
+    restore(&etcd);
+    let head = value(&etcd, "zoo/head");
+    let upgrading = async {
+        let refusal = upgrade(&etcd, UpgradeMode::Run).await.unwrap_err();
+        assert!(refusal.contains("another process is writing to the store; stop it"), "{refusal}");
+    };
+    let writing = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        put(&etcd, "zoo/head", &head.replace("\"rewrites\":1", "\"rewrites\":2"));
+    };
+    tokio::join!(upgrading, writing);
+    assert!(entries(&etcd).iter().all(|(key, _)| key != "zoo/store"));
+    assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
+}
+
+/// A process of 1.2.0 that writes without a pause for whoever loses against it.
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
+    let Some(etcd) = etcd_or_skip("a_forced_step_to_2_0_ends", 1) else { return };
+    restore(&etcd);
+    let etcd = Arc::new(etcd);
+    let writing = {
+        let etcd = Arc::clone(&etcd);
+        tokio::task::spawn_blocking(move || {
+            let first = value(&etcd, "zoo/head");
+            let written = |number: u32| {
+                first.replace("\"rewrites\":1", &format!("\"rewrites\":{}", number + 2))
+            };
+            let (mut before, mut count) = (first.clone(), 0);
+            while count < 2_000 && replace(&etcd, "zoo/head", &before, &written(count)) {
+                before = written(count);
+                count += 1;
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            count
+        })
+    };
+    assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
+    let count = writing.await.unwrap();
+    assert!((1..2_000).contains(&count), "{count} writes");
+    has_everything(&open(&url(&etcd)).await).await;
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_record_that_cannot_be_read_stops_the_upgrade_before_it_begins() {
+    let Some(etcd) = etcd_or_skip("a_record_that_cannot_be_read", 1) else { return };
+    restore(&etcd);
+    put(&etcd, "zoo/records/0102", "{}");
+    let before = entries(&etcd);
+    let refusal = upgrade(&etcd, UpgradeMode::Force).await.unwrap_err();
+    assert!(refusal.contains("idempotency record 0102"), "{refusal}");
+    assert_eq!(entries(&etcd), before);
+}
+
+/// Release 1.2.0 reads the entry `head` for every request and compares it in every write.
+#[needs(etcd)]
+#[tokio::test]
+async fn release_1_2_0_reads_a_head_that_it_refuses() {
+    let Some(etcd) = etcd_or_skip("release_1_2_0_reads_a_head", 1) else { return };
+    drop(open(&url(&etcd)).await);
+    let of_new = value(&etcd, "zoo/head");
+    crate::support::delete_all(&etcd);
+    restore(&etcd);
+    let before: Value = serde_json::from_str(&value(&etcd, "zoo/head")).unwrap();
+    upgraded(&etcd, UpgradeMode::Force).await;
+    let fence = value(&etcd, "zoo/head");
+    assert_eq!(fence, of_new, "a new store has it, too");
+    let fence: Value = serde_json::from_str(&fence).unwrap();
+    for (name, of_old) in before.as_object().unwrap() {
+        let (of_fence, text) = (&fence[name], of_old.is_string());
+        let is_missing = of_fence.is_null() && !["other", "label"].contains(&name.as_str());
+        assert!(!is_missing, "1.2.0 cannot read a head without '{name}'");
+        assert!(!text || of_fence.is_string(), "{name}");
+    }
+    // It looks at the first when it starts, and at the second for every request; the others are for its log.
+    assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));
+    assert_eq!(fence["oldest_release"], "2.0.0");
+    assert!(fence["label"].as_str().unwrap().starts_with("petstore 2.0.0, which has upgraded"));
+}
+
+fn value(etcd: &Etcd, key: &str) -> String {
+    entries(etcd).into_iter().find(|(found, _)| found == key).unwrap().1
+}

@@ -1,0 +1,158 @@
+//! Writes that the kit cannot bring about: groups of records, rows that were deleted, keys in pages.
+
+use petstore_domain::{
+    Added, ApiKeySecret, Archive as _, IdempotencyId, IdempotencyRecord, IdempotencyRequest, KeyId,
+    KeyName, KeyStore as _, NewApiKey, PetId, PetRepository as _, Rows, SaveOutcome, StoreError,
+    Timestamp, WriterRole, load_keys,
+};
+use petstore_testing::{etcd_or_skip, needs};
+
+use crate::support::{add, delete, entries, open, page, put, rex, url};
+
+const DAY: i64 = 86_400_000;
+
+fn request(key: u8, at: i64) -> IdempotencyRequest {
+    IdempotencyRequest::new(IdempotencyId([key; 16]), &rex(), Timestamp(at))
+}
+
+fn record(key: u8, pet: i64, at: i64) -> IdempotencyRecord {
+    request(key, at).into_record(PetId(pet))
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_repeat_does_not_read_the_animal() {
+    let Some(etcd) = etcd_or_skip("a_repeat_does_not_read", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    let added = store.add(rex(), Some(request(1, 5))).await.unwrap();
+    assert_eq!(added, Added::Created(rex().with_id(PetId(1))));
+    put(&etcd, "zoo/pets/8000000000000001", r#"{"name":"Other","category":9}"#);
+    let again = store.add(rex(), Some(request(1, 6))).await.unwrap();
+    assert_eq!(again, Added::Replayed(rex().with_id(PetId(1))));
+    delete(&etcd, "zoo/pets/8000000000000001");
+    let again = store.add(rex(), Some(request(1, 7))).await.unwrap();
+    assert_eq!(again, Added::Replayed(rex().with_id(PetId(1))));
+    let mut snapshot = store.snapshot().await.unwrap();
+    assert_eq!(snapshot.records(None, 9).await.unwrap(), [record(1, 1, 5)]);
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn the_largest_batch_of_records_replaces_as_many() {
+    let Some(etcd) = etcd_or_skip("the_largest_batch_of_records", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    let most = u8::try_from(store.max_batch()).unwrap();
+    for (pet, at) in [(1, 5), (100, 6)] {
+        let records = (0..most).map(|key| record(key, pet + i64::from(key), at)).collect();
+        let rows = Rows { records, ..Rows::default() };
+        assert_eq!(store.write_rows(WriterRole::Service, rows).await.unwrap(), 0);
+    }
+    let mut snapshot = store.snapshot().await.unwrap();
+    let records = snapshot.records(None, 1000).await.unwrap();
+    let expected: Vec<_> = (0..most).map(|key| record(key, 100 + i64::from(key), 6)).collect();
+    assert_eq!(records, expected);
+    assert_eq!(snapshot.counts().await.unwrap().records, u64::from(most));
+    for _ in 0..2 {
+        store.purge_expired(Timestamp(6), 1000).await.unwrap();
+    }
+    let left = entries(&etcd).into_iter().map(|(key, _)| key);
+    assert_eq!(left.collect::<Vec<_>>(), ["zoo/head", "zoo/store"]);
+}
+
+/// Release 1.2.0 wrote up to 62 records in one transaction.
+#[needs(etcd)]
+#[tokio::test]
+async fn the_largest_expiry_entry_of_1_2_0_is_purged_at_once() {
+    let Some(etcd) = etcd_or_skip("the_largest_expiry_entry", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    for key in 0..62 {
+        let rows = Rows { records: vec![record(key, i64::from(key), 5)], ..Rows::default() };
+        store.write_rows(WriterRole::Service, rows).await.unwrap();
+    }
+    let expiry = entries(&etcd).into_iter().filter(|(key, _)| key.starts_with("zoo/expiry/"));
+    let mut all: Vec<(String, i64)> = Vec::new();
+    for (key, value) in expiry {
+        all.extend(serde_json::from_str::<Vec<_>>(&value).unwrap());
+        delete(&etcd, &key);
+    }
+    put(
+        &etcd,
+        "zoo/expiry/8000000000000005/0000000000000001",
+        &serde_json::to_string(&all).unwrap(),
+    );
+    let purged = store.purge_expired(Timestamp(5), 1000).await.unwrap();
+    assert_eq!((purged.deleted, purged.more), (62, false));
+}
+
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_used_again_after_a_day_replace_their_records_in_full_groups() {
+    let Some(etcd) = etcd_or_skip("keys_that_are_used_again", 1) else { return };
+    let store = std::sync::Arc::new(open(&url(&etcd)).await);
+    for at in [5, 3 * DAY] {
+        let added = (0..100).map(|key| {
+            let store = std::sync::Arc::clone(&store);
+            tokio::spawn(async move { store.add(rex(), Some(request(key, at))).await })
+        });
+        for added in added.collect::<Vec<_>>() {
+            assert!(matches!(added.await.unwrap().unwrap(), Added::Created(_)));
+        }
+    }
+    let records = store.snapshot().await.unwrap().records(None, 1000).await.unwrap();
+    assert!(records.is_sorted_by_key(IdempotencyRecord::position));
+    let of: Vec<_> = records.iter().map(|record| record.pet.0).collect();
+    assert_eq!(of, (101..=200).collect::<Vec<_>>());
+}
+
+/// More keys than a transaction may read, and than one page has.
+#[needs(etcd)]
+#[tokio::test]
+async fn a_digest_is_compared_with_every_key() {
+    let Some(etcd) = etcd_or_skip("a_digest_is_compared", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    let key = |seed: u16, id: i64| {
+        let mut bytes = [0; 32];
+        bytes[..2].copy_from_slice(&seed.to_be_bytes());
+        let secret = ApiKeySecret::from_entropy(&bytes);
+        let name = KeyName::parse(&format!("key-{seed}")).unwrap();
+        NewApiKey::new(name, &secret, Timestamp(1), None).with_id(KeyId(id))
+    };
+    for first in (1..=1100).step_by(100) {
+        let revision = load_keys(&store).await.unwrap().revision;
+        let some = (first..first + 100).map(|seed| key(seed, i64::from(seed))).collect();
+        assert_eq!(store.save(revision, some, Vec::new()).await.unwrap(), SaveOutcome::Saved);
+    }
+    let all = load_keys(&store).await.unwrap();
+    assert_eq!((all.keys.len(), all.next_id), (1100, KeyId(1101)));
+    let refused = store.save(all.revision, vec![key(1100, 1101)], Vec::new()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Refused(_)), "{refused}");
+    // Its owner goes in the same save.
+    let moved = store.save(all.revision, vec![key(1100, 1101)], vec![KeyId(1100)]).await;
+    assert_eq!(moved.unwrap(), SaveOutcome::Saved);
+    let uses = vec![(KeyId(1101), Timestamp(7)), (KeyId(1100), Timestamp(7))];
+    store.note_uses(uses).await.unwrap();
+    store.note_uses(vec![(KeyId(1101), Timestamp(6))]).await.unwrap();
+    let after = load_keys(&store).await.unwrap();
+    let last_use = |id| after.keys.iter().find(|key| key.id == KeyId(id)).unwrap().last_used_at;
+    assert_eq!((last_use(1101), last_use(1)), (Some(Timestamp(7)), None));
+    assert_eq!(after.keys.len(), 1100);
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn an_animal_that_was_deleted_leaves_its_identifier_behind() {
+    let Some(etcd) = etcd_or_skip("an_animal_that_was_deleted", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    for _ in 0..3 {
+        add(&store).await;
+    }
+    delete(&etcd, "zoo/pets/8000000000000003");
+    let highest = store.snapshot().await.unwrap().highest_ids().await.unwrap();
+    assert_eq!(highest.pet, Some(PetId(3)));
+    let url = url(&etcd).replace("/zoo", "/copy");
+    let copy = open(&url).await;
+    let pets = page(&store).await;
+    let rows = Rows { pets, highest, ..Rows::default() };
+    assert_eq!(copy.write_rows(WriterRole::Service, rows).await.unwrap(), 2);
+    assert_eq!(add(&open(&url).await).await.id, PetId(4));
+}

@@ -1,0 +1,70 @@
+//! The field errors of one animal.
+
+use std::fmt;
+
+/// The largest number of errors that one message names; further ones are counted.
+const MAX_NAMED: usize = 32;
+/// The longest name of a field that a message repeats, in characters.
+const MAX_NAME_CHARS: usize = 40;
+
+/// All field errors of one animal. Displayed on one line of bounded length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldErrors {
+    named: Vec<String>,
+    /// The number of errors beyond [`MAX_NAMED`].
+    unnamed: usize,
+}
+
+impl FieldErrors {
+    /// Returns whether there is no error.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.named.is_empty()
+    }
+
+    /// Adds an error of the field `name`, which may be any text that a client has sent.
+    pub(crate) fn add(&mut self, name: &str, error: &str) {
+        if self.named.len() < MAX_NAMED {
+            self.named.push(format!("`{}`: {error}", shortened(name)));
+        } else {
+            self.unnamed += 1;
+        }
+    }
+}
+
+impl fmt::Display for FieldErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.named.join("; "))?;
+        if self.unnamed > 0 {
+            write!(f, "; and {} more", self.unnamed)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns as much of a field's name as a message repeats, without control characters.
+fn shortened(name: &str) -> String {
+    let mut chars = name.chars();
+    let mut shown: String =
+        chars.by_ref().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FieldErrors, MAX_NAMED};
+
+    #[test]
+    fn thirty_two_errors_are_named_and_further_ones_are_counted() {
+        let mut errors = FieldErrors::default();
+        for _ in 0..MAX_NAMED {
+            errors.add("age", "it does not exist");
+        }
+        assert_eq!(errors.to_string().matches("`age`").count(), MAX_NAMED);
+        assert!(errors.to_string().ends_with("it does not exist"));
+        errors.add("age", "it does not exist");
+        assert!(errors.to_string().ends_with("; and 1 more"));
+    }
+}

@@ -1,0 +1,143 @@
+-- Older releases must neither write nor read animals any more, also those that still run. Each of their statements
+-- selects a row of `catalogue` by `only_row`, and so gets the reason.
+ALTER TABLE catalogue RENAME TO petstore_state;
+
+CREATE FUNCTION petstore_refuse_older() RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'PSMOV', MESSAGE =
+        'was upgraded for petstore 2.0.0, and older releases cannot use it: end this process, and start petstore 2.0.0';
+END
+$$;
+
+CREATE VIEW catalogue AS
+    SELECT petstore_refuse_older() AS only_row, version, changes, identity, revision, rewrites, state, other, label,
+        key_revision, highest_key_id
+    FROM petstore_state;
+
+GRANT SELECT, UPDATE ON catalogue TO PUBLIC;
+
+-- Each commit writes another version of the one row of `petstore_state`. While an older snapshot is open, as of a dump,
+-- the server keeps them all. The newest one has the highest `changes`: it is the first entry from the end of this index,
+-- and no statement walks over the others.
+ALTER TABLE petstore_state DROP CONSTRAINT catalogue_pkey, ADD CONSTRAINT petstore_state_pkey PRIMARY KEY (changes);
+
+CREATE OR REPLACE FUNCTION petstore_sealed(state text, label text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'PSMOV', MESSAGE = CASE state
+        WHEN 'sealed' THEN 'was handed over to ' || label || '; use that one'
+        WHEN 'filling' THEN
+            'is being filled from another store and is not complete: run the same ''petstore store copy'', '
+            '''store move'' or ''restore'' again'
+        ELSE 'is no longer being filled by this command' END;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION petstore_renew_version() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    EXECUTE format(
+        'UPDATE %1$I.petstore_state SET version = decode(md5($1), ''hex''), changes = changes + 1 '
+        'WHERE changes >= (SELECT changes FROM %1$I.petstore_state ORDER BY changes DESC LIMIT 1)',
+        TG_TABLE_SCHEMA
+    ) USING random()::text || clock_timestamp()::text || txid_current()::text;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION petstore_require_open() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    row record;
+BEGIN
+    EXECUTE format(
+        'SELECT state, label FROM %I.petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE', TG_TABLE_SCHEMA
+    ) INTO row;
+    IF row.state <> 'open' THEN
+        EXECUTE format('SELECT %I.petstore_sealed($1, $2)', TG_TABLE_SCHEMA) USING row.state, row.label;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION petstore_renew_key_revision() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    EXECUTE format(
+        'UPDATE %1$I.petstore_state SET key_revision = decode(md5($1), ''hex''), highest_key_id = '
+        'greatest(highest_key_id, (SELECT max(id) FROM %1$I.api_key)) '
+        'WHERE changes >= (SELECT changes FROM %1$I.petstore_state ORDER BY changes DESC LIMIT 1)',
+        TG_TABLE_SCHEMA
+    ) USING random()::text || clock_timestamp()::text || txid_current()::text;
+    RETURN NULL;
+END
+$$;
+
+-- An error outside of a transaction of petstore's writer, and where the lock of the row above came late: then the
+-- transaction is begun again, without the additions that nobody waits for any more.
+CREATE FUNCTION petstore_may_add() RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF coalesce(current_setting('petstore.writer', true), '') <> 'on' THEN
+        RAISE EXCEPTION USING ERRCODE = '25P01', MESSAGE = 'no transaction has begun';
+    ELSIF coalesce(current_setting('petstore.locked', true), '') <> 'on'
+        AND clock_timestamp() > transaction_timestamp() + interval '300 ms' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PSLAT', MESSAGE = 'the lock came late';
+    END IF;
+    RETURN true;
+END
+$$;
+
+-- Adds each animal under a savepoint of its own, with the record of its key unless somebody has that key. Returns its place
+-- in the arrays and its identifier, or why the server refuses it. What would be wrong with all of them ends the transaction.
+CREATE FUNCTION petstore_add_each(
+    names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
+) RETURNS TABLE (nth bigint, new_id bigint, refusal text) LANGUAGE plpgsql AS $$
+DECLARE
+    row record;
+    rule text;
+BEGIN
+    SET CONSTRAINTS ALL IMMEDIATE;
+    FOR row IN
+        SELECT * FROM unnest(names, categories, statuses, keys, fingerprints, times) WITH ORDINALITY
+            AS u (name, category_id, status, key, fingerprint, created_at, place)
+    LOOP
+        nth := row.place;
+        refusal := NULL;
+        BEGIN
+            new_id := nextval('pet_id');
+            IF row.key IS NOT NULL THEN
+                INSERT INTO idempotency (id, fingerprint, pet_id, created_at)
+                    VALUES (row.key, row.fingerprint, new_id, row.created_at) ON CONFLICT (id) DO NOTHING;
+            END IF;
+            IF row.key IS NULL OR FOUND THEN
+                INSERT INTO pet (id, name, category_id, status)
+                    VALUES (new_id, row.name, row.category_id, row.status);
+            ELSE
+                new_id := NULL;
+            END IF;
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS rule = CONSTRAINT_NAME;
+            IF rule = 'pet_pkey' OR left(SQLSTATE, 2) IN ('08', '25', '40', '53', '55', '57', '58', 'XX') THEN
+                RAISE;
+            END IF;
+            new_id := NULL;
+            refusal := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
+        END;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+-- Records are copied in the order of their animals.
+DROP INDEX idempotency_by_pet;
+
+CREATE INDEX idempotency_by_pet ON idempotency (pet_id, id);
+
+-- Releases that did not know the column left it empty, and locked a row of its own to change keys.
+ALTER TABLE api_key DISABLE TRIGGER USER;
+
+UPDATE api_key SET rights = CASE left(prefix, 4) WHEN 'pst_' THEN 'full' ELSE 'read-only' END
+WHERE rights IS NULL;
+
+ALTER TABLE api_key ENABLE TRIGGER USER, ALTER COLUMN rights SET NOT NULL;
+
+DROP TABLE api_key_guard;

@@ -1,0 +1,54 @@
+//! An addition inside a transaction of the writer.
+
+use petstore_domain::{AddError, Added, IdempotencyDecision, NewPet, PetId};
+use petstore_storage::writer::Add;
+use rusqlite::Connection;
+
+use crate::{
+    error::Failure,
+    pets::{idempotency, rows},
+};
+
+/// The animal of an addition in a transaction that is still to be committed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored {
+    pub(crate) id: PetId,
+    /// Whether this transaction has added it; if not, it answers a repeat.
+    pub(crate) is_new: bool,
+}
+
+impl Stored {
+    /// Returns the answer to the request that was to add `pet`.
+    pub(crate) fn answer(self, pet: NewPet) -> Added {
+        let pet = pet.with_id(self.id);
+        if self.is_new { Added::Created(pet) } else { Added::Replayed(pet) }
+    }
+}
+
+/// Adds the animal of a job. With `has_savepoint`, an error of SQLite undoes this job alone.
+pub(crate) fn add(
+    connection: &Connection,
+    Add { pet, request, .. }: &Add,
+    has_savepoint: bool,
+) -> Result<Stored, Failure<AddError>> {
+    let stored = match request {
+        Some(request) => idempotency::find(connection, request.id)?,
+        None => None,
+    };
+    let decision = request.map(|request| request.decide(stored.as_ref()));
+    match decision.unwrap_or(IdempotencyDecision::Create) {
+        IdempotencyDecision::Create => {}
+        IdempotencyDecision::Replay(id) => return Ok(Stored { id, is_new: false }),
+        IdempotencyDecision::Reused => {
+            return Err(Failure::Answer(AddError::IdempotencyKeyReused));
+        }
+    }
+    if has_savepoint {
+        rows::require_identifiers(connection, 1)?;
+    }
+    let id = rows::insert(connection, pet)?;
+    if let Some(request) = request {
+        idempotency::write(connection, stored.as_ref(), &request.into_record(id))?;
+    }
+    Ok(Stored { id, is_new: true })
+}

@@ -1,0 +1,48 @@
+-- Petstore 2.0. No older release can use the store after this step.
+
+-- The state of the store. Every writer reads or changes its one row. (The triggers follow the new name.)
+ALTER TABLE catalogue RENAME TO petstore_state;
+
+-- A process of an older release that still has the file open finds this view in place of the table. To
+-- 1.2.0 the store is one that was handed over, so it neither writes nor caches, and its log has the label.
+-- To 1.0.0 and 1.1.0 the version is corrupt. A view cannot be written to.
+CREATE VIEW catalogue AS
+SELECT only, x'' AS version, identity, revision, rewrites, 'sealed' AS state, identity AS other,
+    'petstore 2.0.0, which has upgraded its schema: stop this process and start that release' AS label,
+    x'' AS key_revision
+FROM petstore_state;
+
+DROP TABLE IF EXISTS relocation;
+
+-- One row for each addition that had an idempotency key, until it is purged. Identifiers grow, so rows are
+-- appended, and a snapshot reads them in this order.
+CREATE TABLE idempotency_record (
+    pet_id INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    fingerprint BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (pet_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- Of the rows of one id, the youngest is kept.
+INSERT INTO idempotency_record
+SELECT pet_id, id, fingerprint, created_at FROM (
+    SELECT *, row_number() OVER (PARTITION BY id ORDER BY created_at DESC, seq DESC) AS age
+    FROM idempotency
+) WHERE age = 1
+ORDER BY pet_id, id;
+
+DROP TABLE idempotency;
+
+DROP TABLE idempotency_index;
+
+ALTER TABLE idempotency_record RENAME TO idempotency;
+
+CREATE UNIQUE INDEX idempotency_by_id ON idempotency (id);
+
+-- The purge deletes the oldest first.
+CREATE INDEX idempotency_by_age ON idempotency (created_at);
+
+-- Petstore 1.0.0 left the rights of its keys empty.
+UPDATE api_key SET rights = CASE substr(prefix, 1, 4) WHEN 'pst_' THEN 'full' ELSE 'read-only' END
+WHERE rights IS NULL;

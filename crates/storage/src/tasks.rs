@@ -1,0 +1,65 @@
+//! The background tasks of a store on a network, and the end of both.
+
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+
+use tokio::{task::JoinHandle, time};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    panics::essential,
+    version_cache::{StoredVersion, VersionCache, watch},
+    writer::{Jobs, Other, Writer, channel},
+};
+
+/// How long [`StoreTasks::close`] may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The writing task of a store and the task that reads the catalogue's version. A store on a network holds this value:
+/// dropping it closes the store.
+pub struct StoreTasks<W = Infallible> {
+    /// Takes the writes.
+    pub writer: Writer<W>,
+    /// The version as this process knows it: `PetRepository::version` is `version.get()`.
+    pub version: Arc<VersionCache>,
+    watching: JoinHandle<()>,
+}
+
+impl<W: Other> StoreTasks<W> {
+    /// Spawns both tasks. A panic of either cancels `on_panic`: the program is to be restarted then.
+    ///
+    /// `write` runs until its [`Jobs`] end. `read` reads the version once, within a bounded time; `None` if it fails.
+    /// See [`channel`] for `max_group` and `timeout`.
+    pub fn spawn<R: Future<Output = Option<StoredVersion>> + Send + 'static, T>(
+        on_panic: &CancellationToken,
+        version: Arc<VersionCache>,
+        (max_group, timeout): (usize, Option<Duration>),
+        write: impl FnOnce(Jobs<W>) -> T,
+        read: impl Fn() -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: Future<Output = ()> + Send + 'static,
+    {
+        let (writer, jobs) = channel(max_group, timeout);
+        tokio::spawn(essential(on_panic.clone(), write(jobs)));
+        let watching = watch(Arc::clone(&version), read);
+        let watching = tokio::spawn(essential(on_panic.clone(), watching));
+        Self { writer, version, watching }
+    }
+
+    /// Takes no more writes, and waits up to 5 seconds until those that wait are done. Returns whether they are.
+    pub async fn close(&self) -> bool {
+        time::timeout(CLOSE_TIMEOUT, self.writer.close()).await.is_ok()
+    }
+}
+
+impl<W> Drop for StoreTasks<W> {
+    fn drop(&mut self) {
+        self.watching.abort();
+    }
+}
+
+impl<W> fmt::Debug for StoreTasks<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreTasks").finish_non_exhaustive()
+    }
+}

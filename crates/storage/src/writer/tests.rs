@@ -1,0 +1,229 @@
+//! The queue, groups, deadlines and answers, with a store that is a list of names.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, Waker},
+    thread,
+    time::Duration,
+};
+
+use petstore_domain::{
+    AddError, Added, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
+    StoreError, Timestamp,
+};
+use tokio::runtime::{Builder, Handle};
+
+use super::{Add, Answers, Job, Jobs, MAX_QUEUE, Other, Reply, channel};
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+fn pet(name: &str) -> NewPet {
+    NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(1), status: None }
+}
+
+/// Sends the job of a call.
+fn begin<F: Future>(call: F) -> Pin<Box<F>> {
+    let mut call = Box::pin(call);
+    assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    call
+}
+
+/// Renames every animal, and returns how many there were.
+struct Rename {
+    to: &'static str,
+    kept: Option<usize>,
+    reply: Reply<usize, StoreError>,
+}
+
+impl Other for Rename {
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_abandoned()
+    }
+
+    fn answer(self, committed: Result<(), StoreError>) {
+        let stopped = || StoreError::unavailable("was not run");
+        self.reply.send(committed.and_then(|()| self.kept.ok_or_else(stopped)));
+    }
+}
+
+/// Commits a group, unless it holds an animal that is named `broken`.
+fn commit(rows: &mut Vec<String>, group: Vec<Job<Rename>>) -> Answers<Rename> {
+    let mut answers = Answers::default();
+    let mut next = rows.clone();
+    let is_broken =
+        |job: &Job<Rename>| matches!(job, Job::Add(add) if add.pet.name.as_str() == "broken");
+    let fails = group.iter().any(is_broken);
+    let failure = || StoreError::unavailable("broken");
+    for job in group {
+        match job {
+            Job::Add(Add { pet, reply, .. }) if fails => {
+                drop(pet);
+                answers.add(reply, Err(failure().into()));
+            }
+            Job::Add(Add { pet, reply, .. }) => {
+                next.push(pet.name.as_str().to_owned());
+                let id = PetId(i64::try_from(next.len()).unwrap());
+                answers.add(reply, Ok(Added::Created(pet.with_id(id))));
+            }
+            Job::Other(rename) if fails => answers.other(rename, Err(failure())),
+            Job::Other(mut rename) => {
+                next.fill(rename.to.to_owned());
+                rename.kept = Some(next.len());
+                answers.other(rename, Ok(()));
+            }
+        }
+    }
+    if !fails {
+        *rows = next;
+    }
+    answers
+}
+
+/// Writes until the queue ends. Returns the rows, and how many jobs each group had.
+async fn write(mut jobs: Jobs<Rename>) -> (Vec<String>, Vec<usize>) {
+    let (mut rows, mut groups) = (Vec::new(), Vec::new());
+    while let Some(group) = jobs.next(0).await {
+        groups.push(group.len());
+        commit(&mut rows, group).send();
+    }
+    (rows, groups)
+}
+
+fn id(added: Result<Added, AddError>) -> i64 {
+    let Ok(Added::Created(pet)) = added else { panic!("{added:?}") };
+    pet.id.0
+}
+
+#[tokio::test]
+async fn jobs_that_wait_share_groups_and_are_answered_in_order() {
+    let (writer, jobs) = channel::<Rename>(2, Some(TIMEOUT));
+    let [one, two, three] = ["a", "b", "c"].map(|name| begin(writer.add(pet(name), None)));
+    let renamed = begin(writer.run(|reply| Rename { to: "z", kept: None, reply }));
+    let ((), (rows, groups)) = tokio::join!(writer.close(), write(jobs));
+    assert_eq!((rows, groups), (vec!["z".to_owned(); 3], vec![2, 2]));
+    assert_eq!([id(one.await), id(two.await), id(three.await)], [1, 2, 3]);
+    assert_eq!(renamed.await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_transaction_that_fails_fails_all_of_its_jobs_and_no_others() {
+    let (writer, jobs) = channel::<Rename>(8, Some(TIMEOUT));
+    let writing = tokio::spawn(write(jobs));
+    let rename = writer.run(|reply| Rename { to: "z", kept: None, reply });
+    let (broken, renamed) = tokio::join!(biased; writer.add(pet("broken"), None), rename);
+    let broken = broken.unwrap_err().to_string();
+    assert_eq!(broken, "the store cannot answer: broken");
+    assert_eq!(renamed.unwrap_err().to_string(), broken);
+    assert_eq!(id(writer.add(pet("a"), None).await), 1);
+    writer.close().await;
+    assert_eq!(writing.await.unwrap().0, ["a"]);
+}
+
+#[tokio::test]
+async fn jobs_that_wait_are_bounded() {
+    let (writer, mut jobs) = channel::<Rename>(8, Some(TIMEOUT));
+    let waiting: Vec<_> = (0..MAX_QUEUE).map(|_| begin(writer.add(pet("a"), None))).collect();
+    assert_eq!(writer.waiting(), waiting.len());
+    let refused = writer.add(pet("a"), None).await.unwrap_err();
+    let expected = "the store cannot answer: the writer's queue is full (4096 writes wait)";
+    assert_eq!(refused.to_string(), expected);
+    assert_eq!(jobs.next(0).await.unwrap().len(), 8);
+    assert_eq!(writer.waiting(), MAX_QUEUE - 8);
+}
+
+#[tokio::test]
+async fn a_group_has_room_only_beside_the_jobs_that_are_held() {
+    let (writer, mut jobs) = channel::<Rename>(3, Some(TIMEOUT));
+    let _additions: Vec<_> = (0..5).map(|_| begin(writer.add(pet("a"), None))).collect();
+    let mut sizes = Vec::new();
+    for held in [2, 3, 0, 1, 1] {
+        sizes.push(jobs.next(held).await.unwrap().len());
+    }
+    assert_eq!(sizes, [1, 0, 3, 1, 0], "with jobs in hand it does not wait");
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_waits_for_is_left_out() {
+    let (writer, mut jobs) = channel::<Rename>(8, Some(Duration::from_millis(20)));
+    let late = begin(writer.add(pet("late"), None));
+    let expired = late.await.unwrap_err().to_string();
+    assert_eq!(expired, "the store cannot answer: no answer within 20ms");
+    assert!(jobs.ready(0).is_empty());
+    let (writer, mut jobs) = channel::<Rename>(8, Some(TIMEOUT));
+    let [dropped, waits] = ["dropped", "waits"].map(|name| begin(writer.add(pet(name), None)));
+    drop(dropped);
+    let mut group = jobs.next(0).await.unwrap();
+    let [Job::Add(add)] = &group[..] else { panic!("{}", group.len()) };
+    assert_eq!(add.pet.name.as_str(), "waits");
+    // While the adapter waits for its lock.
+    drop(waits);
+    group.retain(|job| !job.is_abandoned());
+    assert!(group.is_empty());
+}
+
+#[tokio::test]
+async fn closing_finishes_what_waits_and_refuses_the_rest() {
+    let (writer, jobs) = channel::<Rename>(1, Some(TIMEOUT));
+    let waiting = begin(writer.add(pet("a"), None));
+    let ((), (rows, _)) = tokio::join!(writer.close(), write(jobs));
+    assert_eq!((id(waiting.await), &*rows), (1, &["a".to_owned()][..]));
+    let refused = writer.add(pet("b"), None).await.unwrap_err();
+    assert_eq!(refused.to_string(), "the store cannot answer: the writer has stopped");
+    writer.close().await;
+}
+
+#[tokio::test]
+async fn a_job_that_is_dropped_unanswered_is_answered_as_stopped() {
+    let (writer, mut jobs) = channel::<Rename>(1, None);
+    let (answer, ()) = tokio::join!(writer.add(pet("a"), None), async {
+        drop(jobs.next(0).await);
+    });
+    let answer = answer.unwrap_err().to_string();
+    assert_eq!(answer, "the store cannot answer: the writer has stopped");
+}
+
+#[tokio::test]
+async fn a_thread_takes_groups_and_answers_on_a_runtime() {
+    let (writer, mut jobs) = channel::<Rename>(8, None);
+    let runtime = Handle::current();
+    let thread = thread::spawn(move || {
+        let mut rows = Vec::new();
+        while let Some(mut group) = jobs.blocking_next(0) {
+            group.extend(jobs.ready(group.len()));
+            commit(&mut rows, group).send_on(&runtime);
+        }
+        rows
+    });
+    let (one, two) = tokio::join!(writer.add(pet("a"), None), writer.add(pet("b"), None));
+    assert_eq!([id(one), id(two)], [1, 2]);
+    assert_eq!(id(writer.add(pet("c"), None).await), 3);
+    drop(writer);
+    let rows = tokio::task::spawn_blocking(|| thread.join().unwrap()).await.unwrap();
+    assert_eq!(rows, ["a", "b", "c"]);
+}
+
+#[test]
+fn a_runtime_that_is_gone_answers_all_the_same() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let (writer, mut jobs) = channel::<Rename>(8, None);
+    let additions = ["a", "b"].map(|name| begin(writer.add(pet(name), None)));
+    let group = jobs.blocking_next(0).unwrap();
+    let handle = runtime.handle().clone();
+    drop(runtime);
+    commit(&mut Vec::new(), group).send_on(&handle);
+    let mut context = Context::from_waker(Waker::noop());
+    for mut addition in additions {
+        assert!(matches!(addition.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
+    }
+}
+
+#[test]
+fn requests_are_kept_with_their_animals() {
+    let (writer, mut jobs) = channel::<Rename>(8, None);
+    let rex = pet("Rex");
+    let id = IdempotencyId([1; 16]);
+    let request = IdempotencyRequest::new(id, &rex, Timestamp(1));
+    let _addition = begin(writer.add(rex, Some(request)));
+    let group = jobs.blocking_next(0).unwrap();
+    assert!(matches!(&group[..], [Job::Add(add)] if add.request == Some(request)));
+}

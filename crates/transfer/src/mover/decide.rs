@@ -1,0 +1,194 @@
+//! The decisions of a mover: its next step, as a pure function of its observations.
+//!
+//! The rules that keep a handover safe:
+//! - A mover counts a change of a state as its own only if the store has answered that it replaced the state. After
+//!   a lost answer it replaces the state once more, under a higher revision: whatever is still under way then fails.
+//! - It opens the target only under its own claim, while the source has its own seal.
+//! - It opens the source only if no opening of the target can still arrive: none was sent under the present claim, or
+//!   the claim has been replaced since.
+//!
+//! `mover/tests.rs` explores every interleaving of these steps on a model of two stores.
+
+use petstore_domain::{Phase, StoreState};
+
+use crate::mover::{
+    observed::{Goal, Observed, Own, Stage},
+    step::{Change, End, Step, Work},
+};
+
+/// Returns what a mover with these observations does next.
+pub(crate) fn next_step(seen: &Observed) -> Step {
+    let own = &seen.own;
+    let (source, target) = match (&seen.source, &seen.target) {
+        (Some(source), Some(target)) => (source, target),
+        // No opening was sent under the claim, so the source is opened without an answer of the target.
+        (Some(source), None) if own.seals(source) && own.opening.is_none() => {
+            return reopen(own, source, None);
+        }
+        // The source would stay sealed.
+        _ if own.seal.is_some() || own.sealing.is_some() => return Step::Ask,
+        _ if own.tries_left == 0 => return Step::End(own.ending.unwrap_or(End::Failed)),
+        _ => return own.ending.map_or(Step::Retry, Step::End),
+    };
+    if source.id == target.id {
+        return Step::End(End::SameStore);
+    }
+    if target.is_successor_of(source) {
+        return behind(seen, source, target);
+    }
+    if own.goal == Goal::Cancel {
+        return cancel(seen, source, target);
+    }
+    if own.opening == Some(target.revision) {
+        return claim(source, target);
+    }
+    // No opening by this mover can arrive any more.
+    let is_filling = target.phase == Phase::Filling { from: source.id };
+    let holds = is_filling && own.claim == Some(target.revision);
+    let (seals, is_sealed) = (own.seals(source), is_sealed_to(source, target));
+    let leaves = !holds || own.ending.is_some() || own.retreats || seen.is_late;
+    if seals && (leaves || own.is_rewritten(source) || !is_sealed) || holds && is_sealed && !seals {
+        return reopen(own, source, Some(target));
+    }
+    if holds {
+        fill(seen, source, target, seals)
+    } else if own.claim.is_some() && !(is_sealed && own.sealing.is_some() && own.tries_left > 0) {
+        // What differs now is another mover's doing.
+        let ending = own.ending.filter(|end| !(is_filling && *end == End::Different));
+        Step::End(ending.unwrap_or(End::Overtaken))
+    } else {
+        begin(own, source, target)
+    }
+}
+
+/// The mover has no claim of the target yet; or it has lost its claim, and a seal that had no answer has arrived.
+fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
+    let is_sealed = is_sealed_to(source, target);
+    if !is_sealed {
+        if own.ending.is_some() && is_outdated(source, target) {
+            return reopen(own, source, Some(target));
+        }
+        if let Some(step) = own.end_or_retry() {
+            return step;
+        }
+    }
+    match (&source.phase, &target.phase) {
+        (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),
+        (_, Phase::Filling { from: other } | Phase::Sealed { to: other, .. })
+            if *other != source.id =>
+        {
+            Step::End(End::RefusedTarget)
+        }
+        _ => claim(source, target),
+    }
+}
+
+/// The mover holds the claim of the target. `seals`: the source has this mover's seal; otherwise it is open.
+fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) -> Step {
+    let own = &seen.own;
+    if let (Some(End::Different), Some(Phase::Open { .. } | Phase::Sealed { .. })) =
+        (own.ending, &own.found)
+        && let Some(phase) = own.found.clone()
+    {
+        return Step::Change(Change::GiveBack, target.next(phase));
+    }
+    if let Some(step) = own.end_or_retry() {
+        return step;
+    }
+    if !seals && !source.phase.is_open() {
+        return Step::End(End::RefusedSource);
+    }
+    match own.stage {
+        Stage::Complete if seals => {
+            let revision = source.revision.max(target.revision) + 1;
+            let phase = Phase::Open { from: Some(source.id) };
+            Step::Change(Change::Open, StoreState { revision, phase, ..target.clone() })
+        }
+        _ if seals => Step::Work(Work::Finish),
+        Stage::Unknown => {
+            Step::Work(Work::Compare { empty: own.found.as_ref().is_some_and(Phase::is_open) })
+        }
+        _ if own.is_rewritten(source) && own.tries_left == 0 => Step::End(End::Failed),
+        _ if own.is_rewritten(source) => Step::Work(Work::Compare { empty: false }),
+        Stage::Compared | Stage::Checked => Step::Work(Work::Follow),
+        Stage::Copied => Step::Work(Work::Check),
+        Stage::Ready | Stage::Complete => seal(seen, source, target),
+    }
+}
+
+/// The target is open in the source's place.
+fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
+    let own = &seen.own;
+    // The source was open after the target had been opened, so the seal is this mover's also if it had no answer.
+    let (sealed, sealing) =
+        (own.seal == Some(source.revision), own.sealing == Some(source.revision - 1));
+    match &source.phase {
+        _ if own.goal == Goal::Cancel => Step::End(End::TooLate),
+        Phase::Open { .. } if own.sealing == Some(source.revision) => reopen(own, source, None),
+        Phase::Open { .. } => match own.end_or_retry() {
+            Some(step) => step,
+            None if own.is_behind => seal(seen, source, target),
+            None => Step::Work(Work::CompareBehind),
+        },
+        Phase::Sealed { to, .. } if *to != target.id => Step::End(End::RefusedSource),
+        Phase::Sealed { .. } if !(own.is_behind && (sealed || sealing)) => {
+            Step::End(End::HandedOver)
+        }
+        Phase::Sealed { .. } if own.ending.is_some() || own.retreats => reopen(own, source, None),
+        Phase::Sealed { .. } if own.stage == Stage::Complete => Step::End(End::SealedAgain),
+        Phase::Sealed { .. } => Step::Work(Work::CompareBehind),
+        Phase::Filling { .. } => Step::End(End::RefusedSource),
+    }
+}
+
+/// Ends the filling of the target, and then opens the source.
+fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
+    let own = &seen.own;
+    if target.phase == (Phase::Filling { from: source.id }) {
+        let phase = Phase::Sealed { to: source.id, label: seen.labels[0].clone() };
+        let ended = Step::Change(Change::GiveBack, target.next(phase));
+        return own.end_or_retry().unwrap_or(ended);
+    }
+    if is_sealed_to(source, target) || is_outdated(source, target) {
+        return reopen(own, source, Some(target));
+    }
+    Step::End(if source.phase.is_open() { End::Canceled } else { End::RefusedSource })
+}
+
+fn is_sealed_to(source: &StoreState, target: &StoreState) -> bool {
+    matches!(&source.phase, Phase::Sealed { to, .. } if *to == target.id)
+}
+
+/// Returns whether the target is sealed in favor of the source, which is open under no higher revision: a service that
+/// begins with the target would not use the source.
+fn is_outdated(source: &StoreState, target: &StoreState) -> bool {
+    is_sealed_to(target, source) && source.phase.is_open() && source.revision <= target.revision
+}
+
+fn claim(source: &StoreState, target: &StoreState) -> Step {
+    let revision = source.revision.max(target.revision) + 1;
+    let phase = Phase::Filling { from: source.id };
+    Step::Change(Change::Claim, StoreState { revision, phase, ..target.clone() })
+}
+
+fn seal(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
+    let phase = Phase::Sealed { to: target.id, label: seen.labels[1].clone() };
+    Step::Change(Change::Seal, source.next(phase))
+}
+
+/// Opens the source, under a higher revision than the target's where that is known. A source whose place the target has
+/// taken is opened as a store of its own kind, which services do not go over to.
+fn reopen(own: &Own, source: &StoreState, target: Option<&StoreState>) -> Step {
+    let from = match (&source.phase, target) {
+        _ if own.is_behind => None,
+        (_, Some(target)) => Some(target.id),
+        (Phase::Sealed { to, .. }, None) => Some(*to),
+        (Phase::Open { from }, None) => *from,
+        (Phase::Filling { .. }, None) => None,
+    };
+    let revision = source.revision.max(target.map_or(0, |target| target.revision)) + 1;
+    Step::Change(
+        Change::Reopen,
+        StoreState { revision, phase: Phase::Open { from }, ..source.clone() },
+    )
+}

@@ -1,0 +1,202 @@
+//! A mover's observations: what it has read of both stores, and what it knows of its own doings.
+
+use petstore_domain::{Phase, StoreState};
+
+use crate::mover::step::{Change, End, Outcome, Step, Work};
+
+/// The purpose of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Goal {
+    /// The target takes the source's place.
+    HandOver,
+    /// The source is open, and nothing fills the target.
+    Cancel,
+}
+
+/// Everything that the next step depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Observed {
+    /// The state of the source, `None` if it could not be read. It is read before the target: if another mover has sealed
+    /// the source, that mover's claim of the target shows.
+    pub(crate) source: Option<StoreState>,
+    /// The same of the target.
+    pub(crate) target: Option<StoreState>,
+    /// The source has been sealed for as long as writes may wait.
+    pub(crate) is_late: bool,
+    /// The labels of the source and of the target.
+    pub(crate) labels: [String; 2],
+    /// The mover's own doings.
+    pub(crate) own: Own,
+}
+
+/// A mover's knowledge of its own doings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Own {
+    pub(super) goal: Goal,
+    /// The number of times that it may still begin anew.
+    pub(super) tries_left: u32,
+    /// The phase of the target before the first claim, while the target still holds only its own rows.
+    pub(super) found: Option<Phase>,
+    /// The revision of the target that it has claimed.
+    pub(super) claim: Option<i64>,
+    /// The revision that an opening of the target expects which was sent.
+    pub(super) opening: Option<i64>,
+    /// The revision of the source that it has sealed.
+    pub(super) seal: Option<i64>,
+    /// The revision that a seal of the source expects whose answer was lost.
+    pub(super) sealing: Option<i64>,
+    /// The source's rewrites before its rows were compared for the first time.
+    pub(super) rewrites: i64,
+    pub(super) stage: Stage,
+    /// The source is open although the target has taken its place, and the target holds all of its rows.
+    pub(super) is_behind: bool,
+    /// It begins anew after a pause, because a call has failed or took too long.
+    pub(super) retreats: bool,
+    pub(super) ending: Option<End>,
+}
+
+/// How much of the source the target holds for certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Stage {
+    /// The target's rows were not compared yet.
+    Unknown,
+    /// The target holds nothing but rows of the source.
+    Compared,
+    /// All but the latest rows were copied.
+    Copied,
+    /// The copied rows were compared.
+    Checked,
+    /// All but the latest rows were copied and compared.
+    Ready,
+    /// Every row was copied and compared, while the source was sealed.
+    Complete,
+}
+
+impl Observed {
+    /// Makes the observations of a mover that begins. It begins anew at most `tries` times.
+    pub(crate) fn new(goal: Goal, tries: u32, labels: [String; 2]) -> Self {
+        let own = Own {
+            goal,
+            tries_left: tries,
+            found: None,
+            claim: None,
+            opening: None,
+            seal: None,
+            sealing: None,
+            rewrites: 0,
+            stage: Stage::Unknown,
+            is_behind: false,
+            retreats: false,
+            ending: None,
+        };
+        Self { source: None, target: None, is_late: false, labels, own }
+    }
+
+    /// Notes that the user asks for a stop.
+    pub(crate) fn stop(&mut self) {
+        self.own.ending.get_or_insert(End::Stopped);
+    }
+
+    /// Returns whether the source's animals were changed otherwise than by additions since they were compared.
+    pub(crate) fn is_rewritten(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| self.own.is_rewritten(source))
+    }
+
+    /// Notes the result of a step that [`next_step`] returned for these observations.
+    pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) {
+        let source = self.source.as_ref();
+        let own = &mut self.own;
+        match (step, outcome) {
+            (Step::Change(change, state), Outcome::Changed(true)) => {
+                own.changed(*change, state.revision, self.target.as_ref());
+            }
+            (Step::Change(change, _), Outcome::Unanswered) => {
+                own.retreats = true;
+                match change {
+                    Change::Claim => own.claim = None,
+                    Change::Open => own.opening = self.target.as_ref().map(|state| state.revision),
+                    Change::Seal => own.sealing = source.map(|state| state.revision),
+                    Change::Reopen => {}
+                    Change::GiveBack => {
+                        own.tries_left = own.tries_left.saturating_sub(1);
+                        own.found.take_if(|_| own.tries_left == 0);
+                    }
+                }
+            }
+            (Step::Work(work), Outcome::Done) => match work {
+                Work::Compare { .. } => {
+                    // It begins anew if the source was rewritten.
+                    own.tries_left -= u32::from(own.stage > Stage::Unknown);
+                    own.stage = Stage::Compared;
+                    own.rewrites = source.map_or(0, |source| source.rewrites);
+                    own.found.take_if(|found| found.is_open());
+                }
+                Work::Follow if own.stage < Stage::Checked => own.stage = Stage::Copied,
+                Work::Follow => own.stage = Stage::Ready,
+                Work::Check => own.stage = Stage::Checked,
+                Work::CompareBehind if source.is_some_and(|source| source.phase.is_open()) => {
+                    own.is_behind = true;
+                }
+                Work::Finish | Work::CompareBehind => own.stage = Stage::Complete,
+            },
+            (Step::Retry, _) => {
+                (own.retreats, own.tries_left) = (false, own.tries_left.saturating_sub(1));
+            }
+            (_, Outcome::Different) => _ = own.ending.get_or_insert(End::Different),
+            (Step::Change(Change::GiveBack, _), Outcome::Failed) => own.found = None,
+            (_, Outcome::Failed) => _ = own.ending.get_or_insert(End::Failed),
+            (_, Outcome::Late) => own.retreats = true,
+            (_, Outcome::FailedForNow) => (own.retreats, own.stage) = (true, Stage::Unknown),
+            _ => {}
+        }
+    }
+}
+
+impl Own {
+    fn changed(&mut self, change: Change, revision: i64, before: Option<&StoreState>) {
+        match change {
+            Change::Claim => {
+                if self.claim.is_none() && self.found.is_none() {
+                    self.found = before.map(|target| target.phase.clone());
+                }
+                if self.claim.is_some() && self.opening.is_none() {
+                    // Another command has claimed the target since; this claim only ends a seal.
+                    self.ending.get_or_insert(End::Overtaken);
+                    self.tries_left = self.tries_left.saturating_sub(1);
+                }
+                (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
+            }
+            Change::Seal => {
+                // The work under an earlier seal does not count.
+                (self.seal, self.sealing) = (Some(revision), None);
+                self.stage = self.stage.min(Stage::Ready);
+            }
+            Change::Reopen => {
+                // From here on rows are added, so the work under the seal is to be done again.
+                self.retreats |= self.seal.is_some() || self.sealing.is_some();
+                (self.seal, self.sealing, self.opening) = (None, None, None);
+                self.stage = self.stage.min(Stage::Checked);
+            }
+            Change::GiveBack => self.claim = None,
+            Change::Open => self.opening = self.claim,
+        }
+    }
+
+    /// Returns whether the source has this mover's seal, or may still get it.
+    pub(super) fn seals(&self, source: &StoreState) -> bool {
+        [self.seal, self.sealing].contains(&Some(source.revision))
+    }
+
+    pub(super) fn is_rewritten(&self, source: &StoreState) -> bool {
+        self.stage > Stage::Unknown && self.rewrites != source.rewrites
+    }
+
+    pub(super) fn end_or_retry(&self) -> Option<Step> {
+        match self.ending {
+            Some(end) => Some(Step::End(end)),
+            None if !self.retreats => None,
+            None if self.tries_left == 0 => Some(Step::End(End::Failed)),
+            None => Some(Step::Retry),
+        }
+    }
+}

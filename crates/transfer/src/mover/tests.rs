@@ -1,0 +1,246 @@
+//! Explores everything that can happen to a handover, on a model of two stores.
+//!
+//! The real [`next_step`](super::decide::next_step) decides; the model carries its steps out, in every order that
+//! crashes, lost answers, other movers, operators and clients allow. In every state:
+//! - no acknowledged animal is missing in a store that serves, and no request has two animals there;
+//! - two stores never serve at once. Only a raw copy of the source, which has its identity, may be open beside the
+//!   target: as long as no mover has met it;
+//! - the target holds the source's animals as the source has them when it is opened.
+//!
+//! A run always ends, and leaves one store open unless it was killed; services then use that one.
+
+mod traces;
+mod world;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+use petstore_domain::{Phase, StoreId};
+
+use self::world::{At, Budget, Event, Run, Store, World};
+use crate::mover::step::End;
+
+/// Two new stores.
+fn fresh() -> [Store; 2] {
+    [Store::new(1), Store::new(2)]
+}
+
+/// Two stores of which the first one was handed over to the second, which has an animal more.
+fn handed_over() -> [Store; 2] {
+    let [mut old, mut new] = fresh();
+    old.rows = vec![(101, 0)];
+    new.rows = vec![(101, 0), (102, 0)];
+    (old.state.revision, new.state.revision) = (1, 2);
+    old.state.phase = Phase::Sealed { to: StoreId([2; 16]), label: String::new() };
+    new.state.phase = Phase::Open { from: Some(StoreId([1; 16])) };
+    [old, new]
+}
+
+/// Returns what is wrong with a state.
+fn fault(world: &World) -> Option<&'static str> {
+    let serving: Vec<usize> = (0..2).filter(|store| world.serves(*store)).collect();
+    if serving.len() == 2 && world.raw.is_none() {
+        return Some("two stores are open");
+    }
+    let (source, target) = (&world.stores[world.source], &world.stores[1 - world.source]);
+    for (request, id) in world.requests.iter().enumerate() {
+        let name = u8::try_from(request).unwrap() + 1;
+        for store in serving.iter().map(|store| &world.stores[*store]) {
+            if store.rows.iter().filter(|row| row.0 == name).count() > 1 {
+                return Some("an animal is there twice");
+            }
+            let is_raw = world.raw.is_some();
+            if id.is_some_and(|id| !is_raw && store.rows.get(id).map(|row| row.0) != Some(name)) {
+                return Some("an acknowledged animal is missing");
+            }
+        }
+    }
+    if target.state.is_successor_of(&source.state) && !source.state.phase.is_open() {
+        let is_held = match &world.raw {
+            None => target.rows.starts_with(&source.rows),
+            Some(raw) => {
+                raw.iter().all(|row| target.rows.contains(row))
+                    || world.runs.iter().any(Run::is_active)
+            }
+        };
+        if !is_held {
+            return Some("the target is open without animals of the source");
+        }
+    }
+    let is_calm = !world.runs.iter().any(Run::is_active) && world.flights.is_empty();
+    // The seal of a run that was killed stays until a run can read both stores.
+    let left =
+        |run: &Run| run.at == At::Crashed || world.killed && run.at == At::Ended(End::Failed);
+    let is_killed = world.surprised || world.runs.iter().any(left);
+    if is_calm && !is_killed && serving.len() != 1 && world.raw.is_none() {
+        return Some("no store is open");
+    }
+    if is_calm && serving.len() == 1 && world.raw.is_none() {
+        let mut used = world.services.map(|at| world.stores[at].state.phase.is_open());
+        for (service, at) in world.services.into_iter().enumerate() {
+            let other = &world.stores[1 - at].state;
+            used[service] |= crate::switch::takes_over(other, &world.stores[at].state);
+        }
+        if used != [true; 2] {
+            return Some("a service uses no open store");
+        }
+    }
+    None
+}
+
+/// What an exploration has found.
+#[derive(Debug, Default)]
+struct Explored {
+    states: usize,
+    /// How runs have ended.
+    ends: Vec<End>,
+}
+
+/// Explores every state that can follow, breadth first.
+#[track_caller]
+fn explore(begin: &World) -> Explored {
+    let mut places = HashMap::from([(fingerprint(begin), 0)]);
+    let (mut waiting, mut parents) = (VecDeque::from([begin.clone()]), vec![(0, None)]);
+    let (mut following, mut explored) = (Vec::<Vec<u32>>::new(), Explored::default());
+    while let Some(world) = waiting.pop_front() {
+        let place = following.len();
+        if let Some(fault) = fault(&world) {
+            panic!("{fault}, after\n{}", path(begin, &parents, place));
+        }
+        for run in &world.runs {
+            if let At::Ended(end) = run.at
+                && !explored.ends.contains(&end)
+            {
+                explored.ends.push(end);
+            }
+        }
+        let mut next_places = Vec::new();
+        for (event, next) in world.following() {
+            let known = *places.entry(fingerprint(&next)).or_insert_with(|| {
+                waiting.push_back(next);
+                parents.push((place, Some(event)));
+                u32::try_from(parents.len() - 1).unwrap()
+            });
+            next_places.push(known);
+        }
+        following.push(next_places);
+    }
+    explored.states = following.len();
+    // Every path ends: no state is met again.
+    let mut before = vec![0_u32; following.len()];
+    following.iter().flatten().for_each(|next| before[*next as usize] += 1);
+    let (mut free, mut ordered) = (vec![0], 0);
+    while let Some(place) = free.pop() {
+        ordered += 1;
+        for next in &following[place] {
+            before[*next as usize] -= 1;
+            if before[*next as usize] == 0 {
+                free.push(*next as usize);
+            }
+        }
+    }
+    if ordered < following.len() {
+        let place = before.iter().position(|before| *before > 0).unwrap();
+        panic!("a run may go on for ever, after\n{}", path(begin, &parents, place));
+    }
+    explored
+}
+
+fn fingerprint(world: &World) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    world.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Returns the events that have led to a state, each with the steps of the runs.
+fn path(begin: &World, parents: &[(usize, Option<Event>)], mut place: usize) -> String {
+    let mut events = Vec::new();
+    while let (before, Some(event)) = parents[place] {
+        events.push(event);
+        place = before;
+    }
+    let (mut world, mut lines) = (begin.clone(), Vec::new());
+    for event in events.into_iter().rev() {
+        world = world.after(event);
+        let runs: Vec<_> = world.runs.iter().map(|run| format!("{:?}", run.at)).collect();
+        let stores = world.stores.each_ref().map(Store::shown);
+        lines.push(format!("{event:?}: {stores:?} {}", runs.join("; ")));
+    }
+    lines.join("\n")
+}
+
+/// Explores, and returns how the runs have ended.
+#[track_caller]
+fn ends(stores: [Store; 2], source: usize, budget: Budget) -> Vec<End> {
+    explore(&World::new(stores, source, budget)).ends
+}
+
+#[test]
+fn a_run_survives_crashes_lost_answers_and_stores_out_of_reach() {
+    let lost = Budget { additions: 2, unanswered: 2, crashes: 1, runs: 2, ..Budget::default() };
+    let unread = Budget { unanswered: 1, unread: 1, ..lost };
+    for budget in [lost, unread] {
+        let ends = ends(fresh(), 0, budget);
+        assert!(ends.contains(&End::HandedOver), "{ends:?}");
+    }
+}
+
+#[test]
+fn a_run_that_is_late_or_stopped_leaves_the_source_open() {
+    let late =
+        Budget { additions: 2, late: 2, failures: 1, stops: 1, runs: 2, ..Budget::default() };
+    let lost = Budget { additions: 2, unacknowledged: 1, unanswered: 1, ..late };
+    let ends = [ends(fresh(), 0, late), ends(fresh(), 0, Budget { late: 1, failures: 0, ..lost })];
+    assert!(ends.iter().all(|ends| ends.contains(&End::Stopped)), "{ends:?}");
+}
+
+#[test]
+fn two_movers_at_once_do_no_harm() {
+    let budget = Budget { additions: 1, unanswered: 1, movers: 2, ..Budget::default() };
+    let ends = ends(fresh(), 0, budget);
+    assert!(ends.contains(&End::Overtaken), "{ends:?}");
+}
+
+#[test]
+fn a_cancel_at_any_moment_leaves_one_store_open() {
+    let killed = Budget { additions: 1, crashes: 1, movers: 1, cancels: 1, ..Budget::default() };
+    let lost = Budget { additions: 0, crashes: 0, unanswered: 1, ..killed };
+    for budget in [killed, lost] {
+        let ends = ends(fresh(), 0, budget);
+        assert!(ends.contains(&End::Canceled) && ends.contains(&End::TooLate), "{ends:?}");
+    }
+}
+
+#[test]
+fn rows_changed_by_sql_meanwhile_are_never_served_as_they_were() {
+    let [mut old, new] = fresh();
+    old.rows = vec![(101, 0), (102, 0)];
+    let budget =
+        Budget { additions: 1, sql: 2, late: 1, unanswered: 1, runs: 1, ..Budget::default() };
+    let ends = ends([old, new], 0, budget);
+    assert!(ends.contains(&End::Different) && ends.contains(&End::HandedOver), "{ends:?}");
+}
+
+#[test]
+fn a_target_that_a_stranger_uses_is_given_back() {
+    let budget = Budget { additions: 1, strangers: 1, runs: 2, unanswered: 1, ..Budget::default() };
+    let ends = ends(fresh(), 0, budget);
+    assert!(ends.contains(&End::Different), "{ends:?}");
+}
+
+#[test]
+fn the_way_back_is_a_handover_like_any_other() {
+    let budget =
+        Budget { additions: 1, unanswered: 1, crashes: 1, sql: 1, runs: 2, ..Budget::default() };
+    let ends = ends(handed_over(), 1, budget);
+    assert!(ends.contains(&End::Different) && ends.contains(&End::HandedOver), "{ends:?}");
+}
+
+#[test]
+fn a_raw_copy_of_the_source_is_sealed_only_if_the_target_holds_all_of_it() {
+    let budget = Budget { additions: 2, restores: 1, runs: 3, ..Budget::default() };
+    let ends = ends(fresh(), 0, Budget { unanswered: 1, runs: 2, ..budget });
+    assert!(ends.contains(&End::SealedAgain) && ends.contains(&End::Different), "{ends:?}");
+}

@@ -1,0 +1,220 @@
+//! The cases that once went wrong, one by one, on the model.
+
+use petstore_domain::{Phase, StoreId};
+
+use super::{fresh, handed_over};
+use crate::mover::{
+    observed::Goal,
+    step::{Change, End, Step},
+    tests::world::{At, Budget, Event, Run, World},
+};
+
+/// More than any trace needs.
+const MUCH: Budget = Budget {
+    additions: 9,
+    unacknowledged: 9,
+    unanswered: 99,
+    failures: 9,
+    unread: 99,
+    late: 9,
+    crashes: 9,
+    stops: 9,
+    sql: 9,
+    strangers: 9,
+    runs: 9,
+    movers: 9,
+    cancels: 9,
+    restores: 9,
+};
+
+impl World {
+    fn happens(&mut self, event: Event) {
+        *self = self.after(event);
+    }
+
+    /// Lets a run go on until it is about to make a change, or to end.
+    fn until(&mut self, run: usize, change: Option<Change>) {
+        for _ in 0..1_000 {
+            match &self.runs[run].at {
+                At::Acts(Step::Change(next, _)) if Some(*next) == change => return,
+                At::Reads { .. } => self.happens(Event::Reads(run)),
+                At::Acts(_) => self.happens(Event::Acts(run)),
+                At::Ended(_) | At::Crashed => return,
+            }
+        }
+        panic!("it never ends: {self:#?}");
+    }
+
+    #[track_caller]
+    fn ends(&mut self, run: usize, end: End) {
+        self.until(run, None);
+        assert_eq!(self.runs[run].at, At::Ended(end), "{:?}", self.stores);
+        let fault = super::fault(self);
+        assert_eq!(fault, None, "{:?}", self.stores);
+    }
+
+    /// Lets a service add an animal.
+    fn adds(&mut self, service: usize) {
+        self.happens(Event::Adds { service, answered: true });
+    }
+
+    fn phases(&self) -> [&'static str; 2] {
+        self.stores.each_ref().map(|store| store.state.phase.parts().0)
+    }
+}
+
+/// A source with animals, and a mover.
+fn moving(before: Option<Change>) -> World {
+    let mut world = World::new(fresh(), 0, MUCH);
+    world.adds(0);
+    world.adds(1);
+    world.happens(Event::MoverBegins);
+    world.until(0, before);
+    world
+}
+
+#[test]
+fn another_movers_claim_is_no_success() {
+    // The opening has no answer and never arrives, and another mover claims the target under that revision.
+    let mut world = moving(Some(Change::Open));
+    world.happens(Event::HasNoAnswer(0));
+    world.happens(Event::IsLost(0));
+    world.happens(Event::MoverBegins);
+    world.happens(Event::Reads(1));
+    world.happens(Event::Reads(1));
+    world.happens(Event::Acts(1));
+    world.ends(0, End::Overtaken);
+    assert_eq!(world.phases(), ["open", "filling"]);
+    world.ends(1, End::HandedOver);
+    assert_eq!(world.phases(), ["sealed", "open"]);
+}
+
+#[test]
+fn a_lost_answer_to_the_opening_is_asked_for_however_long_the_target_is_away() {
+    for arrives in [true, false] {
+        let mut world = moving(Some(Change::Open));
+        world.happens(Event::HasNoAnswer(0));
+        for _ in 0..50 {
+            world.happens(Event::Reads(0));
+            world.happens(Event::CannotRead(0));
+            assert_eq!(world.runs[0].at, At::Acts(Step::Ask));
+            world.happens(Event::Acts(0));
+        }
+        world.happens(if arrives { Event::Arrives(0) } else { Event::IsLost(0) });
+        world.ends(0, End::HandedOver);
+        assert_eq!(world.phases(), ["sealed", "open"]);
+    }
+}
+
+#[test]
+fn an_opening_that_arrives_late_opens_nothing() {
+    let mut world = moving(Some(Change::Open));
+    world.happens(Event::HasNoAnswer(0));
+    // The next claim comes first.
+    world.until(0, Some(Change::Claim));
+    world.happens(Event::Acts(0));
+    assert!(world.flights.is_empty(), "it can still arrive: {:?}", world.flights);
+    world.until(0, Some(Change::Reopen));
+    world.happens(Event::Acts(0));
+    assert_eq!(world.phases(), ["open", "filling"]);
+    world.ends(0, End::HandedOver);
+}
+
+#[test]
+fn a_raw_copy_that_was_written_to_is_refused_and_stays_open() {
+    let mut world = moving(None);
+    assert_eq!(world.runs[0].at, At::Ended(End::HandedOver));
+    world.happens(Event::RawCopy);
+    world.adds(1);
+    world.happens(Event::RunBegins);
+    world.ends(0, End::Different);
+    assert_eq!(world.phases(), ["open", "open"]);
+}
+
+#[test]
+fn a_raw_copy_that_was_not_written_to_is_sealed_again() {
+    let mut world = moving(None);
+    world.happens(Event::RawCopy);
+    world.happens(Event::RunBegins);
+    world.ends(0, End::SealedAgain);
+    assert_eq!(world.phases(), ["sealed", "open"]);
+}
+
+#[test]
+fn a_raw_copy_that_is_written_to_while_it_is_compared_is_opened_again() {
+    let mut world = moving(None);
+    world.happens(Event::RawCopy);
+    world.happens(Event::RunBegins);
+    world.until(0, Some(Change::Seal));
+    world.adds(1);
+    world.ends(0, End::Different);
+    assert_eq!(world.phases(), ["open", "open"]);
+    // Services of the target do not go over to it.
+    assert_eq!(world.stores[0].state.phase, Phase::Open { from: None });
+}
+
+#[test]
+fn a_target_that_was_written_to_before_the_claim_is_given_back() {
+    let mut world = moving(Some(Change::Claim));
+    world.happens(Event::Stranger);
+    world.ends(0, End::Different);
+    assert_eq!(world.phases(), ["open", "open"]);
+    assert_eq!(world.stores[1].state.phase, Phase::Open { from: None });
+}
+
+#[test]
+fn a_target_that_never_opens_leaves_the_source_open() {
+    let mut world = moving(Some(Change::Open));
+    for _ in 0..world.tries {
+        world.happens(Event::HasNoAnswer(0));
+        world.happens(Event::IsLost(0));
+        world.until(0, Some(Change::Reopen));
+        world.happens(Event::Acts(0));
+        world.adds(0);
+        world.until(0, Some(Change::Open));
+    }
+    world.happens(Event::HasNoAnswer(0));
+    world.happens(Event::IsLost(0));
+    world.ends(0, End::Failed);
+    assert_eq!(world.phases(), ["open", "filling"]);
+}
+
+#[test]
+fn a_source_is_opened_without_the_target_before_an_opening_was_sent() {
+    let mut world = moving(Some(Change::Seal));
+    world.happens(Event::Acts(0));
+    world.happens(Event::Reads(0));
+    world.happens(Event::CannotRead(0));
+    world.happens(Event::Acts(0));
+    assert_eq!(world.phases(), ["open", "filling"]);
+    world.ends(0, End::HandedOver);
+}
+
+#[test]
+fn a_way_back_that_is_refused_leaves_its_target_sealed() {
+    let mut world = World::new(handed_over(), 1, MUCH);
+    world.happens(Event::Sql);
+    world.happens(Event::RunBegins);
+    world.ends(0, End::Different);
+    let sealed = Phase::Sealed { to: StoreId([2; 16]), label: String::new() };
+    assert_eq!(world.stores[0].state.phase, sealed);
+    // A service that begins with it goes over to the other one.
+    assert!(crate::switch::takes_over(&world.stores[1].state, &world.stores[0].state));
+}
+
+#[test]
+fn a_mover_that_was_killed_under_the_seal_is_run_again_or_canceled() {
+    for goal in [Goal::HandOver, Goal::Cancel] {
+        let mut world = moving(Some(Change::Seal));
+        world.happens(Event::Acts(0));
+        world.happens(Event::Crashes(0));
+        assert_eq!(world.phases(), ["sealed", "filling"]);
+        world.runs = vec![Run::new(0, goal, 1)];
+        let is_canceled = goal == Goal::Cancel;
+        world.ends(0, if is_canceled { End::Canceled } else { End::HandedOver });
+        assert_eq!(
+            world.phases(),
+            if is_canceled { ["open", "sealed"] } else { ["sealed", "open"] }
+        );
+    }
+}

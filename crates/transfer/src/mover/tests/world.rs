@@ -1,0 +1,360 @@
+//! A model of two stores, two services, movers, and everything that may happen to them.
+
+mod events;
+
+use petstore_domain::{Phase, StoreId, StoreState, WriterRole};
+
+use crate::mover::{
+    decide::next_step,
+    observed::{Goal, Observed},
+    step::{Change, End, Outcome, Step, Work},
+};
+
+/// An animal: the request that added it, and a value that SQL may change. Its identifier is its place.
+pub(super) type Row = (u8, u8);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Store {
+    pub(super) state: StoreState,
+    pub(super) rows: Vec<Row>,
+}
+
+impl Store {
+    pub(super) fn new(id: u8) -> Self {
+        let state = StoreState {
+            id: StoreId([id; 16]),
+            revision: 0,
+            rewrites: 0,
+            phase: Phase::Open { from: None },
+        };
+        Self { state, rows: Vec::new() }
+    }
+
+    /// Returns the store in short.
+    pub(super) fn shown(&self) -> String {
+        let StoreState { revision, phase, .. } = &self.state;
+        format!("{revision} {} {:?}", phase.parts().0, self.rows)
+    }
+
+    fn change(&mut self, expected: i64, new: &StoreState) -> bool {
+        let changes = self.state.revision == expected;
+        if changes {
+            self.state = StoreState { rewrites: self.state.rewrites, ..new.clone() };
+        }
+        changes
+    }
+
+    /// Writes rows under their own identifiers, as a mover.
+    fn write(&mut self, claim: i64, rows: &[Row]) -> Outcome {
+        if self.state.permit_write(WriterRole::Mover(claim)).is_err() {
+            return Outcome::Fenced;
+        }
+        let both = self.rows.len().min(rows.len());
+        if self.rows[..both] != rows[..both] {
+            return Outcome::Different;
+        }
+        self.rows.extend_from_slice(&rows[both..]);
+        Outcome::Done
+    }
+}
+
+/// A message to a store that is still under way although nobody waits for its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Flight {
+    Change(usize, i64, StoreState),
+    Rows(usize, i64, Vec<Row>),
+}
+
+/// One run of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Run {
+    pub(super) source: usize,
+    pub(super) seen: Observed,
+    pub(super) at: At,
+    /// How many rows it has copied, and how many it has compared.
+    copied: usize,
+    checked: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum At {
+    /// It reads the states: that of the source first.
+    Reads {
+        has_source: bool,
+    },
+    Acts(Step),
+    Ended(End),
+    Crashed,
+}
+
+impl Run {
+    pub(super) fn new(source: usize, goal: Goal, tries: u32) -> Self {
+        let seen = Observed::new(goal, tries, Default::default());
+        let at = At::Reads { has_source: false };
+        Self { source, seen, at, copied: 0, checked: 0 }
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        matches!(self.at, At::Reads { .. } | At::Acts(_))
+    }
+}
+
+/// How often something may still happen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Budget {
+    /// Requests that clients make.
+    pub(super) additions: u8,
+    /// Answers to clients that are lost.
+    pub(super) unacknowledged: u8,
+    /// Calls of movers whose answer is lost, and that happen now, later or never.
+    pub(super) unanswered: u8,
+    /// Calls of movers that fail without an effect.
+    pub(super) failures: u8,
+    /// States that cannot be read.
+    pub(super) unread: u8,
+    pub(super) late: u8,
+    pub(super) crashes: u8,
+    pub(super) stops: u8,
+    /// Changes of the first animal of the source by SQL.
+    pub(super) sql: u8,
+    /// Rows that somebody adds to the target while it is a store of its own.
+    pub(super) strangers: u8,
+    /// Runs of the mover in turn.
+    pub(super) runs: u8,
+    /// Runs of the mover at any time.
+    pub(super) movers: u8,
+    pub(super) cancels: u8,
+    /// The source's file is replaced by an earlier copy of it.
+    pub(super) restores: u8,
+}
+
+/// Something that happens. Runs, services and flights go by their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A service goes over to the other store.
+    Polls(usize),
+    Adds {
+        service: usize,
+        answered: bool,
+    },
+    Arrives(usize),
+    IsLost(usize),
+    RunBegins,
+    MoverBegins,
+    CancelBegins,
+    Sql,
+    Stranger,
+    RawCopy,
+    Crashes(usize),
+    /// A run reads the next state.
+    Reads(usize),
+    CannotRead(usize),
+    IsLate(usize),
+    IsToStop(usize),
+    /// A run carries out its step.
+    Acts(usize),
+    Fails(usize),
+    HasNoAnswer(usize),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct World {
+    pub(super) stores: [Store; 2],
+    /// The store from which rows are to be moved.
+    pub(super) source: usize,
+    /// The store that each service uses.
+    pub(super) services: [usize; 2],
+    pub(super) runs: Vec<Run>,
+    pub(super) flights: Vec<Flight>,
+    pub(super) budget: Budget,
+    /// Requests that were made, and the identifier in the answer.
+    pub(super) requests: Vec<Option<usize>>,
+    /// The number of tries of a run.
+    pub(super) tries: u32,
+    /// A run was killed.
+    pub(super) killed: bool,
+    /// A message of a run that was killed has arrived since a run has read the state of the source.
+    pub(super) surprised: bool,
+    /// A raw copy of the source, made before anything else happened.
+    saved: Store,
+    /// The source is a raw copy, and these of its rows were acknowledged by it alone.
+    pub(super) raw: Option<Vec<Row>>,
+}
+
+impl World {
+    pub(super) fn new(stores: [Store; 2], source: usize, budget: Budget) -> Self {
+        let saved = stores[source].clone();
+        let services = [source; 2];
+        let (runs, flights, requests) = (Vec::new(), Vec::new(), Vec::new());
+        Self {
+            stores,
+            source,
+            services,
+            runs,
+            flights,
+            budget,
+            requests,
+            tries: 1,
+            killed: false,
+            surprised: false,
+            saved,
+            raw: None,
+        }
+    }
+
+    /// Returns whether services may use a store: the target only once it was handed the source's place.
+    pub(super) fn serves(&self, store: usize) -> bool {
+        match &self.stores[store].state.phase {
+            Phase::Open { from } => store == self.source || from.is_some(),
+            Phase::Filling { .. } | Phase::Sealed { .. } => false,
+        }
+    }
+
+    /// Returns the state after an event, which must be possible.
+    #[track_caller]
+    pub(super) fn after(&self, event: Event) -> Self {
+        let mut following = self.following();
+        let place = following.iter().position(|(of, _)| *of == event);
+        let Some(place) = place else { panic!("{event:?} cannot happen: {self:#?}") };
+        following.swap_remove(place).1
+    }
+
+    /// Returns every state that may follow, with the event.
+    pub(super) fn following(&self) -> Vec<(Event, World)> {
+        let mut all = self.events();
+        for (_, next) in &mut all {
+            next.normalize();
+        }
+        all
+    }
+
+    /// Forgets what makes no difference any more.
+    fn normalize(&mut self) {
+        let stores = &self.stores;
+        self.flights.retain(|flight| match flight {
+            Flight::Change(store, expected, _) => stores[*store].state.revision == *expected,
+            Flight::Rows(store, claim, _) => stores[*store].state.revision == *claim,
+        });
+        if self.raw.is_none() {
+            self.services.sort_unstable();
+        }
+        for run in self.runs.iter_mut().filter(|run| !run.is_active()) {
+            *run = Run { at: run.at.clone(), ..Run::new(run.source, Goal::HandOver, 0) };
+        }
+    }
+
+    fn events(&self) -> Vec<(Event, World)> {
+        let mut all = Vec::new();
+        self.events_of_clients(&mut all);
+        self.events_of_operators(&mut all);
+        for run in 0..self.runs.len() {
+            self.events_of_run(run, &mut all);
+        }
+        for flight in 0..self.flights.len() {
+            for arrives in [true, false] {
+                let mut next = self.clone();
+                let message = next.flights.remove(flight);
+                if arrives {
+                    next.arrive(&message);
+                    next.surprised |= next.killed;
+                }
+                let event = if arrives { Event::Arrives(flight) } else { Event::IsLost(flight) };
+                all.push((event, next));
+            }
+        }
+        all
+    }
+
+    fn arrive(&mut self, flight: &Flight) {
+        match flight {
+            Flight::Change(store, expected, state) => {
+                self.stores[*store].change(*expected, state);
+            }
+            Flight::Rows(store, claim, rows) => {
+                self.stores[*store].write(*claim, rows);
+            }
+        }
+    }
+
+    /// Returns the message of the next part of a step, if it is one.
+    fn flight(&self, run: &Run, step: &Step) -> Option<Flight> {
+        let store =
+            |change: Change| if change.is_of_source() { run.source } else { 1 - run.source };
+        let state = |of: usize| if of == run.source { &run.seen.source } else { &run.seen.target };
+        match step {
+            Step::Change(change, new) => {
+                let store = store(*change);
+                Some(Flight::Change(store, state(store).as_ref()?.revision, new.clone()))
+            }
+            Step::Work(Work::Follow | Work::Finish) => {
+                let claim = run.seen.target.as_ref()?.revision;
+                Some(Flight::Rows(1 - run.source, claim, self.stores[run.source].rows.clone()))
+            }
+            Step::Work(_) | Step::Ask | Step::Retry | Step::End(_) => None,
+        }
+    }
+
+    fn read(&mut self, index: usize, has_source: bool, fails: bool) {
+        self.budget.unread -= u8::from(fails);
+        let run = &mut self.runs[index];
+        let store = if has_source { 1 - run.source } else { run.source };
+        let state = (!fails).then(|| self.stores[store].state.clone());
+        if !has_source {
+            run.seen.source = state;
+            self.surprised = false;
+            return run.at = At::Reads { has_source: true };
+        }
+        run.seen.target = state;
+        run.at = match next_step(&run.seen) {
+            Step::End(end) => At::Ended(end),
+            step @ (Step::Change(..) | Step::Work(_) | Step::Ask | Step::Retry) => At::Acts(step),
+        };
+    }
+
+    /// Carries out a step.
+    fn act(&mut self, index: usize, step: &Step) {
+        let run = &self.runs[index];
+        let (source, target) = (run.source, 1 - run.source);
+        let (theirs, ours) = (self.stores[target].rows.clone(), self.stores[source].rows.clone());
+        let (copied, checked) = (run.copied, run.checked);
+        let equal = |equal: bool| if equal { Outcome::Done } else { Outcome::Different };
+        let outcome = match (step, self.flight(run, step)) {
+            (Step::Change(..), Some(Flight::Change(store, expected, state))) => {
+                Outcome::Changed(self.stores[store].change(expected, &state))
+            }
+            (Step::Work(Work::Compare { empty }), _) => {
+                self.runs[index].copied = theirs.len();
+                equal(ours.starts_with(&theirs) && (theirs.is_empty() || !empty))
+            }
+            (Step::Work(work), Some(Flight::Rows(store, claim, rows))) => {
+                let outcome = self.stores[store].write(claim, &rows);
+                self.runs[index].copied = rows.len();
+                let theirs = &self.stores[store].rows;
+                if *work == Work::Finish && outcome == Outcome::Done {
+                    equal(rows.get(checked..) == theirs.get(checked..))
+                } else {
+                    outcome
+                }
+            }
+            (Step::Work(Work::Check), _) => {
+                self.runs[index].checked = copied;
+                equal(theirs.len() == copied && ours.get(..copied) == theirs.get(..copied))
+            }
+            (Step::Work(Work::CompareBehind), _) if self.stores[source].state.phase.is_open() => {
+                self.runs[index].checked = ours.len();
+                equal(theirs.starts_with(&ours))
+            }
+            (Step::Work(Work::CompareBehind), _) => equal(ours.len() == checked),
+            _ => Outcome::Done,
+        };
+        self.finish(index, step, outcome);
+    }
+
+    fn finish(&mut self, index: usize, step: &Step, outcome: Outcome) {
+        let run = &mut self.runs[index];
+        run.seen.note(step, outcome);
+        // What was read is not used again.
+        (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
+        run.at = At::Reads { has_source: false };
+    }
+}

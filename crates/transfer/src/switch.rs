@@ -1,0 +1,247 @@
+//! The storage ports over the store that a service uses now: none yet, one, or the one of two that is open.
+//!
+//! With a next store, one task polls both. A call that the current store refuses as *sealed* has had no effect: it waits
+//! for that task, and is repeated on whichever store is open. A store that is open because the current one was handed
+//! over to it becomes the current one, for good; so the way back works too.
+//!
+//! Reads go on while the current store is sealed and the other one is not open, as nothing is added anywhere then. A
+//! sealed store's rows have no version, and are returned only if a poll has just found the other store not open. A
+//! service that has not noticed the seal serves cached pages for 100 ms at most, and no mover opens the next store sooner
+//! than 200 ms after the seal: no read misses an acknowledged animal.
+
+mod poller;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, SaveOutcome, StoreError,
+    StoredKeys, Timestamp, Versioned,
+};
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, timeout},
+};
+
+#[cfg(test)]
+pub(crate) use self::poller::takes_over;
+pub use self::poller::{NextStoreOpener, Poller};
+
+/// Limits how long a call waits for an open store. The limit of an HTTP request is mostly shorter.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+/// Limits how long a read of a sealed store waits for a poll.
+const MAX_READ_WAIT: Duration = Duration::from_secs(1);
+/// A sealed read is returned only if a poll began at most so long ago.
+const MAX_POLL_AGE: Duration = Duration::from_millis(100);
+
+/// The ports of the store that a service uses now.
+pub struct CurrentStore {
+    view: watch::Sender<View>,
+    /// Wakes the poller.
+    wake: Notify,
+}
+
+/// The ports of one store.
+struct Ports {
+    pets: Arc<dyn PetRepository>,
+    keys: Arc<dyn KeyStore>,
+}
+
+/// The current store, and the last poll.
+#[derive(Clone, Default)]
+struct View {
+    ports: Option<Arc<Ports>>,
+    /// `None` without a next store.
+    poll: Option<Poll>,
+    is_next: bool,
+    next_is_reachable: bool,
+}
+
+#[derive(Clone)]
+struct Poll {
+    began: Instant,
+    found: Found,
+}
+
+/// The result of a poll.
+#[derive(Clone, PartialEq, Eq)]
+enum Found {
+    /// The current store is open.
+    Open,
+    /// The current store is not open, and the other one is not open either.
+    Sealed,
+    /// One of the states could not be read.
+    Unknown,
+    /// The current store was handed over to a third store; the reason follows "the store".
+    Elsewhere(String),
+}
+
+impl Default for CurrentStore {
+    fn default() -> Self {
+        Self { view: watch::Sender::new(View::default()), wake: Notify::new() }
+    }
+}
+
+impl fmt::Debug for CurrentStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CurrentStore").finish_non_exhaustive()
+    }
+}
+
+impl CurrentStore {
+    /// Uses this store from now on, and no next store. Before, every call is unavailable.
+    pub fn set(&self, pets: Arc<dyn PetRepository>, keys: Arc<dyn KeyStore>) {
+        let ports = Some(Arc::new(Ports { pets, keys }));
+        self.view.send_replace(View { ports, ..View::default() });
+    }
+
+    /// Uses no store any more: every call is unavailable.
+    pub fn clear(&self) {
+        self.view.send_replace(View::default());
+    }
+
+    /// Returns whether the next store could be read at the last poll.
+    #[must_use]
+    pub fn next_is_reachable(&self) -> bool {
+        self.view.borrow().next_is_reachable
+    }
+
+    /// Returns whether the next store is the current one.
+    #[must_use]
+    pub fn is_next(&self) -> bool {
+        self.view.borrow().is_next
+    }
+
+    fn ports(&self) -> Result<Arc<Ports>, StoreError> {
+        let ports = self.view.borrow().ports.clone();
+        ports.ok_or_else(|| {
+            StoreError::unavailable("the store was not reached since the service started")
+        })
+    }
+
+    /// Waits until a call that was refused as sealed may be repeated.
+    async fn wait_for_open(&self, error: StoreError) -> Result<(), StoreError> {
+        let (mut views, failed_at) = (self.view.subscribe(), Instant::now());
+        self.wake.notify_one();
+        let may_end = |view: &View| {
+            view.poll.as_ref().is_none_or(|poll| {
+                poll.began >= failed_at && matches!(poll.found, Found::Open | Found::Elsewhere(_))
+            })
+        };
+        match timeout(MAX_WAIT, views.wait_for(may_end)).await {
+            Ok(Ok(view)) => match view.poll.as_ref().map(|poll| &poll.found) {
+                Some(Found::Elsewhere(reason)) => Err(StoreError::sealed(reason)),
+                Some(_) => Ok(()),
+                None => Err(error),
+            },
+            Ok(Err(_)) | Err(_) => Err(error),
+        }
+    }
+
+    /// Returns whether rows without a version, read from `ports`, are the newest that there are. `false` if another
+    /// store has become the current one.
+    async fn is_newest(&self, ports: &Arc<Ports>) -> Result<bool, StoreError> {
+        let is_current =
+            |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));
+        let mut views = self.view.subscribe();
+        self.wake.notify_one();
+        let is_known = |view: &View| {
+            !is_current(view)
+                || view.poll.as_ref().is_none_or(|poll| {
+                    poll.found != Found::Unknown && poll.began.elapsed() < MAX_POLL_AGE
+                })
+        };
+        let Ok(Ok(view)) = timeout(MAX_READ_WAIT, views.wait_for(is_known)).await else {
+            return Err(StoreError::unavailable(
+                "the store is sealed, and the store that takes its place cannot be reached",
+            ));
+        };
+        match view.poll.as_ref().map(|poll| &poll.found) {
+            Some(Found::Elsewhere(reason)) => Err(StoreError::sealed(reason)),
+            _ => Ok(is_current(&view)),
+        }
+    }
+}
+
+/// Calls the current store, until it does not refuse the call as sealed.
+macro_rules! on_open_store {
+    ($self:ident, |$ports:ident| $call:expr) => {
+        loop {
+            let $ports = $self.ports()?;
+            match $call.await {
+                Err(error @ StoreError::Sealed(_)) => $self.wait_for_open(error).await?,
+                done => break done,
+            }
+        }
+    };
+}
+
+/// Reads from the current store, until the rows are the newest that there are.
+macro_rules! read_newest {
+    ($self:ident, |$ports:ident| $call:expr) => {
+        loop {
+            let ports = $self.ports()?;
+            let $ports = &ports;
+            match $call.await {
+                Err(error @ StoreError::Sealed(_)) => $self.wait_for_open(error).await?,
+                Ok(read) if read.version.is_none() && !$self.is_newest(&ports).await? => {}
+                done => break done,
+            }
+        }
+    };
+}
+
+#[async_trait]
+impl PetRepository for CurrentStore {
+    async fn add(
+        &self,
+        pet: NewPet,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<Added, AddError> {
+        let added = on_open_store!(self, |ports| async {
+            match ports.pets.add(pet.clone(), request).await {
+                Err(AddError::Store(error)) => Err(error),
+                added => Ok(added),
+            }
+        });
+        added?
+    }
+
+    async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
+        read_newest!(self, |ports| ports.pets.find(id))
+    }
+
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        read_newest!(self, |ports| ports.pets.list(query))
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        self.ports().ok()?.pets.version()
+    }
+
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
+        on_open_store!(self, |ports| ports.pets.purge_expired(cutoff, limit))
+    }
+}
+
+#[async_trait]
+impl KeyStore for CurrentStore {
+    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        self.ports()?.keys.load(unless).await
+    }
+
+    async fn save(
+        &self,
+        expected: KeyRevision,
+        changed: Vec<ApiKey>,
+        removed: Vec<KeyId>,
+    ) -> Result<SaveOutcome, StoreError> {
+        // The other store has another revision: a conflict, after which the caller loads the keys again.
+        on_open_store!(self, |ports| ports.keys.save(expected, changed.clone(), removed.clone()))
+    }
+
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        on_open_store!(self, |ports| ports.keys.note_uses(uses.clone()))
+    }
+}

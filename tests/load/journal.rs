@@ -1,0 +1,256 @@
+//! What was asked of a service, and what came of it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use petstore_testing::say;
+use serde_json::{Value, json};
+
+use super::history;
+use crate::support::{
+    answer::Answer,
+    catalogue::{STATUSES, everything},
+    client::{Call, Client},
+};
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// An addition, with the suite's own API key.
+    Add,
+    /// An addition with an API key out of the store.
+    AddWithStoredKey,
+    /// A page, or one animal, with the suite's own API key.
+    Read,
+    /// The last page of the list.
+    ReadTail,
+    /// A page, with an API key out of the store.
+    ReadWithStoredKey,
+    /// `/readyz`.
+    Ready,
+    /// `/livez`.
+    Live,
+}
+
+/// An animal to be added, like no other.
+#[derive(Clone, Debug)]
+pub(crate) struct Addition {
+    pub(crate) pet: Value,
+    /// The idempotency key.
+    pub(crate) key: Option<String>,
+    /// The API key, unless it is the suite's own.
+    pub(crate) api_key: Option<String>,
+}
+
+impl Addition {
+    /// An animal of every status, or of none, with an idempotency key or without.
+    pub(crate) fn new(name: &str, number: usize, with_key: bool) -> Self {
+        let mut pet = json!({"name": name, "categoryId": number});
+        if let Some(status) = STATUSES.get(number % 4) {
+            pet["status"] = (*status).into();
+        }
+        let key = with_key.then(|| name.replace(' ', "-"));
+        Self { pet, key, api_key: None }
+    }
+
+    pub(crate) const fn kind(&self) -> Kind {
+        if self.api_key.is_some() { Kind::AddWithStoredKey } else { Kind::Add }
+    }
+
+    /// The request, the same each time.
+    pub(crate) fn call(&self, client: &Client) -> Call {
+        let call = client.add(&self.pet);
+        let call = self.key.iter().fold(call, |call, key| call.header("idempotency-key", key));
+        self.api_key.iter().fold(call, |call, key| call.key(key))
+    }
+}
+
+/// One request and its outcome.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) kind: Kind,
+    /// The origin of the service that was asked.
+    pub(crate) service: String,
+    pub(crate) began: Instant,
+    pub(crate) ended: Instant,
+    /// 0 if no answer came.
+    pub(crate) status: u16,
+    /// Whether the answer repeats that to an earlier request.
+    pub(crate) replayed: bool,
+    pub(crate) addition: Option<Addition>,
+    /// The animal of a 201.
+    pub(crate) added: Option<Value>,
+    /// The journal's measure when the request ended.
+    pub(crate) mark: usize,
+}
+
+impl Entry {
+    /// An addition that was acknowledged now.
+    pub(crate) fn acknowledged(addition: Addition, added: Value) -> Self {
+        let (service, now) = (String::new(), Instant::now());
+        let (kind, addition, added) = (addition.kind(), Some(addition), Some(added));
+        let (status, replayed, mark) = (201, false, 0);
+        Self { kind, service, began: now, ended: now, status, replayed, addition, added, mark }
+    }
+
+    pub(crate) fn took(&self) -> Duration {
+        self.ended - self.began
+    }
+
+    pub(crate) fn succeeded(&self) -> bool {
+        [200, 201, 304].contains(&self.status)
+    }
+}
+
+/// Every request, in the order in which they ended.
+pub(crate) struct Journal {
+    entries: Mutex<Vec<Entry>>,
+    measure: Box<dyn Fn() -> usize + Send + Sync>,
+}
+
+impl Journal {
+    pub(crate) fn new() -> Arc<Self> {
+        Self::measuring(|| 0)
+    }
+
+    /// A journal that notes with each entry what `measure` returns at that moment.
+    pub(crate) fn measuring(measure: impl Fn() -> usize + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { entries: Mutex::default(), measure: Box::new(measure) })
+    }
+
+    /// All entries of several journals.
+    pub(crate) fn merged<'j>(journals: impl IntoIterator<Item = &'j Arc<Self>>) -> Arc<Self> {
+        let merged = Self::new();
+        journals.into_iter().for_each(|journal| merged.note(journal.entries()));
+        merged
+    }
+
+    /// Holds animals that a store had before as acknowledged.
+    pub(crate) fn note_stored(&self, pets: Vec<Value>) {
+        self.note(pets.into_iter().map(|added| {
+            let mut pet = added.clone();
+            pet.as_object_mut().unwrap().remove("id");
+            Entry::acknowledged(Addition { pet, key: None, api_key: None }, added)
+        }));
+    }
+
+    fn note(&self, entries: impl IntoIterator<Item = Entry>) {
+        self.entries.lock().unwrap().extend(entries);
+    }
+
+    /// Sends a request and notes it.
+    #[track_caller]
+    pub(crate) fn send(
+        &self,
+        client: &Client,
+        kind: Kind,
+        call: Call,
+        addition: Option<&Addition>,
+    ) -> Result<Answer, reqwest::Error> {
+        let (service, began) = (client.origin().to_owned(), Instant::now());
+        let answer = call.try_send();
+        let (ended, mark) = (Instant::now(), (self.measure)());
+        let status = answer.as_ref().map_or(0, |answer| answer.status);
+        let has_replay = |answer: &Answer| answer.header("idempotency-replayed").is_some();
+        let replayed = answer.as_ref().is_ok_and(has_replay);
+        let added = answer.as_ref().ok().filter(|_| status == 201).map(Answer::json);
+        let addition = addition.cloned();
+        self.note([Entry { kind, service, began, ended, status, replayed, addition, added, mark }]);
+        answer
+    }
+
+    /// Sends an addition, which must be answered, and notes it.
+    #[track_caller]
+    pub(crate) fn add(&self, client: &Client, addition: &Addition) -> Answer {
+        self.send(client, addition.kind(), addition.call(client), Some(addition)).unwrap()
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        self.entries.lock().unwrap().clone()
+    }
+
+    /// Lets `look` look at the entries.
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&[Entry]) -> T) -> T {
+        look(&self.entries.lock().unwrap())
+    }
+
+    /// The animal that was acknowledged last.
+    pub(crate) fn last_added(&self) -> Option<Value> {
+        self.with(|entries| entries.iter().rev().find_map(|entry| entry.added.clone()))
+    }
+
+    /// The longest time that any request took, by kind.
+    pub(crate) fn longest(&self) -> BTreeMap<Kind, Duration> {
+        let mut longest = BTreeMap::new();
+        for entry in self.entries() {
+            let most: &mut Duration = longest.entry(entry.kind).or_default();
+            *most = entry.took().max(*most);
+        }
+        longest
+    }
+
+    /// Holds all that was acknowledged since `moment` as in doubt.
+    pub(crate) fn doubt_since(&self, moment: Instant) {
+        for entry in self.entries.lock().unwrap().iter_mut().filter(|entry| entry.ended >= moment) {
+            (entry.status, entry.added) = (0, None);
+        }
+    }
+
+    /// The additions that have an idempotency key, each once.
+    pub(crate) fn keyed(&self) -> Vec<Addition> {
+        let additions = self.entries().into_iter().filter_map(|entry| entry.addition);
+        let keyed = additions.filter_map(|addition| Some((addition.key.clone()?, addition)));
+        keyed.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
+    /// Sends at most so many of the additions that have a key again, as a client does that does not know what
+    /// happened. Each is acknowledged then.
+    pub(crate) fn repeat(&self, client: &Client, most: usize) {
+        let keyed = self.keyed();
+        let keyed = &keyed[..keyed.len().min(most)];
+        thread::scope(|scope| {
+            for part in keyed.chunks(keyed.len().div_ceil(8).max(1)) {
+                let repeat = |addition| drop(self.add(client, addition).is(201));
+                scope.spawn(move || part.iter().for_each(repeat));
+            }
+        });
+    }
+
+    /// What is wrong with the animals that a service lists.
+    pub(crate) fn faults(&self, client: &Client) -> Vec<String> {
+        history::faults(&self.entries(), &everything(client))
+    }
+
+    /// Holds that a service has every acknowledged animal once, as it was, and nothing else but what is in doubt.
+    #[track_caller]
+    pub(crate) fn is_kept_by(&self, client: &Client) {
+        let faults = self.faults(client);
+        assert!(
+            faults.is_empty(),
+            "{} faults: {:#?}",
+            faults.len(),
+            &faults[..faults.len().min(9)]
+        );
+    }
+
+    /// Holds the same before and after every key is sent again, and tells how much there was.
+    #[track_caller]
+    pub(crate) fn is_settled_by(&self, what: &str, client: &Client) {
+        self.is_kept_by(client);
+        self.repeat(client, usize::MAX);
+        self.is_kept_by(client);
+        let count = |of: &dyn Fn(&Entry) -> bool| {
+            self.with(|entries| entries.iter().filter(|entry| of(entry)).count())
+        };
+        say(&format!(
+            "{what}: {} requests were acknowledged, {} of them once more; {} additions had no answer or a refusal",
+            count(&|entry| entry.added.is_some()),
+            count(&|entry| entry.replayed),
+            count(&|entry| entry.addition.is_some() && entry.added.is_none()),
+        ));
+    }
+}

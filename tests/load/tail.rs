@@ -1,0 +1,77 @@
+//! A reader of the end of the list, which may never go back.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::journal::{Entry, Journal};
+use crate::support::{
+    answer::Answer,
+    catalogue::{id_of, pets},
+    client::{Call, Client},
+};
+
+/// What was seen of one page of the list. When there is a next one, that is read instead.
+pub(super) struct Tail {
+    journals: Vec<Arc<Journal>>,
+    lag: Duration,
+    target: String,
+    /// The animals behind this one are listed.
+    after: i64,
+    ids: Vec<i64>,
+    tag: Option<String>,
+    reads: usize,
+}
+
+impl Tail {
+    /// The first page; see `Load::tail`.
+    pub(super) fn new(journals: Vec<Arc<Journal>>, lag: Duration) -> Self {
+        let target = "/v1/pets?limit=100".to_owned();
+        Self { journals, lag, target, after: i64::MIN, ids: Vec::new(), tag: None, reads: 0 }
+    }
+
+    /// Asks for the page, half of the time if it has changed.
+    pub(super) fn call(&mut self, client: &Client) -> Call {
+        self.reads += 1;
+        let tag = self.tag.iter().filter(|_| self.reads.is_multiple_of(2));
+        tag.fold(client.get(&self.target), |call, tag| call.header("if-none-match", tag))
+    }
+
+    /// Holds that the page has all the animals that were there before, and all that it must have. 304 is the same page
+    /// again.
+    #[track_caller]
+    pub(super) fn sees(&mut self, answer: &Answer, began: Instant, service: &str) {
+        if answer.status == 200 {
+            let ids: Vec<i64> = pets(answer).iter().map(id_of).collect();
+            let lacks: Vec<_> = self.ids.iter().filter(|id| !ids.contains(id)).collect();
+            assert!(
+                lacks.is_empty(),
+                "a read goes back: {lacks:?} of {:?}: {answer:?}",
+                self.target
+            );
+            self.tag = answer.header("etag").map(str::to_owned);
+            self.ids = ids;
+        }
+        let next = answer.link("next");
+        let is_last = next.is_none() && answer.status == 200;
+        let end = self.ids.last().filter(|_| !is_last).copied().unwrap_or(i64::MAX);
+        let must_be_there = |entry: &Entry| {
+            let is_known = self.lag > Duration::ZERO || entry.service == service;
+            is_known && entry.ended + self.lag <= began
+        };
+        for journal in &self.journals {
+            let missing: Vec<i64> = journal.with(|entries| {
+                let known = entries.iter().filter(|entry| must_be_there(entry));
+                let ids = known.filter_map(|entry| Some(id_of(entry.added.as_ref()?)));
+                let here = ids.filter(|id| *id > self.after && *id <= end);
+                here.filter(|id| !self.ids.contains(id)).collect()
+            });
+            assert!(missing.is_empty(), "a stale page: {missing:?} of {:?}", self.target);
+        }
+        if let Some(target) = next {
+            self.after = self.ids.last().copied().unwrap_or(self.after);
+            (self.target, self.ids, self.tag) = (target, Vec::new(), None);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A copy marks its target as being filled until it is complete; a move asks, shows what is in the way, and gives back a
+//! target that it does not fill.
+
+use std::time::{Duration, Instant};
+
+use super::{
+    animals::many,
+    commands::{copy, import, made, run, verify},
+    live::commands::hand_over,
+    paused::{end, run_until},
+};
+use crate::support::{
+    catalogue::{self, pet},
+    command::petstore,
+    server::Launch,
+    store::{Kind, Store, on_stores},
+    wait,
+};
+
+/// More animals than one batch of any store.
+const PETS: usize = 25_000;
+
+fn half_a_copy_is_served_by_nobody(kind: Kind) {
+    let count = if kind == Kind::Etcd { 100 * kind.batch() } else { PETS };
+    let (from, to) = (made(Kind::Sqlite), made(kind));
+    import(&from.url, "ndjson", &many(count)).succeeds();
+    let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
+    let running = petstore(&words).spawn();
+    run_until(&running, "some are there", || to.pets() > 0);
+    end(running, "KILL");
+    assert!(to.pets() < count, "the copy was too fast to be killed");
+    Launch::on(&to).finish().fails(78, "run the same 'petstore store copy'");
+    let verify_words = ["store", "verify", "--from", &from.url, "--to", &to.url];
+    run(&verify_words).fails(1, "the stores differ: animal ");
+    copy(&from.url, &to.url);
+    verify(&from.url, &to.url);
+    // A complete copy is a store of its own, and is continued.
+    let server = Launch::on(&from).start();
+    catalogue::add(&server.client(), &pet("Later"));
+    server.stop();
+    copy(&from.url, &to.url);
+    let server = Launch::on(&to).start();
+    catalogue::add(&server.client(), &pet("On the copy"));
+    server.stop();
+}
+
+on_stores!(lasting: half_a_copy_is_served_by_nobody);
+
+#[test]
+fn a_move_asks_before_it_begins() {
+    let (from, to) = (made(Kind::Sqlite), Store::sqlite());
+    import(&from.url, "ndjson", &many(3)).succeeds();
+    let words = ["store", "move", "--from", &from.url, "--to", &to.url];
+    run(&words).fails(2, "--yes begins without asking");
+    let dry = [&words[..], &["--dry-run"]].concat();
+    let said = run(&dry).succeeds();
+    assert!(said.contains(" holds 3 animals") && said.contains("is not there yet"), "{said}");
+    assert!(!to.is_made());
+    let taken = made(Kind::Sqlite);
+    taken.new_key("web");
+    run(&["store", "move", "--dry-run", "--from", &from.url, "--to", &taken.url])
+        .fails(1, "is not empty; name an empty store");
+    let server = Launch::on(&from).start();
+    catalogue::add(&server.client(), &pet("Rex"));
+}
+
+/// A copy of the file of a store, as it is.
+fn raw_copy(store: &Store) -> Store {
+    let copy = Store::sqlite();
+    let file = rusqlite::Connection::open(store.file()).unwrap();
+    file.execute("VACUUM INTO ?1", [copy.file().to_str().unwrap()]).unwrap();
+    copy
+}
+
+#[test]
+fn a_raw_copy_of_the_old_store_is_sealed_only_if_the_new_one_holds_all_of_it() {
+    let (from, to) = (made(Kind::Sqlite), Store::sqlite());
+    import(&from.url, "ndjson", &many(10)).succeeds();
+    let [used, unused] = [raw_copy(&from), raw_copy(&from)];
+    hand_over(&from, &to).succeeds();
+    let said = hand_over(&unused, &to).succeeds();
+    assert!(said.contains("had forgotten its seal"), "{said}");
+    Launch::on(&unused).finish().fails(78, "was handed over to ");
+    let server = Launch::on(&used).start();
+    let added = catalogue::add(&server.client(), &pet("On the copy"));
+    server.stop();
+    let id = added["id"].as_i64().unwrap();
+    hand_over(&used, &to).fails(1, &format!("animal {id} is \"On the copy\""));
+    let server = Launch::on(&used).start();
+    catalogue::add(&server.client(), &pet("Still open"));
+}
+
+#[test]
+fn a_service_with_another_next_store_refuses_writes_soon_and_names_the_new_one() {
+    let [from, to, other] = [made(Kind::Sqlite), Store::sqlite(), made(Kind::Sqlite)];
+    let absent = Store::sqlite();
+    import(&from.url, "ndjson", &many(10)).succeeds();
+    let servers =
+        [&other, &absent].map(|next| Launch::on(&from).flag("--next-store", &next.url).start());
+    hand_over(&from, &to).succeeds();
+    for server in &servers {
+        let began = Instant::now();
+        server.client().add(&pet("Rex")).send().is(503);
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        server.client().get("/v1/pets").send().is(503);
+        let advice = format!("restart this service with --store {}", to.url);
+        wait::until("the log says what to do", || server.log().contains(&advice));
+    }
+}
+
+#[test]
+fn a_way_back_that_is_refused_leaves_its_target_sealed() {
+    let (from, to) = (made(Kind::Sqlite), Store::sqlite());
+    import(&from.url, "ndjson", &many(10)).succeeds();
+    hand_over(&from, &to).succeeds();
+    to.vandalise("UPDATE pet SET status = 'sold' WHERE id = 7");
+    hand_over(&to, &from).fails(1, "animal 7");
+    Launch::on(&from).finish().fails(78, "was handed over to ");
+    // A service that begins with it uses the other store.
+    let server = Launch::on(&from).flag("--next-store", &to.url).start();
+    catalogue::add(&server.client(), &pet("Rex"));
+}
