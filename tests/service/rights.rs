@@ -9,6 +9,7 @@ use crate::support::{
     command::petstore,
     server::{Launch, Server},
     store::Store,
+    wait,
 };
 
 /// A store in a schema of its own, which the role may use as the document says.
@@ -99,7 +100,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
                     assert!(refused.stderr.contains(&named), "{named}: {refused:?}");
                 } else {
                     let server = launch().start();
-                    assert!(server.log().contains(&named), "{named}: {}", server.log());
+                    wait::until(&named, || server.log().contains(&named));
                     assert!(!granted.works(server), "it works without: {named}");
                 }
                 granted.sql(&format!("GRANT {right} ON {object} TO clerk"));

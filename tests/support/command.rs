@@ -205,10 +205,13 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
+/// Limits how long a command may take: a move under load on a busy machine begins anew many times.
+const COMMAND_LIMIT: Duration = Duration::from_mins(8);
+
 /// Repeats `work` until a process ends, which must come; how often, and what the process left behind.
 #[track_caller]
 pub(crate) fn until_ended(mut running: Running, mut work: impl FnMut()) -> (usize, Finished) {
-    let (deadline, mut times) = (Instant::now() + wait::LIMIT, 0);
+    let (deadline, mut times) = (Instant::now() + COMMAND_LIMIT, 0);
     while running.try_wait().unwrap().is_none() {
         assert!(Instant::now() < deadline, "the command does not end");
         work();
@@ -249,7 +252,7 @@ pub(crate) fn prlimit(process: u32, limit: &str) {
 /// Waits for the end of `child`: its exit code, `None` if a signal ended it.
 #[track_caller]
 pub(crate) fn exit(child: &mut Child) -> Option<i32> {
-    let deadline = Instant::now() + wait::LIMIT;
+    let deadline = Instant::now() + COMMAND_LIMIT;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
