@@ -103,7 +103,7 @@ fn try_to_open(
     let (versions, began) = (Arc::new(VersionCache::default()), Instant::now());
     // The first read: from here on the connection has the log open. A version that cannot be read is
     // reported by the requests that need it.
-    if let Ok(stored) = version::current(&connection) {
+    if let Ok(stored) = version::current::<petstore_domain::StoreError>(&connection) {
         versions.observe(stored, began);
     }
     let presence = Arc::new(Presence::new(&path, access)?);

@@ -161,7 +161,7 @@ impl Committer {
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
             return Err(rusqlite::Error::SqliteFailure(read_only, None));
         }
-        match version::current(&connection) {
+        match version::current::<StoreError>(&connection) {
             Err(Failure::Sqlite(error) | Failure::Commit(error)) => return Err(error),
             Ok(_) | Err(Failure::Answer(_)) => (),
         }
