@@ -101,7 +101,7 @@ pub struct IdempotencyRequest {
     pub cutoff: Timestamp,
 }
 
-/// What a store does with a request to add an animal.
+/// The action of a store on a request to add an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdempotencyDecision {
     /// Store the animal and the request's record, in place of an expired record if there is one.

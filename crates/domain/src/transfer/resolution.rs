@@ -10,7 +10,7 @@ use crate::{
     transfer::archive::ArchiveError,
 };
 
-/// What a store does with a row.
+/// The action of a store on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// The store holds the same already.
