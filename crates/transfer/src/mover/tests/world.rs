@@ -354,7 +354,7 @@ impl World {
         if !run.seen.note(step, outcome) {
             return run.decide();
         }
-        // What was read is not used again.
+        // Values that were read are not used again.
         (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
         run.at = At::Reads { has_source: false };
     }
