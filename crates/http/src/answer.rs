@@ -85,7 +85,6 @@ where
         }
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
-    let is_last = outcome.as_ref().is_err_and(|error| error.closes);
 
     let request_id = state.request_ids.choose(&head.headers);
     let trace = state.request_ids.trace(&head.headers);
@@ -109,8 +108,7 @@ where
     if let Some(trace) = trace {
         headers.insert(TRACERESPONSE, trace.into_response());
     }
-    if is_last || !is_reusable {
-        // Over HTTP/2 it is removed again.
+    if !is_reusable {
         headers.insert(CONNECTION, CLOSE);
     }
     decorate(&mut response, state, head, target);

@@ -9,6 +9,7 @@ pub(crate) mod ending;
 mod http1;
 mod http2;
 pub(crate) mod stream;
+pub(crate) mod waiting;
 
 use std::{fmt::Display, sync::Arc};
 
@@ -53,8 +54,8 @@ pub(crate) async fn serve(
     };
     let Some((io, first_bytes)) = opened else { return };
     let is_http2 = first_bytes[..] == PREFACE[..];
-    let activity = Activity::new(accepted, limits);
-    let stream = Stream::new(io, first_bytes, activity.clone(), is_http2);
+    let activity = Activity::new(accepted, limits, Arc::clone(&state.waiting_bodies));
+    let stream = Stream::new(io, first_bytes, (!is_http2).then(|| activity.clone()));
     if is_http2 {
         Box::pin(http2::serve(stream, activity, peer, state)).await;
     } else {

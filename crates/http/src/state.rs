@@ -7,7 +7,7 @@ use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
 use crate::{
-    connection::ending::Drain,
+    connection::{ending::Drain, waiting::WaitingBodies},
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, log::Observer, metrics::Metrics},
     rate_limit::RateLimit,
@@ -47,6 +47,8 @@ pub(crate) struct State {
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
+    /// The bodies of answers that wait for their clients.
+    pub(crate) waiting_bodies: Arc<WaitingBodies>,
     /// Delays and bounds the refusals of requests without a live key.
     pub(crate) refusals: LateRefusals,
     /// The rate of each API key; `None` if it has no limit.
@@ -84,6 +86,7 @@ impl State {
             public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),
+            waiting_bodies: WaitingBodies::new(settings.limits.max_buffered_answers),
             refusals: LateRefusals::new(settings.limits),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
             observer,

@@ -219,6 +219,7 @@ impl ServeArgs {
                 max_body: self.max_body,
                 max_buffered_bodies: self.max_buffered_bodies,
                 rate_limit: self.rate_limit,
+                max_buffered_answers: Limits::default().max_buffered_answers,
                 refusal_delay: Limits::default().refusal_delay,
                 page_cache: self.page_cache,
                 shutdown_delay: self.shutdown_delay,

@@ -9,7 +9,9 @@ use std::{
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 use hyper::{
-    Request, StatusCode, body::Incoming, server::conn::http1::Builder, service::service_fn,
+    Request, StatusCode,
+    body::{Body as _, Incoming},
+    server::conn::http1::Builder, service::service_fn,
 };
 use hyper_util::rt::TokioIo;
 
@@ -83,13 +85,15 @@ async fn respond(
     unread: &AtomicBool,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let _in_flight = activity.begin_request();
+    let mut in_flight = activity.begin_request();
     let (mut head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
     let response = answer(state, peer, &mut head, &mut body).await;
     if !body.has_ended() {
         unread.store(true, Ordering::Relaxed);
     }
+    let length = response.body().size_hint().exact().unwrap_or_default();
+    in_flight.set_length(usize::try_from(length).unwrap_or(usize::MAX));
     Ok(response)
 }
 
