@@ -88,6 +88,8 @@ impl GetPetSunset {
 pub enum AccessLog {
     /// Every request.
     All,
+    /// Every request but health checks that pass: GET of `/livez` and `/readyz`.
+    AllButProbes,
     /// Requests answered with a status of 400 or above.
     #[default]
     Errors,

@@ -182,17 +182,19 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// Which requests are logged: each, those answered with 400 or above, or only failures of the
-    /// service itself.
+    /// Which requests are logged: each, each but health checks that pass, those answered with 400 or above, or
+    /// only failures of the service itself.
     #[arg(
         long,
         value_name = "WHICH",
         default_value = "errors",
-        value_parser = PossibleValuesParser::new(["all", "errors", "off"]).map(|which| match &*which {
-            "all" => AccessLog::All,
-            "off" => AccessLog::Off,
-            _ => AccessLog::Errors,
-        })
+        value_parser = PossibleValuesParser::new(["all", "all-but-probes", "errors", "off"])
+            .map(|which| match &*which {
+                "all" => AccessLog::All,
+                "all-but-probes" => AccessLog::AllButProbes,
+                "off" => AccessLog::Off,
+                _ => AccessLog::Errors,
+            })
     )]
     access_log: AccessLog,
 }

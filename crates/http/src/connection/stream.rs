@@ -33,11 +33,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Creates a stream of `first_bytes` and what follows them on `io`.
-    pub(super) fn new(
-        io: Box<dyn Io>,
-        first_bytes: Bytes,
-        activity: Option<Activity>,
-    ) -> Self {
+    pub(super) fn new(io: Box<dyn Io>, first_bytes: Bytes, activity: Option<Activity>) -> Self {
         Self { io, unread: first_bytes, activity, is_blocked: false }
     }
 

@@ -140,6 +140,12 @@ impl ApiError {
         Self::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
     }
 
+    /// Creates 503 for a service that is asked to stop, which is no failure.
+    pub(crate) fn shutting_down() -> Self {
+        let message = "the service is shutting down; try again after the time in Retry-After";
+        Self::new(ErrorCode::Unavailable, message).with(RETRY_AFTER, RETRY_SECONDS)
+    }
+
     /// Creates 503: not now. `cause` goes to the log, never to the client.
     pub(crate) fn unavailable(cause: impl fmt::Display) -> Self {
         let message = "the service cannot answer now; try again after the time in Retry-After";
