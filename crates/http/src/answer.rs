@@ -117,15 +117,16 @@ where
 
 /// Adds what follows only from the request and no handler adds, and removes the body from the answer to a HEAD.
 fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
+    let operation = target.and_then(|(route, _)| route.operation(&head.method));
+    // A 200 announces it already.
+    let announces = operation.is_some_and(|operation| operation.is_deprecated)
+        && response.status() != StatusCode::OK;
     let headers = response.headers_mut();
     if !is_under_base(head.uri.path()) {
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
-    let operation = target.and_then(|(route, _)| route.operation(&head.method));
-    if operation.is_some_and(|operation| operation.is_deprecated) {
-        for (name, value) in &state.deprecation {
-            headers.insert(name, value.clone());
-        }
+    if announces {
+        headers.extend(state.deprecation.clone());
     }
     if let Some(cors) = &state.cors {
         cors.add_headers(&head.headers, headers);

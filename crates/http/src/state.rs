@@ -13,7 +13,10 @@ use crate::{
     rate_limit::RateLimit,
     request::{address::public_base, auth::LateRefusals},
     response::{
-        cache::PageCache, cors::Cors, deprecation, openapi, representation::Representation,
+        cache::PageCache,
+        cors::Cors,
+        deprecation, openapi,
+        representation::{Representation, template},
     },
     settings::Settings,
 };
@@ -43,6 +46,8 @@ pub(crate) struct State {
     pub(crate) public_base: String,
     /// The headers that announce the end of getPet.
     pub(crate) deprecation: HeaderMap,
+    /// The headers of an animal, with these.
+    pub(crate) pet_template: HeaderMap,
     pub(crate) request_ids: RequestIds,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
@@ -75,6 +80,7 @@ impl State {
         let openapi = openapi::representation(&settings);
         let static_files = settings.static_files.iter().map(Representation::of_file).collect();
         let public_base = public_base(settings.public_url.as_deref()).to_owned();
+        let deprecation = deprecation::announcement(settings.get_pet_sunset, &public_base);
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
         let authenticator = Arc::clone(&ports.authenticator);
@@ -82,7 +88,8 @@ impl State {
         Self {
             ports,
             request_ids: RequestIds::new(),
-            deprecation: deprecation::announcement(settings.get_pet_sunset, &public_base),
+            pet_template: template(deprecation.clone()),
+            deprecation,
             public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),
