@@ -305,7 +305,7 @@ pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     }
     let (writing, mut found) = (tokio::spawn(join(tasks)), Vec::<Pet>::new());
     loop {
-        // What is read after the last writer has ended is complete.
+        // A read after the last writer has ended is complete.
         let last = writing.is_finished();
         let after = found.last().map(|pet| pet.id);
         found.extend(archive(fixture.store())?.snapshot().await?.pets(after, 1000).await?);

@@ -61,7 +61,7 @@ const INSERT: &str = insert!(
       ORDER BY id LIMIT 1) IS NULL",
     ""
 );
-/// Those that are not there.
+/// Inserts the rows that are not there.
 const MERGE: &str = insert!("true", "ON CONFLICT DO NOTHING");
 /// One that is there otherwise than it was given, or not at all.
 const OTHER: &str = "SELECT u.id FROM upload u LEFT JOIN \
@@ -206,7 +206,7 @@ async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, Archi
         added = scalar(&transaction.query(MERGE, &[]).await?)?;
     }
     let added = u64::try_from(added).unwrap_or_default();
-    // Those that were there already must be there as they were given.
+    // Rows that were there already must equal the given ones.
     if added < count as u64
         && let Some(&id) = column(&transaction.query(OTHER, &[]).await?)?.first()
     {
