@@ -27,8 +27,8 @@ const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
 /// More than there are statements of writers.
 const WRITER_STATEMENTS: usize = 32;
 
-/// The page cache of a reader, in KiB.
-const READER_CACHE: i64 = 8 * 1024;
+/// The page cache of a reader, in KiB. It holds the inner pages of ten million animals.
+const READER_CACHE: i64 = 4 * 1024;
 
 /// How a file is opened by those who only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
