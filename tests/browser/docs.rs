@@ -48,7 +48,7 @@ fn answers(browser: &Browser, operation: &str, text: &str) {
     browser.reads(&format!("{operation} .answer"), text);
 }
 
-/// Whether an operation shows an answer.
+/// Returns whether an operation shows an answer.
 fn has_answer(browser: &Browser, operation: &str) -> bool {
     browser.value(&format!("document.querySelector('{operation} .answer').checkVisibility()"))
         == true

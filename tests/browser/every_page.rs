@@ -1,4 +1,4 @@
-//! What holds on every page for people, in every state that is worth a look.
+//! Rules that hold on every page for people, in every state that is worth a look.
 
 mod contrast;
 mod frame;
@@ -20,7 +20,7 @@ fn stocked() -> Option<Zoo> {
     Some(zoo)
 }
 
-/// What holds of a page that is open, whatever its state.
+/// Checks of an open page, in any state.
 const CHECKS: [fn(&str, &Browser); 5] = [
     asks_nobody_else,
     has_an_outline,

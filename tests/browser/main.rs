@@ -10,7 +10,7 @@
     reason = "of what the suites share, each uses a part"
 )]
 
-/// What these tests share, some of it with the black-box suite.
+/// Helpers of these tests, some of them shared with the black-box suite.
 mod support {
     pub(crate) mod browser;
     pub(crate) mod chromedriver;

@@ -1,4 +1,4 @@
-//! What `check` finds in a store.
+//! Findings of `check` in a store.
 
 use std::{
     sync::{

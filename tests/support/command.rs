@@ -18,7 +18,7 @@ use super::{disk::Disk, wait};
 /// A process that is killed when it is dropped.
 pub(crate) type Running = EndOnDrop<Child>;
 
-/// What a command left behind.
+/// The output and status of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// `None` if a signal ended it.

@@ -292,7 +292,7 @@ impl Store {
         count.try_into().unwrap()
     }
 
-    /// Whether anything of it is there.
+    /// Returns whether anything of it is there.
     pub(crate) fn is_made(&self) -> bool {
         const RELATIONS: &str =
             "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";

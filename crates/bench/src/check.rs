@@ -1,4 +1,4 @@
-//! Whether an answer is right. Slowness is measured; a wrong answer ends the benchmark.
+//! Checks of answers. Slowness is measured; a wrong answer ends the benchmark.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;

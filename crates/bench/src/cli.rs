@@ -61,7 +61,7 @@ pub(crate) struct Options {
     pub(crate) accept: bool,
 }
 
-/// What the service is measured against, run by this program in a process of its own.
+/// A server that the service is measured against, run by this program in a process of its own.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Baseline {
     /// Bare hyper with one constant answer.

@@ -14,7 +14,7 @@ use crate::request::Request;
 /// How long an answer may take before the benchmark gives up. Under callgrind, answers are slow.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What came back.
+/// A response with its whole body.
 pub(crate) type Answer = Response<Bytes>;
 
 /// One connection that is kept.

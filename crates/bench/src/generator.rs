@@ -1,4 +1,4 @@
-//! What is asked of a load generator, and what it saw in one round.
+//! The input of a load generator, and its results of one round.
 
 use std::{net::SocketAddr, path::PathBuf, process::Command};
 
@@ -29,7 +29,7 @@ pub(crate) struct Target {
     pub(crate) start: usize,
 }
 
-/// What a load generator saw in one round.
+/// The results that a load generator reports for one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     /// Requests that were answered.

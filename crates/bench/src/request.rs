@@ -15,7 +15,7 @@ pub(crate) struct Request {
     pub(crate) expect: Expect,
 }
 
-/// What a right answer looks like.
+/// The form of a right answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
     /// 200 with an array of at most so many animals; of exactly so many if there is a next page.

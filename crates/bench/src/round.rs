@@ -16,7 +16,7 @@ pub(crate) struct Side<'a> {
     pub(crate) load: &'a Load,
 }
 
-/// What was measured in one round.
+/// The measurements of one round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
     pub(crate) tally: Tally,

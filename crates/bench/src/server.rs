@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::request::KEY;
 
-/// What every server prints before its address, once it accepts connections.
+/// The words before the address that every server prints once it accepts connections.
 const LISTENS: &str = " listens on http://";
 /// How long a server may take to stop after SIGTERM.
 const STOP_TIMEOUT: Duration = Duration::from_mins(1);

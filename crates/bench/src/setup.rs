@@ -1,4 +1,4 @@
-//! What every report works with: the binaries, the size of the measurement, a folder.
+//! The input of every report: the binaries, the size of the measurement, a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(crate) struct Effort {
     pub(crate) threads: usize,
 }
 
-/// What every report works with.
+/// The input of every report.
 #[derive(Debug)]
 pub(crate) struct Setup {
     /// The petstore under measurement, the last one that was named.

@@ -23,12 +23,12 @@ pub(crate) struct Workload {
     pub(crate) name: &'static str,
     /// In a few words.
     pub(crate) title: &'static str,
-    /// Whether it needs the large catalogue.
+    /// `true` if it needs the large catalogue.
     pub(crate) large: bool,
     requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 }
 
-/// What requests are made from.
+/// The source of the requests.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     /// Connected to a running service.

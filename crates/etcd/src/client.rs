@@ -61,7 +61,7 @@ pub(crate) struct Client {
 /// An answer.
 pub(crate) struct Reply<T> {
     pub(crate) answer: T,
-    /// Whether an earlier try may have been carried out, too.
+    /// `true` if an earlier try may have been carried out, too.
     pub(crate) is_repeated: bool,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Core {
     pub(crate) client: Client,
     pub(crate) keys: Keys,
     pub(crate) version: Arc<VersionCache>,
-    /// Whether animals are read while the store is sealed.
+    /// `true` if animals are read while the store is sealed.
     pub(crate) reads_while_sealed: bool,
     /// The head after the last write of this process. Locked during a write, so that the writes of one process do not
     /// compete with each other.

@@ -14,9 +14,9 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 /// Settings of a store beside its URL.
 #[derive(Clone, Debug, Default)]
 pub struct EtcdSettings {
-    /// Whether a store is made if there is none.
+    /// `true` if a store is made if there is none.
     pub create: bool,
-    /// Whether animals are read, without a version, while the store is sealed.
+    /// `true` if animals are read, without a version, while the store is sealed.
     pub reads_while_sealed: bool,
     /// Canceled when a task of the store has panicked: the writing task, without which every addition fails, or the one
     /// that reads the version. The program must then be restarted.

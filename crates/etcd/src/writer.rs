@@ -67,7 +67,7 @@ fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
 /// Decides on one addition. `None` leaves it for the next transaction.
 fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Outcome> {
     if reply.is_abandoned() {
-        // Nobody receives this.
+        // The receiver is gone.
         return Some(Err(StoreError::unavailable("its caller does not wait any more").into()));
     }
     let stored = match request.map(|request| draft.record(&request.id)).transpose() {

@@ -73,7 +73,7 @@ where
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
         let run = pin!(pipeline::run(state, head, body, target, &mut credential));
-        // What a panic leaves half done belongs only to this request, or is made whole by its locks.
+        // State that a panic leaves half done belongs only to this request, or is made whole by its locks.
         timeout_at(began + request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
     let outcome = match outcome {

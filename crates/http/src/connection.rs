@@ -25,7 +25,7 @@ use self::{
 };
 use crate::{observe::handshakes::HandshakeFailure, request::Peer, state::State};
 
-/// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
+/// The first bytes of a client with prior knowledge of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves the requests of one connection from `peer`. With an acceptor, HTTP is inside TLS. The handshake and

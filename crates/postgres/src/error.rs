@@ -23,7 +23,7 @@ pub(crate) enum StoreFailure {
     /// The server, or the network, is too slow.
     #[error("no answer within {0:?}")]
     Deadline(Duration),
-    /// What the server or the connection says.
+    /// An error of the server or the connection.
     #[error("{}", error_chain(.0.as_ref()))]
     Postgres(#[source] Arc<tokio_postgres::Error>),
     #[error("the server asks for a password, and the URL has none")]
@@ -46,9 +46,9 @@ pub(crate) enum StoreFailure {
 #[derive(Debug)]
 pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
 
-/// What a store that is not open raises, with the reason as its message.
+/// The code that a store raises that is not open, with the reason as its message.
 const SEALED: &str = "PSMOV";
-/// What an addition raises whose lock came late.
+/// The code that an addition raises whose lock came late.
 const LATE: &str = "PSLAT";
 
 impl StoreFailure {

@@ -205,7 +205,7 @@ impl Pool {
             let Ok(Ok(permit)) = time::timeout_at(deadline, permit).await else {
                 return Err(failure);
             };
-            // What is found broken while it is made may have been the same server.
+            // A connection found broken while it is made may have been to the same server.
             let mut lease = self.lease(permit);
             let connected = match lease.connection.clone().filter(|idle| !idle.is_closed()) {
                 Some(connection) => Ok(connection),

@@ -67,7 +67,7 @@ pub(crate) fn open_checking_writer(
     poll_while_busy(&mut connection, busy_timeout)?;
     connection.pragma_update(None, "synchronous", synchronous.as_str())?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
-    // What a damaged page holds must not be built upon. Readers, for whom this check would be the
+    // The content of a damaged page must not be built upon. Readers, for whom this check would be the
     // largest part of a page's cost, pass each row through the domain's own checks.
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)

@@ -97,7 +97,7 @@ fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<
 
 /// Checks every page, row and index. Returns what is found first, in one line; `None` if there is no fault.
 pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    // What the schema's own rules forbid is left to the domain, which names the row.
+    // The domain checks the schema's own rules, and names the row.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
     let finding: String =
         match connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)) {

@@ -66,7 +66,7 @@ pub(crate) fn open(
     let opened = try_to_open(config, settings, busy_timeout, &mut made_file);
     opened.map_err(|reason| {
         if let Some(file) = made_file {
-            // What is left may be of use to nobody else, and is no reason of its own.
+            // A remaining file may be of use to no process, and is no reason of its own.
             drop(remove_unused(&file));
         }
         OpenError { path: config.path.clone(), reason }

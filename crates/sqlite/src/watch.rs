@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Arc<Semaphore>,
     pub(crate) max_workers: usize,
     pub(crate) anchor: Mutex<Anchor>,
-    /// Whether there was a request since the version was last read.
+    /// `true` if there was a request since the version was last read.
     pub(crate) in_use: AtomicBool,
     pub(crate) closed: AtomicBool,
 }

@@ -40,7 +40,7 @@ pub struct CopySummary {
     pub keys: u64,
     /// The number of idempotency records of the source that have not expired. The target holds all of them.
     pub records: u64,
-    /// Whether the target was marked as being filled until the copy was complete.
+    /// `true` if the target was marked as being filled until the copy was complete.
     pub was_marked: bool,
 }
 

@@ -91,7 +91,7 @@ pub struct MovePreview {
     pub source: StoreCounts,
     /// The number of rows in the target.
     pub target: StoreCounts,
-    /// Whether the target has taken the source's place already.
+    /// `true` if the target has taken the source's place already.
     pub is_handed_over: bool,
 }
 

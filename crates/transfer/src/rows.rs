@@ -19,7 +19,7 @@ pub(crate) struct RowWriter<'t> {
     pub(crate) writer: WriterRole,
     /// A record made at this moment or before has expired.
     pub(crate) cutoff: Timestamp,
-    /// Whether it pauses after each batch for as long as the batch took, so that services have half of the machine.
+    /// `true` if it pauses after each batch for as long as the batch took, so that services have half of the machine.
     pub(crate) yields: bool,
 }
 

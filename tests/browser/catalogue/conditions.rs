@@ -1,4 +1,4 @@
-//! What may happen between the page and the service.
+//! Conditions between the page and the service.
 
 use serde_json::json;
 

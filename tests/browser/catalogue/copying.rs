@@ -1,4 +1,4 @@
-//! What is shown, as JSON for elsewhere.
+//! The shown animals, as JSON for elsewhere.
 
 use petstore_testing::needs;
 use serde_json::json;

@@ -119,7 +119,7 @@ fn counting_pauses_at_five_thousand_says_so_and_goes_on_if_asked() {
     browser.reads("#list-status", "page 2");
     browser.reads("#count-status", "At least 5,000 animals, counted up to id 5000");
     assert_eq!(numbers(browser)[3], json!(["No status", "5,000"]));
-    // What is added comes after those that are counted.
+    // Added animals come after those that are counted.
     fill_in(browser, "Rex", "1");
     browser.click("#add-send");
     browser.reads("#added", "Added Rex");

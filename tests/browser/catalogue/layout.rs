@@ -14,7 +14,7 @@ use crate::support::{
     zoo::Zoo,
 };
 
-/// What is shown and reaches over an edge of its card.
+/// Shown elements that reach over an edge of their card.
 const OVER_THE_EDGE: &str = "
     return [...document.querySelectorAll('.card *')].filter(element => {
         if (!element.checkVisibility({ opacityProperty: true }) || element.closest('.unseen, .segments input, thead, svg')) return false;

@@ -18,7 +18,7 @@ pub(super) fn shows(browser: &Browser, ids: impl Iterator<Item = usize>) {
     browser.until(&format!("animals.ariaBusy === 'false' && {shown} === {}", json!(expected)));
 }
 
-/// Whether a button of the pager can be used.
+/// Returns whether a button of the pager can be used.
 fn is_on(browser: &Browser, button: &str) -> bool {
     browser.value(&format!("document.getElementById('{button}').ariaDisabled")) == "false"
 }
@@ -253,7 +253,7 @@ fn an_answer_that_a_later_choice_has_overtaken_is_dropped() {
     shows(browser, [1, 5].into_iter());
     browser.js("window.let_through()");
     browser.until("window.is_through");
-    // Whatever the page makes of it is done before the next task.
+    // The page acts on it before the next task.
     settle(browser);
     shows(browser, [1, 5].into_iter());
 }

@@ -127,7 +127,7 @@ fn without_a_key_the_answer_says_what_is_missing() {
     answers(browser, LIST, "unauthorized");
 }
 
-/// What an assistive program announces of a request: the text of its `status`.
+/// Returns the text that an assistive program announces of a request: the text of its `status`.
 fn announced(browser: &Browser) -> String {
     browser.text(&format!("{LIST} [role=status]"))
 }
@@ -178,7 +178,7 @@ fn the_orders_cannot_be_tried_and_the_rest_can() {
         let expected = u8::from(operation != ORDERS);
         assert_eq!(count(&format!("{operation} .execute")), expected, "{operation}");
     }
-    // What is not offered takes a title and a line.
+    // An operation that is not offered takes a title and a line.
     browser.reads(ORDERS, "GET /v1/store/orders Named by the interface");
     assert_eq!(count(&format!("{ORDERS} > *")), 2);
     assert_eq!(count(&format!("{ORDERS} :is(input, form, details, pre)")), 0);

@@ -1,4 +1,4 @@
-//! What the page says, to whom, and in which form.
+//! The text of the page, for each reader, in each form.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -55,7 +55,7 @@ fn the_errors_of_an_operation_are_folded_and_have_code_reason_and_body() {
     }
 }
 
-/// What the page says twice confuses: an error that every operation has, a bound or a list of values that the text
+/// Repetitions confuse: an error that every operation has, a bound or a list of values that the text
 /// gives in words already.
 #[needs(chromium)]
 #[test]

@@ -21,7 +21,7 @@ const LANGUAGES: [(&str, &str, &[&str]); 3] = [
     ("TypeScript", "node", &["--input-type=module", "-e"]),
 ];
 
-/// What a sample prints.
+/// Returns the output of a sample.
 #[track_caller]
 fn run(program: &str, arguments: &[&str], sample: &str) -> String {
     let mut command = Command::new(program);

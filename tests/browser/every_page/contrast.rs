@@ -1,4 +1,4 @@
-//! Whether the text can be read: the contrast that WCAG 2.2 asks for at level AA (1.4.3).
+//! Readability of the text: the contrast that WCAG 2.2 asks for at level AA (1.4.3).
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What is the same on both pages, where things are, and what a load costs.
+//! Parts that are the same on both pages, where things are, and the cost of a load.
 
 use petstore_testing::needs;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn on_a_phone_what_is_looked_for_is_at_the_top() {
     zoo.browser.look(PHONE);
     zoo.enter("/catalogue");
     assert!(top("#rows tr") < 200.0, "{}", top("#rows tr"));
-    // What is needed less is folded, and one press away.
+    // Parts that are needed less are folded, and one press away.
     for part in ["find-id", "limit", "refresh", "copy"] {
         let shown = format!("document.getElementById('{part}').checkVisibility()");
         assert_eq!(zoo.browser.value(&shown), false, "{part}");
@@ -145,7 +145,7 @@ fn code_has_three_colours_and_a_button_that_copies_it() {
     assert_eq!(browser.value(r#"[...document.querySelectorAll('#first code span')].map(e => [e.className, e.textContent.slice(0, 5)])"#),
         json!([["tok-name", "curl"], ["tok-text", "'http"], ["tok-name", "-H"], ["tok-text", "\"Auth"]]));
 }
-/// What was shown and has moved since the page was opened: what Chromium calls layout shifts, and what moved in each.
+/// Elements that have moved since the page was opened: what Chromium calls layout shifts, and what moved in each.
 const MOVED: &str = "
     return new Promise(done => {
         const observer = new PerformanceObserver(list => done(list.getEntries()));

@@ -40,7 +40,7 @@ const FLAGS: [&str; 9] = [
     "--disable-sync",
 ];
 
-/// What a page may look like to its reader.
+/// The appearance that a reader may ask of a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// CSS pixels.
@@ -71,7 +71,7 @@ struct Chromium {
     _guard: Child,
 }
 
-/// Those that no test uses at the moment.
+/// Browsers that no test uses at the moment.
 static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
 
 impl Browser {
@@ -129,7 +129,7 @@ impl Browser {
             "mobile": look.width < 500 });
         self.devtools("Emulation.setDeviceMetricsOverride", size);
         let scheme = if look.dark { "dark" } else { "light" };
-        // What moves would look different in each picture.
+        // Moving elements would look different in each picture.
         let wishes = json!([{ "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": "reduce" }]);
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": wishes }));
@@ -147,12 +147,12 @@ impl Browser {
         self.ask(self.driver().refresh());
     }
 
-    /// What is in the address line.
+    /// Returns the text of the address line.
     pub(crate) fn url(&self) -> String {
         self.ask(self.driver().current_url()).to_string()
     }
 
-    /// What a function body in JavaScript returns.
+    /// Returns the value of a function body in JavaScript.
     pub(crate) fn js(&self, body: &str) -> Value {
         let answer = self.runtime().block_on(self.driver().execute(body, []));
         answer.unwrap_or_else(|error| panic!("{error}: {body}")).json().clone()

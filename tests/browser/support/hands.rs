@@ -1,4 +1,4 @@
-//! What a person does with a page, and sees on it.
+//! Actions of a person on a page, and the sight of it.
 
 use serde_json::json;
 use thirtyfour::{By, WebElement, prelude::TypingData};

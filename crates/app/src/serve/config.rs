@@ -255,7 +255,7 @@ impl ServeArgs {
     }
 }
 
-/// What a deployment is called, and where it is reached.
+/// The name of a deployment, and where it is reached.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DeploymentArgs {
     /// Name of this deployment, for logs, the OpenAPI document and the browser pages.
@@ -279,7 +279,7 @@ impl DeploymentArgs {
     }
 }
 
-/// What `serve` works with, all of it checked.
+/// The settings of `serve`, all of them checked.
 pub(crate) struct Config {
     pub(crate) args: ServeArgs,
     /// `None` for plain HTTP.

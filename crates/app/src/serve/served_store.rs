@@ -33,7 +33,7 @@ pub(super) struct Opening {
     pub(super) location: Arc<dyn StoreLocation>,
     /// The place of the next store, if there is to be one.
     pub(super) next: Option<Arc<dyn StoreLocation>>,
-    /// Whether an older schema is upgraded.
+    /// `true` if an older schema is upgraded.
     pub(super) upgrade: bool,
     /// How to make an API key, and where it is used, if the store is to have one.
     pub(super) first_key: Option<(String, BoundAddress)>,

@@ -18,7 +18,7 @@ use petstore_testing::{etcd_or_skip, needs};
 
 use crate::support::{add, open, page, rex, url};
 
-/// What becomes of a transaction that puts entries.
+/// The fate of a transaction that puts entries.
 enum Fate {
     Answered,
     /// It is carried out, but its answer does not arrive.
@@ -100,7 +100,7 @@ async fn an_addition_whose_answer_was_lost_is_added_once_and_acknowledged() {
     for (lost, is_behind) in [(0, false), (1, false), (3, false), (1, true), (2, false), (2, true)]
     {
         if is_behind {
-            // What the first instance remembers of the head is out of date then, and its first try is in vain.
+            // The first instance's copy of the head is out of date then, and its first try is in vain.
             added.push(add(&other).await);
         }
         lose.store(lost, Ordering::SeqCst);

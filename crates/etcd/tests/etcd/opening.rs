@@ -1,4 +1,4 @@
-//! What is opened and what is refused; users, and nodes that restart.
+//! Opening and refusing stores; users, and nodes that restart.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_etcd::{EtcdConfig, EtcdStore};

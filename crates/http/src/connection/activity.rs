@@ -1,5 +1,5 @@
-//! What a connection waits for: a head, the next request, or the client, which takes its answers; and until
-//! when, so that one which waits for too long is closed. hyper's own timer counts idling and the head as one.
+//! Deadlines of a connection: request head, keep-alive and response write. A connection is closed at
+//! its deadline. hyper's own timer counts idling and the head as one.
 
 use std::{
     pin::Pin,
@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep_until};
 use super::ending::Drain;
 use crate::settings::Limits;
 
-/// What a client must take of its answers, in bytes a second: enough for the slowest honest line.
+/// The slowest rate at which a client may read its answers, in bytes a second: enough for the slowest honest line.
 const MIN_RATE: u64 = 1024;
 
-/// What a connection waits for, shared by everything that serves it.
+/// The deadlines of a connection, shared by everything that serves it.
 #[derive(Clone, Debug)]
 pub(super) struct Activity(Arc<Mutex<Inner>>);
 
@@ -27,7 +27,7 @@ struct Inner {
     requests: usize,
     /// Requests whose answers are being sent, over HTTP/2.
     answers: usize,
-    /// Whether the socket takes no more, because the client does not.
+    /// `true` if the socket takes no more, because the client does not.
     is_blocked: bool,
     /// When the client must have sent something, while there is no request: the head that is under way, as the first
     /// one is from the beginning, or else another one.

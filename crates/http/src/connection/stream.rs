@@ -23,11 +23,11 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 /// A stream that tells an [`Activity`] what happens.
 pub(super) struct Stream {
     io: Box<dyn Io>,
-    /// What has arrived and is still to be read.
+    /// Bytes that have arrived and are still to be read.
     unread: Bytes,
     activity: Activity,
     is_http2: bool,
-    /// Whether the socket has not taken all that was written.
+    /// `true` if the socket has not taken all that was written.
     is_blocked: bool,
 }
 

@@ -7,7 +7,7 @@ use tokio_rustls::rustls::{Error, InvalidMessage};
 /// Why a TLS handshake has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandshakeFailure {
-    /// What the client sent is not TLS: mostly plain HTTP.
+    /// The client did not speak TLS: mostly plain HTTP.
     NotTls,
     /// It offers no version, cipher suite or protocol that the service has.
     Incompatible,
@@ -17,7 +17,7 @@ pub(crate) enum HandshakeFailure {
     Disconnected,
     /// It was not done in the time for a head.
     Timeout,
-    /// What it sent breaks the rules of TLS, or the service is at fault.
+    /// The client broke the rules of TLS, or the service is at fault.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! What each failure is to a client: the closed list of codes, and one table from error to code.
+//! Failures as clients see them: the closed list of codes, and one table from error to code.
 
 use std::{any::Any, borrow::Cow, fmt};
 
@@ -68,7 +68,7 @@ pub(crate) struct ApiError {
     pub(crate) cause: Option<Box<str>>,
     /// Only for the metrics: the store failed.
     pub(crate) by_store: bool,
-    /// Whether its connection is closed after the answer.
+    /// `true` if its connection is closed after the answer.
     pub(crate) closes: bool,
 }
 

@@ -27,7 +27,7 @@ use crate::{
     sequences,
     store::PostgresStore,
     values::{Values, column, scalar},
-    version::{self, where_state},
+    version::{self, state, where_state},
 };
 
 /// Should this process be frozen while it holds the lock, the server ends the batch, before the additions that wait for
@@ -60,17 +60,20 @@ const INSERT: &str = insert!(
       ORDER BY id LIMIT 1) IS NULL",
     ""
 );
-/// Those that are not there.
+/// Inserts the rows that are not there.
 const MERGE: &str = insert!("true", "ON CONFLICT DO NOTHING");
 /// One that is there otherwise than it was given.
 const OTHER: &str = "SELECT u.id FROM upload u, \
        LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p \
      WHERE (p.name, p.category_id, p.status) IS DISTINCT FROM (u.name, u.category_id, u.status) LIMIT 1";
-/// Adds those without identifiers, and returns the first identifier.
-const ADD: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
-       SELECT nextval('pet_id'), name, category_id, status \
-       FROM (SELECT * FROM upload WHERE id IS NULL ORDER BY place) u \
-       RETURNING id) SELECT min(id) FROM added";
+/// Adds those without identifiers if the store is open, and returns the first identifier.
+const ADD: &str = concat!(
+    "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
+       SELECT nextval('pet_id'), u.name, u.category_id, u.status FROM ",
+    state!(),
+    " c, (SELECT * FROM upload WHERE id IS NULL ORDER BY place) u WHERE c.state = 'open' RETURNING id) \
+     SELECT min(id) FROM added"
+);
 /// The version, if there is a new one, and the highest identifier of a key.
 const RENEW: &str = concat!(
     "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1, \
@@ -198,7 +201,7 @@ async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, Archi
         added = scalar(&transaction.query(MERGE, &[]).await?)?;
     }
     let added = u64::try_from(added).unwrap_or_default();
-    // Those that were there already must be there as they were given.
+    // Rows that were there already must equal the given ones.
     if added < count as u64
         && let Some(&id) = column(&transaction.query(OTHER, &[]).await?)?.first()
     {
@@ -223,8 +226,8 @@ async fn add_pets(
             return Ok(0);
         }
     }
-    let first: i64 = scalar(&transaction.query(ADD, &[]).await?)?;
-    if let Some(request) = request {
+    let first: Option<i64> = scalar(&transaction.query(ADD, &[]).await?)?;
+    if let (Some(request), Some(first)) = (request, first) {
         replace_records(transaction, &[request.into_record(PetId(first))]).await?;
     }
     Ok(count as u64)

@@ -62,14 +62,15 @@ macro_rules! renewed {
 
 /// Adds animals, each with the record of its key if it has one that nobody else has, and none whose key somebody
 /// has. Returns the version with the place in the arrays and the identifier of each that was added: what
-/// `INSERT … RETURNING` promises no order of, the list that is inserted from has.
+/// `INSERT … RETURNING` promises no order of, the list that is inserted from has. A store that is not open draws no
+/// identifiers, which no rollback would give back: its highest one must not change after it was copied.
 pub(crate) const ADD: &str = concat!(
     "WITH wanted AS MATERIALIZED ( \
        SELECT nextval('pet_id') AS id, u.* FROM ",
     state!(),
     " c, unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[]) WITH ORDINALITY \
          AS u (name, category_id, status, key, fingerprint, created_at, place) \
-       WHERE petstore_may_add() \
+       WHERE c.state = 'open' AND petstore_may_add() \
      ), reserved AS ( \
        INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
        SELECT key, fingerprint, id, created_at FROM wanted WHERE key IS NOT NULL \
@@ -87,7 +88,7 @@ pub(crate) const ADD_EACH: &str = concat!(
     "WITH new AS MATERIALIZED ( \
        SELECT e.nth AS place, e.new_id AS id, e.refusal FROM ",
     state!(),
-    " c, petstore_add_each($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[]) e",
+    " c, petstore_add_each(c.state, $1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[]) e",
     renewed!(", new.refusal")
 );
 

@@ -88,8 +88,9 @@ $$;
 
 -- Adds each animal under a savepoint of its own, with the record of its key unless somebody has that key. Returns its place
 -- in the arrays and its identifier, or why the server refuses it. What would be wrong with all of them ends the transaction.
+-- A store that is not open draws no identifiers.
 CREATE FUNCTION petstore_add_each(
-    names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
+    state text, names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
 ) RETURNS TABLE (nth bigint, new_id bigint, refusal text) LANGUAGE plpgsql AS $$
 DECLARE
     row record;
@@ -99,6 +100,7 @@ BEGIN
     FOR row IN
         SELECT * FROM unnest(names, categories, statuses, keys, fingerprints, times) WITH ORDINALITY
             AS u (name, category_id, status, key, fingerprint, created_at, place)
+        WHERE state = 'open'
     LOOP
         nth := row.place;
         refusal := NULL;

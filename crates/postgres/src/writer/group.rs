@@ -25,24 +25,24 @@ use crate::{
     version,
 };
 
-/// What became of an addition. `None` if it is to be tried again: another one of its group has the same key, or the
+/// The outcome of an addition. `None` if it is to be tried again: another one of its group has the same key, or the
 /// record has expired or is gone since.
 pub(super) type Outcome = Option<Result<Added, AddError>>;
 
-/// What became of a group. It is committed.
+/// The outcome of a committed group.
 pub(super) struct Written {
     /// One for each addition, in their order.
     pub(super) outcomes: Vec<Outcome>,
     /// The version that the group has left.
     pub(super) version: Option<StoredVersion>,
-    /// Whether the server has refused one of them.
+    /// `true` if the server has refused one of them.
     pub(super) has_refused: bool,
 }
 
 /// A group was not written, or it is not known whether it was.
 pub(super) struct Failed {
     pub(super) failure: StoreFailure,
-    /// Whether it may have been committed nevertheless.
+    /// `true` if it may have been committed nevertheless.
     pub(super) in_doubt: bool,
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn write(
 enum Way {
     /// The whole transaction.
     AtOnce,
-    /// What follows its lock.
+    /// The state after its lock.
     Locked,
     /// The same, with a savepoint for each addition.
     OneByOne,

@@ -1,4 +1,4 @@
-//! What the database refuses for good.
+//! Refusals of the database that are final.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! What one call writes, as one transaction on a connection of its own.
+//! The writes of one call, as one transaction on a connection of its own.
 
 use std::{path::Path, thread};
 
@@ -18,7 +18,7 @@ use crate::{
     writer::{FREE, WriteTransaction},
 };
 
-/// What a transaction may keep in memory before it writes pages to the log, in KiB.
+/// The memory that a transaction may use before it writes pages to the log, in KiB.
 const PAGE_CACHE: i64 = 64 * 1024;
 
 pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 \

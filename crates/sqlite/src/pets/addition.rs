@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
     pub(crate) id: PetId,
-    /// Whether this transaction has added it; if not, it answers a repeat.
+    /// `true` if this transaction has added it; if not, it answers a repeat.
     pub(crate) is_new: bool,
 }
 

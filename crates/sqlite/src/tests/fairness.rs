@@ -17,7 +17,7 @@ use crate::{pets::rows, store::SqliteStore};
 
 /// Writes of the busy store that wait at any time.
 const LOAD: usize = 64;
-/// What each of them adds to its transaction, as a slow disk does.
+/// The time that each of them adds to its transaction, as a slow disk does.
 const DELAY: Duration = Duration::from_millis(1);
 
 /// Keeps the writer of `store` busy: when a write is run, the next one is queued. Notes if one fails.

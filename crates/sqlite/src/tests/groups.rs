@@ -29,7 +29,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
         group.spawn(async move {
             let work = move |connection: &Connection| {
                 rows::insert(connection, &rex())?;
-                // What another process sees while this write runs.
+                // The count that another process sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
             };
             store.writer().unwrap().write(work).await

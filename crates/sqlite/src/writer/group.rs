@@ -42,9 +42,9 @@ pub(crate) struct Committer {
     /// Opens a connection.
     open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
     connection: Connection,
-    /// Whether the last transaction failed so that the connection must not be used any more.
+    /// `true` if the last transaction failed so that the connection must not be used any more.
     in_doubt: bool,
-    /// Whether the last transaction met a damaged page.
+    /// `true` if the last transaction met a damaged page.
     is_damaged: bool,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,

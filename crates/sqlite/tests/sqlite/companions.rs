@@ -157,7 +157,7 @@ async fn a_store_whose_identity_was_changed_a_moment_before_a_crash_is_opened() 
     let new = StoreState { id: StoreId([7; 16]), ..state.next(state.phase.clone()) };
     assert!(store.change_state(state.revision, new.clone()).await.unwrap());
     add(&store, rex()).await;
-    // What the disk holds now is what a crash would leave.
+    // A crash would leave the files that the disk holds now.
     let crashed = Place::new();
     for (path, bytes) in place.content() {
         fs::write(crashed.directory().join(path.file_name().unwrap()), bytes).unwrap();

@@ -53,7 +53,7 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     if holds {
         fill(seen, source, target, seals)
     } else if own.claim.is_some() && !(is_sealed && own.sealing.is_some() && own.tries_left > 0) {
-        // What differs now is another mover's doing.
+        // Another mover has caused the present difference.
         let ending = own.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
     } else {

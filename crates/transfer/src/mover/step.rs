@@ -2,7 +2,7 @@
 
 use petstore_domain::StoreState;
 
-/// What a mover does next.
+/// The next step of a mover.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
     /// Replaces the state of a store, if its revision is still as it was observed.

@@ -1,4 +1,4 @@
-//! What fails at each step of a handover, and what becomes of it.
+//! Failures at each step of a handover, and their outcome.
 
 use std::{
     ops::ControlFlow,
@@ -35,7 +35,7 @@ async fn all(store: &dyn PetRepository) -> Vec<Pet> {
     store.list(query).await.unwrap().value.pets
 }
 
-/// What goes wrong, once the store is in this phase.
+/// A fault once the store is in this phase.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// The answer of the change that opens the store is lost, and it has happened.

@@ -32,7 +32,7 @@ const WINDOW_UPDATE: u8 = 8;
 /// Huffman's code.
 const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
 
-/// What a client sends first, with settings of its own.
+/// The first bytes of a client, with settings of its own.
 fn preface(settings: &[u8]) -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
 }
@@ -190,7 +190,7 @@ async fn a_head_of_more_than_16_kib_is_refused() {
     }
 }
 
-/// What of an answer is there after so many bytes a second, and how long that took; until the server
+/// Reads an answer at so many bytes a second. Returns its bytes, and how long reading took, until the server
 /// ends the connection or the answer is whole.
 async fn body_at_rate(rate: u32) -> (usize, Duration) {
     let (mut client, _task) = connect(1 << 16);

@@ -353,7 +353,7 @@ impl World {
     fn finish(&mut self, index: usize, step: &Step, outcome: Outcome) {
         let run = &mut self.runs[index];
         run.seen.note(step, outcome);
-        // What was read is not used again.
+        // Values that were read are not used again.
         (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
         run.at = At::Reads { has_source: false };
     }
