@@ -65,7 +65,7 @@ async fn the_largest_batch_of_records_replaces_as_many() {
 async fn the_largest_animals_are_written_in_one_transaction() {
     let Some(etcd) = etcd_or_skip("the_largest_animals", 1) else { return };
     let store = open(&url(&etcd)).await;
-    let name = PetName::parse(&"🐕".repeat(255)).unwrap();
+    let name = PetName::parse("🐕".repeat(255)).unwrap();
     let category_id = CategoryId(i64::MIN);
     let pet = NewPet { name, category_id, status: Some(PetStatus::Available) };
     let before = revision(&etcd);
