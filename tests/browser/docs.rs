@@ -39,7 +39,7 @@ pub(crate) fn unfold(browser: &Browser) {
 #[track_caller]
 pub(crate) fn execute(browser: &Browser, operation: &str, status: u16) {
     browser.click(&format!("{operation} .execute"));
-    browser.reads(&format!("{operation} .answer .status"), &status.to_string());
+    browser.reads(&format!("{operation} .sent .status"), &status.to_string());
 }
 
 /// Waits until the answer of an operation has this text.

@@ -58,7 +58,7 @@ fn what_the_service_refuses_is_said_at_its_field() {
     let browser = zoo.enter("/catalogue");
     fill_in(browser, "   ", "9223372036854775808");
     browser.click("#add-send");
-    browser.reads("#name-error", "Must not be white space alone");
+    browser.reads("#name-error", "Must not be white space alone.");
     browser.reads("#categoryId-error", "Must be a whole number from -9223372036854775808 to");
     browser.reads("#add-failure", "2 fields need a change");
     assert_eq!(browser.value("document.activeElement.id"), "name");

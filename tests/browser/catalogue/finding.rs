@@ -83,8 +83,8 @@ fn an_id_that_does_not_exist_or_is_none_is_said_at_the_field() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
     let browser = zoo.enter("/catalogue");
     for (id, fault) in [
-        ("7", "There is no animal with the id 7."),
-        ("9223372036854775808", "There is no animal with the id 9223372036854775808."),
+        ("7", "No animal has this id."),
+        ("9223372036854775808", "No animal has this id."),
         ("seven", "Enter a whole number"),
         ("", "Enter a whole number"),
     ] {

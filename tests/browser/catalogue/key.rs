@@ -83,7 +83,7 @@ fn a_key_that_may_only_read_says_so_at_once_and_adds_nothing() {
     assert_eq!(browser.value("document.getElementById('add').checkVisibility()"), false);
     browser.go(&zoo.page("/docs"));
     browser.reads("#key-state", "It may only read: adding an animal is answered 403.");
-    browser.reads("#createPet .try", "Your key may only read: the answer is 403.");
+    browser.reads("#createPet .try", "Your key may only read: the response is 403.");
     browser.click("#forget");
     browser.until("!document.querySelector('#createPet .reading').checkVisibility()");
 }

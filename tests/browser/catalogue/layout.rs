@@ -17,7 +17,7 @@ use crate::support::{
 /// What is shown and reaches over an edge of its card.
 const OVER_THE_EDGE: &str = "
     return [...document.querySelectorAll('.card *')].filter(element => {
-        if (!element.checkVisibility({ opacityProperty: true }) || element.closest('.unseen, .segments input, thead, svg')) return false;
+        if (!element.checkVisibility({ opacityProperty: true }) || element.closest('.unseen, .segments input, thead, svg, .code')) return false;
         const box = element.getBoundingClientRect(), card = element.closest('.card').getBoundingClientRect();
         return box.right > card.right + 0.5 || box.left < card.left - 0.5 || element.scrollWidth > element.clientWidth + 1
             && getComputedStyle(element).display !== 'inline' && !element.matches('input, textarea, select');

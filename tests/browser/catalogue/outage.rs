@@ -36,7 +36,7 @@ fn a_failed_refresh_keeps_the_rows_and_says_of_when_they_are() {
 
     // Another page does not come either: the rows are still those of the first.
     browser.click("#next");
-    browser.reads("#page", "Page 2");
+    browser.reads("#page", "Page 1");
     browser.reads("#list-failure", "Shown is page 1 of all animals");
     shows(browser, 1..=20);
 
