@@ -19,13 +19,20 @@ pub(crate) fn spot_check(client: &mut Client, requests: &[Request]) -> Result<()
 
 /// Asks one request, and fails unless the answer is right.
 pub(crate) fn checked(client: &mut Client, request: &Request) -> Result<Answer> {
-    let answer = client.ask(request)?;
-    verify(request.expect, &answer).with_context(|| {
-        let body: String = String::from_utf8_lossy(answer.body()).chars().take(200).collect();
-        let Request { method, path, .. } = request;
-        format!("WRONG ANSWER to {method} {path}: {} '{body}'", answer.status())
-    })?;
-    Ok(answer)
+    Ok(checked_at_once(client, &[request])?.remove(0))
+}
+
+/// Asks requests at the same time, each on a connection of its own, and fails unless all answers are right.
+pub(crate) fn checked_at_once(client: &mut Client, requests: &[&Request]) -> Result<Vec<Answer>> {
+    let answers = client.ask_at_once(requests)?;
+    for (answer, request) in answers.iter().zip(requests) {
+        verify(request.expect, answer).with_context(|| {
+            let body: String = String::from_utf8_lossy(answer.body()).chars().take(200).collect();
+            let Request { method, path, .. } = request;
+            format!("WRONG ANSWER to {method} {path}: {} '{body}'", answer.status())
+        })?;
+    }
+    Ok(answers)
 }
 
 fn verify(expect: Expect, answer: &Answer) -> Result<()> {

@@ -5,6 +5,11 @@ use std::fmt::Write as _;
 /// The API key that the service under measurement accepts.
 pub(crate) const KEY: &str = "the-key-of-the-benchmark";
 
+/// The header of an addition with an idempotency key.
+pub(crate) const KEY_HEADER: &str = "Idempotency-Key";
+/// The value that stands for a key of which each request gets its own, as long as this.
+pub(crate) const KEY_MARK: &str = "@@@@@@@@@@@@@@@@";
+
 /// A request, and what is expected of its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
