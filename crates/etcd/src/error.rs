@@ -5,7 +5,7 @@ use std::time::Duration;
 use petstore_domain::{AddError, ArchiveError, Corruption, StoreError};
 use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 
-use crate::config::EtcdConfig;
+use crate::{config::EtcdConfig, limits::MaxOps};
 
 /// A call that has failed. It can be cloned, because one transaction has several callers.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     /// etcd refuses the call, and would refuse it again.
     #[error("{0}")]
     Refused(String),
+    #[error("etcd takes too few operations in a transaction: start each node with --max-txn-ops={max}, its default", max = MaxOps::DEFAULT.0)]
+    TooManyOps,
     #[error(
         "etcd is out of space: compact and defragment it, or raise its quota; then disarm the alarm"
     )]
@@ -53,6 +55,7 @@ impl From<Failure> for StoreError {
             Failure::Refused(_) | Failure::NoIdentifier => Self::refused(failure),
             Failure::Unreachable(..)
             | Failure::Busy(_)
+            | Failure::TooManyOps
             | Failure::NoSpace
             | Failure::Compacted
             | Failure::InDoubt
@@ -108,6 +111,9 @@ impl OpenError {
     /// Returns whether too few nodes answer: opening may succeed later without a change by the operator.
     fn may_pass(&self) -> bool {
         let Reason::Store(failure) = &self.reason else { return false };
+        if matches!(failure, Failure::TooManyOps) {
+            return false;
+        }
         matches!(StoreError::from(failure.clone()), StoreError::Unavailable(_))
     }
 }

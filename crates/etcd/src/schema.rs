@@ -19,7 +19,6 @@ use crate::{
     error::{Failure, Reason},
     head::{HeadRead, STEPS, VERSION},
     kv::{Bytes, KeyValue, Op, Range, Txn},
-    limits::ENTRY_OPS,
     rows,
 };
 
@@ -124,7 +123,7 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
         let txn = Txn {
             compare: vec![read.is_unchanged(&core.keys.old_head()), is_absent(&core.keys.head())],
             success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
-            failure: vec![core.contend()],
+            failure: vec![core.contend(Duration::ZERO)],
         };
         if core.transact(&txn).await?.succeeded {
             return Ok(());
@@ -137,8 +136,9 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
 async fn index_records(core: &Core, read: &HeadRead) -> Result<(), Failure> {
     let compare = vec![read.is_unchanged(&core.keys.head())];
     for part in 0..PARTS {
-        for some in records(core, part).await?.chunks(ENTRY_OPS) {
-            let txn = Txn { compare: compare.clone(), success: some.to_vec(), ..Txn::default() };
+        for some in records(core, part).await?.chunks(core.max_ops().rows()) {
+            let success = core.nested(some);
+            let txn = Txn { compare: compare.clone(), success, ..Txn::default() };
             if !core.transact(&txn).await?.succeeded {
                 return Ok(());
             }

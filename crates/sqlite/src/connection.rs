@@ -27,8 +27,8 @@ const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
 /// More than there are statements of writers.
 const WRITER_STATEMENTS: usize = 32;
 
-/// The page cache of a reader, in KiB.
-const READER_CACHE: i64 = 8 * 1024;
+/// The page cache of a reader, in KiB. It holds the inner pages of ten million animals.
+const READER_CACHE: i64 = 4 * 1024;
 
 /// How a file is opened by those who only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path)? {
         return open_unchanging(path);
     }
-    let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let has_log = log(path).is_some();
     let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let flags = if has_log { read_only } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
     let opened = open(path, flags).and_then(|connection| {
@@ -142,6 +142,13 @@ fn immutable(path: &Path) -> PathBuf {
         }
     }
     PathBuf::from(url + "?immutable=1")
+}
+
+/// Returns the write-ahead log of the file at `path`, if something is in it.
+pub(crate) fn log(path: &Path) -> Option<PathBuf> {
+    // SQLite names it after the file itself, also where `path` is a symbolic link to it.
+    let log = beside(&fs::canonicalize(path).ok()?, "-wal");
+    fs::metadata(&log).is_ok_and(|log| log.len() > 0).then_some(log)
 }
 
 /// Returns the path of a file that belongs to the one at `path`.

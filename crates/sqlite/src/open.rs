@@ -21,6 +21,7 @@ use crate::{
     error::open::{OpenError, Reason, is_busy},
     pool::Pool,
     presence::Presence,
+    queue,
     readers::Readers,
     schema,
     store::{SqliteSettings, SqliteStore},
@@ -107,9 +108,10 @@ fn try_to_open(
         versions.observe(stored, began);
     }
     let presence = Arc::new(Presence::new(&path, access)?);
-    let pool = Arc::new(Pool::new(path, access, busy_timeout.reader));
     let (runtime, on_panic) =
         (Handle::try_current().map_err(io::Error::other)?, &settings.on_task_panic);
+    let max_idle = runtime.metrics().num_workers() + queue::MIN_THREADS;
+    let pool = Arc::new(Pool::new(path, access, busy_timeout.reader, max_idle));
     let (versions_read, presence_read) = (Arc::clone(&versions), Arc::clone(&presence));
     let readers = Readers::start(pool, versions_read, presence_read, runtime.clone(), on_panic)?;
     let writer = if settings.read_only {

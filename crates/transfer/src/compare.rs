@@ -25,8 +25,6 @@ pub(crate) struct Position {
 pub(crate) enum Expect {
     /// The rows of the source. The last use of a key may differ: each service notes it in its own store.
     Equal,
-    /// The animals and records of the source up to this position. Keys as for `Part`.
-    Through(Position),
     /// Rows of an earlier copy of the source: its first animals, and some of its keys and records, whatever has become
     /// of them since.
     Part,
@@ -99,10 +97,8 @@ impl Pair {
                 return Ok((last, done));
             }
             let mut ours = self.source.pets(last, BATCH).await.map_err(TransferError::Source)?;
-            match expect {
-                Expect::Equal => {}
-                Expect::Through(end) => ours.retain(|pet| Some(pet.id) <= end.pet),
-                Expect::Part => ours.truncate(theirs.len()),
+            if expect == Expect::Part {
+                ours.truncate(theirs.len());
             }
             if ours != theirs {
                 let places = 0..ours.len().max(theirs.len());
@@ -140,11 +136,6 @@ impl Pair {
         expect: Expect,
         after: Option<RecordPosition>,
     ) -> Result<u64, TransferError> {
-        let is_expected = |record: &IdempotencyRecord| match expect {
-            Expect::Equal => true,
-            Expect::Through(end) => Some(record.position()) <= end.record,
-            Expect::Part => false,
-        };
         let mut ours = LiveRecords::new(&mut *self.source, self.cutoff, after);
         let mut theirs = LiveRecords::new(&mut *self.target, self.cutoff, after);
         // Records of the target that the source has only if it has replaced them by younger ones, of later animals.
@@ -152,7 +143,7 @@ impl Pair {
         let mut done = 0;
         let mut our = ours.next().await.map_err(TransferError::Source)?;
         let mut their = theirs.next().await.map_err(TransferError::target)?;
-        while their.is_some() || our.as_ref().is_some_and(is_expected) || !replaced.is_empty() {
+        while their.is_some() || our.is_some() && expect == Expect::Equal || !replaced.is_empty() {
             match (our, their) {
                 (None, None) => break,
                 (Some(one), Some(other)) if one == other => {}
@@ -164,7 +155,7 @@ impl Pair {
                     {
                         replaced.remove(&one.id);
                     }
-                    if is_expected(&one) {
+                    if expect == Expect::Equal {
                         require_none(between_records(Some(&one), None))?;
                     }
                     our = ours.next().await.map_err(TransferError::Source)?;

@@ -3,7 +3,8 @@
 //! 1. *Claim.* The new store is being filled from here on. Each claim raises its revision, which ends whatever an earlier
 //!    mover still has under way there. An old store that a mover has left sealed is opened again.
 //! 2. *Compare and copy.* The rows of the new store are compared with the old one; then pass after pass copies what was
-//!    added meanwhile, each from a snapshot, until a pass is short. Everything is compared, and more passes follow.
+//!    added meanwhile, each from a snapshot. Once a pass is short, everything is compared, and after each later one its
+//!    rows, until copying and comparing together are quick.
 //! 3. *Seal, copy the rest, compare, open.* In less than [`SEAL_LIMIT`], or the old store is opened again.
 //!
 //! [`next_step`] decides what comes next; the mover only reads the states, carries the step out, and notes the result.
@@ -32,6 +33,7 @@ use crate::{
     compare::{Expect, Pair, Position, cutoff},
     error::MoveError,
     progress::{OnProgress, TransferStep, report},
+    rows::Copied,
     store_ports::StorePorts,
 };
 
@@ -173,7 +175,7 @@ struct Run<'m> {
     seen: Observed,
     /// The last error.
     error: Option<MoveError>,
-    copied: Position,
+    copied: Copied,
     checked: Position,
     is_first_pass: bool,
     /// The highest identifiers and the rewrites of a source whose place the target has taken already, when the target
@@ -191,7 +193,7 @@ impl<'m> Run<'m> {
             on_progress,
             seen: Observed::new(goal, TRIES, labels),
             error: None,
-            copied: Position::default(),
+            copied: Copied::default(),
             checked: Position::default(),
             is_first_pass: true,
             behind: None,
@@ -201,25 +203,21 @@ impl<'m> Run<'m> {
     }
 
     async fn finish_run(mut self) -> Result<MoveOutcome, MoveError> {
+        let mut must_observe = true;
         loop {
-            self.observe().await?;
+            if must_observe {
+                self.observe().await?;
+            }
             let step = next_step(&self.seen);
             tracing::debug!(?step, "the mover's next step");
             let outcome = match &step {
                 Step::End(end) => return self.ended(*end),
                 Step::Change(change, state) => self.change(*change, state).await?,
-                Step::Work(Work::Finish) => {
-                    let outcome = self.work(Work::Finish).await;
-                    // Before the states are read for the last time, so that the target is opened at once.
-                    let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
-                    sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
-                    outcome
-                }
                 Step::Work(work) => self.work(*work).await,
                 Step::Ask => self.pause(ASK_PAUSE).await,
                 Step::Retry => self.pause(RETRY_PAUSE).await,
             };
-            self.seen.note(&step, outcome);
+            must_observe = self.seen.note(&step, outcome);
         }
     }
 
@@ -269,6 +267,10 @@ impl<'m> Run<'m> {
         let expected = expected.as_ref().map_or(0, |state| state.revision);
         if change == Change::Seal {
             self.sealed_at = Some(Instant::now());
+        }
+        if change == Change::Open {
+            let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
+            sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
         }
         let limit = if change == Change::Open { SEALED_CALL_LIMIT } else { CALL_LIMIT };
         let changed = timeout(limit, ports.handover.change_state(expected, new.clone())).await;

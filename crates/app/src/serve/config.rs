@@ -182,17 +182,19 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// Which requests are logged: each, those answered with 400 or above, or only failures of the
-    /// service itself.
+    /// Which requests are logged: each, each but health checks that pass, those answered with 400 or above, or
+    /// only failures of the service itself.
     #[arg(
         long,
         value_name = "WHICH",
         default_value = "errors",
-        value_parser = PossibleValuesParser::new(["all", "errors", "off"]).map(|which| match &*which {
-            "all" => AccessLog::All,
-            "off" => AccessLog::Off,
-            _ => AccessLog::Errors,
-        })
+        value_parser = PossibleValuesParser::new(["all", "all-but-probes", "errors", "off"])
+            .map(|which| match &*which {
+                "all" => AccessLog::All,
+                "all-but-probes" => AccessLog::AllButProbes,
+                "off" => AccessLog::Off,
+                _ => AccessLog::Errors,
+            })
     )]
     access_log: AccessLog,
 }
@@ -219,6 +221,7 @@ impl ServeArgs {
                 max_body: self.max_body,
                 max_buffered_bodies: self.max_buffered_bodies,
                 rate_limit: self.rate_limit,
+                max_buffered_answers: Limits::default().max_buffered_answers,
                 refusal_delay: Limits::default().refusal_delay,
                 page_cache: self.page_cache,
                 shutdown_delay: self.shutdown_delay,

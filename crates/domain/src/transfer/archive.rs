@@ -103,7 +103,8 @@ pub trait Snapshot: Send {
     /// [`StoreError`].
     async fn counts(&mut self) -> Result<StoreCounts, StoreError>;
 
-    /// Returns the highest identifiers ever assigned or stored. Cheap: it counts no rows.
+    /// Returns the highest identifiers ever assigned or stored. Cheap: it counts no rows. While the store is not open,
+    /// a write that it refuses does not raise them, not even in a later snapshot.
     ///
     /// # Errors
     /// [`StoreError`].

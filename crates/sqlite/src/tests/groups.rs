@@ -121,7 +121,7 @@ fn is_refused(result: &Result<Added, AddError>, constraint: &str) -> bool {
 #[tokio::test]
 async fn an_addition_that_a_constraint_refuses_fails_alone_and_leaves_nothing() {
     for (index, constraint) in
-        [("pet (name)", "pet.name"), ("idempotency (created_at)", "created_at")]
+        [("pet (name)", "pet.name (index own)"), ("idempotency (created_at)", "at (index own)")]
     {
         let place = Place::new();
         let store = Arc::new(place.open());

@@ -190,7 +190,7 @@ fn add(
             } else if !error::is_refusal(&error) || connection.total_changes() != changes {
                 return Ok(None);
             }
-            Err(error::of_statement(error).into())
+            Err(error::of_write(connection, error).into())
         }
         Err(failure) => return Err(failure),
     };

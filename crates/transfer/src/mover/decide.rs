@@ -110,8 +110,7 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
         }
         _ if own.is_rewritten(source) && own.tries_left == 0 => Step::End(End::Failed),
         _ if own.is_rewritten(source) => Step::Work(Work::Compare { empty: false }),
-        Stage::Compared | Stage::Checked => Step::Work(Work::Follow),
-        Stage::Copied => Step::Work(Work::Check),
+        Stage::Compared => Step::Work(Work::Follow),
         Stage::Ready | Stage::Complete => seal(seen, source, target),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use petstore_domain::{ArchiveError, Rows, StoreCounts, StoreError, WriterRole};
+use petstore_domain::{ArchiveError, StoreCounts, StoreError, WriterRole};
 use tokio::time::{Instant, timeout};
 
 use crate::{
@@ -13,13 +13,14 @@ use crate::{
         Run, SEAL_LIMIT,
         step::{Outcome, Work},
     },
-    rows::RowWriter,
+    rows::{Copied, RowWriter},
 };
 
-/// The old store is sealed once a pass copied at most so many animals, and took at most so long or would not become
-/// shorter: the stores may be far away.
+/// The old store is sealed once a pass has copied at most so many animals, and took at most so long: the work under the
+/// seal is such a pass. If none of so many short passes is quick, the stores are far away, and it is tried all the same.
 const SHORT: u64 = 1_000;
-const QUICK: Duration = Duration::from_millis(200);
+const QUICK: Duration = Duration::from_millis(400);
+const SLOW_PASSES: u32 = 5;
 /// The number of passes that are not short before the mover gives up.
 const MAX_PASSES: u32 = 100;
 
@@ -28,15 +29,14 @@ impl<'m> Run<'m> {
         let done = match work {
             Work::Compare { empty } => self.compare(empty).await,
             Work::Follow => self.follow().await,
-            Work::Check => self.check().await,
             Work::Finish => {
                 let sealed_for = self.sealed_at.map_or(Duration::ZERO, |at| at.elapsed());
                 let limit = SEAL_LIMIT.saturating_sub(sealed_for);
-                let Ok(done) = timeout(limit, self.finish()).await else {
+                let Ok(done) = timeout(limit, self.pass(false, u64::MAX)).await else {
                     self.error = Some(MoveError::TooSlow);
                     return Outcome::Late;
                 };
-                done
+                done.map(drop)
             }
             Work::CompareBehind => self.compare_behind().await,
         };
@@ -68,81 +68,48 @@ impl<'m> Run<'m> {
             }
         }
         let compared = pair.compare(Expect::Part, Position::default(), |_| (), self.on_progress);
-        let last = compared.await.map_err(rows)?.last;
-        self.copied = Position { pet: last, record: None };
+        let last = Position { pet: compared.await.map_err(rows)?.last, record: None };
+        self.copied = Copied { last, ..Copied::default() };
         self.checked = Position::default();
         self.is_first_pass = true;
         Ok(())
     }
 
-    /// Copies in passes until little is left.
+    /// Copies and compares in passes, until little is left.
     async fn follow(&mut self) -> Result<(), MoveError> {
-        let mut last = u64::MAX;
+        let mut short = 0;
         for _ in 0..MAX_PASSES {
             let began = Instant::now();
             // Services have half of the machine during the first pass, which is the longest.
-            let count = self.pass(self.is_first_pass).await?;
+            let is_short = self.pass(self.is_first_pass, SHORT).await?;
             self.is_first_pass = false;
-            if count <= SHORT && (began.elapsed() <= QUICK || count >= last) {
+            short += u32::from(is_short);
+            if is_short && (began.elapsed() <= QUICK || short == SLOW_PASSES) {
                 return Ok(());
             }
-            last = count;
         }
         Err(MoveError::TooFast)
     }
 
-    /// Copies everything that was added since the last pass. Returns the number of animals.
-    async fn pass(&mut self, yields: bool) -> Result<u64, MoveError> {
+    /// Copies everything that was added since the last pass. If these are at most `short` animals, compares all rows
+    /// that were not compared yet, and returns `true`.
+    async fn pass(&mut self, yields: bool, short: u64) -> Result<bool, MoveError> {
         let writer = self.writer(yields);
         let source = self.mover.source.archive.snapshot().await;
         let mut source = source.map_err(MoveError::Source)?;
-        let Position { pet, record } = &mut self.copied;
-        let count = writer.copy_pets(&mut *source, pet, (0, 0), self.on_progress).await;
-        let count = count.map_err(rows)?;
-        writer.copy_records(&mut *source, record, 0, self.on_progress).await.map_err(rows)?;
-        let keys = writer.changed_keys(&mut *source).await.map_err(rows)?;
-        writer.write(Rows { keys, ..Rows::default() }).await.map_err(rows)?;
-        Ok(count)
-    }
-
-    /// Compares every row that was copied.
-    async fn check(&mut self) -> Result<(), MoveError> {
-        let (mut pair, through) = (self.mover.pair().await?, Expect::Through(self.copied));
-        let compared = pair.compare(through, Position::default(), |_| (), self.on_progress);
-        compared.await.map_err(rows)?;
-        self.checked = self.copied;
-        Ok(())
-    }
-
-    /// Copies the rest, and compares the rows since the last [check](Self::check).
-    async fn finish(&mut self) -> Result<(), MoveError> {
-        let writer = self.writer(false);
-        let source = self.mover.source.archive.snapshot().await;
-        let mut source = source.map_err(MoveError::Source)?;
-        let (mut pets, mut records) = (Vec::new(), Vec::new());
-        let limit = u32::try_from(writer.target.max_batch()).unwrap_or(u32::MAX);
-        // Noted when the rows are written: this may be cut off by the limit of the seal.
-        let mut copied = self.copied;
-        loop {
-            let next = source.pets(copied.pet, limit).await.map_err(MoveError::Source)?;
-            let Some(end) = next.last() else { break };
-            copied.pet = Some(end.id);
-            pets.extend(next);
+        let progress = (0, StoreCounts::default());
+        let pets = self.copied.pets;
+        let copied = writer.copy(&mut *source, &mut self.copied, progress, self.on_progress);
+        copied.await.map_err(rows)?;
+        if self.copied.pets - pets > short {
+            return Ok(false);
         }
-        loop {
-            let next = source.records(copied.record, limit).await.map_err(MoveError::Source)?;
-            let Some(end) = next.last() else { break };
-            copied.record = Some(end.position());
-            records.extend(next.into_iter().filter(|record| record.at > writer.cutoff));
-        }
-        let keys = writer.changed_keys(&mut *source).await.map_err(rows)?;
-        let highest = source.highest_ids().await.map_err(MoveError::Source)?;
-        writer.write(Rows { pets, keys, records, highest }).await.map_err(rows)?;
-        self.copied = copied;
         let target = self.mover.target.archive.snapshot().await.map_err(MoveError::Target)?;
         let mut pair = Pair { source, target, cutoff: writer.cutoff };
         let compared = pair.compare(Expect::Equal, self.checked, |_| (), self.on_progress);
-        compared.await.map(drop).map_err(rows)
+        compared.await.map_err(rows)?;
+        self.checked = self.copied.last;
+        Ok(true)
     }
 
     /// Compares everything that the source holds with the target, which has taken its place already. Under the seal, it
