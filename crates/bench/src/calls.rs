@@ -25,8 +25,16 @@ use crate::{
     setup::Setup,
 };
 
+/// The events that perf counts: all calls together, and each that a server makes often.
+const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_accept4,syscalls:sys_enter_epoll_wait,\
+    syscalls:sys_enter_fcntl,syscalls:sys_enter_fdatasync,syscalls:sys_enter_futex,syscalls:sys_enter_newfstat,\
+    syscalls:sys_enter_newfstatat,syscalls:sys_enter_pread64,syscalls:sys_enter_pwrite64,syscalls:sys_enter_read,\
+    syscalls:sys_enter_recvfrom,syscalls:sys_enter_sendto,syscalls:sys_enter_statx,syscalls:sys_enter_write,\
+    syscalls:sys_enter_writev";
 /// Calls that are rarer than one in so many requests are not named.
 const RARE: f64 = 0.01;
+/// The name of the sum of all calls.
+const TOTAL: &str = "total";
 /// Time until a counter is attached to the server.
 const ATTACHING: Duration = Duration::from_secs(1);
 
@@ -54,7 +62,8 @@ pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
         let output = subject.load.folder.join("calls");
         let child = counter.start(subject.server.pid(), &output)?;
         let requests = side.measure(target)?.tally.requests;
-        let calls = counter.finish(child, &output)?;
+        let mut calls = counter.finish(child, &output)?;
+        let total = calls.remove(TOTAL).context("the counter saw no call")?;
         let per_request = |count: u64| count as f64 / requests as f64;
         let mut named: Vec<_> =
             calls.iter().map(|(name, count)| (per_request(*count), name)).collect();
@@ -62,7 +71,7 @@ pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
         named.sort_by(|one, other| other.0.total_cmp(&one.0));
         let named: Vec<_> =
             named.iter().map(|(share, name)| format!("{name} {share:.2}")).collect();
-        let total = format!("{:.2}", per_request(calls.values().sum()));
+        let total = format!("{:.2}", per_request(total));
         rows.push(vec![workload.title.to_owned(), total, named.join(", ")]);
     }
     let by = match counter {
@@ -81,7 +90,7 @@ impl Counter {
             Self::Strace => Command::new("strace"),
         };
         match self {
-            Self::Perf => command.args(["stat", "-x", ",", "-e", "syscalls:sys_enter_*"]),
+            Self::Perf => command.args(["stat", "-x", ",", "-e", EVENTS]),
             Self::Strace => command.args(["-f", "-c", "-U", "calls,name"]),
         };
         command.arg("-p").arg(process.to_string()).arg("-o").arg(output);
@@ -102,15 +111,19 @@ impl Counter {
         Ok(text.lines().filter_map(|line| self.parse(line)).collect())
     }
 
-    /// Reads a line of perf (`5,,syscalls:sys_enter_futex,…`) or of strace (`5 futex`).
+    /// Reads a line of perf (`5,,syscalls:sys_enter_futex,…`; the sum is `raw_syscalls:sys_enter`) or of
+    /// strace (`5 futex`).
     fn parse(self, line: &str) -> Option<(String, u64)> {
         let (count, name) = match self {
-            Self::Perf => line.split_once(",,syscalls:sys_enter_")?,
+            Self::Perf => {
+                let (count, event) = line.split_once(",,")?;
+                let event = event.strip_prefix("raw_syscalls:sys_enter,").map_or(event, |_| TOTAL);
+                (count, event.strip_prefix("syscalls:sys_enter_").unwrap_or(event))
+            }
             Self::Strace => line.trim().split_once(' ')?,
         };
         let name = name.trim().split(',').next()?;
-        Some((name.to_owned(), count.parse().ok()?))
-            .filter(|(name, count)| *count > 0 && name != "total")
+        Some((name.to_owned(), count.parse().ok()?)).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -128,6 +141,8 @@ mod tests {
         let strace = |line| Counter::Strace.parse(line);
         assert_eq!(strace("        5 futex"), futex());
         assert_eq!(strace("--------- ----------------"), None);
-        assert_eq!(strace("       29 total"), None);
+        let total = Some(("total".to_owned(), 29));
+        assert_eq!(strace("       29 total"), total);
+        assert_eq!(perf("29,,raw_syscalls:sys_enter,1234,100.00,,"), total);
     }
 }

@@ -27,6 +27,8 @@ pub(crate) enum Expect {
     Page(usize),
     /// 200 with one animal.
     Pet,
+    /// 200 with an array of animals, compressed by gzip.
+    Compressed,
     /// 201 with the animal and its location.
     Created,
     /// 304 without a body.

@@ -78,7 +78,8 @@ pub(crate) static WORKLOADS: [Workload; 13] = [
         Ok(vec![unchanged(source.client)?])
     }),
     workload("gzip", "list of 20, compressed", |_| {
-        Ok(vec![hot_list().with_header("Accept-Encoding", "gzip".to_owned())])
+        let request = Request { expect: Expect::Compressed, ..hot_list() };
+        Ok(vec![request.with_header("Accept-Encoding", "gzip".to_owned())])
     }),
     Workload {
         settings: &["--metrics-listen", "127.0.0.1:0"],
