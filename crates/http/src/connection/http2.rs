@@ -44,7 +44,7 @@ use crate::{
 /// The most requests of one connection at a time.
 const MAX_STREAMS: u32 = 128;
 /// The bytes that a client may send of one body, and of all bodies of a connection, before the service has read
-/// them. They are held outside the bound of all bodies, so it is as small as the protocol lets it
+/// them. They are held outside the bound of all bodies, so the window is as small as the protocol lets it
 /// begin with (RFC 9113, section 6.9.2).
 const WINDOW: u32 = 65_535;
 /// How long a connection that was asked to end stays open without a request in flight. Clients send no
