@@ -1,4 +1,4 @@
-//! What an import takes, and what it says of the rest.
+//! Accepted input of an import, and its report about the rest.
 
 use std::{
     fs,
@@ -256,7 +256,7 @@ fn a_service_goes_on_adding_beside_a_large_import(kind: Kind) {
     let (bound, mut longest) = (Bound::begin(), Duration::ZERO);
     let (added, done) = until_ended(running, || {
         let began = Instant::now();
-        // Whatever else than 201 ends the test.
+        // Any answer but 201 ends the test.
         catalogue::add(&client, &catalogue::pet("Beside"));
         longest = longest.max(began.elapsed());
     });

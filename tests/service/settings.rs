@@ -69,6 +69,7 @@ const VALUES: [(&str, &str); 33] = [
     ("request-timeout", "4s"),
     ("max-body", "9"),
     ("max-buffered-bodies", "10"),
+    ("max-buffered-answers", "12"),
     ("rate-limit", "11"),
     ("page-cache", "13"),
     ("shutdown-delay", "7s"),
@@ -313,7 +314,7 @@ fn a_file_that_cannot_be_right_is_refused_in_one_line() {
     let config = write(&store, "petstore.toml", "body-timeout = \"5\"\n");
     let outweighed = show(&["--config", &config, "--body-timeout", "5s"]);
     outweighed.fails(2, "invalid value '5' for 'body-timeout' in /");
-    // What belongs together may come from two places.
+    // Settings that belong together may come from two places.
     let config = write(&store, "petstore.toml", "tls-cert = \"/cert\"\n");
     let table = show(&["--config", &config, "--tls-key", "/key"]).succeeds();
     assert_eq!(shown(&table, "tls-cert"), ["/cert", &config]);

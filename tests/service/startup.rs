@@ -1,4 +1,4 @@
-//! What keeps the service from starting is said in one line.
+//! Reports of a start that failed, each in one line.
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 

@@ -1,4 +1,4 @@
-//! What a service manager sees: `sd_notify`, a socket that it has opened, `healthcheck`.
+//! The view of a service manager: `sd_notify`, a socket that it has opened, `healthcheck`.
 
 use std::{
     fs,
@@ -119,7 +119,7 @@ fn a_restart_on_the_socket_of_the_service_manager_refuses_nobody() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     for _ in 0..2 {
-        // Nobody accepts it yet.
+        // The connection is not accepted yet.
         let mut early = Raw::to(address);
         early.send(post(&pet("early").to_string()));
         let mut service = start_on(&listener);

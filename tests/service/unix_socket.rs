@@ -121,7 +121,7 @@ fn tcp_and_a_unix_socket_are_served_beside_each_other() {
     let log = server.log();
     assert!(log.contains(&socket) && log.contains(&server.address.to_string()), "{log}");
 
-    // What was received is answered, and nobody connects any more.
+    // Received requests are answered, and no new connection is made.
     let mut open = connect(&path);
     open.write_all(b"GET /livez HTTP/1.1\r\n").unwrap();
     let mut heard = connect(&path);

@@ -60,7 +60,7 @@ impl App {
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
         process::disable_core_dumps();
         let args: Vec<OsString> = args.into_iter().collect();
-        // Whatever is wrong, it is the settings.
+        // The settings are at fault in any case.
         let checks = args.get(1..3).is_some_and(|words| words == ["config", "check"]);
         self.try_run(&args).unwrap_or_else(|failure| {
             Console.note(&format!("petstore: {failure}"));
@@ -106,7 +106,7 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Check(args) => run_to_end(Box::pin(check::run(args))),
         Command::Upgrade(args) => run_to_end(Box::pin(upgrade::run(args))),
         Command::Config(ConfigCommand::Show(flags)) => {
-            // What `serve` would refuse is refused here too.
+            // This command refuses the settings that `serve` would refuse.
             serve::Config::read(*flags)?;
             Console.show(&cli::shown(sources, args).unwrap_or_default())
         }

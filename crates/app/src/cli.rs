@@ -52,7 +52,7 @@ struct Cli {
     command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the service.

@@ -8,7 +8,7 @@ use crate::{field::Field, field_errors::FieldErrors};
 
 /// The highest identifier of a record: a store must be able to assign another one after it.
 const MAX_ID: i64 = i64::MAX - 1;
-/// What [`Record::id`] must be, for messages.
+/// The form of [`Record::id`], for messages.
 pub(crate) const ID_RULE: &str =
     "must be a whole number from 1 to 9223372036854775806, in plain digits";
 
@@ -25,7 +25,7 @@ pub struct Record {
 /// An animal while its fields are read. It collects every field error, not only the first.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// Whether each field was given, good or not, in the order of [`Field::ALL`].
+    /// `true` if each field was given, good or not, in the order of [`Field::ALL`].
     given: [bool; Field::ALL.len()],
     id: Option<PetId>,
     name: Option<PetName>,

@@ -43,7 +43,7 @@ pub fn read_record(line: &[u8]) -> Result<Record, ReadError> {
     Input::Line.read(line)
 }
 
-/// What is read. This is all that the two inputs differ in.
+/// The kind of input. The two inputs differ in nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Body,
@@ -163,7 +163,7 @@ fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// What a JSON value is. Displayed with its article.
+/// The kind of a JSON value. Displayed with its article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Null,

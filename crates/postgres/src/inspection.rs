@@ -1,4 +1,4 @@
-//! What can be said of a store besides its rows.
+//! Facts about a store besides its rows.
 
 use petstore_domain::StoreError;
 use petstore_storage::Finding;

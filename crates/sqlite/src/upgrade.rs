@@ -168,7 +168,7 @@ fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
         Ok(File::open(path.parent().unwrap_or(path))?.sync_all()?)
     })();
     if saved.is_err() {
-        // What is left of it would take the room that is missing.
+        // The rest of the copy would take the room that is missing.
         drop(fs::remove_file(&partial));
     }
     saved

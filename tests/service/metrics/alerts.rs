@@ -38,7 +38,7 @@ fn named() -> BTreeSet<&'static str> {
     named.map(|name| name.strip_suffix("_bucket").unwrap_or(name)).collect()
 }
 
-/// Those of one kind of store.
+/// Checks the alerts of one kind of store.
 fn are_served(prefix: &str, kind: Kind) {
     let of_store: Vec<_> = named().into_iter().filter(|name| name.starts_with(prefix)).collect();
     assert!(!of_store.is_empty());
@@ -135,7 +135,7 @@ fn each_alert_fires_when_it_should_and_only_then() {
     }
 }
 
-/// What a service serves in which something has happened.
+/// Returns the metrics of a service in which something has happened.
 fn used() -> String {
     let watched = Watched::start(Kind::Sqlite);
     let client = watched.server.client();

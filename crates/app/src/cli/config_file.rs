@@ -12,7 +12,7 @@ use crate::system::{
 /// From this similarity on, a name is suggested.
 const SIMILAR: f64 = 0.8;
 
-/// What a file gives: the values of a setting by its name.
+/// The content of a settings file: the values of each setting, by its name.
 pub(super) type Values = BTreeMap<String, Vec<String>>;
 
 /// Reads a TOML file whose keys are among `known`: one value for each of them, or a list for those that take

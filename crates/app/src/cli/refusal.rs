@@ -1,4 +1,4 @@
-//! What is wrong with a command line, in one line.
+//! The fault of a command line, in one line.
 
 use clap::{
     Arg, Command, Error,

@@ -44,7 +44,7 @@ const API_KEY: &str = "PETSTORE_API_KEY";
 /// Unknown variables that are warned of.
 const MAX_UNKNOWN: usize = 10;
 
-/// What to do with the settings of `serve`.
+/// Commands for the settings of `serve`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print each setting of serve that is in force, and where it comes from.
@@ -164,7 +164,7 @@ impl Sources {
             origins: BTreeMap::new(),
             passwords: Vec::new(),
         };
-        // What is wrong with the words is said when they are parsed with all defaults.
+        // Parsing with all defaults reports invalid words later.
         let found = root.clone().ignore_errors(true).try_get_matches_from(words);
         let Ok(mut matches) = found else { return Ok(read) };
         let mut command = root;

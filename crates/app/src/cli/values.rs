@@ -69,7 +69,7 @@ fn duration(
     allowed: RangeInclusive<Duration>,
     allowed_shown: &str,
 ) -> Result<Duration, String> {
-    /// Whatever is longer is no sensible duration. humantime 2.4.0 panics on some that have more
+    /// The longest text of a sensible duration. humantime 2.4.0 panics on some that have more
     /// than `u64::MAX` seconds in sum, and those need more than this.
     const MAX_CHARS: usize = 20;
     let outside = || format!("the duration must be {allowed_shown}");

@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// What SQLite has beside a file while that is open. Of another store, it would damage the restored one.
+/// Suffixes of the files that SQLite keeps beside an open file. Those of another store would damage the restored one.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 const IN_THE_WAY: &str =
     "a restore replaces no store: stop what uses it, and move it away with -wal and -shm";

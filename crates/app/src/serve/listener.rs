@@ -200,7 +200,7 @@ struct SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|present| present == self.identity) {
-            // What is left is replaced at the next start.
+            // A socket file that stays is replaced at the next start.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -36,16 +36,16 @@ const FAILURE_GRACE: Duration = Duration::from_secs(3);
 /// everybody to read.
 pub(super) const KEY_VARIABLE: &str = "PETSTORE_API_KEY";
 
-/// What the log and the metrics call the key of a file.
+/// Names of a key file in the log and in the metrics.
 const KEY_NAMES: [&str; 2] = ["the API key of --api-key-file", "api_key"];
 
-/// What changes when a file is written or replaced; `None` where there is no file.
+/// The state of a file, which changes when it is written or replaced; `None` where there is no file.
 pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
 
 /// How often files were read again.
 #[derive(Debug)]
 pub(super) struct Reloads {
-    /// What the metrics call them.
+    /// The name in the metrics.
     pub(super) file: &'static str,
     succeeded: AtomicU64,
     failed: AtomicU64,
@@ -68,12 +68,12 @@ impl Reloads {
 
 /// Files whose content is in force.
 pub(super) struct Followed {
-    /// What the log calls it.
+    /// The name in the log.
     name: &'static str,
     pub(super) paths: Vec<PathBuf>,
-    /// What the files were when they were last read.
+    /// The state of the files when they were last read.
     stamp: Stamp,
-    /// What they have been since then, if that is something else.
+    /// The state of the files at the last poll, if it differs from `stamp`, and since when.
     changing: Option<(Stamp, Instant)>,
     reload: Arc<Reload>,
     pub(super) reloads: Arc<Reloads>,

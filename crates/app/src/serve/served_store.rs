@@ -48,7 +48,7 @@ pub(super) struct Opening {
     pub(super) location: Arc<dyn StoreLocation>,
     /// The place of the next store, if there is to be one.
     pub(super) next: Option<Arc<dyn StoreLocation>>,
-    /// Whether an older schema is upgraded.
+    /// `true` if an older schema is upgraded.
     pub(super) upgrade: bool,
     /// What is said with an API key, if the store is to have one.
     pub(super) first_key: Option<FirstKey>,

@@ -1,4 +1,4 @@
-//! What the service says to the service manager that has started it, by the protocol `sd_notify`.
+//! Messages to the service manager that has started the service, by the protocol `sd_notify`.
 
 use std::{future, time::Duration};
 

@@ -33,7 +33,7 @@ use crate::{
     },
 };
 
-/// What the log and the metrics call the pair.
+/// Names of the pair in the log and in the metrics.
 const NAMES: [&str; 2] = ["the TLS certificate", "tls_certificate"];
 /// How long after one reminder of the certificate's end the next comes.
 const REMINDER_INTERVAL: Duration = Duration::from_hours(24);
@@ -42,16 +42,16 @@ const NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// The protocols by ALPN, the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-/// What a key must be.
+/// The form that a key must have.
 const KEY_RULE: &str = "a PEM block that begins with '-----BEGIN PRIVATE KEY-----', each line on its own, not \
      encrypted, with an ECDSA key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits";
-/// What the certificates must be.
+/// The form that the certificates must have.
 const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----', each line on its own, \
      the first an X.509 certificate of version 3";
-/// The words of PEM that begin a certificate, and a private key of any kind.
+/// The labels in PEM that begin a certificate, and a private key of any kind.
 const CERTIFICATE_LABEL: &[u8] = b"BEGIN CERTIFICATE";
 const KEY_LABEL: &[u8] = b"PRIVATE KEY";
-/// What the PEM of a key says that is encrypted.
+/// The text in the PEM of an encrypted key.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
 /// TLS of the service, with the pair that new connections get.

@@ -1,4 +1,4 @@
-//! What people read: answers on stdout, notes on stderr.
+//! Output for people: answers on stdout, notes on stderr.
 
 use std::{
     fs::{self, File},

@@ -56,7 +56,7 @@ pub(crate) struct PartialFile {
     if_exists: IfExists,
 }
 
-/// What becomes of a file that has the name already.
+/// The treatment of an existing file of that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IfExists {
     /// It stays, and the work fails with this hint.
@@ -76,7 +76,7 @@ impl PartialFile {
     /// Begins a file that is to be at `path`.
     pub(crate) fn begin(path: &Path, if_exists: IfExists, access: Access) -> Result<Self, Failure> {
         if_exists.check(path)?;
-        // What a link leads to is replaced, not the link.
+        // A link stays; the file that it leads to is replaced.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().ok_or_else(|| {
             Failure::runtime(format!("{} is not the name of a file", quotable_path(&path)))
@@ -216,7 +216,7 @@ mod tests {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             let file = PartialFile::begin(&path, IfExists::Replace, Access::Everybody).unwrap();
             let mode_of = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-            // Nobody reads it meanwhile who may not read it then.
+            // The temporary file is as private as the file will be.
             assert_eq!(mode_of(file.temporary()), mode);
             file.finish().unwrap();
             assert_eq!(mode_of(&path), mode);

@@ -21,7 +21,7 @@ use crate::{
     system::failure::{Failure, quotable_path},
 };
 
-/// What is said of a file that holds one JSON array.
+/// The message for a file that holds one JSON array.
 const IS_ARRAY: &str = "the file must have one JSON object a line, but begins a JSON array; \
      \"jq -c '.[]'\" makes lines of it";
 
@@ -94,7 +94,7 @@ pub(super) struct Source<'f> {
     records: RecordReader,
     /// The size of the whole file, in bytes.
     size: u64,
-    /// Whether the records have identifiers; the first one decides.
+    /// `Some(true)` if the records have identifiers; set by the first record.
     with_ids: Option<bool>,
 }
 

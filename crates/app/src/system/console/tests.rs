@@ -9,7 +9,7 @@ pub(crate) struct Recorded {
     pub(crate) notes: String,
     /// How many answers are taken before stdout breaks; all when `None`.
     pub(crate) breaks_after: Option<usize>,
-    /// Whether stdout was closed from the beginning.
+    /// `true` if stdout was closed from the beginning.
     pub(crate) closed: bool,
     pub(crate) is_terminal: bool,
 }
