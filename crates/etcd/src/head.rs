@@ -8,7 +8,7 @@ use petstore_storage::{Step, StoredVersion};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::Failure,
+    error::{self, Failure},
     kv::{Bytes, Compare, KeyValue},
 };
 
@@ -120,7 +120,8 @@ impl Head {
 
     /// Assigns the next identifier.
     pub(crate) fn next_pet(&mut self) -> Result<PetId, Failure> {
-        self.last_pet = self.last_pet.checked_add(1).ok_or(Failure::NoIdentifier)?;
+        let none = || Failure::Refused("no identifier is left".to_owned());
+        self.last_pet = self.last_pet.checked_add(1).ok_or_else(none)?;
         Ok(PetId(self.last_pet))
     }
 
@@ -136,9 +137,7 @@ impl Head {
 }
 
 fn random() -> Result<u128, Failure> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)?;
-    Ok(u128::from_be_bytes(bytes))
+    Ok(u128::from_be_bytes(error::random()?))
 }
 
 /// The head at one revision of etcd, and other entries that were read there.
