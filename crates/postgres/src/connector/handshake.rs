@@ -140,6 +140,8 @@ fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> Strin
         set("idle_in_transaction_session_timeout", &idle.as_millis().to_string()),
         // The warning of a commit that did not wait for its standby must arrive.
         set("client_min_messages", "warning"),
+        // An error, not an empty list, where a policy would hide rows.
+        set("row_security", "off"),
     ];
     if let Some(schema) = &config.schema {
         sql.push(set("search_path", &format!("\"{}\"", schema.replace('"', "\"\""))));
