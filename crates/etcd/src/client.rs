@@ -188,27 +188,21 @@ impl Client {
     }
 
     async fn try_once(&self, node: &str, path: &str, body: Bytes) -> Result<Bytes, TryError> {
-        if self.credential.is_none() {
-            return self.post(node, path, body, None).await;
-        }
         let token = self.authenticate(node).await?;
-        let answer = self.post(node, path, body, Some(token.clone())).await;
+        let answer = self.post(node, path, body, token.clone()).await;
         if matches!(answer, Err(TryError::Unauthenticated(_))) {
-            let mut known = self.token.lock().await;
-            if *known == Some(token) {
-                *known = None;
-            }
+            self.token.lock().await.take_if(|known| Some(&*known) == token.as_ref());
         }
         answer
     }
 
-    /// Returns the user's token; fetches one if none is known.
-    async fn authenticate(&self, node: &str) -> Result<HeaderValue, TryError> {
+    /// Returns the user's token, if the URL names a user; fetches one if none is known.
+    async fn authenticate(&self, node: &str) -> Result<Option<HeaderValue>, TryError> {
+        let Some((name, password)) = &self.credential else { return Ok(None) };
         let mut known = self.token.lock().await;
-        if let Some(token) = &*known {
-            return Ok(token.clone());
+        if known.is_some() {
+            return Ok(known.clone());
         }
-        let (name, password) = self.credential.as_ref().map_or(("", ""), |(n, p)| (n, p));
         let body = json!({ "name": name, "password": password }).to_string();
         let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
         // The request itself was not sent yet.
@@ -221,7 +215,8 @@ impl Client {
         let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
         let mut token = token.ok_or_else(|| unsent("no token was given".to_owned()))?;
         token.set_sensitive(true);
-        Ok(known.insert(token).clone())
+        *known = Some(token);
+        Ok(known.clone())
     }
 
     async fn post(

@@ -24,9 +24,6 @@ pub(crate) enum Failure {
         max = MaxOps::DEFAULT.0
     )]
     TooManyOps,
-    /// The store is not open, for this reason.
-    #[error("the store {0}")]
-    Sealed(String),
     #[error(transparent)]
     Corrupt(#[from] Corruption),
 }
@@ -69,23 +66,11 @@ impl Failure {
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Sealed(why) => Self::Sealed(why),
             Failure::Corrupt(corruption) => Self::Corrupt(corruption),
             Failure::Refused(_) => Self::refused(failure),
             Failure::Unavailable(_) | Failure::Denied(..) | Failure::TooManyOps => {
                 Self::unavailable(failure)
             }
-        }
-    }
-}
-
-/// Takes the refusal of a [rule](petstore_domain::StoreState::permit_write) of the domain.
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Sealed(why) => Self::Sealed(why),
-            StoreError::Corrupt(corruption) => Self::Corrupt(corruption),
-            StoreError::Unavailable(_) | StoreError::Refused(_) => Self::Refused(error.to_string()),
         }
     }
 }

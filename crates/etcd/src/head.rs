@@ -2,7 +2,7 @@
 //! catalogue's version, and the highest identifiers.
 
 use petstore_domain::{
-    CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreId, StoreState,
+    CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreError, StoreId, StoreState,
 };
 use petstore_storage::{Step, StoredVersion};
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,7 @@ impl Head {
     pub(crate) fn permit_read(
         &self,
         while_sealed: bool,
-    ) -> Result<Option<CatalogueVersion>, Failure> {
+    ) -> Result<Option<CatalogueVersion>, StoreError> {
         let has_version = self.state()?.permit_read(while_sealed)?;
         Ok(has_version.then_some(CatalogueVersion(self.version)))
     }

@@ -8,7 +8,6 @@ use petstore_domain::{
 
 use crate::{
     core::Core,
-    error::Failure,
     head::HeadRead,
     kv::{Bytes, KeyValue, Range},
     rows,
@@ -57,7 +56,7 @@ impl PetRepository for EtcdStore {
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        Ok(self.core.purge(cutoff, limit).await?)
+        self.core.purge(cutoff, limit).await
     }
 }
 
@@ -68,7 +67,7 @@ impl Core {
         status: Option<PetStatus>,
         after: Option<PetId>,
         limit: usize,
-    ) -> Result<(Vec<KeyValue>, Option<CatalogueVersion>), Failure> {
+    ) -> Result<(Vec<KeyValue>, Option<CatalogueVersion>), StoreError> {
         let (folder, mut page) = (self.keys.pets(status), (Vec::new(), None));
         let after = after.map(|id| self.keys.pet(status, id));
         for (range, last) in rows::growing_ranges(&folder, after.as_deref(), limit) {
@@ -84,7 +83,7 @@ impl Core {
     }
 
     /// Deletes expired records in one transaction: those of the oldest expiry entries, as many as it holds.
-    async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, Failure> {
+    async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
         let expired = Range::one(&self.keys.folder("expiry"));
         let expired = Range { end, limit: EXPIRIES, ..expired };
