@@ -121,7 +121,11 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains("warning  durability  ") && said.contains("with 1 warning:"), "{said}");
     store.vandalise("CREATE TABLE mine (a)");
     let said = check(&store).succeeds();
-    assert!(said.contains("warning  schema      version 10, and not petstore's: mine"), "{said}");
+    assert!(said.contains("warning  schema      version 10, and not petstore's: mine\n"), "{said}");
+    store.vandalise("CREATE TRIGGER own AFTER INSERT ON pet BEGIN SELECT 1; END");
+    let said = check(&store).succeeds();
+    let warning = "not petstore's: mine, own; triggers do not run for what petstore writes";
+    assert!(said.contains(warning), "{said}");
 }
 
 /// The check reads animals from a snapshot, and the list of each status as it is meanwhile.

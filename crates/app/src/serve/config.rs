@@ -120,6 +120,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_bodies: usize,
 
+    /// Maximum size of all responses that wait for their clients; beyond it the slowest are ended.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
+    max_buffered_answers: usize,
+
     /// Maximum number of requests a second of each API key, and at once; beyond it the answer is 429
     /// [default: no limit].
     #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
@@ -182,17 +186,19 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// Which requests are logged: each, those answered with 400 or above, or only failures of the
-    /// service itself.
+    /// Which requests are logged: each, each but health checks that pass, those answered with 400 or above, or
+    /// only failures of the service itself.
     #[arg(
         long,
         value_name = "WHICH",
         default_value = "errors",
-        value_parser = PossibleValuesParser::new(["all", "errors", "off"]).map(|which| match &*which {
-            "all" => AccessLog::All,
-            "off" => AccessLog::Off,
-            _ => AccessLog::Errors,
-        })
+        value_parser = PossibleValuesParser::new(["all", "all-but-probes", "errors", "off"])
+            .map(|which| match &*which {
+                "all" => AccessLog::All,
+                "all-but-probes" => AccessLog::AllButProbes,
+                "off" => AccessLog::Off,
+                _ => AccessLog::Errors,
+            })
     )]
     access_log: AccessLog,
 }
@@ -219,6 +225,7 @@ impl ServeArgs {
                 max_body: self.max_body,
                 max_buffered_bodies: self.max_buffered_bodies,
                 rate_limit: self.rate_limit,
+                max_buffered_answers: self.max_buffered_answers,
                 refusal_delay: Limits::default().refusal_delay,
                 page_cache: self.page_cache,
                 shutdown_delay: self.shutdown_delay,

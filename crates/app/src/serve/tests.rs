@@ -111,6 +111,7 @@ fn each_flag_of_serve_configures_something() {
         "--request-timeout 4s",
         "--max-body 9",
         "--max-buffered-bodies 65536",
+        "--max-buffered-answers 12",
         "--rate-limit 11",
         "--page-cache 13",
         "--shutdown-delay 7s",

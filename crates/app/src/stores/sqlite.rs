@@ -196,7 +196,7 @@ fn bytes_of(path: PathBuf) -> impl Fn() -> Option<u64> + Send + Sync {
 fn samples(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
-    let help = "Reads that found no worker: they wait for a thread or run on one.";
+    let help = "Reads that found no worker and wait for a thread.";
     let mut samples = vec![
         Sample::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
         Sample::counter("petstore_sqlite_writes_total", "Writes committed.", writes),

@@ -25,7 +25,7 @@ pub(crate) fn livez() -> Response {
 /// Answers that the service is ready: it does not drain, and the store has answered a read at most a second ago.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     if state.drain.has_begun() {
-        return Err(ApiError::unavailable("the service is shutting down"));
+        return Err(ApiError::shutting_down());
     }
     state.readiness.check(&state.ports.pets, state.settings.limits.request_timeout).await?;
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
