@@ -132,6 +132,7 @@ impl Begun {
         let values: Values<'_> = &[&version, &highest.map(|id| id.0)];
         let renewed = self.transaction.query(RENEW, values).await?;
         self.transaction.commit().await?;
+        store.pool.keep(self.transaction);
         if let Ok(stored) = version::from_row(renewed.first()) {
             store.tasks.version.observe(stored, self.at);
         }
