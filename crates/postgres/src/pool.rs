@@ -79,7 +79,7 @@ struct State {
     in_use: usize,
     /// Grows when a connection was found broken. Those of an earlier generation are not used again.
     generation: u64,
-    /// Whether the next connection that is given back is closed, so that one for another purpose can be made.
+    /// `true` if the next connection that is given back is closed, so that one for another purpose can be made.
     is_one_wanted: bool,
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     pub(crate) runtime: Handle,
     pub(crate) workers: Arc<Workers>,
     pub(crate) queue: Arc<Queue>,
-    /// Whether there was a request since the version was last read.
+    /// `true` if there was a request since the version was last read.
     pub(crate) in_use: AtomicBool,
     pub(crate) closed: AtomicBool,
 }

@@ -205,7 +205,7 @@ fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outco
 struct Refusal {
     message: String,
     state: String,
-    /// Whether the statement itself has met it, and not code that somebody has attached to the table.
+    /// `true` if the statement itself has met it, and not code that somebody has attached to the table.
     is_own: bool,
 }
 
