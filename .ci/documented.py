@@ -16,8 +16,8 @@ DOCUMENTS = [Path("README.md"), *sorted(Path("docs").rglob("*.md"))]
 ALL = "PETSTORE_TEST_ALL=1"
 # These need a build of their own, so cargo is asked itself.
 ELSEWHERE = ("--features", "--manifest-path")
-# `A::B` and `B` stand for any name.
-PLACEHOLDERS = ("A::B", "B")
+# These stand for any name.
+PLACEHOLDERS = ("A::B", "A", "B")
 
 
 def run(*command):
