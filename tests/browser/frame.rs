@@ -8,7 +8,6 @@ use crate::{
     docs,
     states::{self, list},
     support::{
-        KEY,
         browser::{Browser, DESK, Look, PHONE},
         zoo::Zoo,
     },
@@ -72,7 +71,7 @@ fn nothing_of_the_frame_moves_from_page_to_page_or_while_a_page_loads() {
 #[test]
 fn a_page_that_the_browser_has_costs_one_round_trip_and_its_data_another() {
     let zoo = states::zoo();
-    zoo.visit("/livez", KEY);
+    zoo.enter("/catalogue");
     for (page, shown, data) in [
         ("/catalogue", "#rows tr", &["/v1/pets?limit=20"][..]),
         ("/docs", docs::LIST, &["/openapi.json", "/v1/pets?limit=1"]),

@@ -48,10 +48,13 @@ const DOCS: [State; 9] = [
     ("docs-wrong-key", |zoo| {
         reference(zoo);
         enter_wrong_key(zoo);
+        zoo.browser.is("$('#key-state').textContent", "");
     }),
     ("docs-key", |zoo| {
         reference(zoo);
+        enter_wrong_key(zoo);
         authorize(&zoo.browser, KEY);
+        zoo.browser.is("$('#key-error').checkVisibility()", false);
     }),
     ("docs-operation", |zoo| at(zoo, "listPets")),
     ("docs-adding", |zoo| at(zoo, "createPet")),

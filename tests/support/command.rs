@@ -206,7 +206,7 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
 }
 
 /// Limits how long a command may take: a move under load on a busy machine begins anew many times.
-const COMMAND_LIMIT: Duration = Duration::from_mins(8);
+const COMMAND_LIMIT: Duration = Duration::from_mins(2);
 
 /// Repeats `work` until a process ends, which must come; how often, and what the process left behind.
 #[track_caller]

@@ -117,6 +117,13 @@ impl Client {
         Ok(Reply { answer, is_repeated })
     }
 
+    /// Returns the value of a metric of the node that answers.
+    pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>, Failure> {
+        let answer = self.send("/metrics", Bytes::new(), self.deadline()).await?.answer;
+        let mut lines = std::str::from_utf8(&answer).unwrap_or_default().lines();
+        Ok(lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok()))
+    }
+
     /// As [`call`](Self::call), for bytes. Boxed so that the future is compiled here, not in each caller.
     fn send<'a>(
         &'a self,
@@ -265,7 +272,7 @@ fn try_error(status: u16, body: &[u8]) -> TryError {
         3 if says("too many operations") => TryError::Final(Failure::TooManyOps),
         8 if says("space exceeded") => TryError::Final(Failure::NoSpace),
         11 => TryError::Final(Failure::Compacted),
-        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::Refused(message)),
+        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::refused(message)),
         0 => TryError::InDoubt(format!("HTTP status {status}")),
         _ => TryError::InDoubt(message),
     }

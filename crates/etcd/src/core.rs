@@ -254,6 +254,10 @@ impl Core {
                 // The known head may be out of date.
                 continue;
             };
+            // They were made when etcd took more.
+            if changes.len() > self.max_ops().entries() {
+                return Err(Failure::TooManyOps.into());
+            }
             let absent = if is_fresh { &[] } else { keys };
             let txn = self.txn(&read, changes, absent, losing);
             if self.write(&read, head, group, txn, &mut last, deadline).await? {

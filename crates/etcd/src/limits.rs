@@ -45,9 +45,14 @@ impl MaxOps {
         (self.0 - HEAD_OPS) / 2
     }
 
+    /// Returns how many entries one transaction changes.
+    pub(crate) const fn entries(self) -> usize {
+        self.nested() * self.nested()
+    }
+
     /// Returns how many rows or additions one transaction holds. One more entry names all their records.
     pub(crate) const fn rows(self) -> usize {
-        let rows = (self.nested() * self.nested() - 1) / ROW_ENTRIES;
+        let rows = (self.entries() - 1) / ROW_ENTRIES;
         if rows < MAX_ROWS { rows } else { MAX_ROWS }
     }
 }

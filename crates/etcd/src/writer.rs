@@ -29,7 +29,8 @@ pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
 
 /// Writes as many of the first additions as one transaction holds, and answers them.
 async fn write(core: &Core, held: &mut Vec<Add>) {
-    let adds = &held[..held.len().min(core.max_ops().rows())];
+    let max_ops = core.max_ops();
+    let adds = &held[..held.len().min(max_ops.rows())];
     let records = adds.iter().filter_map(|add| add.request);
     let records: Vec<_> = records.map(|request| core.keys.record(&request.id)).collect();
     let mut tried = adds.len();
@@ -45,7 +46,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
             }
         }
         // The next transaction is smaller.
-        Err(Failure::TooManyOps) if core.max_ops().rows() < tried => {}
+        Err(Failure::TooManyOps) if core.max_ops() != max_ops => {}
         Err(failure) => {
             for add in held.drain(..tried) {
                 add.reply.send(Err(failure.clone().into()));

@@ -117,8 +117,8 @@ fn try_to_open(
     let writer = if settings.read_only {
         None
     } else {
-        let committer = Committer::new(open_writer, connection, Arc::clone(&versions), presence);
-        Some(Writer::start(committer, runtime, on_panic)?)
+        let committer = Committer::new(open_writer, Arc::clone(&versions), presence);
+        Some(Writer::start(committer, connection, runtime, on_panic)?)
     };
     let reads_while_sealed = settings.reads_while_sealed;
     Ok(SqliteStore { readers, versions, writer, was_created, synchronous, reads_while_sealed })

@@ -71,7 +71,8 @@ pub async fn copy(
     let mut pair = Pair::open(source.archive, target.archive, cutoff(now)).await?;
     let total = pair.source.counts().await.map_err(TransferError::Source)?;
     let highest_before = pair.target.highest_ids().await.map_err(TransferError::target)?;
-    let compared = pair.compare(Expect::Part, Position::default(), |_| (), on_progress).await?;
+    let compared =
+        pair.compare(Expect::Part, Position::default(), None, |_| (), on_progress).await?;
     let Pair { mut source, target: snapshot, cutoff } = pair;
     // It would hold up the housekeeping of the target.
     drop(snapshot);

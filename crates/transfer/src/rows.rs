@@ -39,36 +39,36 @@ pub(crate) struct Copied {
 impl RowWriter<'_> {
     /// Copies the animals and the live records behind the last ones, the keys that have changed, and the highest
     /// identifiers. Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one
-    /// call. The target held `found` animals before, and is to hold `total` rows.
+    /// call. Returns the rows if these are all. The target held `found` animals before, and is to hold `total` rows.
     pub(crate) async fn copy(
         &self,
         source: &mut dyn Snapshot,
         copied: &mut Copied,
         (found, total): (u64, StoreCounts),
         on_progress: OnProgress<'_>,
-    ) -> Result<(), TransferError> {
+    ) -> Result<Option<Rows>, TransferError> {
         let max = self.target.max_batch();
-        let size = u32::try_from(max).unwrap_or(u32::MAX);
-        let mut rows = Rows::default();
-        let mut next = source.pets(copied.last.pet, size).await.map_err(TransferError::Source)?;
-        loop {
+        let (size, before) = (u32::try_from(max).unwrap_or(u32::MAX), copied.last);
+        let mut pets = source.pets(before.pet, size).await.map_err(TransferError::Source)?;
+        while pets.len() >= max {
             report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
-            let Some(end) = next.last().map(|pet| pet.id) else { break };
-            let began = Instant::now();
-            rows.pets.append(&mut next);
-            let pets = if rows.pets.len() < max { Vec::new() } else { mem::take(&mut rows.pets) };
+            let (began, last) = (Instant::now(), pets.last().map(|pet| pet.id));
             let write = self.write(Rows { pets, ..Rows::default() }, copied);
-            let (written, read) = tokio::join!(write, source.pets(Some(end), size));
+            let (written, next) = tokio::join!(write, source.pets(last, size));
             written?;
-            next = read.map_err(TransferError::Source)?;
+            pets = next.map_err(TransferError::Source)?;
             sleep(if self.yields { began.elapsed() } else { Duration::ZERO }).await;
         }
-        let mut last = copied.last.record;
+        report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
+        let (mut rows, mut last) = (Rows { pets, ..Rows::default() }, before.record);
         loop {
             let records = source.records(last, size).await.map_err(TransferError::Source)?;
-            let Some(end) = records.last() else { break };
-            last = Some(end.position());
+            let is_end = records.len() < max;
+            last = records.last().map(IdempotencyRecord::position).or(last);
             rows.records.extend(records.into_iter().filter(|record| record.at > self.cutoff));
+            if is_end {
+                break;
+            }
             if rows.records.len() >= max {
                 self.write(mem::take(&mut rows), copied).await?;
                 report(on_progress, TransferStep::CopyRecords, copied.records, total.records)?;
@@ -77,10 +77,12 @@ impl RowWriter<'_> {
         let keys = source.keys().await.map_err(TransferError::Source)?;
         rows.keys = keys.iter().filter(|key| !copied.keys.contains(key)).cloned().collect();
         rows.highest = source.highest_ids().await.map_err(TransferError::Source)?;
+        let all = (copied.last == before).then(|| rows.clone());
         self.write(rows, copied).await?;
         (copied.keys, copied.last.record) = (keys, last);
         report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
-        report(on_progress, TransferStep::CopyRecords, copied.records, total.records)
+        report(on_progress, TransferStep::CopyRecords, copied.records, total.records)?;
+        Ok(all)
     }
 
     /// Writes rows, in as few calls as the target permits, and notes them.

@@ -310,6 +310,8 @@ fn a_walk_waits_as_long_as_the_service_asks_for() {
     browser.click("#filter label:has([value=none])");
     browser.reads("#list-status", "20 animals shown, page 1");
     browser.is("window.held > 6", true);
+    browser.click("#filter label:has([value=''])");
+    shows(browser, 1..=20);
     // A page of the list is told when to try again, in words for people.
     browser.intercept("true", "const answer = refusal(429, 'rate_limited', { 'Retry-After': '7' }), body = await answer.json();
         body.message = 'too many requests; try again after the time in Retry-After';

@@ -4,7 +4,10 @@ use petstore_testing::needs;
 use serde_json::json;
 
 use super::{CREATE, GET, LIST, ORDERS, enter, unfold, visit};
-use crate::support::{browser::PHONE, zoo::Zoo};
+use crate::support::{
+    browser::{DESK, Look, PHONE},
+    zoo::Zoo,
+};
 
 #[needs(chromium)]
 #[test]
@@ -78,7 +81,7 @@ fn an_operation_has_an_address_that_outlives_a_reload_and_its_form_stays_in_view
     }
     for operation in [LIST, CREATE, GET] {
         browser.js(&format!(
-            "$('{operation} .description > :last-child').scrollIntoView({{ block: 'center' }})"
+            "$('{operation} .description > h4:last-of-type').scrollIntoView({{ block: 'center' }})"
         ));
         let aside = format!("$('{operation} .aside').getBoundingClientRect()");
         browser.until(&format!(
@@ -110,6 +113,11 @@ fn code_has_three_colours_scrolls_and_has_a_button_that_copies_it() {
     let color = "getComputedStyle(e).color";
     browser.is(&format!("new Set($$('.documented span[class^=tok]').map(e => {color})).size"), 3);
     browser.is("getComputedStyle($('.code code')).fontSize", "13px");
+    for dark in [false, true] {
+        browser.look(Look { dark, ..DESK });
+        let ground = "getComputedStyle(document.body).backgroundColor";
+        browser.is(&format!("getComputedStyle($('.panel')).borderColor !== {ground}"), true);
+    }
     // A line stays a line.
     browser.is("$$('.code').every(e => getComputedStyle(e).whiteSpace === 'pre')", true);
     browser.is(&format!("(e => e.scrollWidth > e.clientWidth)($('{CREATE} .sample'))"), true);

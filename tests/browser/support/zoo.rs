@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, fs};
 
 use serde_json::{Value, json};
+use thirtyfour::Key;
 
 use super::{
     KEY,
@@ -104,7 +105,7 @@ impl Zoo {
     /// Enters a key where a page asks for it.
     pub(crate) fn enter_key(&self, key: &str) -> &Browser {
         self.browser.fill("#key", key);
-        self.browser.click("#key-send");
+        self.browser.press(Key::Enter);
         &self.browser
     }
 

@@ -93,7 +93,7 @@ pub struct HighestIds {
 /// # Contract
 /// - All methods see one state of the store, as long as the view is kept. A store that cannot keep
 ///   a view any longer returns [`StoreError::Unavailable`].
-/// - Rows come in ascending order, and an empty list means that no row follows.
+/// - Rows come in ascending order, and a list of less than `limit` means that no row follows.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Snapshot: Send {

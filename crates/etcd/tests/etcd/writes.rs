@@ -5,6 +5,7 @@ use petstore_domain::{
     IdempotencyRequest, KeyId, KeyName, KeyStore as _, NewApiKey, NewPet, PetId, PetName,
     PetRepository as _, PetStatus, Rows, SaveOutcome, StoreError, Timestamp, WriterRole, load_keys,
 };
+use petstore_storage::Severity;
 use petstore_testing::{etcd_or_skip, needs};
 
 use crate::support::{add, delete, entries, open, page, put, revision, rex, url};
@@ -193,4 +194,26 @@ async fn an_animal_that_was_deleted_leaves_its_identifier_behind() {
     let rows = Rows { pets, highest, ..Rows::default() };
     assert_eq!(copy.write_rows(WriterRole::Service, rows).await.unwrap(), 2);
     assert_eq!(add(&open(&url).await).await.id, PetId(4));
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_check_shows_the_space_in_use_and_the_quota() {
+    let Some(etcd) = etcd_or_skip("a_check_shows_the_space", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    let space = async || {
+        let found = store.inspect().await.unwrap().into_iter();
+        found.filter(|finding| finding.subject == "space").collect::<Vec<_>>().remove(0)
+    };
+    let small = space().await;
+    assert!(
+        small.severity == Severity::Ok && small.detail.ends_with("quota 2048 MiB"),
+        "{small:?}"
+    );
+    etcd.kill(0);
+    etcd.resume_with(0, &["--quota-backend-bytes=20000".to_owned()]).unwrap();
+    etcd.wait_for_leader(None).unwrap();
+    let full = space().await;
+    assert!(full.severity == Severity::Warning, "{full:?}");
+    assert!(full.detail.contains("or raise --quota-backend-bytes"), "{full:?}");
 }

@@ -70,7 +70,7 @@ function followReader(contents) {
     for (const { target, isIntersecting } of entries) {
       links.get(target.id).ariaCurrent = isIntersecting ? 'true' : null;
     }
-  }, { rootMargin: '-15% 0px -80% 0px' });
+  }, { rootMargin: '-5% 0px -85% 0px' });
   for (const id of links.keys()) watcher.observe($(id));
   contents.addEventListener('click', ({ target }) => target.closest('a') && ($('fold').ariaExpanded = 'false'));
   // The browser looked for the section of the address before it was there.

@@ -23,8 +23,6 @@ pub(crate) struct Observed {
     pub(crate) target: Option<StoreState>,
     /// The source has been sealed for as long as writes may wait.
     pub(crate) is_late: bool,
-    /// The labels of the source and of the target.
-    pub(crate) labels: [String; 2],
     /// The mover's own doings.
     pub(crate) own: Own,
 }
@@ -70,7 +68,7 @@ pub(super) enum Stage {
 
 impl Observed {
     /// Makes the observations of a mover that begins. It begins anew at most `tries` times.
-    pub(crate) fn new(goal: Goal, tries: u32, labels: [String; 2]) -> Self {
+    pub(crate) fn new(goal: Goal, tries: u32) -> Self {
         let own = Own {
             goal,
             tries_left: tries,
@@ -85,7 +83,7 @@ impl Observed {
             retreats: false,
             ending: None,
         };
-        Self { source: None, target: None, is_late: false, labels, own }
+        Self { source: None, target: None, is_late: false, own }
     }
 
     /// Notes that the user asks for a stop.

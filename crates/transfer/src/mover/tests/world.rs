@@ -88,7 +88,7 @@ pub(super) enum At {
 
 impl Run {
     pub(super) fn new(source: usize, goal: Goal, tries: u32) -> Self {
-        let seen = Observed::new(goal, tries, Default::default());
+        let seen = Observed::new(goal, tries);
         let at = At::Reads { has_source: false };
         Self { source, seen, at, checked: 0 }
     }
