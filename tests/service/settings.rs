@@ -69,6 +69,7 @@ const VALUES: [(&str, &str); 33] = [
     ("request-timeout", "4s"),
     ("max-body", "9"),
     ("max-buffered-bodies", "10"),
+    ("max-buffered-answers", "12"),
     ("rate-limit", "11"),
     ("page-cache", "13"),
     ("shutdown-delay", "7s"),

@@ -127,8 +127,8 @@ fn every_limit_reaches_its_own_setting() {
     let args = serve(
         "petstore serve --max-connections 7 --header-timeout 1s --idle-timeout 5s --body-timeout 2s \
          --write-timeout 3s --request-timeout 4s --max-body 5KiB \
-         --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-delay 6s \
-         --shutdown-grace 0s --rate-limit 9",
+         --max-buffered-bodies 8KiB --max-buffered-answers 7KiB --page-cache 6KiB \
+         --shutdown-delay 6s --shutdown-grace 0s --rate-limit 9",
     );
     let Limits {
         header_timeout,
@@ -139,6 +139,7 @@ fn every_limit_reaches_its_own_setting() {
         max_connections,
         max_body,
         max_buffered_bodies,
+        max_buffered_answers,
         rate_limit,
         refusal_delay,
         page_cache,
@@ -150,7 +151,7 @@ fn every_limit_reaches_its_own_setting() {
     let of_connections = [idle_timeout, shutdown_delay, shutdown_grace];
     assert_eq!(of_connections.map(|time| time.as_secs()), [5, 6, 0]);
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
-    assert_eq!(max_buffered_bodies, 8 * 1024);
+    assert_eq!((max_buffered_bodies, max_buffered_answers), (8 * 1024, 7 * 1024));
     assert_eq!((rate_limit, refusal_delay.as_millis()), (NonZeroU32::new(9), 100));
     let former_name = serve("petstore serve --kept-pages 6KiB");
     assert_eq!(former_name.settings().limits.page_cache, 6 * 1024);

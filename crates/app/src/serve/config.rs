@@ -120,6 +120,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_bodies: usize,
 
+    /// Maximum size of all answers that wait for their clients; beyond it those end of which nothing was read for
+    /// longest.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
+    max_buffered_answers: usize,
+
     /// Maximum number of requests a second of each API key, and at once; beyond it the answer is 429
     /// [default: no limit].
     #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
@@ -221,7 +226,7 @@ impl ServeArgs {
                 max_body: self.max_body,
                 max_buffered_bodies: self.max_buffered_bodies,
                 rate_limit: self.rate_limit,
-                max_buffered_answers: Limits::default().max_buffered_answers,
+                max_buffered_answers: self.max_buffered_answers,
                 refusal_delay: Limits::default().refusal_delay,
                 page_cache: self.page_cache,
                 shutdown_delay: self.shutdown_delay,
