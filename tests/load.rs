@@ -44,7 +44,7 @@ pub(crate) const WRITERS: usize = 8;
 /// Additions that show that a service goes on.
 const ENOUGH: usize = 40;
 
-/// What may become of a request.
+/// The outages that a request may meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outages {
     /// It succeeds.

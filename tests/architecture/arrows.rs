@@ -66,18 +66,18 @@ const OURS: [(&str, &[&str]); 19] = [
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];
 
-/// What every test may use besides: the fake, the contract that adapters run, and throw-away
+/// Packages that every test may use besides: the fake, the contract that adapters run, and throw-away
 /// servers.
 const FOR_TESTS: [&str; 4] =
     ["petstore-domain", "petstore-memory", "petstore-conformance", "petstore-testing"];
 
-/// What stands over two stores is tested over pairs of real ones.
+/// Crates over two stores are tested over pairs of real ones.
 fn is_pair_for_tests(from: &str, to: &str) -> bool {
     from == "petstore-transfer"
         && ["petstore-sqlite", "petstore-postgres", "petstore-etcd"].contains(&to)
 }
 
-/// What the domain must not know: I/O, a runtime, a wire format, a protocol.
+/// Libraries that the domain must not know: I/O, a runtime, a wire format, a protocol.
 const NOT_IN_DOMAIN: [&str; 5] = ["tokio", "serde", "serde_json", "http", "tracing"];
 
 /// Libraries that one package alone may name. HTTP is served in `http` alone; etcd is a client of it.

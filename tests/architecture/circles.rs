@@ -44,7 +44,7 @@ impl Crate {
         }
     }
 
-    /// What is wrong with the imports. The root declares modules and re-exports their contents, so
+    /// Returns the faults of the imports. The root declares modules and re-exports their contents, so
     /// it may name any of them.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! What the documents say of this repository: where their links lead, the code that they show, the tests that they name.
+//! Checks of the documents: where their links lead, the code that they show, the tests that they name.
 
 use std::{fs, path::Path};
 
@@ -63,7 +63,7 @@ fn tests(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether there is a module of tests, or a test, of the black-box suite or of the contract's promises.
+/// Returns whether there is a module of tests, or a test, of the black-box suite or of the contract's promises.
 fn is_test(name: &str) -> bool {
     let file = name.replace("::", "/");
     let (parent, last) = file.rsplit_once('/').unwrap();
@@ -108,6 +108,12 @@ fn paths(text: &str) -> Vec<String> {
     let roots = ["crates/", "tests/", "docs/", ".ci/", ".cargo/"];
     let named = first.filter(|word| roots.iter().any(|root| word.starts_with(root)));
     named.filter(|word| !word.contains(['{', '*', 'N'])).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_manifest_of_kubernetes_has_the_version_of_the_workspace() {
+    let image = format!("image: registry.example/petstore:{}\n", env!("CARGO_PKG_VERSION"));
+    assert!(text("docs/deploy/kubernetes/petstore.yaml").contains(&image), "{image}");
 }
 
 #[test]
@@ -170,7 +176,7 @@ fn commands(text: &str) -> Vec<&str> {
     blocks.flat_map(str::lines).map(|line| line.split('#').next().unwrap()).collect()
 }
 
-/// Whether a URL on the command line has a password, which everybody on the machine could read.
+/// Returns whether a URL on the command line has a password, which everybody on the machine could read.
 fn shows_password(line: &str) -> bool {
     line.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', ' ', '\'', '"']).next().unwrap();

@@ -1,4 +1,4 @@
-//! What stands in the place of a port forwards every method of it.
+//! Stand-ins for a port forward every method of it.
 //!
 //! A port may gain a method with a default body. A forwarder that lacks this method compiles, and the method of the store
 //! behind it is never called. So every port that `app`, `http` or `transfer` implements is implemented whole.

@@ -8,7 +8,7 @@ use crate::{WORKSPACE, path, text};
 const FIRST_STORE: [&str; 4] =
     ["petstore.db", "petstore.db-wal", "petstore.db-shm", "petstore.db.key"];
 
-/// What lies at the top beside the few things that may. Names that begin with a dot may.
+/// Returns the entries at the top beside the few that may be there. Names that begin with a dot may.
 fn strangers(names: &[&str]) -> Vec<String> {
     let known = ["Cargo.toml", "Cargo.lock", "crates", "tests", "docs", "README.md", "target"];
     let may = |name: &str| known.contains(&name) || FIRST_STORE.contains(&name);
@@ -28,12 +28,12 @@ fn unexplained(manifest: &str) -> Vec<String> {
     bare.map(|line| (*line).to_owned()).collect()
 }
 
-/// Whether a manifest takes the lints of the workspace.
+/// Returns whether a manifest takes the lints of the workspace.
 fn inherits_lints(manifest: &str) -> bool {
     section(manifest, "[lints]").contains(&"workspace = true")
 }
 
-/// Whether a plain `cargo test` would skip some packages without a word.
+/// Returns whether a plain `cargo test` would skip some packages without a word.
 fn has_default_members(manifest: &str) -> bool {
     section(manifest, "[workspace]").iter().any(|line| line.starts_with("default-members"))
 }

@@ -7,6 +7,7 @@
 
 mod arrows;
 mod circles;
+mod comments;
 mod documents;
 mod forwarders;
 mod layout;

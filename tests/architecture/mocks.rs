@@ -31,7 +31,7 @@ fn wishes(packages: &[&Package]) -> Vec<Wish> {
     wishes.collect()
 }
 
-/// What brings mocks into a release build by way of a dependency.
+/// Returns the dependencies that bring mocks into a release build.
 fn mocking_dependencies(wishes: &[Wish]) -> Vec<String> {
     let mocking = wishes.iter().filter(|wish| {
         let allowed = wish.package == "petstore-domain" && wish.optional;
@@ -41,7 +41,7 @@ fn mocking_dependencies(wishes: &[Wish]) -> Vec<String> {
     mocking.map(|wish| format!("{} -> {}", wish.package, wish.dependency)).collect()
 }
 
-/// What brings mocks in by way of a feature: `(package, feature, what it enables)`. The feature
+/// Returns the features that bring in mocks: `(package, feature, what it enables)`. The feature
 /// `mocks` of the domain alone may, and nothing may enable that one.
 fn mocking_features(features: &[(&str, &str, &str)]) -> Vec<String> {
     let mocking = features.iter().filter(|(package, feature, enables)| {

@@ -30,7 +30,7 @@ fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &
 #[needs(chromium)]
 #[test]
 fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
-    let Some(browser) = Browser::open_or_skip() else { return };
+    let browser = Browser::open();
     // Whatever serves the page: its answer has no policy of its own on what the page may call.
     let (_store, elsewhere) = Server::in_memory();
     let page = elsewhere.url();

@@ -10,11 +10,12 @@
     reason = "of what the suites share, each uses a part"
 )]
 
-/// What these tests share, some of it with the black-box suite.
+/// Helpers of these tests, some of them shared with the black-box suite.
 mod support {
     pub(crate) mod browser;
     pub(crate) mod chromedriver;
     mod hands;
+    mod network;
     pub(crate) mod traffic;
     pub(crate) mod zoo;
 
@@ -49,6 +50,6 @@ mod support {
 mod catalogue;
 mod cross_origin;
 mod docs;
-mod every_page;
-mod screenshots;
+mod frame;
+mod rules;
 mod states;

@@ -76,7 +76,7 @@ impl Disk {
         self.mount().unwrap();
     }
 
-    /// Whether a loop device has the image open.
+    /// Returns whether a loop device has the image open.
     fn is_in_use(&self) -> bool {
         let image = self.image();
         let devices = fs::read_dir("/sys/block").unwrap();
@@ -94,7 +94,7 @@ impl Drop for Disk {
     }
 }
 
-/// What this machine does not have, without which there can be no such disk.
+/// Returns the missing part of this machine without which there can be no such disk.
 fn missing() -> Option<&'static str> {
     if !geteuid().is_root() {
         return Some("root");

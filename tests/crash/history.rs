@@ -1,4 +1,4 @@
-//! What is on the disk, and what may be, at a point of the log.
+//! The certain and the possible content of the disk at a point of the log.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use super::write_log::{Change, Record};
 /// A file that a crash may leave behind.
 #[derive(Default)]
 pub(crate) struct File {
-    /// What is on the disk in any case; `None` if there may be no such file.
+    /// The content of the disk in any case; `None` if there may be no such file.
     pub(crate) durable: Option<Vec<u8>>,
-    /// What was changed since: each change may be on the disk, or not, or in part. With the number of
+    /// Changes since then: each may be on the disk, or not, or in part. With the number of
     /// its record.
     pub(crate) pending: Vec<(usize, Change)>,
 }

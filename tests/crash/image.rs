@@ -12,7 +12,7 @@ use super::{
     write_log::Change,
 };
 
-/// What a disk writes whole or not at all, in bytes.
+/// The unit that a disk writes whole or not at all, in bytes.
 const SECTOR: usize = 512;
 
 /// Numbers that look random and are the same in each run.

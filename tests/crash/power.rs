@@ -42,7 +42,7 @@ fn a_power_cut_loses_no_acknowledged_animal() {
 fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
     let Some(disk) = Disk::new_or_skip("a power cut without synchronisation") else { return };
     let store = store(&disk.mount_point(), "?synchronous=normal");
-    // What is in the file before the load is on the disk: only the load can be lost.
+    // The file's content before the load is on the disk: only the load can be lost.
     Launch::on(&store).start().stop();
     let journal = Journal::new();
     write_until_cut(&disk, &store, &journal);

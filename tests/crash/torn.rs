@@ -23,7 +23,7 @@ use crate::{
 /// So many additions make SQLite bring its log into the file several times.
 const LOAD: usize = 2_000;
 
-/// What a server wrote, and which animals it acknowledged: for each the length that the log had then.
+/// The writes of a server, and the animals that it acknowledged: for each the length that the log had then.
 struct Run {
     records: Vec<Record>,
     acknowledged: BTreeMap<i64, (usize, String)>,
@@ -81,7 +81,7 @@ impl Run {
         cuts.into_iter().filter_map(look).collect()
     }
 
-    /// What is wrong with a store whose log had this length.
+    /// Returns the fault of a store whose log had this length.
     fn faults(&self, image: &Image, length: usize) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         image.write_to(folder.path());

@@ -21,7 +21,7 @@ pub(crate) struct Record {
     pub(crate) change: Change,
 }
 
-/// What was changed.
+/// The changed thing.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Write {
@@ -66,7 +66,7 @@ impl WriteLog {
         self.folder.path().join("log")
     }
 
-    /// What tells its length, in bytes, whenever it is asked.
+    /// Returns a function that reads its length, in bytes.
     pub(crate) fn length(&self) -> impl Fn() -> usize + Send + Sync + 'static {
         let path = self.path();
         move || usize::try_from(fs::metadata(&path).unwrap().len()).unwrap()

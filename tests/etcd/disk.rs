@@ -46,7 +46,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // What still has a file open keeps it until it ends.
+        // A process that still has a file open keeps it until the process ends.
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
 }

@@ -71,7 +71,7 @@ fn filled(etcd: &Etcd) -> Store {
     store
 }
 
-/// What an operator finds at the quota: additions are refused, and reads are not.
+/// At the quota, additions are refused, and reads are not.
 #[needs(etcd)]
 #[test]
 fn an_alarm_refuses_additions_until_it_is_disarmed() {

@@ -72,7 +72,7 @@ impl Inside {
             });
             hold(&bound, &format!("{what}: refusals"), start.elapsed(), CALL);
         }
-        // What it has said within the last second it may say again.
+        // The service may repeat an answer of the last second.
         let ready = self.client.get("/readyz").anonymous();
         wait::until("it is not ready", || ready.clone().send().status == 503);
         self.client.get("/livez").anonymous().send().is(200);

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// What lets one user work below `zoo/`, and refuses everybody else.
+/// The users: one may work below `zoo/`, and the others nowhere.
 const USERS: [(&str, &str); 7] = [
     ("user/add", r#"{"name":"root","password":"of-all"}"#),
     ("user/grant", r#"{"user":"root","role":"root"}"#),
@@ -37,7 +37,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
-/// What the node held at a moment.
+/// Keeps the content of the node at a moment.
 fn keep(etcd: &Etcd, backup: &Path) {
     etcd.kill(0);
     copy(&etcd.data(0), backup);

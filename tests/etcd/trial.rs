@@ -110,7 +110,7 @@ fn refused_for(load: &Load, start: Instant) -> Duration {
 /// How an event went.
 pub(crate) struct Outcome {
     took: Duration,
-    /// Whether others had the processors meanwhile.
+    /// `true` if others had the processors meanwhile.
     busy: bool,
 }
 

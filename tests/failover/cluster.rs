@@ -54,7 +54,7 @@ struct Trial {
     patroni: Patroni,
     bound: Bound,
     services: Vec<Service>,
-    /// What was tried by services that know one node alone.
+    /// Requests that were tried by services that know one node alone.
     strays: Vec<Arc<Journal>>,
     /// When a node that had been frozen as the leader went on, and when it knew that it is not.
     thawed: Option<(Instant, Instant)>,

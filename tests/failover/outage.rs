@@ -16,7 +16,7 @@ use crate::load::{
     journal::{Entry, Journal, Kind},
 };
 
-/// What happens to the database of a service.
+/// An outage of a service's database.
 pub(crate) struct Outage<'a> {
     /// Its name.
     pub(crate) what: &'a str,
@@ -34,7 +34,7 @@ pub(crate) struct Outage<'a> {
 const BEFORE: usize = 40;
 const AFTER: usize = 40;
 
-/// What cannot wait for the store's return: a connection that breaks ends it.
+/// Requests that cannot wait for the store's return: a connection that breaks ends it.
 const READS: [Kind; 2] = [Kind::Read, Kind::Ready];
 
 impl Outage<'_> {
@@ -81,7 +81,7 @@ impl Outage<'_> {
             // Of the others, all may have begun before, or not yet be told.
             let known = READS.contains(&kind) || self.lasts > 2 * CALL;
             assert!(!known || !during.is_empty(), "{what}: nothing is known of {kind:?}");
-            // That a 503 has Retry-After and the three fields, the client holds.
+            // The client checks that a 503 has Retry-After and the three fields.
             assert!(during.iter().all(|entry| entry.status == 503), "{what}: {during:?}");
         }
         let mut live = entries.iter().filter(|entry| entry.kind == Kind::Live);

@@ -17,7 +17,7 @@ pub(crate) struct Patroni {
     process: Child,
 }
 
-/// What a node is to the others.
+/// The relation of a node to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nodes {
     /// Processes on 127.0.0.1.

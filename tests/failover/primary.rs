@@ -40,7 +40,7 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
         what: "killed primary",
         url: &either(&format!("127.0.0.1:{}", primary.port()), &standby),
         fail: &|| {
-            // What is being committed waits for the standby, which reads it after the kill: it has
+            // Open commits wait for the standby, which reads them after the kill: they have
             // happened, and nobody was told.
             standby.freeze().unwrap();
             thread::sleep(IN_DOUBT);

@@ -43,7 +43,7 @@ fn server() -> Server {
 fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
     for reads in [true, false] {
         let server = server();
-        // What a first request needs is there.
+        // A first request allocates its needs.
         add(&server.client(), &pet("before"));
         let before = reset_peak_memory(&server);
         let closed = AtomicBool::new(false);

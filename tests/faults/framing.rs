@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// What an answer that comes takes at most, on a machine that is busy.
+/// The longest time until an answer comes, on a machine that is busy.
 const SILENCE: Duration = Duration::from_secs(20);
 
 /// The statuses of the answers until the service closes the connection, or waits for more.

@@ -18,7 +18,7 @@ const HEAD: usize = 15 * 1024;
 #[test]
 fn the_memory_of_a_wave_of_connections_serves_the_next_waves() {
     let server = Launch::on(&Store::memory()).flag("--header-timeout", "120s").start();
-    // What a first request needs is there.
+    // A first request allocates its needs.
     add(&server.client(), &pet("before"));
 
     let before = reset_peak_memory(&server);

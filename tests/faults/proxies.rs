@@ -27,7 +27,7 @@ fn no_request_is_seen_that_the_proxy_did_not_send(kind: Kind) {
         raw.send(&trick.bytes);
         // Both a proxy that refuses and one that waits for more close the connection.
         raw.rest();
-        // What follows on the connections between the proxy and the service is answered as it should be.
+        // Later requests on the connections between the proxy and the service are answered as they should be.
         for _ in 0..2 {
             let mut raw = Raw::to(proxy.address);
             raw.send(head("GET", "/livez", "connection: close\r\n"));

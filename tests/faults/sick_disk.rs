@@ -54,7 +54,7 @@ fn is_survived(
     is_sound(Path::new(store.url.strip_prefix("sqlite:").unwrap()));
 }
 
-/// What was asked before, while and after a fault was there. Every read succeeds.
+/// Requests before, while and after a fault was there. Every read succeeds.
 fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)) -> Arc<Journal> {
     let (client, journal) = (server.client(), Journal::new());
     let mut writers = Load::on(&client, &journal, Outages::Refuse).writers(WRITERS, None);

@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// What the server allows for a head, for a body, and for a response that nobody reads.
+/// The server's time limit for a head, for a body, and for a response that the client does not read.
 const LIMIT: Duration = Duration::from_secs(10);
 /// The limit of a client that reads nothing begins when the buffers of its connection are full: the server
 /// fills those of all readers, some megabytes each.
@@ -53,7 +53,7 @@ const BESIDE_SILENCE: Duration = Duration::from_secs(2);
 struct Slow {
     stream: TcpStream,
     began: Instant,
-    /// What it sends now and then; `None` if nothing.
+    /// The byte that it sends now and then; `None` if it sends nothing.
     trickles: Option<u8>,
     reads: bool,
 }

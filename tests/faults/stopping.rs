@@ -34,11 +34,11 @@ const LOAD: usize = 300;
 /// Requests that are sent without waiting for answers.
 const PIPELINED: usize = 5;
 
-/// What the clients of one stop saw.
+/// The answers that the clients of one stop saw.
 #[derive(Default)]
 struct Answers {
     whole: AtomicUsize,
-    /// Whether the signal is about to be sent, or was sent.
+    /// `true` if the signal is about to be sent, or was sent.
     is_stopping: AtomicBool,
 }
 
@@ -136,7 +136,7 @@ impl Answers {
     }
 }
 
-/// Whether the system of the service has reset the connection.
+/// Returns whether the system of the service has reset the connection.
 fn is_reset(error: &reqwest::Error) -> bool {
     let mut cause = Some(error as &dyn Error);
     while let Some(error) = cause {

@@ -12,7 +12,7 @@ pub(crate) struct Trick {
     pub(crate) statuses: &'static [u16],
 }
 
-/// What a reader takes for a second request who finds the end of the first one too early: 501.
+/// The answer to a second request of a reader that finds the end of the first one too early: 501.
 fn hidden() -> String {
     head("GET", "/v1/store/orders", "")
 }

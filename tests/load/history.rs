@@ -112,7 +112,7 @@ fn acknowledgements(
         .filter_map(|entry| Some((entry, entry.addition.as_ref()?, entry.added.as_ref()?)))
 }
 
-/// What tells an animal from those that other writers add.
+/// Returns the values that tell an animal from those of other writers.
 fn values(pet: &Value) -> String {
     format!("{} {} {}", pet["name"], pet["categoryId"], pet["status"])
 }

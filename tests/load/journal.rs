@@ -1,4 +1,4 @@
-//! What was asked of a service, and what came of it.
+//! The requests to a service, and their outcome.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::support::{
     client::{Call, Client},
 };
 
-/// What a request is about.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// An addition, with the suite's own API key.
@@ -79,7 +79,7 @@ pub(crate) struct Entry {
     pub(crate) ended: Instant,
     /// 0 if no answer came.
     pub(crate) status: u16,
-    /// Whether the answer repeats that to an earlier request.
+    /// `true` if the answer repeats that to an earlier request.
     pub(crate) replayed: bool,
     pub(crate) addition: Option<Addition>,
     /// The animal of a 201.
@@ -220,7 +220,7 @@ impl Journal {
         });
     }
 
-    /// What is wrong with the animals that a service lists.
+    /// Returns the faults of the animals that a service lists.
     pub(crate) fn faults(&self, client: &Client) -> Vec<String> {
         history::faults(&self.entries(), &everything(client))
     }

@@ -12,7 +12,7 @@ use crate::support::{
     client::{Call, Client},
 };
 
-/// What was seen of one page of the list. When there is a next one, that is read instead.
+/// The last known page of the list. When there is a next one, that is read instead.
 pub(super) struct Tail {
     journals: Vec<Arc<Journal>>,
     lag: Duration,

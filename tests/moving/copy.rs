@@ -1,4 +1,4 @@
-//! What a copy is good for, and what it refuses.
+//! The use of a copy, and its refusals.
 
 use serde_json::json;
 

@@ -65,7 +65,7 @@ fn a_write_ahead_log_that_a_crash_has_left_stays() {
     let (store, equal) = pair();
     let file = Connection::open(store.file()).unwrap();
     file.execute_batch("UPDATE pet SET status = 'sold' WHERE id = 1").unwrap();
-    // What the files hold now is what a crash would leave.
+    // A crash would leave the content that the files hold now.
     let crashed = Store::sqlite();
     for (path, bytes) in content(&store) {
         if !path.to_str().unwrap().ends_with("-shm") {

@@ -1,4 +1,4 @@
-//! What each command does with a store that is not there, or that does not answer.
+//! Commands on a store that is not there, or that does not answer.
 
 use std::net::TcpListener;
 

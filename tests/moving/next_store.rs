@@ -1,4 +1,4 @@
-//! What the log of a service says of a `--next-store` that is not there yet.
+//! Log lines of a service about a `--next-store` that is not there yet.
 
 use super::{
     animals::many,
@@ -10,7 +10,7 @@ use crate::support::{
     wait,
 };
 
-/// Whoever followed the advice to make the store with another command could not move any more: a move needs an empty
+/// A store made by another command could not be a target any more: a move needs an empty
 /// target.
 fn a_next_store_that_is_not_there_is_made_by_a_move(kind: Kind) {
     let (from, to) = (Store::sqlite(), Store::new(kind));

@@ -1,4 +1,4 @@
-//! What comes out is what went in.
+//! Animals come out as they went in.
 
 use std::{fs, os::unix::fs::symlink};
 

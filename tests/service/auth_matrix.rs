@@ -114,7 +114,7 @@ fn a_key_in_another_place_is_no_credential() {
         ),
     ] {
         let mut answer = call.send();
-        // What belongs to the deprecated operation comes with its address.
+        // The headers of the deprecated operation come with its address.
         let of_get_pet = ["deprecation", "sunset", "link"];
         answer.headers.retain(|(name, _)| !of_get_pet.contains(&name.as_str()));
         assert_eq!(alike(&answer), alike(&expected), "{place}");

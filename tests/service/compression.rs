@@ -14,7 +14,7 @@ use crate::support::{
 
 /// A list of so many animals of this kind has more than 1 KiB.
 const ANIMALS: usize = 40;
-/// What has more than 1 KiB.
+/// Targets with answers of more than 1 KiB.
 const LARGE: [&str; 4] = ["/v1/pets?limit=40", "/v1/pets/1", "/openapi.json", "/docs"];
 
 /// A catalogue whose first animal alone has more than 1 KiB.

@@ -15,7 +15,7 @@ const APP: &str = "https://app.example";
 const LOCAL: &str = "http://localhost:3000";
 const STRANGER: &str = "https://stranger.example";
 const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-/// What a page may read of an answer without leave (Fetch standard, section 2.2.2).
+/// Headers that a page may read of an answer without leave (Fetch standard, section 2.2.2).
 const SAFE: [&str; 4] = ["cache-control", "content-length", "content-type", "connection"];
 
 fn server(origins: &[&str]) -> (Store, Server) {
@@ -26,7 +26,7 @@ fn server(origins: &[&str]) -> (Store, Server) {
     (store, server)
 }
 
-/// What a browser asks before it sends a request with a key.
+/// Sends the preflight of a browser before a request with a key.
 fn preflight(client: &Client, target: &str, origin: &str, method: &str) -> Call {
     let asks = client.options(target).anonymous().header("origin", origin);
     let asks = asks.header("access-control-request-method", method);

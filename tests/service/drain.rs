@@ -196,7 +196,7 @@ fn the_log_has_one_line_for_the_end_however_it_comes() {
     assert_eq!(endings(server).len(), 1);
 }
 
-/// What the log of a server that has stopped says of its end.
+/// Returns the log's lines about the end of a server that has stopped.
 fn endings(server: Server) -> Vec<String> {
     let log = server.whole_log();
     let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

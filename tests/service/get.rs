@@ -70,7 +70,7 @@ fn absent_and_impossible_animals_look_the_same() {
 
 #[test]
 fn every_answer_says_that_the_operation_will_end() {
-    // Nobody else adds animals here, so that the tag holds.
+    // The tag holds, because this test alone adds animals here.
     let (_store, server) = Server::in_memory();
     let client = server.client();
     let id = id_of(&add(&client, &pet_with_status("ending", "sold")));

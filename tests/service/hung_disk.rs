@@ -37,7 +37,7 @@ fn hang(disk: &Disk, server: &Server) -> Vec<Raw> {
         raw
     });
     let connections = connections.collect();
-    // Those of readiness share one.
+    // Requests for readiness share one read.
     let shared = (0..reads).filter(|number| targets[number % targets.len()] == "/readyz").count();
     wait::until("the reads hang", || disk.hung_reads() > reads - shared);
     connections

@@ -1,4 +1,4 @@
-//! What a store keeps of an API key, and what it does not.
+//! The form in which a store keeps an API key.
 
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};

@@ -76,7 +76,7 @@ fn limit_and_status_stay_in_the_link() {
     for n in 0..5 {
         add(&client, &pet_with_status(&format!("n{n}"), "sold"));
     }
-    // Whatever the order in the request, it is the same in the link.
+    // The order in the link is the same for every order in the request.
     for target in ["/v1/pets?limit=2&status=sold", "/v1/pets?status=sold&limit=2"] {
         let first = client.get(target).send().is(200).link("next").unwrap();
         assert!(first.starts_with("/v1/pets?limit=2&status=sold&cursor="), "{first}");

@@ -1,4 +1,4 @@
-//! What the log says, and what it must not.
+//! The content of the log, and text that it must not hold.
 
 mod identity;
 
@@ -189,7 +189,7 @@ fn a_stalled_reader_of_the_log_stalls_no_request() {
     let store = Store::memory();
     let server = Launch::on(&store).flag("--access-log", "all").start_unread();
     let client = server.client();
-    // Nobody reads its standard error: 2000 lines are far more than the pipe holds.
+    // Its standard error is not read: 2000 lines are far more than the pipe holds.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| (0..500).for_each(|_| drop(client.get("/livez").send().is(200))));

@@ -1,4 +1,4 @@
-//! What may be posted: JSON in UTF-8, as it is.
+//! Accepted bodies: JSON in UTF-8, as it is.
 
 use crate::support::{catalogue::pet, client::Call, raw, shared};
 

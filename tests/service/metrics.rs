@@ -377,7 +377,7 @@ fn the_readiness_and_a_metric_say_whether_the_next_store_can_be_reached() {
     assert_eq!(log.matches("the next store cannot be opened yet").count(), 1, "{log}");
     let reason = format!("\"reason\":\"there is no store at {}; ", next.file().display());
     assert!(log.contains(&reason), "{log}");
-    // Whoever asks the service itself is not told.
+    // A caller of the service itself is not told.
     let answer = watched.server.client().get("/readyz").send().is(200);
     assert_eq!(answer.json(), serde_json::json!({"status": "ready"}));
 }

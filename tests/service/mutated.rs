@@ -27,7 +27,7 @@ const CLIENTS: u64 = 40;
 /// How much more memory the service may have at the end than after a fifth of the requests, in KiB. It
 /// holds some pages, and the animals of the requests that happen to be good ones are in a file.
 const MAX_GROWTH: u64 = 24 * 1024;
-/// What each of the clients may send between two looks at the memory.
+/// Requests that each of the clients may send between two looks at the memory.
 const ROUNDS: u64 = 5;
 
 /// How many answers had each status; 0 is a connection that was closed without one.

@@ -1,4 +1,4 @@
-//! What needs no credential.
+//! Paths that need no credential.
 
 use serde_json::Value;
 

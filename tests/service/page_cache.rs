@@ -44,7 +44,7 @@ fn write(client: &Client, newest: &AtomicI64) {
     for n in 0..ADDITIONS {
         let id = id_of(&add(client, &pet(&format!("n{n}"))));
         newest.fetch_max(id, Ordering::SeqCst);
-        // What was just acknowledged to this caller is on the very next page it asks for.
+        // An acknowledged animal is on the very next page that its client asks for.
         assert!(last_on_page(client) >= id, "animal {id} is not on the page after it");
     }
 }
@@ -80,7 +80,7 @@ fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
     }
 }
 
-/// What is kept of a page.
+/// The parts of a page that are kept.
 #[derive(Debug, PartialEq)]
 struct Sent {
     text: String,

@@ -18,7 +18,7 @@ use crate::support::{
 
 const PAGES: [&str; 2] = ["/docs", "/catalogue"];
 
-/// What a page loads or leads to, relative to the root, where it is.
+/// Returns the addresses that a page loads or leads to, relative to the root, where it is.
 fn addresses(page: &Answer) -> Vec<String> {
     let (markup, _script) = page.text().split_once("<script").unwrap();
     let starts = ["src=\"", "href=\"", "srcset=\"", "action=\"", "url(", "@import "];

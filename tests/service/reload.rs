@@ -1,4 +1,4 @@
-//! What a service does at SIGHUP, SIGUSR1 and SIGUSR2, and when the file of its API key changes.
+//! Actions of a service at SIGHUP, SIGUSR1 and SIGUSR2, and when the file of its API key changes.
 
 use std::fs;
 

@@ -7,7 +7,7 @@ use crate::support::{
     store::Store,
 };
 
-/// What people write in the place of `postgres://USER:PASSWORD@HOST/DATABASE`, and three that are right but
+/// Mistyped forms of `postgres://USER:PASSWORD@HOST/DATABASE`, and three that are right but
 /// reach nothing.
 const FORMS: [&str; 29] = [
     "host=db user=me password=hunter2 dbname=x",
@@ -83,7 +83,7 @@ fn no_message_repeats_the_password_of_a_store() {
             let printed = format!("{}{}", finished.stdout, finished.stderr);
             assert!(!printed.contains("hunter2"), "{form}: {printed}");
             assert!(matches!(finished.code, Some(0..=2 | 78 | 124)), "{finished:?}");
-            // What is refused as it is read is refused with where it was given.
+            // Settings that are refused as they are read are refused with where they were given.
             if finished.code == Some(2)
                 && let Some(source) = source
             {

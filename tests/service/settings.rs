@@ -197,11 +197,15 @@ fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
     let store = Store::memory();
     let check = |words: &[&str]| petstore(&[&["config", "check"], words].concat()).finish();
     let config = write(&store, "petstore.toml", "store = \"sqlite:/nowhere/at/all.db\"\n");
-    let said = check(&["--config", &config]).succeeds();
+    check(&["--config", &config]).fails(2, "/nowhere/at/all.db: its directory does not exist");
+    let nobody = "postgres://me@127.0.0.1:1/zoo";
+    let said = check(&["--store", nobody]).succeeds();
     assert_eq!(said, "the settings are sound: 'petstore serve' accepts them\n");
     let Files { certificate, key } = Pair::new().write(&store.folder());
     let [certificate, key] = [certificate, key].map(|path| path.to_str().unwrap().to_owned());
     check(&["--tls-cert", &certificate, "--tls-key", &key]).succeeds();
+    let swapped = check(&["--tls-cert", &key, "--tls-key", &certificate]);
+    swapped.fails(2, "TLS: the two files are swapped: /");
     let files = [write(&store, "cert", "none"), write(&store, "key", "short")];
     let config = write(&store, "petstore.toml", "max-body = 0\n");
     let listens = ["--listen=127.0.0.1:0"; 17];
@@ -212,7 +216,10 @@ fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
         (&["--api-key-file", "/nowhere/key"], "cannot read the API key file /nowhere/key"),
         (&["--config", &config], "for 'max-body' in /"),
         (&["--config", "/nowhere/petstore.toml"], "cannot read the settings /nowhere"),
-        (&["--header-timeout", "5"], "a duration is written like"),
+        (
+            &["--header-timeout", "5"],
+            "a duration is written like 10s, 500ms or 24h; write 5s for 5 seconds",
+        ),
         (&listens, "--listen may be given 16 times at most"),
         (&["--listen=127.0.0.1:1,127.0.0.1:1"], "127.0.0.1:1 is given for two listeners"),
         (&["--listen=[::1]:1", "--metrics-listen=[::1]:1"], "[::1]:1 is given for two listeners"),
@@ -302,12 +309,12 @@ fn a_file_that_cannot_be_right_is_refused_in_one_line() {
         show(&["--config", &config]).fails(code, says);
         petstore(&["serve", "--config", &config]).finish().fails(code, says);
     }
-    show(&["--config", "/nowhere/petstore.toml"]).fails(1, "cannot read the settings /nowhere");
+    show(&["--config", "/nowhere/petstore.toml"]).fails(2, "cannot read the settings /nowhere");
     // Also what a flag or a variable outweighs.
     let config = write(&store, "petstore.toml", "body-timeout = \"5\"\n");
     let outweighed = show(&["--config", &config, "--body-timeout", "5s"]);
     outweighed.fails(2, "invalid value '5' for 'body-timeout' in /");
-    // What belongs together may come from two places.
+    // Settings that belong together may come from two places.
     let config = write(&store, "petstore.toml", "tls-cert = \"/cert\"\n");
     let table = show(&["--config", &config, "--tls-key", "/key"]).succeeds();
     assert_eq!(shown(&table, "tls-cert"), ["/cert", &config]);

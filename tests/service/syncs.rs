@@ -1,4 +1,4 @@
-//! What is acknowledged is on the disk: the waits for it are counted.
+//! Acknowledged animals are on the disk: the waits for it are counted.
 
 use std::path::{Path, PathBuf};
 

@@ -14,7 +14,7 @@ use crate::support::{
     wait,
 };
 
-/// What the servers here allow; the default is ten seconds and more.
+/// The limits of the servers here; the default is ten seconds and more.
 const ALLOWED: Duration = Duration::from_millis(400);
 /// Beyond this, it was not that limit that ended the connection.
 const NOISE: Duration = Duration::from_secs(8);

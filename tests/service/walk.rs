@@ -62,7 +62,7 @@ fn walk_is_whole(server: &Server, limit: usize, status: Option<&str>, began: &[V
         seen.extend(found);
     }
     assert!(seen.len() >= expected.len(), "{limit} {status:?}: {} seen", seen.len());
-    // What was added meanwhile has greater identifiers, so it comes last.
+    // Animals added meanwhile have greater identifiers, so they come last.
     assert_eq!(seen[..expected.len()], expected, "{limit} {status:?}");
 }
 

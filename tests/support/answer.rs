@@ -85,7 +85,7 @@ impl Answer {
             .next()
     }
 
-    /// What two answers to the same question share: all headers but the date and the identifiers.
+    /// Returns the headers that two answers to the same question share: all but the date and the identifiers.
     pub(crate) fn lasting_headers(&self) -> Vec<(String, String)> {
         let passing = ["date", "x-request-id", "traceresponse"];
         let mut headers = self.headers.clone();

@@ -18,7 +18,7 @@ use super::{disk::Disk, wait};
 /// A process that is killed when it is dropped.
 pub(crate) type Running = EndOnDrop<Child>;
 
-/// What a command left behind.
+/// The output and status of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// `None` if a signal ended it.
@@ -206,7 +206,7 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
 }
 
 /// Limits how long a command may take: a move under load on a busy machine begins anew many times.
-const COMMAND_LIMIT: Duration = Duration::from_mins(8);
+const COMMAND_LIMIT: Duration = Duration::from_mins(2);
 
 /// Repeats `work` until a process ends, which must come; how often, and what the process left behind.
 #[track_caller]

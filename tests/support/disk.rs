@@ -7,10 +7,10 @@ use tempfile::TempDir;
 
 use super::preload::compile;
 
-/// What is preloaded into a process; see there.
+/// The library that is preloaded into a process; see there.
 const LIBRARY: &str = include_str!("disk.c");
 
-/// What fails on a disk, with an error number of Linux (errno(3)).
+/// A failing call of a disk, with an error number of Linux (errno(3)).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DiskFault {
     /// Every write: no space is left.
@@ -57,7 +57,7 @@ impl Disk {
         Ok(Self { folder, library })
     }
 
-    /// What a process must have in its environment.
+    /// Returns the variables that a process must have in its environment.
     pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 2] {
         let library = self.library.clone();
         [("LD_PRELOAD", library), ("TEST_DISK", self.folder.path().to_owned())]

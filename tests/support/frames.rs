@@ -80,7 +80,7 @@ impl Frames {
         });
     }
 
-    /// Whether the server has closed the connection, or does so within `limit`.
+    /// Returns whether the server has closed the connection, or does so within `limit`.
     pub(crate) fn is_closed_within(&mut self, limit: Duration) -> bool {
         self.0.set_read_timeout(Some(limit)).unwrap();
         let mut buffer = [0; 16 * 1024];

@@ -146,7 +146,7 @@ impl Raw {
         rest
     }
 
-    /// Whether anything arrives, the end included, within `limit`.
+    /// Returns whether anything arrives, the end included, within `limit`.
     pub(crate) fn hears_within(&mut self, limit: Duration) -> bool {
         self.stream.set_read_timeout(Some(limit)).unwrap();
         let heard = !self.received.is_empty() || self.stream.peek(&mut [0]).is_ok();

@@ -1,4 +1,4 @@
-//! What is true of every answer, held on each one that any test receives.
+//! Rules for every answer, held on each one that any test receives.
 
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ impl Sent {
         path == "/v1" || path.starts_with("/v1/")
     }
 
-    /// Whether it is aimed at a file of a browser page.
+    /// Returns whether it is aimed at a file of a browser page.
     fn is_a_page(&self) -> bool {
         ["/docs", "/catalogue"].iter().any(|page| self.target.starts_with(page))
     }
@@ -205,7 +205,7 @@ fn challenge_fits(sent: &Sent, status: u16, challenge: &str) -> Outcome {
     hold(fits, "error=\"invalid_token\" exactly when a credential was sent")
 }
 
-/// Whether a JSON value is an animal with exactly the fields of the interface.
+/// Returns whether a JSON value is an animal with exactly the fields of the interface.
 pub(crate) fn is_pet(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     fields.iter().all(|(key, value)| match key.as_str() {

@@ -105,7 +105,7 @@ fn serving(mut child: Running, log: Text) -> Server {
     server
 }
 
-/// What comes out of a pipe, line by line.
+/// The output of a pipe, line by line.
 #[derive(Default)]
 pub(crate) struct Text {
     so_far: Arc<Mutex<String>>,
@@ -127,7 +127,7 @@ pub(crate) fn follow(pipe: impl Read + Send + 'static) -> Text {
 }
 
 impl Text {
-    /// What has come until now.
+    /// Returns the text that has come until now.
     pub(crate) fn so_far(&self) -> String {
         self.so_far.lock().unwrap().clone()
     }
@@ -189,12 +189,12 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// What it wrote to standard output until now.
+    /// Returns its standard output until now.
     pub(crate) fn out(&self) -> String {
         self.out.so_far()
     }
 
-    /// What it wrote to standard error until now.
+    /// Returns its standard error until now.
     pub(crate) fn log(&self) -> String {
         self.log.so_far()
     }
@@ -249,7 +249,7 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// Whether it takes new connections.
+    /// Returns whether it takes new connections.
     pub(crate) fn takes_connections(&self) -> bool {
         TcpStream::connect(self.address).is_ok()
     }

@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// How many animals one transaction of an import adds.
     pub(crate) fn batch(self) -> usize {
-        if self == Self::Etcd { 41 } else { 10_000 }
+        if self == Self::Etcd { 128 } else { 10_000 }
     }
 }
 
@@ -292,7 +292,7 @@ impl Store {
         count.try_into().unwrap()
     }
 
-    /// Whether anything of it is there.
+    /// Returns whether anything of it is there.
     pub(crate) fn is_made(&self) -> bool {
         const RELATIONS: &str =
             "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";

@@ -114,7 +114,7 @@ impl Old {
         }
     }
 
-    /// Whether this release has made it.
+    /// Returns whether this release has made it.
     pub(crate) fn is_current(&self) -> bool {
         self.name.ends_with(CURRENT)
     }

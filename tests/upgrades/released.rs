@@ -1,4 +1,4 @@
-//! What was released does not change.
+//! Released files do not change.
 
 use std::{
     collections::BTreeMap,

@@ -60,7 +60,7 @@ impl App {
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
         process::disable_core_dumps();
         let args: Vec<OsString> = args.into_iter().collect();
-        // Whatever is wrong, it is the settings.
+        // The settings are at fault in any case.
         let checks = args.get(1..3).is_some_and(|words| words == ["config", "check"]);
         self.try_run(&args).unwrap_or_else(|failure| {
             Console.note(&format!("petstore: {failure}"));
@@ -88,7 +88,8 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
     }
     match command {
         Command::Serve(args) => {
-            let config = serve::Config::read(*args)?;
+            let mut config = serve::Config::read(*args)?;
+            config.passwords.clone_from(&sources.passwords);
             // Dropped last, so that the log of everything before is written.
             let _log = log::start(config.args.log_format, config.args.log.clone())?;
             for line in &unknown {
@@ -105,15 +106,15 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Check(args) => run_to_end(Box::pin(check::run(args))),
         Command::Upgrade(args) => run_to_end(Box::pin(upgrade::run(args))),
         Command::Config(ConfigCommand::Show(flags)) => {
-            // What `serve` would refuse is refused here too.
+            // This command refuses the settings that `serve` would refuse.
             serve::Config::read(*flags)?;
-            Console.print(&cli::shown(sources, args).unwrap_or_default())
+            Console.show(&cli::shown(sources, args).unwrap_or_default())
         }
         Command::Config(ConfigCommand::Check(flags)) => {
             serve::Config::read(*flags)?.check()?;
             Console.print("the settings are sound: 'petstore serve' accepts them\n")
         }
-        Command::Openapi(args) => Console.print(&petstore_http::openapi_document(&args.settings())),
+        Command::Openapi(args) => Console.show(&petstore_http::openapi_document(&args.settings())),
         Command::Healthcheck(args) => run_to_end(Box::pin(healthcheck::run(args))),
         Command::Completions(args) => manual::completions(&sources.definition, args),
         Command::Man(args) => manual::pages(&sources.definition, &args),

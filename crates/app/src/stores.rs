@@ -90,7 +90,7 @@ impl Registry {
 #[derive(Clone)]
 pub(crate) struct StoreArg {
     pub(crate) location: Arc<dyn StoreLocation>,
-    /// Whether it outlasts the process.
+    /// `true` if it outlasts the process.
     pub(crate) is_persistent: bool,
 }
 

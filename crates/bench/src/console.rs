@@ -1,4 +1,4 @@
-//! What people read: results on stdout, what is being done on stderr.
+//! Output for people: results on stdout, progress on stderr.
 
 use std::{
     fmt::Display,

@@ -1,10 +1,10 @@
-//! What is asked of a load generator, and what it saw in one round.
+//! The input of a load generator, and its results of one round.
 
 use std::{net::SocketAddr, path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::request::Request;
+use crate::{request::Request, server::Server, setup::Effort};
 
 /// A generator that has not ended by then, in seconds, never will.
 const TIMEOUT: &str = "120";
@@ -14,6 +14,8 @@ const TIMEOUT: &str = "120";
 pub(crate) struct Load {
     /// At least one.
     pub(crate) requests: Vec<Request>,
+    /// `true` if the first one alone is sent, over HTTP/2.
+    pub(crate) http2: bool,
     /// Where a generator may keep files.
     pub(crate) folder: PathBuf,
 }
@@ -29,7 +31,14 @@ pub(crate) struct Target {
     pub(crate) start: usize,
 }
 
-/// What a load generator saw in one round.
+impl Target {
+    pub(crate) fn new(server: &Server, connections: usize, effort: Effort) -> Self {
+        let Effort { seconds, threads, .. } = effort;
+        Self { address: server.address, connections, seconds, threads, start: 0 }
+    }
+}
+
+/// The results that a load generator reports for one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     /// Requests that were answered.

@@ -5,6 +5,11 @@ use std::fmt::Write as _;
 /// The API key that the service under measurement accepts.
 pub(crate) const KEY: &str = "the-key-of-the-benchmark";
 
+/// The header of an addition with an idempotency key.
+pub(crate) const KEY_HEADER: &str = "Idempotency-Key";
+/// The value that stands for a key of which each request gets its own, as long as this.
+pub(crate) const KEY_MARK: &str = "@@@@@@@@@@@@@@@@";
+
 /// A request, and what is expected of its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -15,13 +20,15 @@ pub(crate) struct Request {
     pub(crate) expect: Expect,
 }
 
-/// What a right answer looks like.
+/// The form of a right answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
     /// 200 with an array of at most so many animals; of exactly so many if there is a next page.
     Page(usize),
     /// 200 with one animal.
     Pet,
+    /// 200 with an array of animals, compressed by gzip.
+    Compressed,
     /// 201 with the animal and its location.
     Created,
     /// 304 without a body.

@@ -27,7 +27,7 @@ struct Record {
     at: Timestamp,
 }
 
-/// What an addition should come to.
+/// The expected outcome of an addition.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Addition {
     Created,

@@ -25,7 +25,7 @@ use crate::{failure::PromiseResult, fixture::Fixture, harness::Capability};
 pub struct Promise {
     /// Its name, a fact: also the name of its test.
     pub name: &'static str,
-    /// What an adapter must have for it to be checked.
+    /// Capabilities that an adapter must have for the promise to be checked.
     pub needs: &'static [Capability],
     pub(crate) check: Check,
 }

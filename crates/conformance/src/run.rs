@@ -74,7 +74,7 @@ pub fn check(harness: impl Harness, name: &str) -> PromiseResult {
     let harness: Arc<dyn Harness> = Arc::new(harness);
     let runtime = runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build()?;
     let outcome = runtime.block_on(run(&harness, promise));
-    // Whatever an adapter left running must not keep the test from ending.
+    // A task that an adapter left running must not keep the test from ending.
     runtime.shutdown_background();
     match outcome {
         Outcome::Kept => Ok(()),

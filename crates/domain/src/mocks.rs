@@ -1,4 +1,4 @@
-//! What tests with mocks need besides the mocks of the ports, which stand beside their ports
+//! Helpers for tests with mocks, besides the mocks of the ports, which stand beside their ports
 //! (such as `MockPetService`): `mockall`'s predicates and sequences, and samples.
 
 pub use mockall::{Sequence, predicate};

@@ -9,11 +9,7 @@ use petstore_domain::{
 };
 
 use self::snapshot::EtcdSnapshot;
-use crate::{limits::ENTRY_OPS, store::EtcdStore};
-
-/// The largest number of rows in one write. A record that replaces another one is three operations, and one more names
-/// all records for the purge. The animals of [`Archive::add_new`] are two operations each, its record is two.
-const MAX_ROWS: usize = (ENTRY_OPS - 1) / 3;
+use crate::store::EtcdStore;
 
 #[async_trait]
 impl Archive for EtcdStore {
@@ -35,6 +31,6 @@ impl Archive for EtcdStore {
     }
 
     fn max_batch(&self) -> usize {
-        MAX_ROWS
+        self.core.max_ops().rows()
     }
 }

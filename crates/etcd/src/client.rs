@@ -40,6 +40,8 @@ use crate::{
 const MAX_REQUESTS: usize = 64;
 /// The pause after every node has failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
+/// The time that a node has for each byte of a request, beside `request_timeout`: etcd's gateway is slow.
+const BYTE_TIME: Duration = Duration::from_micros(4);
 /// The time after which an idle connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -59,7 +61,7 @@ pub(crate) struct Client {
 /// An answer.
 pub(crate) struct Reply<T> {
     pub(crate) answer: T,
-    /// Whether an earlier try may have been carried out, too.
+    /// `true` if an earlier try may have been carried out, too.
     pub(crate) is_repeated: bool,
 }
 
@@ -115,6 +117,13 @@ impl Client {
         Ok(Reply { answer, is_repeated })
     }
 
+    /// Returns the value of a metric of the node that answers.
+    pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>, Failure> {
+        let answer = self.send("/metrics", Bytes::new(), self.deadline()).await?.answer;
+        let mut lines = std::str::from_utf8(&answer).unwrap_or_default().lines();
+        Ok(lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok()))
+    }
+
     /// As [`call`](Self::call), for bytes. Boxed so that the future is compiled here, not in each caller.
     fn send<'a>(
         &'a self,
@@ -131,13 +140,15 @@ impl Client {
         body: Bytes,
         deadline: Instant,
     ) -> Result<Reply<Bytes>, Failure> {
+        let size = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let request_timeout = self.request_timeout + BYTE_TIME * size;
         let permit = time::timeout_at(deadline, self.requests.acquire()).await;
         let _permit = permit.map_err(|_| Failure::Busy(self.call_timeout))?;
         let (mut is_repeated, mut errors) = (false, BTreeMap::new());
         loop {
             let current = self.current.load(Ordering::Relaxed);
             let node = &self.nodes[current];
-            let until = deadline.min(Instant::now() + self.request_timeout);
+            let until = deadline.min(Instant::now() + request_timeout);
             let late = |_| Err(TryError::InDoubt("no answer".to_owned()));
             let tried = time::timeout_at(until, self.try_once(node, path, body.clone())).await;
             match tried.unwrap_or_else(late) {
@@ -258,9 +269,10 @@ fn try_error(status: u16, body: &[u8]) -> TryError {
     match code {
         16 => TryError::Unauthenticated(message),
         3 if says("auth store is old") => TryError::Unauthenticated(message),
+        3 if says("too many operations") => TryError::Final(Failure::TooManyOps),
         8 if says("space exceeded") => TryError::Final(Failure::NoSpace),
         11 => TryError::Final(Failure::Compacted),
-        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::Refused(message)),
+        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::refused(message)),
         0 => TryError::InDoubt(format!("HTTP status {status}")),
         _ => TryError::InDoubt(message),
     }

@@ -8,7 +8,6 @@ use crate::{
     error::Failure,
     head::{Head, HeadRead},
     kv::{Bytes, KeyValue},
-    limits::ENTRY_OPS,
     rows::{self, Changes, Expiry, Keys},
 };
 
@@ -90,12 +89,6 @@ impl<'a> Draft<'a> {
     /// Names a record in the expiry entry of the transaction.
     pub(crate) fn expires(&mut self, record: String, at: i64) {
         self.expiry.push((record, at));
-    }
-
-    /// Returns whether so many more changes fit into the transaction, with or without a record among them.
-    pub(crate) fn fits(&self, changes: usize, has_record: bool) -> bool {
-        let expiry = usize::from(has_record || !self.expiry.is_empty());
-        self.changes.len() + changes + expiry <= ENTRY_OPS
     }
 
     /// Returns the new head and the changes; `None` if nothing changes.

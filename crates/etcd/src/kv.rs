@@ -80,6 +80,8 @@ pub(crate) enum Op {
     Put { key: Bytes, value: Bytes },
     #[serde(rename = "request_delete_range")]
     Delete { key: Bytes, range_end: Bytes, prev_kv: bool },
+    #[serde(rename = "request_txn")]
+    Txn(Txn),
 }
 
 impl Op {

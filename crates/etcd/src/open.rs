@@ -33,7 +33,7 @@ impl EtcdStore {
         config: &EtcdConfig,
         mode: UpgradeMode,
     ) -> Result<Option<Upgrade>, OpenError> {
-        let upgraded = async { schema::upgrade(&core(config, false)?, mode).await };
+        let upgraded = async { schema::upgrade(&connect(config, false).await?, mode).await };
         upgraded.await.map_err(|reason| OpenError::new(config, reason))
     }
 
@@ -43,7 +43,7 @@ impl EtcdStore {
     /// # Errors
     /// [`OpenError`]. Whether the store was removed is then not known.
     pub async fn remove_if_empty(config: &EtcdConfig) -> Result<bool, OpenError> {
-        let removed = async { remove_if_empty(&core(config, false)?).await };
+        let removed = async { remove_if_empty(&connect(config, false).await?).await };
         removed.await.map_err(|reason| OpenError::new(config, reason))
     }
 }
@@ -52,7 +52,7 @@ impl EtcdConfig {
     /// Returns a name of the store that no other store has, whatever names the URL uses for the nodes. `None` if there
     /// is no store, or if no node answers.
     pub async fn identity(&self) -> Option<String> {
-        let core = core(self, false).ok()?;
+        let core = connect(self, false).await.ok()?;
         let identity = schema::find(&core).await.ok()??.head.identity;
         let head = Range::one(&core.keys.head());
         let deadline = core.client.deadline();
@@ -62,12 +62,14 @@ impl EtcdConfig {
     }
 }
 
-fn core(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, Reason> {
-    Ok(Core::new(Client::new(config)?, &config.prefix, reads_while_sealed))
+async fn connect(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, Reason> {
+    let core = Core::new(Client::new(config)?, &config.prefix, reads_while_sealed);
+    core.learn_max_ops().await?;
+    Ok(core)
 }
 
 async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, Reason> {
-    let core = core(config, settings.reads_while_sealed)?;
+    let core = connect(config, settings.reads_while_sealed).await?;
     let mut was_created = false;
     if schema::find_current(&core).await?.is_none() {
         if !settings.create {

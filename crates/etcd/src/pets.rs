@@ -11,7 +11,6 @@ use crate::{
     error::Failure,
     head::HeadRead,
     kv::{Bytes, KeyValue, Range},
-    limits::ENTRY_OPS,
     rows,
     store::EtcdStore,
 };
@@ -98,12 +97,15 @@ impl Core {
         let expired = Range::one(&self.keys.folder("expiry"));
         let expired = Range { end, limit: EXPIRIES, ..expired };
         let found = self.read(&[expired], self.client.deadline()).await?.found;
-        // Each entry is deleted with both entries of its records, and the rest of them gets one new entry.
-        let (mut places, mut count, mut room) = (Vec::new(), 0, ENTRY_OPS - 1);
+        // Each entry is deleted with both entries of its records. Records that are left get one new entry.
+        let (mut places, mut count, mut room) = (Vec::new(), 0, self.max_ops().rows());
+        let limit = (limit as usize).min(room);
         for entry in &found {
             let records = rows::expiry(entry)?;
-            let Some(left) = room.checked_sub(2 * records.len() + 1) else { break };
-            (room, count) = (left, count + 1);
+            if count > 0 && records.len() > room {
+                break;
+            }
+            (room, count) = (room.saturating_sub(records.len()), count + 1);
             places.push(entry.key());
             places.extend(records.iter().map(|(id, _)| self.keys.record(id)));
         }
@@ -119,7 +121,7 @@ impl Core {
                     let stored = draft.record(&id)?;
                     // A record that was replaced is named by the expiry entry of its new time.
                     let Some(record) = stored.filter(|record| record.at.0 == at) else { continue };
-                    if at <= cutoff.0 && purged.deleted < limit {
+                    if at <= cutoff.0 && (purged.deleted as usize) < limit {
                         purged.deleted += 1;
                         draft.delete(self.keys.record(&id));
                         draft.delete(self.keys.recorded(record.position()));

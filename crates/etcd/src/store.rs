@@ -14,9 +14,9 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 /// Settings of a store beside its URL.
 #[derive(Clone, Debug, Default)]
 pub struct EtcdSettings {
-    /// Whether a store is made if there is none.
+    /// `true` if a store is made if there is none.
     pub create: bool,
-    /// Whether animals are read, without a version, while the store is sealed.
+    /// `true` if animals are read, without a version, while the store is sealed.
     pub reads_while_sealed: bool,
     /// Canceled when a task of the store has panicked: the writing task, without which every addition fails, or the one
     /// that reads the version. The program must then be restarted.
@@ -36,7 +36,7 @@ pub struct EtcdStore {
 impl EtcdStore {
     pub(crate) fn new(core: Core, was_created: bool, on_task_panic: &CancellationToken) -> Self {
         let core = Arc::new(core);
-        let limits = (writer::MAX_GROUP, Some(core.client.call_timeout()));
+        let limits = (core.max_ops().rows(), Some(core.client.call_timeout()));
         let (writing, reading) = (Arc::clone(&core), Arc::clone(&core));
         // In a minority of the nodes nothing is read, so no version is given: reads need most nodes.
         let read = move || {

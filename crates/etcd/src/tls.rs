@@ -16,7 +16,7 @@ use rustls::{
 
 use crate::{config::EtcdConfig, error::Reason};
 
-/// What connects, encrypted as `sslmode` asks for.
+/// Returns a connector, encrypted as `sslmode` asks for.
 pub(crate) fn connector(config: &EtcdConfig) -> Result<HttpsConnector<HttpConnector>, Reason> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);

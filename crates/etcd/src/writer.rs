@@ -5,15 +5,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use petstore_domain::{
-    AddError, Added, IdempotencyDecision, IdempotencyRequest, NewPet, StoreError, WriterRole,
-};
+use petstore_domain::{AddError, Added, IdempotencyDecision, StoreError, WriterRole};
 use petstore_storage::writer::{Add, Job, Jobs};
 
-use crate::{core::Core, draft::Draft, error::Failure, limits::ENTRY_OPS};
-
-/// The largest number of additions in one transaction.
-pub(crate) const MAX_GROUP: usize = ENTRY_OPS;
+use crate::{core::Core, draft::Draft, error::Failure};
 
 type Outcome = Result<Added, AddError>;
 
@@ -34,7 +29,8 @@ pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
 
 /// Writes as many of the first additions as one transaction holds, and answers them.
 async fn write(core: &Core, held: &mut Vec<Add>) {
-    let adds = &held[..fitting(held)];
+    let max_ops = core.max_ops();
+    let adds = &held[..held.len().min(max_ops.rows())];
     let records = adds.iter().filter_map(|add| add.request);
     let records: Vec<_> = records.map(|request| core.keys.record(&request.id)).collect();
     let mut tried = adds.len();
@@ -49,28 +45,14 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
                 add.reply.send(outcome);
             }
         }
+        // The next transaction is smaller.
+        Err(Failure::TooManyOps) if core.max_ops() != max_ops => {}
         Err(failure) => {
             for add in held.drain(..tried) {
                 add.reply.send(Err(failure.clone().into()));
             }
         }
     }
-}
-
-/// Returns how many of the first additions one transaction holds.
-fn fitting(adds: &[Add]) -> usize {
-    let (mut ops, mut has_key) = (0, false);
-    let fits = |add: &&Add| {
-        ops += operations(&add.pet, add.request);
-        has_key |= add.request.is_some();
-        ops + usize::from(has_key) <= ENTRY_OPS
-    };
-    adds.iter().take_while(fits).count()
-}
-
-/// Returns the number of entries of an addition: the animal, by its status too, the record, and by its animal too.
-fn operations(pet: &NewPet, request: Option<IdempotencyRequest>) -> usize {
-    1 + usize::from(pet.status.is_some()) + 2 * usize::from(request.is_some())
 }
 
 /// Decides on additions: one outcome for each that the transaction holds, in their order.
@@ -86,7 +68,7 @@ fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
 /// Decides on one addition. `None` leaves it for the next transaction.
 fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Outcome> {
     if reply.is_abandoned() {
-        // Nobody receives this.
+        // The receiver is gone.
         return Some(Err(StoreError::unavailable("its caller does not wait any more").into()));
     }
     let stored = match request.map(|request| draft.record(&request.id)).transpose() {
@@ -100,10 +82,7 @@ fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Ou
         }
         IdempotencyDecision::Create => {}
     }
-    // An expired record is deleted from the entries by animal.
-    let changes = operations(pet, *request) + usize::from(stored.is_some());
-    let is_second = request.is_some_and(|request| draft.puts(&draft.keys.record(&request.id)));
-    if is_second || !draft.fits(changes, request.is_some()) {
+    if request.is_some_and(|request| draft.puts(&draft.keys.record(&request.id))) {
         return None;
     }
     let id = match draft.head.next_pet() {

@@ -33,7 +33,7 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 pub struct KeyRingAuthenticator {
     ring: Arc<KeyRing>,
     refreshes: watch::Sender<Refreshes>,
-    /// Whether a request came since the last refresh began.
+    /// `true` if a request came since the last refresh began.
     is_asked: AtomicBool,
     asked: Notify,
 }

@@ -27,7 +27,7 @@ use self::{
 };
 use crate::{answer::plain_http, observe::handshakes, request::Peer, state::State};
 
-/// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
+/// The first bytes of a client with prior knowledge of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The first byte of a handshake of TLS (RFC 8446, section 5.1).
 const TLS_HANDSHAKE: u8 = 22;

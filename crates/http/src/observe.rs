@@ -1,4 +1,4 @@
-//! What an operator sees of requests: lines in the log, numbers for a monitoring system, and the ids under which
+//! Observation of requests: lines in the log, numbers for a monitoring system, and the ids under which
 //! both and the client know a request.
 
 pub(crate) mod handshakes;

@@ -1,4 +1,4 @@
-//! What a request says, each part read strictly: its address, its credential, its other headers, its query and its
+//! The parts of a request, each read strictly: its address, its credential, its other headers, its query and its
 //! body; and who sends it.
 
 pub(crate) mod address;

@@ -1,4 +1,4 @@
-//! What an answer says: the building blocks that every answer has, and a file for each kind.
+//! Responses: the building blocks that every answer has, and a file for each kind.
 
 pub(crate) mod cache;
 pub(crate) mod conditional;

@@ -18,18 +18,18 @@ pub(crate) struct Route {
     operations: &'static [Operation],
 }
 
-/// What one method does at an address, and what a request for it needs.
+/// The action of one method at an address, and the needs of a request for it.
 ///
 /// Whether it needs a credential is no choice of a row: see [`is_under_base`].
 #[derive(Debug)]
 pub(crate) struct Operation {
     method: Method,
-    /// Whether the body must be JSON by its media type; it is read whole before the handler begins. Another body may
+    /// `true` if the body must be JSON by its media type; it is read whole before the handler begins. Another body may
     /// be sent, within the limit, and is not read.
     pub(crate) takes_json: bool,
-    /// Whether it takes a query, which the handler reads or ignores. If not, any parameter is an error.
+    /// `true` if it takes a query, which the handler reads or ignores. If not, any parameter is an error.
     pub(crate) takes_query: bool,
-    /// Whether it is announced that it ends.
+    /// `true` if it is announced that it ends.
     pub(crate) is_deprecated: bool,
     pub(crate) handler: Handler,
 }
@@ -106,7 +106,7 @@ const fn read(handler: Handler) -> Operation {
     }
 }
 
-/// What a request is aimed at: its route, if the address has one, and the route's parameter.
+/// The target of a request: its route, if the address has one, and the route's parameter.
 pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 
 /// Returns the route of `path` and the value of its parameter, empty if it has none.

@@ -70,7 +70,7 @@ pub(crate) struct State {
     pub(crate) static_files: Vec<Representation>,
     /// The latest read that showed whether the store answers.
     pub(crate) readiness: Readiness,
-    /// Whether the service is ending.
+    /// The drain of the service.
     pub(crate) drain: Drain,
 }
 

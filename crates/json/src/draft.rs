@@ -8,7 +8,7 @@ use crate::{field::Field, field_errors::FieldErrors};
 
 /// The highest identifier of a record: a store must be able to assign another one after it.
 const MAX_ID: i64 = i64::MAX - 1;
-/// What [`Record::id`] must be, for messages.
+/// The form of [`Record::id`], for messages.
 pub(crate) const ID_RULE: &str =
     "must be a whole number from 1 to 9223372036854775806, in plain digits";
 
@@ -25,7 +25,7 @@ pub struct Record {
 /// An animal while its fields are read. It collects every field error, not only the first.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// Whether each field was given, good or not, in the order of [`Field::ALL`].
+    /// `true` if each field was given, good or not, in the order of [`Field::ALL`].
     given: [bool; Field::ALL.len()],
     id: Option<PetId>,
     name: Option<PetName>,
@@ -38,11 +38,20 @@ impl Draft {
     /// Sets a field to `value`: the characters of a text, the digits of a number, or the reason why the
     /// value is neither.
     pub fn set(&mut self, field: Field, value: Result<Cow<'_, str>, String>) {
-        if mem::replace(&mut self.given[field as usize], true) {
-            self.errors.add(field.as_str(), "must be given once");
-        } else if let Err(error) = value.and_then(|text| self.parse(field, text)) {
+        if self.set_absent(field)
+            && let Err(error) = value.and_then(|text| self.parse(field, text))
+        {
             self.errors.add(field.as_str(), &error);
         }
+    }
+
+    /// Notes a field that is given without a value. Returns `false` if it was given before, which is an error.
+    pub(crate) fn set_absent(&mut self, field: Field) -> bool {
+        let is_first = !mem::replace(&mut self.given[field as usize], true);
+        if !is_first {
+            self.errors.add(field.as_str(), "must be given once");
+        }
+        is_first
     }
 
     /// Adds the error of a field that must not be given.

@@ -35,7 +35,7 @@ pub fn read_new_pet(body: &[u8]) -> Result<NewPet, ReadError> {
     Input::Body.read(body).map(|record| record.pet)
 }
 
-/// Reads a line of NDJSON: an object that may have an `id`.
+/// Reads a line of NDJSON: an object that may have an `id`. Its `status` may be `null`, which means absent.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -43,7 +43,7 @@ pub fn read_record(line: &[u8]) -> Result<Record, ReadError> {
     Input::Line.read(line)
 }
 
-/// What is read. This is all that the two inputs differ in.
+/// The kind of input. The two inputs differ in nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Body,
@@ -136,6 +136,10 @@ impl<'b> Visitor<'b> for Members<'_> {
                 Some(Field::Id) if self.input == Input::Body => {
                     self.draft.refuse(&name, "is assigned by the service and must not be sent");
                 }
+                // Programs that write files name absent values `null`.
+                Some(Field::Status) if self.input == Input::Line && value.get() == "null" => {
+                    self.draft.set_absent(Field::Status);
+                }
                 Some(field) => self.draft.set(field, text_of(field, value)),
                 None => self.draft.refuse(&name, self.input.unknown_field()),
             }
@@ -159,7 +163,7 @@ fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// What a JSON value is. Displayed with its article.
+/// The kind of a JSON value. Displayed with its article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Null,

@@ -1,4 +1,4 @@
-//! What is true of this store alone: the contract is checked by the conformance kit.
+//! Behavior of this store alone: the conformance kit checks the contract.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

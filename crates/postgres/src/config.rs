@@ -1,4 +1,4 @@
-//! What an operator can choose, all of it in one URL.
+//! Settings that an operator can choose, all of them in one URL.
 
 mod url;
 
@@ -53,7 +53,7 @@ const MAX_SCHEMA_BYTES: usize = 63;
 pub struct PostgresConfig {
     /// In the order in which they are tried.
     pub(crate) hosts: Vec<HostPort>,
-    /// What the driver is told whatever the host. Its `Debug` hides the password.
+    /// The settings of the driver for every host. Its `Debug` hides the password.
     pub(crate) driver: Config,
     pub(crate) ssl_mode: SslMode,
     pub(crate) root_certificates: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub struct PostgresConfig {
     pub(crate) pool_timeout: Duration,
     pub(crate) pool_size: usize,
     pub(crate) schema: Option<String>,
-    /// Whether a pooler gives the session to others between two transactions; found out if `None`.
+    /// `true` if a pooler gives the session to others between two transactions; found out if `None`.
     pub(crate) shared_session: Option<bool>,
 }
 

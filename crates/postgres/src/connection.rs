@@ -60,7 +60,7 @@ pub(crate) struct Connection {
     session: Session,
     /// Limits each statement: how long the server and the network together may take.
     timeout: Duration,
-    /// Whether the server has warned, since the transaction began, that its commit did not wait for a standby.
+    /// `true` if the server has warned, since the transaction began, that its commit did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
     /// Tells the task that moves the bytes.
     _dropped: DropGuard,

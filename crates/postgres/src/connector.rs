@@ -75,7 +75,7 @@ impl Connector {
         let preferred = self.preferred.load(Ordering::Relaxed);
         let (count, timeout) = (self.hosts.len(), self.config.connect_timeout);
         let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();
-        // What is wrong with each host that has failed; those that have answered may be asked again.
+        // The failure of each host that has failed; hosts that have answered may be asked again.
         let (mut failures, mut refused) = (BTreeMap::new(), VecDeque::new());
         // Dropping the set cancels whatever is still under way.
         let mut attempts = JoinSet::new();

@@ -9,7 +9,7 @@ use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use petstore_domain::{AddError, ArchiveError, StoreError};
 use petstore_storage::{error_chain, url::HostPort};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{Severity, SqlState};
 
 /// Why the store cannot answer. Becomes the cause of [`StoreError::Unavailable`].
 #[derive(Clone, Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub(crate) enum StoreFailure {
     /// The server, or the network, is too slow.
     #[error("no answer within {0:?}")]
     Deadline(Duration),
-    /// What the server or the connection says.
+    /// An error of the server or the connection.
     #[error("{}", error_chain(.0.as_ref()))]
     Postgres(#[source] Arc<tokio_postgres::Error>),
     #[error("the server asks for a password, and the URL has none")]
@@ -46,9 +46,9 @@ pub(crate) enum StoreFailure {
 #[derive(Debug)]
 pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
 
-/// What a store that is not open raises, with the reason as its message.
+/// The code that a store raises that is not open, with the reason as its message.
 const SEALED: &str = "PSMOV";
-/// What an addition raises whose lock came late.
+/// The code that an addition raises whose lock came late.
 const LATE: &str = "PSLAT";
 
 impl StoreFailure {
@@ -72,8 +72,24 @@ impl StoreFailure {
     pub(crate) fn is_refusal(&self) -> bool {
         let state = self.postgres().and_then(tokio_postgres::Error::code);
         let is_ours = |state: &SqlState| [SEALED, LATE].contains(&state.code());
-        let is_final = |state| !is_ours(state) && !passes(state) && !self.is_conflict();
+        let is_final = |state| !is_ours(state) && !passes(state.code()) && !self.is_conflict();
         state.is_some_and(|state| is_final(state) && !self.breaks_connection())
+    }
+
+    /// Returns whether one row of many may be what the server refuses, whatever state it gives: code of an operator may
+    /// raise any. Only a statement that was canceled would take as long again.
+    pub(crate) fn may_be_of_a_row(&self) -> bool {
+        let is_ours = self.sealed().is_some() || self.is_late() || self.is_identifier_taken();
+        self.is_rolled_back() && !is_ours && !self.has_state(&SqlState::QUERY_CANCELED)
+    }
+
+    /// Returns whether the server itself has answered by an error, which rolls the transaction back, also one of its
+    /// commit. A pooler names no routine, and a session that was ended may have committed.
+    pub(crate) fn is_rolled_back(&self) -> bool {
+        let error = self.postgres().and_then(tokio_postgres::Error::as_db_error);
+        error.is_some_and(|error| {
+            error.parsed_severity() == Some(Severity::Error) && error.routine().is_some()
+        })
     }
 
     /// Returns whether the lock of an addition came late.
@@ -87,7 +103,8 @@ impl StoreFailure {
         if let Self::Connect(error) = self {
             return error.0.iter().any(|(_, failure)| failure.is_transient());
         }
-        !self.lacks_tls() && self.sql_state().is_none_or(|state| passes(state) || is_broken(state))
+        !self.lacks_tls()
+            && self.sql_state().is_none_or(|state| passes(state.code()) || is_broken(state))
     }
 
     /// Returns whether the server does not speak TLS, which was demanded.
@@ -132,8 +149,8 @@ impl StoreFailure {
 
 /// Returns whether the class of the state says that it passes: the state of a transaction or of an object, a shortage,
 /// an operator, the system, a fault of the server.
-fn passes(state: &SqlState) -> bool {
-    ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.code().starts_with(class))
+pub(crate) fn passes(state: &str) -> bool {
+    ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.starts_with(class))
 }
 
 fn is_broken(state: &SqlState) -> bool {

@@ -4,6 +4,8 @@
 //!   a new one.
 //! - When a connection turns out to be broken, the idle ones are dropped and those in use are not used again.
 //!   After a failover one call, not one for each connection, meets the dead server.
+//! - What needs a connection outside of the pool goes first: a pooler may let it wait for a session that a connection of
+//!   the pool has.
 //! - A server may allow fewer connections than the pool wants. A call that is refused a new connection puts its
 //!   permit aside for [`FULL_PAUSE`] and queues again for a connection that is there. So there are soon as many
 //!   permits as connections, and the server is seldom asked for one more.
@@ -39,6 +41,9 @@ const MAX_WAITING: usize = 4096;
 
 /// How long the server is not asked again for one more connection after it has refused it.
 const FULL_PAUSE: Duration = Duration::from_millis(500);
+/// How long the server may take to connect before a connection of the pool is closed, and then another one: a pooler
+/// queues what it has no session for.
+const QUEUE_PAUSE: Duration = Duration::from_millis(500);
 /// How long the server may take to end a session that was closed for another one.
 const CLOSE_PAUSE: Duration = Duration::from_millis(20);
 
@@ -72,6 +77,8 @@ struct State {
     in_use: usize,
     /// Grows when a connection was found broken. Those of an earlier generation are not used again.
     generation: u64,
+    /// Whether the next connection that is given back is closed, so that one for another purpose can be made.
+    is_one_wanted: bool,
 }
 
 /// A connection in use, or being made. Dropping it gives the connection back, unless it is broken, and then the
@@ -93,6 +100,17 @@ impl Drop for Lease<'_> {
             && !connection.is_closed()
         {
             state.idle.push(connection);
+            state.close_if_wanted();
+        }
+    }
+}
+
+impl State {
+    /// Closes the idle connection that was used least recently, if one is wanted.
+    fn close_if_wanted(&mut self) {
+        if self.is_one_wanted && !self.idle.is_empty() {
+            self.is_one_wanted = false;
+            self.idle.remove(0);
         }
     }
 }
@@ -167,9 +185,19 @@ impl Pool {
         Ok(connection)
     }
 
-    /// Returns a connection outside of the pool. Where the server allows no more, one of the pool is closed for it.
+    /// Returns a connection outside of the pool. Where the server allows no more, or lets it wait, one of the pool is
+    /// closed for it.
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        match self.connector.connect(purpose).await {
+        let mut connecting = self.connector.connect(purpose);
+        let connected = loop {
+            if let Ok(connected) = time::timeout(QUEUE_PAUSE, &mut connecting).await {
+                break connected;
+            }
+            let mut state = lock(&self.state);
+            state.is_one_wanted = true;
+            state.close_if_wanted();
+        };
+        match connected {
             Err(failure) if is_full(&failure) => {}
             connected => return connected,
         }
@@ -205,7 +233,7 @@ impl Pool {
             let Ok(Ok(permit)) = time::timeout_at(deadline, permit).await else {
                 return Err(failure);
             };
-            // What is found broken while it is made may have been the same server.
+            // A connection found broken while it is made may have been to the same server.
             let mut lease = self.lease(permit);
             let connected = match lease.connection.clone().filter(|idle| !idle.is_closed()) {
                 Some(connection) => Ok(connection),

@@ -11,7 +11,7 @@ use crate::{
     values::scalar,
 };
 
-/// What serving needs. `docs/POSTGRES.md` grants exactly these, and a test takes away each of them.
+/// The rights that serving needs. `docs/POSTGRES.md` grants exactly these, and a test takes away each of them.
 const MISSING: &str = "SELECT string_agg('GRANT ' || rights || ' ON ' || object || ' TO ' || \
      quote_ident(current_user), '; ') FROM ( \
        SELECT object, string_agg(privilege, ', ' ORDER BY place) AS rights FROM (VALUES \

@@ -13,7 +13,7 @@ use crate::{connection::READ_COMMITTED, connector::Purpose, error::StoreFailure,
 const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 
-/// What is selected where the sequence is behind the highest identifier `m.id`, or behind a `floor`. The highest one is
+/// The selection where the sequence is behind the highest identifier `m.id`, or behind a `floor`. The highest one is
 /// the first of its index: `max` would be planned here to read every animal.
 macro_rules! where_behind {
     ($select:literal, $floor:literal) => {

@@ -11,12 +11,12 @@ use crate::{
     writer::{self, MAX_GROUP},
 };
 
-/// What opening a store needs besides its URL.
+/// The settings of a store besides its URL.
 #[derive(Clone, Debug, Default)]
 pub struct PostgresSettings {
-    /// Whether the tables are created if there are none.
+    /// `true` if the tables are created if there are none.
     pub create: bool,
-    /// Whether animals are read while the store is sealed.
+    /// `true` if animals are read while the store is sealed.
     pub reads_while_sealed: bool,
     /// Canceled when a task of the store has panicked: the one that writes, without which every addition fails, or
     /// the one that reads what other instances write. The program is to be restarted then.

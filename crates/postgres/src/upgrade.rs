@@ -35,7 +35,7 @@ const SESSION_END: Duration = Duration::from_secs(1);
 
 /// Marks a session that upgrades, until it ends: it uses no store of an older release.
 const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
-/// Whether another session of the same role uses the database. Which of its tables, nobody can see.
+/// Selects whether another session of the same role uses the database. No session can see which of its tables.
 const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
      WHERE datname = current_database() AND usename = current_user AND pid NOT IN (SELECT pid FROM pg_locks \
        WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = 8102085943093325873))";
@@ -77,6 +77,9 @@ async fn upgrade(
     for step in pending {
         if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
             upgrade.steps.push(step.describe());
+        } else if upgrade.steps.is_empty() {
+            // Another process was faster.
+            upgrade.from = step.version;
         }
     }
     Ok(Some(upgrade))

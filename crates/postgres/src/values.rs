@@ -19,7 +19,7 @@ pub(crate) trait Value: ToSql + Sync {
     fn sql_type(&self) -> Type;
 }
 
-/// What is bound to a statement.
+/// Values that are bound to a statement.
 pub(crate) type Values<'a> = &'a [&'a dyn Value];
 
 impl<T: ToSql + Sync> Value for T {
@@ -63,7 +63,7 @@ pub(crate) fn scalar<T: FromSqlOwned + Default>(rows: &[Row]) -> Result<T, Store
 pub(crate) struct Fields<'a> {
     row: &'a Row,
     first: usize,
-    /// What the row is, such as "animal".
+    /// The kind of row, such as "animal".
     what: &'static str,
     id: i64,
 }

@@ -42,7 +42,7 @@ struct Attempt {
     add: Add,
     /// How often it has been tried.
     tries: u32,
-    /// Whether an earlier try may have been committed: its answer was lost. Then its record is to
+    /// `true` if an earlier try may have been committed: its answer was lost. Then its record is to
     /// be looked for until the deadline.
     in_doubt: bool,
 }
@@ -56,7 +56,7 @@ impl Attempt {
 /// Writes until the queue ends. It never ends because something failed.
 pub(crate) async fn run(pool: Arc<Pool>, version: Arc<VersionCache>, mut jobs: Jobs) {
     let mut task = Task { pool, version, connection: None, refused_at: None };
-    // What has to be tried again stays in the group.
+    // Additions to try again stay in the group.
     let mut group: Vec<Attempt> = Vec::new();
     while let Some(waiting) = jobs.next(group.len()).await {
         group.retain(|attempt| !attempt.add.reply.is_abandoned());
@@ -156,7 +156,7 @@ fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
     for mut attempt in group {
         attempt.tries += 1;
         attempt.in_doubt |= failed.in_doubt && attempt.add.request.is_some();
-        // What is in doubt has a key: repeated on the other store, it meets its record there.
+        // An addition in doubt has a key: repeated on the other store, it meets its record there.
         let is_tried = may_pass && !failed.in_doubt && attempt.tries < MAX_TRIES;
         if !sealed && (attempt.in_doubt || is_tried) {
             left.push(attempt);

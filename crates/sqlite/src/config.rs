@@ -11,7 +11,7 @@ pub struct SqliteConfig {
     pub synchronous: Synchronous,
 }
 
-/// What a commit waits for, in SQLite's words (`PRAGMA synchronous`).
+/// The wait of a commit, in SQLite's words (`PRAGMA synchronous`).
 ///
 /// All three keep the store consistent, and all three keep every acknowledged write when only the
 /// process dies.

@@ -1,4 +1,4 @@
-//! Whether the files of the store are still where they were opened, and the database is whole.
+//! Checks that the files of the store are still where they were opened, and that the database is whole.
 //!
 //! The system keeps a file that is removed for whoever has it open: writes go on, and are gone with the
 //! last process that has it. So device and inode at each path are compared with those of the open file:
@@ -34,7 +34,7 @@ pub(crate) struct Presence {
     log: Option<(PathBuf, Identity)>,
     /// The length of the database when it was last found whole, in bytes.
     length: AtomicU64,
-    /// Whether the last check found a file lost.
+    /// `true` if the last check found a file lost.
     lost: AtomicBool,
 }
 

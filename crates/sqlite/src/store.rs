@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{activity::Activity, config::Synchronous, readers::Readers, writer::Writer};
 
-/// What opening a store needs besides its file.
+/// The settings of a store besides its file.
 #[derive(Clone, Debug, Default)]
 pub struct SqliteSettings {
-    /// Whether the store is a file that this process must not change, on a disk that may be read-only. What
-    /// would write fails.
+    /// `true` if the store is a file that this process must not change, on a disk that may be read-only. A
+    /// write fails.
     pub read_only: bool,
-    /// Whether reads go on while the store is [sealed](petstore_domain::Phase::Sealed).
+    /// `true` if reads go on while the store is [sealed](petstore_domain::Phase::Sealed).
     pub reads_while_sealed: bool,
     /// Canceled when a thread of the store has panicked: the one that writes, without which every write
     /// fails, or the one that notices what other processes write. The program is to be restarted then.

@@ -1,4 +1,4 @@
-//! What can be shown only from the inside: groups, locks, failures, plans, settings, the version.
+//! Tests of the inside: groups, locks, failures, plans, settings, the version.
 
 mod failures;
 mod fairness;
@@ -93,7 +93,7 @@ pub(crate) async fn known_version(store: &SqliteStore) -> CatalogueVersion {
     in_time(known).await
 }
 
-/// What `future` gives, which must come: a writer that is broken must not make the test wait for ever.
+/// Returns the output of `future`, which must come: a writer that is broken must not make the test wait for ever.
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
     timeout(LIMIT, future).await.expect("the store answers")
 }

@@ -82,6 +82,10 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
     for step in pending {
         let copy_first = upgrade.steps.is_empty().then_some(&*copy);
         if mode != UpgradeMode::DryRun && !run(path, step, copy_first)? {
+            if upgrade.steps.is_empty() {
+                // Another process was faster.
+                upgrade.from = step.version;
+            }
             continue;
         }
         upgrade.saved_to = Some(copy.display().to_string());
@@ -164,7 +168,7 @@ fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
         Ok(File::open(path.parent().unwrap_or(path))?.sync_all()?)
     })();
     if saved.is_err() {
-        // What is left of it would take the room that is missing.
+        // The rest of the copy would take the room that is missing.
         drop(fs::remove_file(&partial));
     }
     saved

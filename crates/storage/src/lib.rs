@@ -44,9 +44,9 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 pub struct Step {
     /// The version after it.
     pub version: i64,
-    /// What it changes, in a few words.
+    /// The change, in a few words.
     pub summary: &'static str,
-    /// What it does.
+    /// The statements.
     pub sql: &'static str,
     /// The oldest version whose releases can use the store after it.
     pub oldest: i64,
@@ -144,7 +144,7 @@ pub enum SchemaError {
     Offending {
         /// The version that was to be reached.
         version: i64,
-        /// What each of the first ten is.
+        /// The first ten, described.
         rows: String,
     },
     /// A step must run alone.

@@ -5,13 +5,13 @@
 pub struct Finding {
     /// The thing that was examined, in a word or two: for example `durability`.
     pub subject: String,
-    /// Whether an operator must act.
+    /// The severity for an operator.
     pub severity: Severity,
     /// One line: the state, or the fault and how to repair it.
     pub detail: String,
 }
 
-/// Whether a [`Finding`] needs an operator to act.
+/// The need for an operator to act on a [`Finding`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Nothing is to be done.
@@ -78,7 +78,7 @@ pub struct UpgradeStep {
     pub summary: &'static str,
     /// The oldest release that can use the store after it.
     pub oldest_release: &'static str,
-    /// Whether releases that know the version before can go on using the store, during the step and
+    /// `true` if releases that know the version before can go on using the store, during the step and
     /// after it.
     pub is_compatible: bool,
 }

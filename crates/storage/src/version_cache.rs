@@ -47,7 +47,7 @@ pub struct VersionCache {
     requested: Notify,
 }
 
-/// What was read, and when.
+/// A value that was read, and when.
 #[derive(Clone, Copy, Debug)]
 struct Observation {
     stored: StoredVersion,

@@ -2,9 +2,9 @@
 
 use std::{fs, time::Duration};
 
-/// What measuring may add: a poll, a thread that wakes up.
+/// The noise of measuring: a poll, a thread that wakes up.
 const NOISE: Duration = Duration::from_millis(200);
-/// What a busy machine may add.
+/// The time that a busy machine may add.
 const SLACK: Duration = Duration::from_secs(15);
 /// A machine is busy if less than this share of its processors' time is left over, in percent.
 const IDLE: u64 = 25;

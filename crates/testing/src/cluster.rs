@@ -26,7 +26,7 @@ const MEMORY: &str = "/dev/shm";
 /// The room that it must have, in bytes. The black-box suite needs 135 MB, the long form of a move more.
 const ROOM: u64 = 4 << 30;
 
-/// Whether a server waits for the disk.
+/// The wait of a server for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// It does not: a commit outlasts the death of processes, not of the machine.
@@ -162,7 +162,7 @@ impl Cluster {
         database::sql(&self.url("postgres"), sql)
     }
 
-    /// Whether the server accepts connections.
+    /// Returns whether the server accepts connections.
     #[must_use]
     pub fn answers(&self) -> bool {
         self.sql("SELECT 1").is_ok()

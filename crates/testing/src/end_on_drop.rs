@@ -29,7 +29,7 @@ impl End for Child {
             all.extend(processes::children_of(&all[next]));
             next += 1;
         }
-        // What fails has ended meanwhile.
+        // A process that cannot be killed has ended meanwhile.
         let _ = self.kill();
         all.iter().skip(1).for_each(|descendant| {
             let _ = processes::send("KILL", std::slice::from_ref(descendant));

@@ -193,7 +193,7 @@ impl Etcd {
         terms.max().map(|(_, leader)| leader)
     }
 
-    /// What a node answers to JSON, see etcd's gateway: `/v3/maintenance/status`.
+    /// Posts JSON to a node of etcd's gateway, such as `/v3/maintenance/status`. Returns the answer.
     ///
     /// # Errors
     /// It does not answer 200 in time.

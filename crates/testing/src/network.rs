@@ -21,7 +21,7 @@ pub struct Network {
     link: String,
     router: String,
     servers: Vec<String>,
-    /// What all its addresses begin with.
+    /// The beginning of all its addresses.
     net: String,
 }
 

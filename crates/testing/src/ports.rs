@@ -35,7 +35,7 @@ struct Ports {
     /// Each is a Unix socket with the name of a block. Two processes cannot have one name, and the kernel
     /// takes it back when its process ends.
     claims: Vec<UnixListener>,
-    /// What is left of the block that was claimed last.
+    /// The rest of the block that was claimed last.
     rest: Range<u16>,
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn children_of(parent: &str) -> Vec<String> {
     names.filter(|name| status(name).is_some_and(|(_, of)| of == parent)).collect()
 }
 
-/// Whether a process still runs. A zombie does not.
+/// Returns whether a process still runs. A zombie does not.
 pub(crate) fn runs(process: &str) -> bool {
     status(process).is_some_and(|(state, _)| state != "Z" && state != "X")
 }

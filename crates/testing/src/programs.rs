@@ -1,4 +1,4 @@
-//! What tests may need, and where it is installed. `petstore-needs` reads this file too: its build script looks, and its
+//! Needs of tests, and where they are installed. `petstore-needs` reads this file too: its build script looks, and its
 //! macro names what is missing.
 
 use std::{
@@ -49,7 +49,7 @@ pub(crate) fn tests_all() -> bool {
     env::var(TEST_ALL).is_ok_and(|value| value == "1")
 }
 
-/// Whether the need `name` is met here.
+/// Returns whether the need `name` is met here.
 pub(crate) fn is_met((name, programs, _): &Need) -> bool {
     let external = *name == "postgres" && env::var_os(EXTERNAL).is_some();
     let installed = || programs.iter().all(|program| find(program).is_some());

@@ -1,4 +1,4 @@
-//! What a test needs that may be missing here: it is skipped then, loudly, or fails with `PETSTORE_TEST_ALL=1`.
+//! Needs of a test that may be missing here: the test is skipped then, loudly, or fails with `PETSTORE_TEST_ALL=1`.
 
 use std::{
     env,
@@ -74,7 +74,7 @@ fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {
     or_skip_without("PostgreSQL", test, found)
 }
 
-/// What the test `test` needs, such as "PostgreSQL"; `None` if it is missing. The one place that
+/// Returns a need of the test `test`, such as "PostgreSQL"; `None` if it is missing. The one place that
 /// decides between skipping and failing.
 ///
 /// # Panics
@@ -97,7 +97,7 @@ pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T
 /// Tells whoever runs the tests, also when the test passes: the harness keeps what `eprintln!`
 /// prints to itself then.
 pub fn say(line: &str) {
-    // Nobody is left to tell that nobody can be told.
+    // A line that cannot be written is lost.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 

@@ -41,7 +41,7 @@ impl Watchdog {
         shell.spawn().map(Self).map_err(|error| format!("cannot run a shell: {error}"))
     }
 
-    /// What the shell has started and has not ended.
+    /// Returns the processes that the shell has started and has not ended.
     pub(crate) fn children(&self) -> Vec<String> {
         let all = processes::children_of(&self.0.id().to_string()).into_iter();
         all.filter(|process| processes::runs(process)).collect()

@@ -1,14 +1,14 @@
-//! Reads two stores side by side.
+//! Compares two stores, row by row.
 
-use std::{collections::HashMap, vec};
+use std::{cmp::Ordering, collections::HashMap, vec};
 
 use petstore_domain::{
-    Archive, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition, Snapshot, StoreCounts,
-    StoreError, Timestamp,
+    ApiKey, Archive, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition, Rows, Snapshot,
+    StoreCounts, StoreError, Timestamp,
 };
 
 use crate::{
-    difference::{Difference, between_keys, between_pets, between_records},
+    difference::{Difference, Row},
     error::TransferError,
     progress::{BATCH, OnProgress, TransferStep, report},
 };
@@ -25,11 +25,11 @@ pub(crate) struct Position {
 pub(crate) enum Expect {
     /// The rows of the source. The last use of a key may differ: each service notes it in its own store.
     Equal,
-    /// The animals and records of the source up to this position. Keys as for `Part`.
-    Through(Position),
-    /// Rows of an earlier copy of the source: its first animals, and some of its keys and records, whatever has become
-    /// of them since.
+    /// Rows of an earlier copy of the source: its first animals, and some of its keys and records. A younger record may
+    /// have replaced one of these since.
     Part,
+    /// The rows of the source, and more: the source is a `Part` of the target.
+    Whole,
 }
 
 /// The result of a comparison that found no difference.
@@ -65,7 +65,8 @@ impl Pair {
         Ok(Self { source, target: target.map_err(TransferError::target)?, cutoff })
     }
 
-    /// Compares the rows behind `after`, and shows the animals of the target to `on_pets`.
+    /// Compares the rows behind `after`, and shows the animals to `on_pet`. `rows` are those of the source, if they were
+    /// read already.
     ///
     /// # Errors
     /// [`TransferError::OtherData`] names the first difference.
@@ -73,118 +74,43 @@ impl Pair {
         &mut self,
         expect: Expect,
         after: Position,
-        mut on_pets: impl FnMut(&[Pet]),
+        rows: Option<Rows>,
+        mut on_pet: impl FnMut(&Pet) + Send,
         on_progress: OnProgress<'_>,
     ) -> Result<Compared, TransferError> {
-        let (last, pets) = self.pets(expect, after.pet, &mut on_pets, on_progress).await?;
-        let keys = self.keys(expect).await?;
-        let records = self.records(expect, after.record).await?;
+        let (pets, records) = rows.map(|rows| (rows.pets, rows.records)).unzip();
+        let (mut last, mut done) = (after.pet, 0);
+        let mut on_row = |pet: &Pet| {
+            on_pet(pet);
+            (last, done) = (Some(pet.id), done + 1);
+            let is_due = done % u64::from(BATCH) == 0;
+            if is_due { report(on_progress, TransferStep::ComparePets, done, 0) } else { Ok(()) }
+        };
+        let pets = self.rows(expect, after.pet, pets, &mut on_row).await?;
+        let keys = self.rows::<ApiKey>(expect, None, None, &mut |_| Ok(())).await?;
+        let records =
+            self.rows::<IdempotencyRecord>(expect, after.record, records, &mut |_| Ok(())).await?;
         if expect == Expect::Equal {
             self.highest_ids().await?;
         }
         Ok(Compared { last, counts: StoreCounts { pets, keys, records } })
     }
 
-    async fn pets(
+    /// Compares the rows of one kind. Returns their number in the target.
+    async fn rows<R: Row>(
         &mut self,
         expect: Expect,
-        mut last: Option<PetId>,
-        on_pets: &mut impl FnMut(&[Pet]),
-        on_progress: OnProgress<'_>,
-    ) -> Result<(Option<PetId>, u64), TransferError> {
-        let mut done = 0;
-        loop {
-            let theirs = self.target.pets(last, BATCH).await.map_err(TransferError::target)?;
-            if theirs.is_empty() && expect == Expect::Part {
-                return Ok((last, done));
-            }
-            let mut ours = self.source.pets(last, BATCH).await.map_err(TransferError::Source)?;
-            match expect {
-                Expect::Equal => {}
-                Expect::Through(end) => ours.retain(|pet| Some(pet.id) <= end.pet),
-                Expect::Part => ours.truncate(theirs.len()),
-            }
-            if ours != theirs {
-                let places = 0..ours.len().max(theirs.len());
-                let mut differences =
-                    places.map(|index| between_pets(ours.get(index), theirs.get(index)));
-                require_none(differences.find_map(|difference| difference))?;
-            }
-            let Some(end) = theirs.last() else { return Ok((last, done)) };
-            last = Some(end.id);
-            done += theirs.len() as u64;
-            on_pets(&theirs);
-            report(on_progress, TransferStep::ComparePets, done, 0)?;
-        }
-    }
-
-    async fn keys(&mut self, expect: Expect) -> Result<u64, TransferError> {
-        let ours = self.source.keys().await.map_err(TransferError::Source)?;
-        let theirs = self.target.keys().await.map_err(TransferError::target)?;
-        let difference = if expect == Expect::Equal {
-            (0..ours.len().max(theirs.len()))
-                .find_map(|index| between_keys(ours.get(index), theirs.get(index)))
-        } else {
-            theirs.iter().find_map(|key| {
-                let ours = ours.iter().find(|ours| ours.id == key.id);
-                let is_same = ours.is_some_and(|ours| ours.merged_with(key).is_some());
-                if is_same { None } else { between_keys(ours, Some(key)) }
-            })
-        };
-        require_none(difference).map(|()| theirs.len() as u64)
-    }
-
-    /// Compares the records that have not expired. Returns their number in the target.
-    async fn records(
-        &mut self,
-        expect: Expect,
-        after: Option<RecordPosition>,
+        after: Option<R::Place>,
+        read: Option<Vec<R>>,
+        on_row: &mut (impl FnMut(&R) -> Result<(), TransferError> + Send),
     ) -> Result<u64, TransferError> {
-        let is_expected = |record: &IdempotencyRecord| match expect {
-            Expect::Equal => true,
-            Expect::Through(end) => Some(record.position()) <= end.record,
-            Expect::Part => false,
+        let ours = Reader::new(&mut *self.source, self.cutoff, after, TransferError::Source);
+        let theirs = Reader::new(&mut *self.target, self.cutoff, after, TransferError::target);
+        let ours = match read {
+            Some(rows) => Reader { batch: rows.into_iter(), is_end: true, ..ours },
+            None => ours,
         };
-        let mut ours = LiveRecords::new(&mut *self.source, self.cutoff, after);
-        let mut theirs = LiveRecords::new(&mut *self.target, self.cutoff, after);
-        // Records of the target that the source has only if it has replaced them by younger ones, of later animals.
-        let mut replaced = HashMap::new();
-        let mut done = 0;
-        let mut our = ours.next().await.map_err(TransferError::Source)?;
-        let mut their = theirs.next().await.map_err(TransferError::target)?;
-        while their.is_some() || our.as_ref().is_some_and(is_expected) || !replaced.is_empty() {
-            match (our, their) {
-                (None, None) => break,
-                (Some(one), Some(other)) if one == other => {}
-                (Some(one), Some(other)) if one.position() == other.position() => {
-                    require_none(between_records(Some(&one), Some(&other)))?;
-                }
-                (Some(one), _) if their.is_none_or(|their| one.position() < their.position()) => {
-                    if replaced.get(&one.id).is_some_and(|old: &IdempotencyRecord| old.at < one.at)
-                    {
-                        replaced.remove(&one.id);
-                    }
-                    if is_expected(&one) {
-                        require_none(between_records(Some(&one), None))?;
-                    }
-                    our = ours.next().await.map_err(TransferError::Source)?;
-                    continue;
-                }
-                (_, Some(other)) => {
-                    replaced.insert(other.id, other);
-                    done += 1;
-                    their = theirs.next().await.map_err(TransferError::target)?;
-                    continue;
-                }
-                (Some(_), None) => {}
-            }
-            done += 1;
-            our = ours.next().await.map_err(TransferError::Source)?;
-            their = theirs.next().await.map_err(TransferError::target)?;
-        }
-        let first = replaced.into_values().min_by_key(IdempotencyRecord::position);
-        require_none(first.and_then(|first| between_records(None, Some(&first))))?;
-        Ok(done)
+        compare(ours, theirs, expect, on_row).await
     }
 
     /// Compares the highest identifiers ever assigned.
@@ -204,38 +130,99 @@ impl Pair {
     }
 }
 
-fn require_none(difference: Option<Difference>) -> Result<(), TransferError> {
-    difference.map_or(Ok(()), |difference| Err(TransferError::OtherData(difference)))
+/// Compares rows in their order. Returns the number of the target's.
+async fn compare<'s, R: Row>(
+    ours: Reader<'s, R>,
+    theirs: Reader<'s, R>,
+    expect: Expect,
+    on_row: &mut (impl FnMut(&R) -> Result<(), TransferError> + Send),
+) -> Result<u64, TransferError> {
+    let (is_part, is_reversed) = (expect != Expect::Equal, expect == Expect::Whole);
+    let (mut ours, mut theirs) = if is_reversed { (theirs, ours) } else { (ours, theirs) };
+    let differs = |one: Option<&R>, other: Option<&R>| {
+        let (source, target) = if is_reversed { (other, one) } else { (one, other) };
+        TransferError::OtherData(Difference::between(source, target))
+    };
+    // Rows of the target that the source has only if it has replaced them since.
+    let (mut replaced, mut count) = (HashMap::new(), 0);
+    let (mut our, mut their) = (ours.next().await?, theirs.next().await?);
+    loop {
+        let order = match (&our, &their) {
+            (None, None) => break,
+            (Some(one), Some(other)) => one.place().cmp(&other.place()),
+            (Some(_), None) if is_part && replaced.is_empty() => break,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+        };
+        let is_same = match (order, &our, &their) {
+            (Ordering::Equal, Some(one), Some(other)) => one.is_same(other, expect),
+            (Ordering::Less, Some(one), _) => {
+                if replaced.get(&one.id()).is_some_and(|old| one.replaces(old)) {
+                    replaced.remove(&one.id());
+                }
+                is_part && R::HAS_GAPS
+            }
+            (Ordering::Greater, _, Some(other)) if is_part && R::IS_REPLACED => {
+                replaced.insert(other.id(), other.clone());
+                true
+            }
+            _ => false,
+        };
+        let (one, other) = (our.take_if(|_| order.is_le()), their.take_if(|_| order.is_ge()));
+        if !is_same {
+            return Err(TransferError::OtherData(Difference::between(
+                one.as_ref(),
+                other.as_ref(),
+            )));
+        }
+        if one.is_some() {
+            our = ours.next().await?;
+        }
+        if let Some(row) = other {
+            count += 1;
+            on_row(&row)?;
+            their = theirs.next().await?;
+        }
+    }
+    match replaced.into_values().min_by_key(Row::place) {
+        None => Ok(count),
+        Some(first) => Err(differs(None, Some(&first))),
+    }
 }
 
-/// Reads the idempotency records of a snapshot that have not expired, in its order.
-pub(crate) struct LiveRecords<'s> {
+/// Reads the live rows of a snapshot, in their order.
+struct Reader<'s, R: Row> {
     snapshot: &'s mut dyn Snapshot,
     cutoff: Timestamp,
-    /// The last record that was read.
-    after: Option<RecordPosition>,
-    batch: vec::IntoIter<IdempotencyRecord>,
+    /// The last row that was read.
+    after: Option<R::Place>,
+    batch: vec::IntoIter<R>,
+    /// No row follows the batch.
+    is_end: bool,
+    failed: fn(StoreError) -> TransferError,
 }
 
-impl<'s> LiveRecords<'s> {
-    pub(crate) fn new(
+impl<'s, R: Row> Reader<'s, R> {
+    fn new(
         snapshot: &'s mut dyn Snapshot,
         cutoff: Timestamp,
-        after: Option<RecordPosition>,
+        after: Option<R::Place>,
+        failed: fn(StoreError) -> TransferError,
     ) -> Self {
-        Self { snapshot, cutoff, after, batch: vec::IntoIter::default() }
+        Self { snapshot, cutoff, after, batch: vec::IntoIter::default(), is_end: false, failed }
     }
 
-    /// Returns the next record, or `None` after the last one.
-    pub(crate) async fn next(&mut self) -> Result<Option<IdempotencyRecord>, StoreError> {
+    /// Returns the next row, or `None` after the last one.
+    async fn next(&mut self) -> Result<Option<R>, TransferError> {
         loop {
             let cutoff = self.cutoff;
-            if let Some(record) = self.batch.find(|record| record.at > cutoff) {
-                return Ok(Some(record));
+            let row = self.batch.find(|row| row.is_live(cutoff));
+            if row.is_some() || self.is_end {
+                return Ok(row);
             }
-            let batch = self.snapshot.records(self.after, BATCH).await?;
-            let Some(last) = batch.last() else { return Ok(None) };
-            self.after = Some(last.position());
+            let batch = R::read(self.snapshot, self.after).await.map_err(self.failed)?;
+            self.is_end = batch.len() < BATCH as usize;
+            self.after = batch.last().map(Row::place).or(self.after);
             self.batch = batch.into_iter();
         }
     }

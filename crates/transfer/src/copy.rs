@@ -1,14 +1,14 @@
 //! Copies a store into another.
 
 use petstore_domain::{
-    Archive, Handover, HighestIds, Phase, Rows, StoreId, StoreState, Timestamp, WriterRole,
+    Archive, Handover, HighestIds, Phase, StoreId, StoreState, Timestamp, WriterRole,
 };
 
 use crate::{
     compare::{Expect, Pair, Position, cutoff},
     error::TransferError,
     progress::OnProgress,
-    rows::RowWriter,
+    rows::{Copied, RowWriter},
 };
 
 /// The identity of a source that has none.
@@ -40,7 +40,7 @@ pub struct CopySummary {
     pub keys: u64,
     /// The number of idempotency records of the source that have not expired. The target holds all of them.
     pub records: u64,
-    /// Whether the target was marked as being filled until the copy was complete.
+    /// `true` if the target was marked as being filled until the copy was complete.
     pub was_marked: bool,
 }
 
@@ -71,7 +71,8 @@ pub async fn copy(
     let mut pair = Pair::open(source.archive, target.archive, cutoff(now)).await?;
     let total = pair.source.counts().await.map_err(TransferError::Source)?;
     let highest_before = pair.target.highest_ids().await.map_err(TransferError::target)?;
-    let compared = pair.compare(Expect::Part, Position::default(), |_| (), on_progress).await?;
+    let compared =
+        pair.compare(Expect::Part, Position::default(), None, |_| (), on_progress).await?;
     let Pair { mut source, target: snapshot, cutoff } = pair;
     // It would hold up the housekeeping of the target.
     drop(snapshot);
@@ -85,14 +86,9 @@ pub async fn copy(
     let role =
         claim.as_ref().map_or(WriterRole::Service, |(_, state)| WriterRole::Mover(state.revision));
     let writer = RowWriter { target: target.archive, writer: role, cutoff, yields: false };
-    let mut last = compared.last;
-    let progress = (compared.counts.pets, total.pets);
-    let pets = writer.copy_pets(&mut *source, &mut last, progress, on_progress).await?;
-    let records = writer.copy_records(&mut *source, &mut None, total.records, on_progress).await?;
-    let keys = source.keys().await.map_err(TransferError::Source)?;
-    let highest = source.highest_ids().await.map_err(TransferError::Source)?;
-    let count = keys.len() as u64;
-    writer.write(Rows { keys, highest, ..Rows::default() }).await?;
+    let last = Position { pet: compared.last, record: None };
+    let (mut copied, before) = (Copied { last, ..Copied::default() }, compared.counts.pets);
+    writer.copy(&mut *source, &mut copied, (before, total), on_progress).await?;
     if let Some((handover, claim)) = &claim {
         let from = match found.map(|found| found.phase) {
             Some(Phase::Open { from }) => from,
@@ -107,10 +103,10 @@ pub async fn copy(
         }
     }
     Ok(CopySummary {
-        found: compared.counts.pets,
-        pets,
-        keys: count,
-        records,
+        found: before,
+        pets: copied.pets,
+        keys: copied.keys.len() as u64,
+        records: copied.records,
         was_marked: claim.is_some(),
     })
 }

@@ -1,8 +1,13 @@
-//! The first difference between two stores, in words.
+//! The kinds of rows, and the first difference between two stores in words.
 
-use std::fmt;
+use std::{fmt, hash::Hash};
 
-use petstore_domain::{ApiKey, IdempotencyRecord, Pet, PetStatus};
+use petstore_domain::{
+    ApiKey, IdempotencyId, IdempotencyRecord, KeyId, Pet, PetId, PetStatus, RecordPosition,
+    Snapshot, StoreError, Timestamp,
+};
+
+use crate::{compare::Expect, progress::BATCH};
 
 /// The first row in which two stores differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,78 +28,159 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Returns the difference at the head of two ascending lists of animals, if there is one.
-pub(crate) fn between_pets(source: Option<&Pet>, target: Option<&Pet>) -> Option<Difference> {
-    between(source, target, |pet| pet.id, |one, other| one == other).map(|(source, target)| {
-        let id = source.or(target).map_or_else(String::new, |pet| pet.id.to_string());
-        Difference {
-            what: format!("animal {id}"),
-            source: source.map(pet),
-            target: target.map(pet),
-        }
-    })
-}
-
-/// Returns the same for API keys. Their last use is not compared: each service notes it in its own store.
-pub(crate) fn between_keys(source: Option<&ApiKey>, target: Option<&ApiKey>) -> Option<Difference> {
-    let same = |one: &ApiKey, other: &ApiKey| {
-        *one == ApiKey { last_used_at: one.last_used_at, ..other.clone() }
-    };
-    between(source, target, |key| key.id, same).map(|(source, target)| {
-        let id = source.or(target).map_or(0, |key| key.id.0);
-        Difference {
-            what: format!("API key {id}"),
-            source: source.map(key),
-            target: target.map(key),
-        }
-    })
-}
-
-/// Returns the same for idempotency records.
-pub(crate) fn between_records(
-    source: Option<&IdempotencyRecord>,
-    target: Option<&IdempotencyRecord>,
-) -> Option<Difference> {
-    let same = |one: &IdempotencyRecord, other: &IdempotencyRecord| one == other;
-    between(source, target, IdempotencyRecord::position, same).map(|(source, target)| {
-        let id = source.or(target).map_or_else(String::new, |record| record.id.to_string());
-        let what = format!("idempotency record {id}");
-        Difference { what, source: source.map(record), target: target.map(record) }
-    })
-}
-
-/// Returns what each side holds at the smaller of both places, unless that is the same.
-fn between<'r, R, P: Ord>(
-    source: Option<&'r R>,
-    target: Option<&'r R>,
-    place: impl Fn(&R) -> P,
-    same: impl Fn(&R, &R) -> bool,
-) -> Option<(Option<&'r R>, Option<&'r R>)> {
-    match (source, target) {
-        (None, None) => None,
-        (Some(one), Some(other)) if same(one, other) => None,
-        (Some(one), Some(other)) if place(one) < place(other) => Some((source, None)),
-        (Some(one), Some(other)) if place(one) > place(other) => Some((None, target)),
-        _ => Some((source, target)),
+impl Difference {
+    /// Returns the difference between two rows of one place, or between one and nothing.
+    pub(crate) fn between<R: Row>(source: Option<&R>, target: Option<&R>) -> Self {
+        let what = source.or(target).map_or_else(String::new, Row::name);
+        Self { what, source: source.map(Row::words), target: target.map(Row::words) }
     }
 }
 
-fn pet(Pet { id: _, name, category_id, status }: &Pet) -> String {
-    let status = status.map_or("without a status", PetStatus::as_str);
-    format!("{:?} of category {}, {status}", name.as_str(), category_id.0)
+/// A kind of row, which a snapshot returns in the order of its places.
+pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
+    type Place: Copy + Ord + Send + Sync;
+    type Id: Eq + Hash + Send;
+    /// An earlier copy may lack rows in front of its last one.
+    const HAS_GAPS: bool = true;
+    /// A younger row in another place may replace a row.
+    const IS_REPLACED: bool = false;
+
+    fn place(&self) -> Self::Place;
+    fn id(&self) -> Self::Id;
+
+    /// Reads a [`BATCH`]. Fewer rows are the last ones.
+    fn read(
+        snapshot: &mut dyn Snapshot,
+        after: Option<Self::Place>,
+    ) -> impl Future<Output = Result<Vec<Self>, StoreError>> + Send;
+
+    fn is_live(&self, _: Timestamp) -> bool {
+        true
+    }
+
+    fn is_same(&self, theirs: &Self, _: Expect) -> bool {
+        self == theirs
+    }
+
+    fn replaces(&self, _: &Self) -> bool {
+        false
+    }
+
+    /// Returns the row's name, for example `animal 7`.
+    fn name(&self) -> String;
+    fn words(&self) -> String;
 }
 
-fn key(key: &ApiKey) -> String {
-    let ApiKey { name, digest, prefix, rights, created_at, expires_at, revoked_at, .. } = key;
-    let [expires, revoked] = [("expires", expires_at), ("revoked", revoked_at)]
-        .map(|(word, at)| at.map_or_else(String::new, |at| format!(", {word} at {} ms", at.0)));
-    let digest = start(&digest.0);
-    let (rights, made) = (rights.as_str(), created_at.0);
-    format!("'{name}' ({prefix}…, {rights}, digest {digest}…), made at {made} ms{expires}{revoked}")
+impl Row for Pet {
+    type Place = PetId;
+    type Id = PetId;
+    const HAS_GAPS: bool = false;
+
+    fn place(&self) -> PetId {
+        self.id
+    }
+
+    fn id(&self) -> PetId {
+        self.id
+    }
+
+    async fn read(
+        snapshot: &mut dyn Snapshot,
+        after: Option<PetId>,
+    ) -> Result<Vec<Self>, StoreError> {
+        snapshot.pets(after, BATCH).await
+    }
+
+    fn name(&self) -> String {
+        format!("animal {}", self.id)
+    }
+
+    fn words(&self) -> String {
+        let Self { id: _, name, category_id, status } = self;
+        let status = status.map_or("without a status", PetStatus::as_str);
+        format!("{:?} of category {}, {status}", name.as_str(), category_id.0)
+    }
 }
 
-fn record(IdempotencyRecord { id: _, fingerprint, pet, at }: &IdempotencyRecord) -> String {
-    format!("of animal {pet} (digest {}…), made at {} ms", start(&fingerprint.0), at.0)
+impl Row for ApiKey {
+    type Place = KeyId;
+    type Id = KeyId;
+
+    fn place(&self) -> KeyId {
+        self.id
+    }
+
+    fn id(&self) -> KeyId {
+        self.id
+    }
+
+    async fn read(
+        snapshot: &mut dyn Snapshot,
+        after: Option<KeyId>,
+    ) -> Result<Vec<Self>, StoreError> {
+        // A snapshot returns all of them at once.
+        if after.is_some() { Ok(Vec::new()) } else { snapshot.keys().await }
+    }
+
+    fn is_same(&self, theirs: &Self, expect: Expect) -> bool {
+        match expect {
+            Expect::Equal => *self == Self { last_used_at: self.last_used_at, ..theirs.clone() },
+            Expect::Part | Expect::Whole => self.merged_with(theirs).is_some(),
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("API key {}", self.id.0)
+    }
+
+    fn words(&self) -> String {
+        let Self { name, digest, prefix, rights, created_at, expires_at, revoked_at, .. } = self;
+        let [expires, revoked] = [("expires", expires_at), ("revoked", revoked_at)]
+            .map(|(word, at)| at.map_or_else(String::new, |at| format!(", {word} at {} ms", at.0)));
+        let digest = start(&digest.0);
+        let (rights, made) = (rights.as_str(), created_at.0);
+        format!(
+            "'{name}' ({prefix}…, {rights}, digest {digest}…), made at {made} ms{expires}{revoked}"
+        )
+    }
+}
+
+impl Row for IdempotencyRecord {
+    type Place = RecordPosition;
+    type Id = IdempotencyId;
+    const IS_REPLACED: bool = true;
+
+    fn place(&self) -> RecordPosition {
+        self.position()
+    }
+
+    fn id(&self) -> IdempotencyId {
+        self.id
+    }
+
+    async fn read(
+        snapshot: &mut dyn Snapshot,
+        after: Option<RecordPosition>,
+    ) -> Result<Vec<Self>, StoreError> {
+        snapshot.records(after, BATCH).await
+    }
+
+    fn is_live(&self, cutoff: Timestamp) -> bool {
+        self.at > cutoff
+    }
+
+    fn replaces(&self, old: &Self) -> bool {
+        old.at < self.at
+    }
+
+    fn name(&self) -> String {
+        format!("idempotency record {}", self.id)
+    }
+
+    fn words(&self) -> String {
+        let Self { id: _, fingerprint, pet, at } = self;
+        format!("of animal {pet} (digest {}…), made at {} ms", start(&fingerprint.0), at.0)
+    }
 }
 
 /// Returns the first bytes of a digest: enough to see that two differ.

@@ -1,6 +1,6 @@
 //! Digests of animals, range by range.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use petstore_domain::{Pet, PetId, PetStatus};
 use sha2::{Digest, Sha256};
@@ -32,34 +32,15 @@ impl fmt::Display for RangeDigest {
     }
 }
 
-/// Digests animals, added in ascending order, range by range.
+/// Digests animals, range by range.
 #[derive(Default)]
-pub(crate) struct Ranges {
-    done: Vec<RangeDigest>,
-    current: Option<Current>,
-}
-
-struct Current {
-    number: i64,
-    pets: u64,
-    hash: Sha256,
-}
+pub(crate) struct Ranges(BTreeMap<i64, (u64, Sha256)>);
 
 impl Ranges {
-    pub(crate) fn add_all(&mut self, pets: &[Pet]) {
-        for pet in pets {
-            self.add(pet);
-        }
-    }
-
-    fn add(&mut self, pet: &Pet) {
-        let Pet { id, name, category_id, status } = pet;
+    /// Adds an animal; they come in ascending order.
+    pub(crate) fn add(&mut self, Pet { id, name, category_id, status }: &Pet) {
         let number = id.0.saturating_sub(1).div_euclid(RangeDigest::IDS);
-        if self.current.as_ref().is_none_or(|current| current.number != number) {
-            self.close();
-        }
-        let new = || Current { number, pets: 0, hash: Sha256::new() };
-        let Current { pets, hash, .. } = self.current.get_or_insert_with(new);
+        let (pets, hash) = self.0.entry(number).or_default();
         *pets += 1;
         hash.update(id.0.to_be_bytes());
         hash.update(category_id.0.to_be_bytes());
@@ -70,20 +51,16 @@ impl Ranges {
         hash.update([0]);
     }
 
-    pub(crate) fn finish(mut self) -> Vec<RangeDigest> {
-        self.close();
-        self.done
-    }
-
-    fn close(&mut self) {
-        if let Some(Current { number, pets, hash }) = self.current.take() {
+    pub(crate) fn finish(self) -> Vec<RangeDigest> {
+        let finish = |(number, (pets, hash)): (i64, (u64, Sha256))| {
             let before = number.saturating_mul(RangeDigest::IDS);
-            self.done.push(RangeDigest {
+            RangeDigest {
                 first: PetId(before.saturating_add(1)),
                 last: PetId(before.saturating_add(RangeDigest::IDS)),
                 pets,
                 digest: hash.finalize().into(),
-            });
-        }
+            }
+        };
+        self.0.into_iter().map(finish).collect()
     }
 }

@@ -1,14 +1,15 @@
-//! Why two stores were not copied, found equal, or handed over.
+//! The reasons why two stores were not copied, found equal, or handed over.
 
 use petstore_domain::{ArchiveError, StoreCounts, StoreError};
 
 use crate::difference::Difference;
 
-/// The reason why a copy or a comparison ended early. The rows that were copied stay; running it again continues.
+/// The reason why a copy, a comparison or a handover ended early. The rows that were copied stay; running it again
+/// continues.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// The source could not be read.
-    #[error("reading the source: {0}")]
+    /// The source could not be read, or its state not changed.
+    #[error("the source: {0}")]
     Source(#[source] StoreError),
     /// The target could not be read or written.
     #[error("the target: {0}")]
@@ -50,42 +51,10 @@ pub enum TransferError {
         "another program wrote to the target meanwhile; run it again when nothing uses the target"
     )]
     ConcurrentWrite,
-    /// The observer canceled it.
-    #[error("canceled")]
-    Canceled,
-}
-
-impl TransferError {
-    /// Makes the error of a target that could not be read.
-    pub(crate) fn target(error: StoreError) -> Self {
-        Self::Target(error.into())
-    }
-}
-
-/// The reason why a store was not handed over, and what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum MoveError {
-    /// The state of the old store could not be read or changed.
-    #[error("the old store: {0}")]
-    Source(#[source] StoreError),
-    /// The state of the new store could not be read or changed.
-    #[error("the new store: {0}")]
-    Target(#[source] StoreError),
-    /// The rows could not be copied or compared.
-    #[error("{0}")]
-    Rows(#[source] TransferError),
-    /// The new store holds other rows than the old one.
-    #[error(
-        "the target holds other data: {0}; the old store is open, and nothing is handed over: use an empty NEW"
-    )]
-    OtherRows(String),
-    /// The two stores cannot be handed over like this.
-    #[error("{0}")]
-    Refused(String),
     /// Another command has changed a state meanwhile.
     #[error("another command has changed the state of {0} meanwhile; run one of them again")]
     Overtaken(String),
-    /// Animals of the old store were changed otherwise than by additions.
+    /// Animals of the source were changed otherwise than by additions.
     #[error(
         "animals of the old store keep being changed otherwise than by additions (by an import with \
          identifiers or by SQL); stop that, and run it again"
@@ -99,7 +68,7 @@ pub enum MoveError {
         "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a quieter hour"
     )]
     TooSlow,
-    /// The source is sealed, and the new store is not known to be open.
+    /// The source is sealed, and the target is not known to be open.
     #[error(
         "the old store is sealed and the new one is not known to be open, so writes wait; run it again, or \
          with --cancel ({0})"
@@ -108,4 +77,11 @@ pub enum MoveError {
     /// The observer canceled it.
     #[error("stopped; nothing is handed over, and the same command continues")]
     Canceled,
+}
+
+impl TransferError {
+    /// Makes the error of a target that could not be read.
+    pub(crate) fn target(error: StoreError) -> Self {
+        Self::Target(error.into())
+    }
 }

@@ -20,7 +20,7 @@ pub use self::{
     copy::{CopyPorts, CopySummary, copy},
     difference::Difference,
     digest::RangeDigest,
-    error::{MoveError, TransferError},
+    error::TransferError,
     mover::{MoveOutcome, MovePreview, Mover, release},
     progress::{OnProgress, TransferProgress, TransferStep},
     store_ports::StorePorts,

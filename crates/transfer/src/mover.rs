@@ -3,7 +3,8 @@
 //! 1. *Claim.* The new store is being filled from here on. Each claim raises its revision, which ends whatever an earlier
 //!    mover still has under way there. An old store that a mover has left sealed is opened again.
 //! 2. *Compare and copy.* The rows of the new store are compared with the old one; then pass after pass copies what was
-//!    added meanwhile, each from a snapshot, until a pass is short. Everything is compared, and more passes follow.
+//!    added meanwhile, each from a snapshot. Once a pass is short, everything is compared, and after each later one its
+//!    rows, until copying and comparing together are quick.
 //! 3. *Seal, copy the rest, compare, open.* In less than [`SEAL_LIMIT`], or the old store is opened again.
 //!
 //! [`next_step`] decides what comes next; the mover only reads the states, carries the step out, and notes the result.
@@ -29,9 +30,10 @@ use self::{
     step::{Change, End, Outcome, Step, Work},
 };
 use crate::{
-    compare::{Expect, Pair, Position, cutoff},
-    error::MoveError,
+    compare::{Pair, Position, cutoff},
+    error::TransferError,
     progress::{OnProgress, TransferStep, report},
+    rows::Copied,
     store_ports::StorePorts,
 };
 
@@ -91,11 +93,11 @@ pub struct MovePreview {
     pub source: StoreCounts,
     /// The number of rows in the target.
     pub target: StoreCounts,
-    /// Whether the target has taken the source's place already.
+    /// `true` if the target has taken the source's place already.
     pub is_handed_over: bool,
 }
 
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, MoveError>> + Send + 'a>>;
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, TransferError>> + Send + 'a>>;
 
 impl Mover {
     /// Makes a mover from one store to the other.
@@ -107,29 +109,23 @@ impl Mover {
     /// Returns what a handover would begin with, without a change. Compares the rows that the target holds.
     ///
     /// # Errors
-    /// [`MoveError`] says what is in the way.
-    pub async fn preview(&self, on_progress: OnProgress<'_>) -> Result<MovePreview, MoveError> {
+    /// [`TransferError`] says what is in the way.
+    pub async fn preview(&self, on_progress: OnProgress<'_>) -> Result<MovePreview, TransferError> {
         let mut run = Run::new(self, Goal::HandOver, on_progress);
         run.observe().await?;
-        let (Some(_), Some(target)) = (&run.seen.source, &run.seen.target) else {
-            return Err(run.failure());
-        };
         let is_handed_over = match next_step(&run.seen) {
-            Step::End(End::HandedOver) | Step::Work(Work::CompareBehind) => true,
-            Step::End(end) => return Err(run.ended(end).err().unwrap_or(MoveError::Canceled)),
-            Step::Change(..) | Step::Work(_) | Step::Ask | Step::Retry => false,
+            Step::Work(Work::CompareBehind) => true,
+            Step::End(end) => run.ended(end).map(|_| true)?,
+            Step::Ask | Step::Retry => return Err(run.failure()),
+            Step::Change(..) | Step::Work(_) => {
+                let is_open = run.seen.target.as_ref().is_some_and(|state| state.phase.is_open());
+                run.compare(is_open).await?;
+                false
+            }
         };
-        let must_be_empty = target.phase.is_open() && !is_handed_over;
         let mut pair = self.pair().await?;
-        let source = pair.source.counts().await.map_err(MoveError::Source)?;
-        let target = pair.target.counts().await.map_err(MoveError::Target)?;
-        if must_be_empty && target != StoreCounts::default() {
-            return Err(self.not_empty(target));
-        }
-        if !is_handed_over {
-            let compared = pair.compare(Expect::Part, Position::default(), |_| (), run.on_progress);
-            compared.await.map_err(work::rows)?;
-        }
+        let source = pair.source.counts().await.map_err(TransferError::Source)?;
+        let target = pair.target.counts().await.map_err(TransferError::target)?;
         Ok(MovePreview { source, target, is_handed_over })
     }
 
@@ -137,7 +133,7 @@ impl Mover {
     /// each caller.
     ///
     /// # Errors
-    /// [`MoveError`].
+    /// [`TransferError`].
     pub fn run<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
         Box::pin(Run::new(self, Goal::HandOver, on_progress).finish_run())
     }
@@ -146,23 +142,13 @@ impl Mover {
     /// keeps its rows, for another run.
     ///
     /// # Errors
-    /// [`MoveError`].
+    /// [`TransferError`].
     pub fn cancel<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
         Box::pin(Run::new(self, Goal::Cancel, on_progress).finish_run())
     }
 
-    async fn pair(&self) -> Result<Pair, MoveError> {
-        let pair =
-            Pair::open(&*self.source.archive, &*self.target.archive, cutoff(self.clock.now()));
-        pair.await.map_err(work::rows)
-    }
-
-    fn not_empty(&self, StoreCounts { pets, keys, records }: StoreCounts) -> MoveError {
-        MoveError::Refused(format!(
-            "{} is not empty; name an empty store (it holds {pets} animals, {keys} API keys and {records} \
-             idempotency records)",
-            self.target.label
-        ))
+    async fn pair(&self) -> Result<Pair, TransferError> {
+        Pair::open(&*self.source.archive, &*self.target.archive, cutoff(self.clock.now())).await
     }
 }
 
@@ -172,8 +158,8 @@ struct Run<'m> {
     on_progress: OnProgress<'m>,
     seen: Observed,
     /// The last error.
-    error: Option<MoveError>,
-    copied: Position,
+    error: Option<TransferError>,
+    copied: Copied,
     checked: Position,
     is_first_pass: bool,
     /// The highest identifiers and the rewrites of a source whose place the target has taken already, when the target
@@ -185,13 +171,12 @@ struct Run<'m> {
 
 impl<'m> Run<'m> {
     fn new(mover: &'m Mover, goal: Goal, on_progress: OnProgress<'m>) -> Self {
-        let labels = [mover.source.label.clone(), mover.target.label.clone()];
         Self {
             mover,
             on_progress,
-            seen: Observed::new(goal, TRIES, labels),
+            seen: Observed::new(goal, TRIES),
             error: None,
-            copied: Position::default(),
+            copied: Copied::default(),
             checked: Position::default(),
             is_first_pass: true,
             behind: None,
@@ -200,26 +185,22 @@ impl<'m> Run<'m> {
         }
     }
 
-    async fn finish_run(mut self) -> Result<MoveOutcome, MoveError> {
+    async fn finish_run(mut self) -> Result<MoveOutcome, TransferError> {
+        let mut must_observe = true;
         loop {
-            self.observe().await?;
+            if must_observe {
+                self.observe().await?;
+            }
             let step = next_step(&self.seen);
             tracing::debug!(?step, "the mover's next step");
             let outcome = match &step {
                 Step::End(end) => return self.ended(*end),
                 Step::Change(change, state) => self.change(*change, state).await?,
-                Step::Work(Work::Finish) => {
-                    let outcome = self.work(Work::Finish).await;
-                    // Before the states are read for the last time, so that the target is opened at once.
-                    let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
-                    sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
-                    outcome
-                }
                 Step::Work(work) => self.work(*work).await,
                 Step::Ask => self.pause(ASK_PAUSE).await,
                 Step::Retry => self.pause(RETRY_PAUSE).await,
             };
-            self.seen.note(&step, outcome);
+            must_observe = self.seen.note(&step, outcome);
         }
     }
 
@@ -229,7 +210,7 @@ impl<'m> Run<'m> {
     }
 
     /// Reads both states, that of the source first.
-    async fn observe(&mut self) -> Result<(), MoveError> {
+    async fn observe(&mut self) -> Result<(), TransferError> {
         if report(self.on_progress, TransferStep::ChangeState, 0, 0).is_err() {
             self.seen.stop();
             let stop_at = *self.stop_at.get_or_insert_with(|| Instant::now() + STOP_LIMIT);
@@ -238,11 +219,11 @@ impl<'m> Run<'m> {
             }
         }
         let mover = self.mover;
-        self.seen.source = self.read(&*mover.source.handover, MoveError::Source).await;
-        self.seen.target = self.read(&*mover.target.handover, MoveError::Target).await;
+        self.seen.source = self.read(&*mover.source.handover, TransferError::Source).await;
+        self.seen.target = self.read(&*mover.target.handover, TransferError::target).await;
         self.seen.is_late = self.sealed_at.is_some_and(|at| at.elapsed() >= SEAL_LIMIT);
         if self.seen.is_rewritten() && self.seen.own.ending.is_none() {
-            self.error = Some(MoveError::Rewritten);
+            self.error = Some(TransferError::Rewritten);
         }
         Ok(())
     }
@@ -250,7 +231,7 @@ impl<'m> Run<'m> {
     async fn read(
         &mut self,
         handover: &dyn Handover,
-        failed: fn(StoreError) -> MoveError,
+        failed: fn(StoreError) -> TransferError,
     ) -> Option<StoreState> {
         let limit = if self.sealed_at.is_some() { SEALED_CALL_LIMIT } else { CALL_LIMIT };
         let state = timeout(limit, handover.state())
@@ -259,19 +240,28 @@ impl<'m> Run<'m> {
         state.map_err(|error| self.error = Some(failed(error))).ok()
     }
 
-    async fn change(&mut self, change: Change, new: &StoreState) -> Result<Outcome, MoveError> {
-        let (ports, expected, failed): (_, _, fn(StoreError) -> MoveError) =
+    async fn change(&mut self, change: Change, new: &StoreState) -> Result<Outcome, TransferError> {
+        let Mover { source, target, .. } = self.mover;
+        let (ports, other, expected, failed): (_, _, _, fn(StoreError) -> TransferError) =
             if change.is_of_source() {
-                (&self.mover.source, &self.seen.source, MoveError::Source)
+                (source, target, &self.seen.source, TransferError::Source)
             } else {
-                (&self.mover.target, &self.seen.target, MoveError::Target)
+                (target, source, &self.seen.target, TransferError::target)
             };
+        let mut new = new.clone();
+        if let Phase::Sealed { label, .. } = &mut new.phase {
+            label.clone_from(&other.label);
+        }
         let expected = expected.as_ref().map_or(0, |state| state.revision);
         if change == Change::Seal {
             self.sealed_at = Some(Instant::now());
         }
+        if change == Change::Open {
+            let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
+            sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
+        }
         let limit = if change == Change::Open { SEALED_CALL_LIMIT } else { CALL_LIMIT };
-        let changed = timeout(limit, ports.handover.change_state(expected, new.clone())).await;
+        let changed = timeout(limit, ports.handover.change_state(expected, new)).await;
         let outcome = match changed.unwrap_or_else(|error| Err(StoreError::unavailable(error))) {
             Ok(changed) => Outcome::Changed(changed),
             Err(error @ StoreError::Unavailable(_)) => {
@@ -293,8 +283,8 @@ impl<'m> Run<'m> {
         Ok(outcome)
     }
 
-    fn ended(mut self, end: End) -> Result<MoveOutcome, MoveError> {
-        let [source, target] = self.seen.labels.clone();
+    fn ended(mut self, end: End) -> Result<MoveOutcome, TransferError> {
+        let [source, target] = [&self.mover.source.label, &self.mover.target.label];
         let refusal = |state: &Option<StoreState>| {
             state.as_ref().and_then(|state| state.phase.refusal()).unwrap_or_default()
         };
@@ -306,32 +296,46 @@ impl<'m> Run<'m> {
             }
             End::SealedAgain => return Ok(MoveOutcome::SealedAgain),
             End::Canceled => return Ok(MoveOutcome::Canceled),
-            End::Stopped => MoveError::Canceled,
-            End::SameStore => MoveError::Refused(format!(
+            End::Stopped => TransferError::Canceled,
+            End::SameStore => TransferError::Refused(format!(
                 "{target} has the identity of the old store, so it is a copy of it; use an empty store, or \
                  'petstore store release URL --force' makes it a store of its own"
             )),
             End::RefusedSource => {
-                MoveError::Refused(format!("{source} {}", refusal(&self.seen.source)))
+                TransferError::Refused(format!("{source} {}", refusal(&self.seen.source)))
             }
             End::RefusedTarget => {
-                MoveError::Refused(format!("{target} {}", refusal(&self.seen.target)))
+                TransferError::Refused(format!("{target} {}", refusal(&self.seen.target)))
             }
-            End::TooLate => MoveError::Refused(format!(
+            End::TooLate => TransferError::Refused(format!(
                 "{source} was handed over, and {target} is open; the way back is the same command with the \
                  URLs exchanged"
             )),
-            End::Overtaken => MoveError::Overtaken(target),
-            End::Different | End::Failed => self.failure(),
+            End::Overtaken => TransferError::Overtaken(target.clone()),
+            End::Different => {
+                let error = self.failure();
+                let difference = if let TransferError::OtherData(difference) = &error {
+                    difference.to_string()
+                } else if let TransferError::Target(error) = &error {
+                    error.to_string()
+                } else {
+                    return Err(error);
+                };
+                TransferError::Refused(format!(
+                    "the target holds other data: {difference}; the old store is open, and nothing is handed over: \
+                     use an empty NEW"
+                ))
+            }
+            End::Failed => self.failure(),
         })
     }
 
-    fn failure(&mut self) -> MoveError {
-        self.error.take().unwrap_or(MoveError::TooSlow)
+    fn failure(&mut self) -> TransferError {
+        self.error.take().unwrap_or(TransferError::TooSlow)
     }
 
-    fn left_sealed(&mut self) -> MoveError {
-        MoveError::LeftSealed(self.failure().to_string())
+    fn left_sealed(&mut self) -> TransferError {
+        TransferError::LeftSealed(self.failure().to_string())
     }
 }
 

@@ -3,12 +3,13 @@
 use std::{mem, time::Duration};
 
 use petstore_domain::{
-    ApiKey, Archive, PetId, RecordPosition, Rows, Snapshot, Timestamp, WriterRole,
+    ApiKey, Archive, HighestIds, IdempotencyRecord, Rows, Snapshot, StoreCounts, Timestamp,
+    WriterRole,
 };
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    compare::LiveRecords,
+    compare::Position,
     error::TransferError,
     progress::{OnProgress, TransferStep, report},
 };
@@ -19,93 +20,93 @@ pub(crate) struct RowWriter<'t> {
     pub(crate) writer: WriterRole,
     /// A record made at this moment or before has expired.
     pub(crate) cutoff: Timestamp,
-    /// Whether it pauses after each batch for as long as the batch took, so that services have half of the machine.
+    /// `true` if it pauses after each batch for as long as the batch took, so that services have half of the machine.
     pub(crate) yields: bool,
 }
 
+/// The rows that were copied until now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copied {
+    /// The last animal and the last record.
+    pub(crate) last: Position,
+    /// The API keys of the source.
+    pub(crate) keys: Vec<ApiKey>,
+    /// The number of animals and of records.
+    pub(crate) pets: u64,
+    pub(crate) records: u64,
+}
+
 impl RowWriter<'_> {
-    /// Copies the animals behind `last`. Reads the next batch while it writes one. Returns the number of animals.
-    pub(crate) async fn copy_pets(
+    /// Copies the animals and the live records behind the last ones, the keys that have changed, and the highest
+    /// identifiers. Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one
+    /// call. Returns the rows if these are all. The target held `found` animals before, and is to hold `total` rows.
+    pub(crate) async fn copy(
         &self,
         source: &mut dyn Snapshot,
-        last: &mut Option<PetId>,
-        (done, total): (u64, u64),
+        copied: &mut Copied,
+        (found, total): (u64, StoreCounts),
         on_progress: OnProgress<'_>,
-    ) -> Result<u64, TransferError> {
-        let size = u32::try_from(self.target.max_batch()).unwrap_or(u32::MAX);
-        let mut pets = source.pets(*last, size).await.map_err(TransferError::Source)?;
-        let mut copied = 0;
-        loop {
-            report(on_progress, TransferStep::CopyPets, done + copied, total)?;
-            let Some(end) = pets.last().map(|pet| pet.id) else { return Ok(copied) };
-            let (began, count) = (Instant::now(), pets.len() as u64);
-            let write = self.write(Rows { pets, ..Rows::default() });
-            let (written, next) = tokio::join!(write, source.pets(Some(end), size));
+    ) -> Result<Option<Rows>, TransferError> {
+        let max = self.target.max_batch();
+        let (size, before) = (u32::try_from(max).unwrap_or(u32::MAX), copied.last);
+        let mut pets = source.pets(before.pet, size).await.map_err(TransferError::Source)?;
+        while pets.len() >= max {
+            report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
+            let (began, last) = (Instant::now(), pets.last().map(|pet| pet.id));
+            let write = self.write(Rows { pets, ..Rows::default() }, copied);
+            let (written, next) = tokio::join!(write, source.pets(last, size));
             written?;
-            (*last, copied) = (Some(end), copied + count);
             pets = next.map_err(TransferError::Source)?;
             sleep(if self.yields { began.elapsed() } else { Duration::ZERO }).await;
         }
-    }
-
-    /// Copies the records behind `last` that have not expired. Returns their number.
-    pub(crate) async fn copy_records(
-        &self,
-        source: &mut dyn Snapshot,
-        last: &mut Option<RecordPosition>,
-        total: u64,
-        on_progress: OnProgress<'_>,
-    ) -> Result<u64, TransferError> {
-        let mut live = LiveRecords::new(source, self.cutoff, *last);
-        let (mut records, mut copied) = (Vec::new(), 0);
+        report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
+        let (mut rows, mut last) = (Rows { pets, ..Rows::default() }, before.record);
         loop {
-            let next = live.next().await.map_err(TransferError::Source)?;
-            let is_end = next.is_none();
-            records.extend(next);
-            if records.len() == self.target.max_batch() || is_end && !records.is_empty() {
-                copied += records.len() as u64;
-                let end = records.last().map(petstore_domain::IdempotencyRecord::position);
-                self.write(Rows { records: mem::take(&mut records), ..Rows::default() }).await?;
-                *last = end;
-                report(on_progress, TransferStep::CopyRecords, copied, total)?;
-            }
+            let records = source.records(last, size).await.map_err(TransferError::Source)?;
+            let is_end = records.len() < max;
+            last = records.last().map(IdempotencyRecord::position).or(last);
+            rows.records.extend(records.into_iter().filter(|record| record.at > self.cutoff));
             if is_end {
-                return Ok(copied);
+                break;
+            }
+            if rows.records.len() >= max {
+                self.write(mem::take(&mut rows), copied).await?;
+                report(on_progress, TransferStep::CopyRecords, copied.records, total.records)?;
             }
         }
+        let keys = source.keys().await.map_err(TransferError::Source)?;
+        rows.keys = keys.iter().filter(|key| !copied.keys.contains(key)).cloned().collect();
+        rows.highest = source.highest_ids().await.map_err(TransferError::Source)?;
+        let all = (copied.last == before).then(|| rows.clone());
+        self.write(rows, copied).await?;
+        (copied.keys, copied.last.record) = (keys, last);
+        report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
+        report(on_progress, TransferStep::CopyRecords, copied.records, total.records)?;
+        Ok(all)
     }
 
-    /// Returns the keys of the source that the target does not hold like that.
-    pub(crate) async fn changed_keys(
-        &self,
-        source: &mut dyn Snapshot,
-    ) -> Result<Vec<ApiKey>, TransferError> {
-        let ours = source.keys().await.map_err(TransferError::Source)?;
-        let theirs = async { self.target.snapshot().await?.keys().await };
-        let theirs = theirs.await.map_err(TransferError::target)?;
-        // Both are ascending by identifier.
-        let held = |key: &ApiKey| {
-            let place = theirs.binary_search_by_key(&key.id, |key| key.id);
-            place.is_ok_and(|place| theirs[place] == *key)
-        };
-        Ok(ours.into_iter().filter(|key| !held(key)).collect())
-    }
-
-    /// Writes rows, in as few calls as the target permits.
-    pub(crate) async fn write(&self, mut rows: Rows) -> Result<(), TransferError> {
-        loop {
+    /// Writes rows, in as few calls as the target permits, and notes them.
+    async fn write(&self, mut rows: Rows, copied: &mut Copied) -> Result<(), TransferError> {
+        while rows != Rows::default() {
             let mut room = self.target.max_batch();
             let pets = take(&mut rows.pets, &mut room);
             let keys = take(&mut rows.keys, &mut room);
             let records = take(&mut rows.records, &mut room);
-            let rest = rows.pets.len() + rows.keys.len() + rows.records.len();
-            let batch = Rows { pets, keys, records, highest: rows.highest };
-            let written = self.target.write_rows(self.writer, batch).await;
-            written.map_err(TransferError::Target)?;
-            if rest == 0 {
-                return Ok(());
-            }
+            let last =
+                (pets.last().map(|pet| pet.id), records.last().map(IdempotencyRecord::position));
+            let counts = (pets.len() as u64, records.len() as u64);
+            let is_rest = rows.pets.len() + rows.keys.len() + rows.records.len() > 0;
+            let highest = rows.highest;
+            rows.highest = if is_rest { highest } else { HighestIds::default() };
+            let written =
+                self.target.write_rows(self.writer, Rows { pets, keys, records, highest });
+            written.await.map_err(TransferError::Target)?;
+            copied.pets += counts.0;
+            copied.records += counts.1;
+            copied.last.pet = last.0.or(copied.last.pet);
+            copied.last.record = last.1.or(copied.last.record);
         }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The storage ports over the store that a service uses now: none yet, one, or the one of two that is open.
 //!
-//! With a next store, one task polls both. A call that the current store refuses as *sealed* has had no effect: it waits
+//! With a next store, one task polls both, each on its own: one that hangs does not delay the other. A call that the current store refuses as *sealed* has had no effect: it waits
 //! for that task, and is repeated on whichever store is open. A store that is open because the current one was handed
 //! over to it becomes the current one, for good; so the way back works too.
 //!
@@ -38,8 +38,8 @@ const MAX_POLL_AGE: Duration = Duration::from_millis(100);
 /// The ports of the store that a service uses now.
 pub struct CurrentStore {
     view: watch::Sender<View>,
-    /// Wakes the poller.
-    wake: Notify,
+    /// Wakes the polls of each store.
+    wake: [Notify; 2],
 }
 
 /// The ports of one store.
@@ -79,7 +79,7 @@ enum Found {
 
 impl Default for CurrentStore {
     fn default() -> Self {
-        Self { view: watch::Sender::new(View::default()), wake: Notify::new() }
+        Self { view: watch::Sender::new(View::default()), wake: Default::default() }
     }
 }
 
@@ -113,6 +113,10 @@ impl CurrentStore {
         self.view.borrow().is_next
     }
 
+    fn wake(&self) {
+        self.wake.iter().for_each(Notify::notify_one);
+    }
+
     fn ports(&self) -> Result<Arc<Ports>, StoreError> {
         let ports = self.view.borrow().ports.clone();
         ports.ok_or_else(|| {
@@ -123,7 +127,7 @@ impl CurrentStore {
     /// Waits until a call that was refused as sealed may be repeated.
     async fn wait_for_open(&self, error: StoreError) -> Result<(), StoreError> {
         let (mut views, failed_at) = (self.view.subscribe(), Instant::now());
-        self.wake.notify_one();
+        self.wake();
         let may_end = |view: &View| {
             view.poll.as_ref().is_none_or(|poll| {
                 poll.began >= failed_at && matches!(poll.found, Found::Open | Found::Elsewhere(_))
@@ -145,7 +149,7 @@ impl CurrentStore {
         let is_current =
             |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));
         let mut views = self.view.subscribe();
-        self.wake.notify_one();
+        self.wake();
         let is_known = |view: &View| {
             !is_current(view)
                 || view.poll.as_ref().is_none_or(|poll| {

@@ -32,8 +32,8 @@ pub async fn verify(
 ) -> Result<VerifySummary, TransferError> {
     let mut ranges = Ranges::default();
     let mut pair = Pair::open(source, target, cutoff(now)).await?;
-    let on_pets = |pets: &[Pet]| ranges.add_all(pets);
-    match pair.compare(Expect::Equal, Position::default(), on_pets, on_progress).await {
+    let on_pet = |pet: &Pet| ranges.add(pet);
+    match pair.compare(Expect::Equal, Position::default(), None, on_pet, on_progress).await {
         Ok(compared) => Ok(VerifySummary { counts: compared.counts, ranges: ranges.finish() }),
         Err(TransferError::OtherData(difference)) => Err(TransferError::Different {
             difference,

@@ -12,7 +12,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use petstore_testing::or_skip_without;
+use petstore_testing::find_program;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thirtyfour::{
@@ -21,11 +21,7 @@ use thirtyfour::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-use super::{
-    chromedriver::{Chromedriver, on_path},
-    guard::guard,
-    wait,
-};
+use super::{chromedriver::Chromedriver, guard::guard, wait};
 
 /// How the browser is started. It makes no requests but those of the page.
 const FLAGS: [&str; 9] = [
@@ -39,6 +35,10 @@ const FLAGS: [&str; 9] = [
     "--disable-component-update",
     "--disable-sync",
 ];
+
+const FINDERS: &str = "const $ = selector => document.querySelector(selector),
+    $$ = selector => [...document.querySelectorAll(selector)];
+";
 
 /// What a page may look like to its reader.
 #[derive(Clone, Copy, Debug)]
@@ -71,24 +71,22 @@ struct Chromium {
     _guard: Child,
 }
 
-/// Those that no test uses at the moment.
+/// Browsers that no test uses at the moment.
 static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
 
 impl Browser {
-    /// A browser for the test that runs; `None` without Chromium.
+    /// A browser for the test that runs.
     #[track_caller]
-    pub(crate) fn open_or_skip() -> Option<Self> {
+    pub(crate) fn open() -> Self {
         let test = thread::current().name().unwrap_or("a test").to_owned();
-        let need = "Chromium (Debian's packages chromium and chromium-driver)";
-        let program = or_skip_without(need, &test, Chromedriver::installed())?;
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let chromium = idle.unwrap_or_else(|| Chromium::start(program));
+        let chromium = idle.unwrap_or_else(Chromium::start);
         let browser = Self { test, chromium: Some(chromium) };
         browser.clear();
         browser.look(DESK);
         browser.requests();
         browser.complaints();
-        Some(browser)
+        browser
     }
 
     /// Puts a new tab in place of the one before, and removes all that pages have stored.
@@ -129,7 +127,7 @@ impl Browser {
             "mobile": look.width < 500 });
         self.devtools("Emulation.setDeviceMetricsOverride", size);
         let scheme = if look.dark { "dark" } else { "light" };
-        // What moves would look different in each picture.
+        // Moving elements would look different in each picture.
         let wishes = json!([{ "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": "reduce" }]);
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": wishes }));
@@ -147,20 +145,33 @@ impl Browser {
         self.ask(self.driver().refresh());
     }
 
-    /// What is in the address line.
+    /// Returns the text of the address line.
     pub(crate) fn url(&self) -> String {
         self.ask(self.driver().current_url()).to_string()
     }
 
-    /// What a function body in JavaScript returns.
+    /// What a function body in JavaScript returns. In it, `$` finds an element and `$$` all that match.
     pub(crate) fn js(&self, body: &str) -> Value {
-        let answer = self.runtime().block_on(self.driver().execute(body, []));
+        let script = format!("{FINDERS}{body}");
+        let answer = self.runtime().block_on(self.driver().execute(&script, []));
         answer.unwrap_or_else(|error| panic!("{error}: {body}")).json().clone()
     }
 
     /// The value of a JavaScript expression.
     pub(crate) fn value(&self, expression: &str) -> Value {
         self.js(&format!("return ({expression});"))
+    }
+
+    /// Holds that a JavaScript expression has this value.
+    #[track_caller]
+    pub(crate) fn is(&self, expression: &str, expected: impl Into<Value>) {
+        assert_eq!(self.value(expression), expected.into(), "{expression}");
+    }
+
+    /// Holds that the focus is on the element with this id.
+    #[track_caller]
+    pub(crate) fn focus_is_on(&self, id: &str) {
+        self.is("document.activeElement.id", id);
     }
 
     /// Polls until a JavaScript expression is true.
@@ -194,8 +205,8 @@ impl Drop for Browser {
 }
 
 impl Chromium {
-    fn start(program: PathBuf) -> Self {
-        let chromedriver = Chromedriver::start(program);
+    fn start() -> Self {
+        let chromedriver = Chromedriver::start();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let profile = tempfile::tempdir().unwrap();
         let guard = guard(&format!("-{}", chromedriver.pid()), profile.path());
@@ -208,7 +219,7 @@ impl Chromium {
 /// A browser with a profile of its own, which writes down what it says and whom it asks.
 fn wishes(profile: &TempDir) -> WebDriverResult<ChromeCapabilities> {
     let mut wishes = DesiredCapabilities::chrome();
-    let program = on_path("chromium").unwrap();
+    let program = find_program("chromium").unwrap();
     wishes.set_binary(program.to_str().unwrap())?;
     for flag in FLAGS {
         wishes.add_arg(flag)?;

@@ -1,4 +1,4 @@
-//! What a person does with a page, and sees on it.
+//! Actions of a person on a page, and the sight of it.
 
 use serde_json::json;
 use thirtyfour::{By, WebElement, prelude::TypingData};
@@ -77,6 +77,12 @@ impl Browser {
     /// Presses keys where the focus is.
     pub(crate) fn press(&self, keys: impl Into<TypingData>) {
         self.ask(self.driver().action_chain().send_keys(keys).perform());
+    }
+
+    /// From now on what is copied is `window.copied`.
+    pub(crate) fn watch_clipboard(&self) {
+        self.js("Object.defineProperty(navigator, 'clipboard', { configurable: true, value: {
+             writeText: async text => { window.copied = text } } })");
     }
 
     /// Puts the focus to where it is when a page has been opened and nothing has been pressed.

@@ -1,4 +1,4 @@
-//! What the browser said and whom it asked.
+//! Messages and requests of the browser.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ impl Request {
         self.headers[name].as_str().unwrap_or_default()
     }
 
-    /// Whether it went out to the network; `data:` is an address without a host.
+    /// Returns whether it went out to the network; `data:` is an address without a host.
     pub(crate) fn went_out(&self) -> bool {
         !self.url.starts_with("data:") && !self.url.starts_with("blob:")
     }

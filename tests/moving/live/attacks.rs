@@ -1,4 +1,4 @@
-//! What may happen to a handover besides kills of the mover: movers that freeze, servers that die or are followed by a
+//! Faults during a handover besides kills of the mover: movers that freeze, servers that die or are followed by a
 //! standby that is behind, records that expire meanwhile.
 
 use std::{thread, time::Duration};

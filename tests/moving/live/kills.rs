@@ -27,7 +27,7 @@ fn survives(from: &Store, to: &Store, gives_up: bool) {
         drop(mover);
         if gives_up && cancel(from, to).code == Some(0) {
             load[0].goes_on();
-            // What it had copied is no store of its own. It may not have begun.
+            // A part of a copy is no store of its own. The copy may not have begun.
             if to.pets() == 0 {
                 continue;
             }

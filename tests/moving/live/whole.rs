@@ -24,7 +24,7 @@ use crate::{
 /// Additions whose keys are sent again after a handover.
 const REPEATED: usize = 50;
 
-/// Nobody works on a store that was handed over, and each says where to.
+/// Checks that every command refuses a store that was handed over, and says where to.
 fn refuses(from: &Store, to: &Store) {
     let shown = if to.url.contains("postgres:") { "postgres://" } else { &to.url };
     let expected = format!("was handed over to {shown}");

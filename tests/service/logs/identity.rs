@@ -170,7 +170,7 @@ fn the_peer_of_a_unix_socket_is_called_unix() {
     );
 }
 
-/// What the log names as the client of a request that comes through the proxy with a field of its own.
+/// A caller of the service itself is not told.
 fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> Option<String> {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--access-log", "all").flag("--log-format", "json");

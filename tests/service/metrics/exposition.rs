@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What one scrape gave.
+/// The samples of one scrape.
 pub(super) struct Exposition(BTreeMap<String, f64>);
 
 impl Exposition {
@@ -44,7 +44,7 @@ impl Exposition {
         self.0.get(series).copied().unwrap_or_default()
     }
 
-    /// Whether a series is there, and is 0.
+    /// Returns whether a series is there, and is 0.
     pub(super) fn is_at_zero(&self, series: &str) -> bool {
         self.0.get(series) == Some(&0.0)
     }

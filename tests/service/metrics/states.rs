@@ -1,4 +1,4 @@
-//! What the metrics say of a service while nothing happens: its state, and counters that are there before they count.
+//! Metrics of an idle service: its state, and counters that are there before they count.
 
 use std::{fs, time::SystemTime};
 

@@ -1,4 +1,4 @@
-//! What the metrics and the log say of TLS: the end of the certificate, files that were read again, and handshakes that
+//! Metrics and log lines of TLS: the end of the certificate, files that were read again, and handshakes that
 //! failed.
 
 use std::{
@@ -53,7 +53,7 @@ impl Secure {
         log.lines().filter(|line| line.contains(&wanted)).map(str::to_owned).collect()
     }
 
-    /// Whether the certificate ends in about so many days.
+    /// Returns whether the certificate ends in about so many days.
     fn ends_in(&self, days: f64) -> bool {
         let name = "petstore_tls_certificate_expiry_timestamp_seconds";
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();

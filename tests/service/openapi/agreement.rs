@@ -1,4 +1,4 @@
-//! Whether the service and the document take the same.
+//! The service and the document accept the same input.
 
 use serde_json::Value;
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::support::answer::Answer;
 
-/// What the scenarios have shown.
+/// The answers that the scenarios have shown.
 #[derive(Default)]
 struct Shown {
     statuses: BTreeSet<(String, u16)>,

@@ -35,14 +35,14 @@ impl Document {
         operations.collect()
     }
 
-    /// What is at `pointer`, behind references.
+    /// Returns the value at `pointer`, behind references.
     #[track_caller]
     pub(super) fn at(&self, pointer: &str) -> &Value {
         let found = self.0.pointer(pointer);
         self.follow(found.unwrap_or_else(|| panic!("{pointer} is not in the document")))
     }
 
-    /// What is described: a reference leads elsewhere.
+    /// Returns the described value: a reference leads elsewhere.
     #[track_caller]
     pub(super) fn follow<'d>(&'d self, place: &'d Value) -> &'d Value {
         match place["$ref"].as_str() {

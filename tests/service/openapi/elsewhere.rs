@@ -1,4 +1,4 @@
-//! What the document says of requests that are no operation.
+//! The document's statements about requests that are no operation.
 
 use super::document::Document;
 use crate::support::{answer::Answer, shared};

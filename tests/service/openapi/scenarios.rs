@@ -48,7 +48,7 @@ pub(super) fn all() -> Vec<Scenario> {
     all
 }
 
-/// What can happen to any operation.
+/// Scenarios of any operation.
 fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [Scenario; 8] {
     let call = move |client: &Client| client.call(method, target);
     let json = "content-type: application/json\r\n";

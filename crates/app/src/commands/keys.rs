@@ -29,7 +29,7 @@ use crate::{
 /// Corrupt keys that a command names; the rest are counted.
 const MAX_CORRUPT_NAMED: usize = 10;
 
-/// What to do with API keys. A running service honours a change within one second.
+/// Commands for API keys. A running service honours a change within one second.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
     /// Create a key and print it on stdout; it is shown this once.
@@ -151,7 +151,7 @@ impl<O: Output> Keys<'_, O> {
             ListForm::Table => listing::table(&stored.keys, &soon, now),
             ListForm::Json => listing::json(&stored.keys, &soon, now),
         };
-        out.print(&listed)?;
+        out.show(&listed)?;
         if stored.corrupt.is_empty() {
             return Ok(());
         }

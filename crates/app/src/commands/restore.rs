@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// What SQLite has beside a file while that is open. Of another store, it would damage the restored one.
+/// Suffixes of the files that SQLite keeps beside an open file. Those of another store would damage the restored one.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 const IN_THE_WAY: &str =
     "a restore replaces no store: stop what uses it, and move it away with -wal and -shm";
@@ -54,7 +54,7 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let signals = Signals::take_over()?;
     let shown = quotable_path(&file);
     let missing = || Failure::runtime(format!("there is no backup at {shown}"));
-    match fs::metadata(&file) {
+    match File::open(&file).and_then(|file| file.metadata()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
         Err(error) => return Err(Failure::runtime(format!("cannot read {shown}: {error}"))),
         Ok(found) if !found.is_file() => {

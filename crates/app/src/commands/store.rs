@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// What to do with a whole store.
+/// Commands for a whole store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
     /// Copy a store into an empty one, or continue a copy that was interrupted.

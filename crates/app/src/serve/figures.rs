@@ -1,4 +1,4 @@
-//! What the service says of itself among the metrics, beside what its store says: the process, as
+//! Metrics of the service itself, beside those of its store: the process, as
 //! <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics> has it, the certificate, and the files
 //! that are read again.
 

@@ -1,4 +1,4 @@
-//! What the service does beside answering. What fails is logged and tried again in the next round.
+//! The periodic tasks of the service. A task that fails is logged and tried again in the next round.
 
 #[cfg(test)]
 mod tests;

@@ -33,7 +33,7 @@ use crate::{
     },
 };
 
-/// What the log and the metrics call the pair.
+/// Names of the pair in the log and in the metrics.
 const NAMES: [&str; 2] = ["the TLS certificate", "tls_certificate"];
 /// How long after one reminder of the certificate's end the next comes.
 const REMINDER_INTERVAL: Duration = Duration::from_hours(24);
@@ -42,13 +42,16 @@ const NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// The protocols by ALPN, the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-/// What a key must be.
+/// The form that a key must have.
 const KEY_RULE: &str = "a PEM block that begins with '-----BEGIN PRIVATE KEY-----', each line on its own, not \
      encrypted, with an ECDSA key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits";
-/// What the certificates must be.
+/// The form that the certificates must have.
 const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----', each line on its own, \
      the first an X.509 certificate of version 3";
-/// What the PEM of a key says that is encrypted.
+/// The labels in PEM that begin a certificate, and a private key of any kind.
+const CERTIFICATE_LABEL: &[u8] = b"BEGIN CERTIFICATE";
+const KEY_LABEL: &[u8] = b"PRIVATE KEY";
+/// The text in the PEM of an encrypted key.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
 /// TLS of the service, with the pair that new connections get.
@@ -172,6 +175,7 @@ impl PairFiles {
     /// A file cannot be read or has not what it must, or the two do not belong together. No error has words of
     /// a parser, which may hold a piece of the private key.
     fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
+        self.require_in_order()?;
         let chain = self.chain()?;
         let first = chain.first().ok_or_else(|| self.certificate("there is none"))?;
         let invalid = || self.certificate("the first is not an X.509 certificate of version 3");
@@ -195,6 +199,25 @@ impl PairFiles {
             not_before: timestamp(validity.not_before.to_unix_duration()),
             not_after: timestamp(validity.not_after.to_unix_duration()),
         })
+    }
+
+    /// Refuses files that have changed places.
+    fn require_in_order(&self) -> Result<(), String> {
+        let has = |path: &Path, label: &[u8]| {
+            read(path).is_ok_and(|text| text.windows(label.len()).any(|words| words == label))
+        };
+        let (certificate, key) = (&self.certificate, &self.key);
+        if !has(certificate, CERTIFICATE_LABEL)
+            && has(certificate, KEY_LABEL)
+            && has(key, CERTIFICATE_LABEL)
+        {
+            return Err(format!(
+                "the two files are swapped: {} holds a private key, and {} a certificate",
+                certificate.display(),
+                key.display()
+            ));
+        }
+        Ok(())
     }
 
     fn chain(&self) -> Result<Vec<CertificateDer<'static>>, String> {

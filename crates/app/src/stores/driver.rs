@@ -38,7 +38,7 @@ pub struct StoreDriver {
     pub usage: &'static str,
     /// A description in a few words, which follows [`usage`](Self::usage) in `--help`.
     pub summary: &'static str,
-    /// Whether the data outlasts the process. All commands but `serve` refuse a store whose data does not.
+    /// `true` if the data outlasts the process. All commands but `serve` refuse a store whose data does not.
     pub is_persistent: bool,
     /// Parses a URL with one of the [`schemes`](Self::schemes), without opening anything.
     ///
@@ -133,7 +133,7 @@ pub type OnBackupProgress = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
 pub struct OpenOptions {
     /// The purpose of the handle.
     pub mode: OpenMode,
-    /// Whether reads of a sealed store succeed, without a version, instead of failing with
+    /// `true` if reads of a sealed store succeed, without a version, instead of failing with
     /// [`StoreError::Sealed`](petstore_domain::StoreError::Sealed). Only `serve --next-store` sets it.
     pub reads_while_sealed: bool,
 }

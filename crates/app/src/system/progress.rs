@@ -16,11 +16,11 @@ const ANEW: &str = "\r\u{1b}[K";
 /// Shows on stderr how far a command has come.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// What is counted, for example `animals`, and the words before how many there are.
+    /// The unit of the count, for example `animals`, and the words before the number.
     unit: &'static str,
     of: &'static str,
     is_terminal: bool,
-    /// What is being done, for example `copying`.
+    /// The name of the step, for example `copying`.
     step: &'static str,
     /// When the step began, and with how many done: they do not count as its speed.
     began: (Instant, u64),

@@ -1,4 +1,4 @@
-//! What may be asked of a store, chosen at random.
+//! Commands for a store, chosen at random.
 
 use crate::{
     random::Random,

@@ -1,4 +1,4 @@
-//! What a harness says about its adapter.
+//! Statements of a harness about its adapter.
 
 use crate::{
     failure::{PromiseResult, ensure},

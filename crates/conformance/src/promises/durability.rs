@@ -1,4 +1,4 @@
-//! What was acknowledged stays, and what was dropped or refused leaves no half of itself.
+//! Acknowledged writes stay, and a dropped or refused write leaves no half of itself.
 
 use std::{
     pin::{Pin, pin},

@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, ApiKey, Pet, PetId, Phase, Rows, StoreError, StoreId, StoreState, WriterRole, add_key,
-    roll_key,
+    Added, ApiKey, HighestIds, Pet, PetId, Phase, Rows, StoreError, StoreId, StoreState,
+    WriterRole, add_key, roll_key,
 };
 use tokio::{task::JoinSet, time::sleep};
 
@@ -46,7 +46,8 @@ fn ensure_sealed<T, E: Into<Cause>>(what: &str, done: Result<T, E>) -> PromiseRe
 }
 
 /// Contract: a write of a service to a store that is not open, and a read of animals from it, fail in all
-/// processes from the moment at which the state was changed, also after the store was opened again.
+/// processes from the moment at which the state was changed, also after the store was opened again. What fails
+/// changes nothing, and uses up no identifier.
 pub(super) async fn a_store_that_is_not_open_refuses_everything(
     mut fixture: Fixture,
 ) -> PromiseResult {
@@ -75,6 +76,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
 
 /// Reads at once, so that no handle goes by a state that it has seen earlier.
 async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
+    let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
     ensure_sealed("finding an animal", store.pets.find(held.pets[0].id).await)?;
     ensure_sealed("finding no animal", store.pets.find(PetId(77_000)).await)?;
@@ -97,7 +99,13 @@ async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
     }
     ensure_sealed("adding many", archive(store)?.add_new(vec![rex()], None).await)?;
     // Snapshots are taken in any phase.
-    Content::read(store).await?.require(held)
+    Content::read(store).await?.require(held)?;
+    ensure_eq("the highest identifiers", &highest_ids(store).await?, &highest)
+}
+
+async fn highest_ids(store: &Store) -> PromiseResult<Option<HighestIds>> {
+    let Some(archive) = &store.archive else { return Ok(None) };
+    Ok(Some(archive.snapshot().await?.highest_ids().await?))
 }
 
 /// Rows of one kind only. `there` is an animal.
@@ -297,7 +305,7 @@ pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     }
     let (writing, mut found) = (tokio::spawn(join(tasks)), Vec::<Pet>::new());
     loop {
-        // What is read after the last writer has ended is complete.
+        // A read after the last writer has ended is complete.
         let last = writing.is_finished();
         let after = found.last().map(|pet| pet.id);
         found.extend(archive(fixture.store())?.snapshot().await?.pets(after, 1000).await?);

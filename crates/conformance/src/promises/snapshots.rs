@@ -47,6 +47,7 @@ impl Content {
     /// Reads everything in batches of `limit`, which must be ascending.
     async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> PromiseResult<Self> {
         let mut content = Self { keys: snapshot.keys().await?, ..Self::default() };
+        let mut is_end = false;
         loop {
             let after = content.pets.last().map(|pet| pet.id);
             let batch = snapshot.pets(after, limit).await?;
@@ -54,10 +55,13 @@ impl Content {
                 break;
             }
             ensure!(batch.len() <= limit as usize, "a batch of {} animals", batch.len());
+            ensure!(!is_end, "animals follow a list of less than {limit}");
+            is_end = batch.len() < limit as usize;
             content.pets.extend(batch);
             let sorted = content.pets.is_sorted_by(|one, next| one.id < next.id);
             ensure!(sorted, "animals out of order");
         }
+        is_end = false;
         loop {
             let after = content.records.last().map(IdempotencyRecord::position);
             let batch = snapshot.records(after, limit).await?;
@@ -65,6 +69,8 @@ impl Content {
                 return Ok(content);
             }
             ensure!(batch.len() <= limit as usize, "a batch of {} records", batch.len());
+            ensure!(!is_end, "records follow a list of less than {limit}");
+            is_end = batch.len() < limit as usize;
             content.records.extend(batch);
             let sorted = content.records.is_sorted_by(|one, next| one.position() < next.position());
             ensure!(sorted, "records are not in the order of their animals and ids");

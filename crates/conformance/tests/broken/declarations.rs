@@ -1,4 +1,4 @@
-//! What a harness declares, and what becomes of it.
+//! Declarations of a harness, and their effect.
 
 use std::{
     collections::BTreeSet,

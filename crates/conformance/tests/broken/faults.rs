@@ -1,4 +1,4 @@
-//! What an adapter does instead of what a store in memory does: closures in front of its calls.
+//! Faults of an adapter over the store in memory: closures in front of its calls.
 
 use std::{pin::Pin, sync::Arc};
 
@@ -30,7 +30,7 @@ macro_rules! faults {
             pub(crate) reopened: Option<fn(&mut Content)>,
             /// Two that open a new store at once make one each.
             pub(crate) made_twice: bool,
-            /// What another process does is not seen.
+            /// `true` if changes by another process are not seen.
             pub(crate) alone: bool,
         }
 

@@ -20,7 +20,7 @@ pub(crate) struct Faulty {
     pub(crate) faults: Faults,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) cut_off: Arc<AtomicBool>,
-    /// Whether the store refuses a second animal of one name.
+    /// `true` if the store refuses a second animal of one name.
     pub(crate) unique_names: Arc<AtomicBool>,
     /// Held while the handle is open.
     pub(crate) _open: Arc<()>,

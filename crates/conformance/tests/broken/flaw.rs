@@ -16,13 +16,13 @@ use crate::faults::Faults;
 
 /// An adapter that is broken on purpose.
 pub(crate) struct Flaw {
-    /// What it does wrong.
+    /// The fault, in a few words.
     pub(crate) what: &'static str,
     /// The promises that must notice it, at least.
     pub(crate) caught_by: &'static [&'static str],
     /// The faults of one more open handle.
     pub(crate) faults: fn(&Arc<Notes>) -> Faults,
-    /// What its harness declares unsupported.
+    /// Capabilities that its harness declares unsupported.
     pub(crate) unsupported: &'static [Capability],
     /// On one thread a call that yields is always overtaken by the others.
     pub(crate) one_thread: bool,
@@ -46,7 +46,7 @@ impl Flaw {
     }
 }
 
-/// What a flaw may remember of one store, over all its handles.
+/// The memory of a flaw about one store, over all its handles.
 pub(crate) struct Notes {
     pub(crate) handles: AtomicU8,
     pub(crate) last_id: AtomicI64,

@@ -51,7 +51,7 @@ impl Harness for FaultyHarness {
     }
 }
 
-/// What would be a disk.
+/// The data that a disk would hold.
 struct Disk {
     flaw: &'static Flaw,
     notes: Arc<Notes>,

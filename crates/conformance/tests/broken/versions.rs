@@ -19,7 +19,7 @@ use crate::{
 
 const COUNT: u128 = 0xffff_ffff;
 
-/// What `version` answers, and since when that is stale.
+/// The answer of `version`, and since when it is stale.
 #[derive(Default)]
 struct Shown {
     version: Version,

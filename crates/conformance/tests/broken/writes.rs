@@ -61,7 +61,7 @@ where
     })
 }
 
-/// Whether this is a handle that is not the first one opened.
+/// Returns whether this handle is not the first one opened.
 fn is_another(notes: &Notes) -> bool {
     !notes.handles.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)
 }

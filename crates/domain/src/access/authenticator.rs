@@ -55,7 +55,7 @@ pub trait Authenticator: Send + Sync {
 /// A live API key, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedKey {
-    /// What it is called. The two keys of a roll have one label.
+    /// The label of the key. The two keys of a roll share one label.
     pub label: KeyLabel,
     /// From this moment on it is refused; never when `None`.
     pub expires_at: Option<Timestamp>,
@@ -66,11 +66,11 @@ pub struct NamedKey {
 pub struct Caller {
     /// Identifies this caller, on every instance of the service.
     pub digest: KeyDigest,
-    /// What it may do.
+    /// The rights of the key.
     pub rights: KeyRights,
 }
 
-/// What people call a live API key.
+/// The label by which people know a live API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyLabel {
     /// A key of the store, by its name.

@@ -20,13 +20,13 @@ pub struct KeyId(pub i64);
 pub struct ApiKey {
     /// Assigned by the store.
     pub id: KeyId,
-    /// What people call it. Only the two keys of a roll share a name while both live.
+    /// The name of the key. Only the two keys of a roll share a name while both live.
     pub name: KeyName,
     /// Of the whole key.
     pub digest: KeyDigest,
     /// The key's first characters, so that people can recognise it.
     pub prefix: String,
-    /// What it may do.
+    /// The rights of the key.
     pub rights: KeyRights,
     /// When it was made.
     pub created_at: Timestamp,
@@ -38,7 +38,7 @@ pub struct ApiKey {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// Whether the service accepts a key.
+/// The acceptance of a key by the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// Accepted.
@@ -148,7 +148,7 @@ pub struct StoredApiKey<'a> {
 pub struct CorruptKey {
     /// Its identifier.
     pub id: Option<KeyId>,
-    /// What stands where a name should.
+    /// The text in the place of a name.
     pub name: Option<String>,
     /// The rule.
     pub corruption: Corruption,

@@ -64,7 +64,7 @@ pub enum KeyCheck {
 pub struct RevokedUse {
     /// Its identifier.
     pub id: KeyId,
-    /// What it was called.
+    /// The name of the key.
     pub name: KeyName,
     /// How often it was presented since the look before.
     pub uses: u64,

@@ -64,7 +64,7 @@ pub enum KeyChangeError {
     Store(#[from] StoreError),
 }
 
-/// What is to be saved.
+/// The keys to save.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct KeyChange {
     pub(crate) changed: Vec<ApiKey>,

@@ -61,7 +61,7 @@ pub trait KeyStore: Send + Sync {
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError>;
 }
 
-/// Whether keys were saved.
+/// The result of saving keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum SaveOutcome {

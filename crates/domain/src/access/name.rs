@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What people call an API key: a letter, then up to 63 letters, digits, `.`, `_` or `-`, all
+/// The name of an API key: a letter, then up to 63 letters, digits, `.`, `_` or `-`, all
 /// ASCII. It never looks like an identifier, so a command can take either.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyName(String);

@@ -89,7 +89,7 @@ impl fmt::Debug for ApiKeySecret {
     }
 }
 
-/// What an API key may do. A store keeps it with the key. It also shows in the key's first characters, so
+/// The rights of an API key. A store keeps them with the key. They also show in the key's first characters, so
 /// that people, and a release that does not know keys that only read, do not take them for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRights {

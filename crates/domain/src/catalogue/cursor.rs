@@ -6,7 +6,7 @@ use crate::catalogue::{
     status::PetStatus,
 };
 
-/// What a cursor carries: the last animal of the page before, and the filter of the walk.
+/// The content of a cursor: the last animal of the page before, and the filter of the walk.
 ///
 /// The page size is not part of it: a client may change its `limit` between pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

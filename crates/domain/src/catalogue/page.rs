@@ -74,7 +74,7 @@ pub struct PetQuery {
 pub struct PetPage {
     /// At most `limit` animals, ascending by identifier, each of the status asked for.
     pub pets: Vec<Pet>,
-    /// Whether at least one more animal matches behind the last of `pets`.
+    /// `true` if at least one more animal matches behind the last of `pets`.
     pub more: bool,
 }
 

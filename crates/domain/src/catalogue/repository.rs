@@ -80,7 +80,7 @@ pub trait PetRepository: Send + Sync {
 pub struct Purged {
     /// How many were deleted.
     pub deleted: u32,
-    /// Whether there may be more to delete. If not, none is left that was made at the cutoff or before.
+    /// `true` if there may be more to delete. If not, none is left that was made at the cutoff or before.
     pub more: bool,
 }
 

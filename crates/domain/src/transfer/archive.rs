@@ -93,7 +93,7 @@ pub struct HighestIds {
 /// # Contract
 /// - All methods see one state of the store, as long as the view is kept. A store that cannot keep
 ///   a view any longer returns [`StoreError::Unavailable`].
-/// - Rows come in ascending order, and an empty list means that no row follows.
+/// - Rows come in ascending order, and a list of less than `limit` means that no row follows.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Snapshot: Send {
@@ -103,7 +103,8 @@ pub trait Snapshot: Send {
     /// [`StoreError`].
     async fn counts(&mut self) -> Result<StoreCounts, StoreError>;
 
-    /// Returns the highest identifiers ever assigned or stored. Cheap: it counts no rows.
+    /// Returns the highest identifiers ever assigned or stored. Cheap: it counts no rows. While the store is not open,
+    /// a write that it refuses does not raise them, not even in a later snapshot.
     ///
     /// # Errors
     /// [`StoreError`].

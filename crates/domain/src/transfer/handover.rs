@@ -31,11 +31,11 @@ pub enum Phase {
         /// The store that is copied.
         from: StoreId,
     },
-    /// Nobody writes.
+    /// No process writes.
     Sealed {
         /// The store that takes this one's place.
         to: StoreId,
-        /// That store's URL without its password: shown to people, never used to connect.
+        /// The store's URL without its password: shown to people, never used to connect.
         label: String,
     },
 }

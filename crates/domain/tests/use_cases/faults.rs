@@ -185,7 +185,7 @@ impl Simulation {
         self.check(granted, |model| model.is_granted(presented, now).unwrap_or(known));
     }
 
-    /// What is there is what the model has, and nothing else.
+    /// Checks that the store has exactly the content of the model.
     async fn finish(self) {
         let all = PetQuery { limit: PageLimit::MAX, ..PetQuery::default() };
         let page = PetRepository::list(&self.store.inner, all).await.unwrap().value;
@@ -229,7 +229,7 @@ async fn whichever_call_fails_nothing_is_lost_and_nothing_is_done_twice() {
     assert!(failures * 10 > faults * 8, "{failures} of {faults} faults were noticed");
 }
 
-/// Whether keys were changed, or refused by a rule.
+/// Returns whether keys were changed, or refused by a rule.
 fn is_done(changed: Result<(), KeyChangeError>) -> Result<bool, StoreError> {
     match changed {
         Ok(()) => Ok(true),

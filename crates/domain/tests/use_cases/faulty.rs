@@ -24,7 +24,7 @@ pub(crate) struct FaultyStore {
     pub(crate) inner: MemoryStore,
     calls: AtomicU64,
     fault: Option<(u64, Fails)>,
-    /// Whether the call that failed has had its effect.
+    /// `true` if the call that failed has had its effect.
     had_effect: AtomicBool,
 }
 
@@ -44,7 +44,7 @@ impl FaultyStore {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Whether the call that failed has had its effect.
+    /// Returns whether the call that failed has had its effect.
     pub(crate) fn had_effect(&self) -> bool {
         self.had_effect.load(Ordering::Relaxed)
     }

@@ -14,7 +14,7 @@ fn ring_and_admin() -> (KeyRing, KeyAdmin, Arc<TestClock>) {
     (ring, KeyAdmin { keys: store, clock: Arc::clone(&clock) }, clock)
 }
 
-/// Whether a key is live, by keys that are read now.
+/// Returns whether a key is live, by keys that are read now.
 async fn admits(ring: &KeyRing, seed: u8) -> bool {
     ring.refresh().await.unwrap();
     matches!(ring.check(&secret(seed), Some(Duration::ZERO)), KeyCheck::Granted(_))

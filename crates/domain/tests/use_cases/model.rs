@@ -1,4 +1,4 @@
-//! What the use cases promise, as plain values.
+//! The promises of the use cases, as plain values.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -56,7 +56,7 @@ impl Model {
         Ok(Added::Created(pet))
     }
 
-    /// Whether the key could be stored: its name was free.
+    /// Returns whether the key could be stored: its name was free.
     pub(crate) fn create_key(&mut self, name: u8, secret: u8, now: Timestamp) -> bool {
         let is_free = !self.has_live(name, now);
         if is_free {
@@ -65,7 +65,7 @@ impl Model {
         is_free
     }
 
-    /// Whether there was a key to roll.
+    /// Returns whether there was a key to roll.
     pub(crate) fn roll_key(
         &mut self,
         name: u8,
@@ -96,7 +96,7 @@ impl Model {
             .count()
     }
 
-    /// Whether a key must be granted or refused; `None` if it has just changed.
+    /// Returns whether a key must be granted or refused; `None` if it has just changed.
     pub(crate) fn is_granted(&self, secret: u8, now: Timestamp) -> Option<bool> {
         let Some(key) = self.keys.iter().find(|key| key.secret == secret) else {
             return Some(false);

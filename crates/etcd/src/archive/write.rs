@@ -12,24 +12,30 @@ pub(super) async fn write_rows(
     rows: &Rows,
 ) -> Result<u64, ArchiveError> {
     let keys = &core.keys;
-    let pets = rows.pets.iter().map(|pet| keys.pet(None, pet.id));
     let records = rows.records.iter().map(|record| keys.record(&record.id));
     let api_keys = rows.keys.iter().map(|key| keys.api_key(key.id));
-    let places: Vec<_> = pets.chain(records).chain(api_keys).collect();
+    let others: Vec<_> = records.chain(api_keys).collect();
     loop {
+        // No animal is above the highest identifier, so that a copy does not read before it writes.
+        let highest = core.highest_pet().await?;
+        let pets = rows.pets.iter().filter(|pet| highest.is_none_or(|highest| pet.id <= highest));
+        let places: Vec<_> = pets.map(|pet| keys.pet(None, pet.id)).chain(others.clone()).collect();
         let stored = if rows.keys.is_empty() { None } else { Some(core.readable_keys().await?) };
         let written = core.commit(&places, stored.is_none(), |draft| {
             draft.permit(writer)?;
+            if highest.is_some_and(|highest| draft.head.last_pet > highest.0) {
+                return Ok::<_, ArchiveError>(None);
+            }
             if let Some((revision, stored)) = &stored {
                 if draft.head.key_revision() != *revision {
-                    return Ok::<_, ArchiveError>(None);
+                    return Ok(None);
                 }
                 draft.head.renew_keys()?;
                 write_keys(draft, &rows.keys, stored.clone())?;
             }
             write_pets_and_records(draft, rows).map(Some)
         });
-        // Otherwise the keys have changed since their digests were read.
+        // Otherwise another process has added animals, or keys whose digests are to be read.
         if let Some(added) = written.await? {
             return Ok(added);
         }

@@ -1,8 +1,9 @@
-//! What the kit cannot know: several instances, nodes that restart, answers that get lost, what is refused.
+//! Behavior that the kit cannot know: several instances, nodes that restart, lost answers, refusals.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod instances;
+mod limits;
 mod lost_answers;
 mod opening;
 mod support;

@@ -80,7 +80,7 @@ fn service(takes: Duration) -> (Arc<Slow>, Arc<KeyRingAuthenticator>) {
     (store, service)
 }
 
-/// Whether the key is granted by what is known; `None` if the keys could not be read.
+/// Returns whether the key is granted by what is known; `None` if the keys could not be read.
 async fn grants(service: &KeyRingAuthenticator, seed: u8) -> Option<bool> {
     match service.authenticate(&secret(seed)).await {
         Ok(_) => Some(true),
@@ -97,7 +97,7 @@ async fn keys_are_read_twice_a_second_while_requests_come_and_else_not_at_all() 
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(10) {
         assert_eq!(grants(&service, 1).await, Some(true));
-        // What is refused reads no more often.
+        // Refused requests read no more often.
         assert_eq!(grants(&service, 2).await, Some(false));
         sleep(7 * MILLI).await;
     }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::settings::Limits;
 
-/// What a client must take of its answers, in bytes a second: enough for the slowest honest line.
+/// The slowest rate at which a client may read its answers, in bytes a second: enough for the slowest honest line.
 const MIN_RATE: u64 = 1024;
 
 /// The largest piece of an answer that one stream of HTTP/2 sends before the others have their turn, in bytes: one frame.

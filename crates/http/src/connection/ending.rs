@@ -25,7 +25,7 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// The longest time in which nothing arrives.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
 
-/// Whether the drain of the server has begun.
+/// The drain of the server, and whether it has begun.
 #[derive(Debug)]
 pub(crate) struct Drain {
     /// A semaphore without permits, which is closed then: each request asks, and that is one atomic load.

@@ -43,8 +43,8 @@ use crate::{
 
 /// The most requests of one connection at a time.
 const MAX_STREAMS: u32 = 128;
-/// What a client may send of one body, and of all bodies of a connection, before the service has read
-/// it, in bytes. It is held outside the bound of all bodies, so it is as small as the protocol lets it
+/// The bytes that a client may send of one body, and of all bodies of a connection, before the service has read
+/// them. They are held outside the bound of all bodies, so the window is as small as the protocol lets it
 /// begin with (RFC 9113, section 6.9.2).
 const WINDOW: u32 = 65_535;
 /// How long a connection that was asked to end stays open without a request in flight. Clients send no
@@ -226,7 +226,7 @@ struct Incoming<'w> {
     stream: RecvStream,
     /// Its `Content-Length`, if there is one. h2 resets a stream with another length.
     length: Option<u64>,
-    /// Whether the client waits for `100 Continue` before it sends the body.
+    /// `true` if the client waits for `100 Continue` before it sends the body.
     waits: bool,
     /// Set when the body is asked for and the client waits.
     is_wanted: &'w AtomicBool,

@@ -23,7 +23,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 /// A stream that tells an [`Activity`] what happens.
 pub(super) struct Stream {
     io: Box<dyn Io>,
-    /// What has arrived and is still to be read.
+    /// Bytes that have arrived and are still to be read.
     unread: Bytes,
     /// `None` over HTTP/2.
     activity: Option<Activity>,

@@ -186,7 +186,7 @@ async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() 
         if is_whole {
             assert!(ended > 4 * WRITE, "{ended:?}");
         } else {
-            // What lies in the buffers of the connection takes a while to read.
+            // Bytes in the buffers of the connection take a while to read.
             assert!(received < 2000, "{received} bytes taken");
         }
     }

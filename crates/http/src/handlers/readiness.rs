@@ -1,4 +1,4 @@
-//! Whether the store answers: one read of it a second, shared by all who ask.
+//! Readiness of the store: one read of it a second, shared by all requests.
 //!
 //! `/readyz` needs no key, so however often it is asked must not matter to the store.
 
@@ -27,7 +27,7 @@ struct Read {
     began: Instant,
     ended: Instant,
     outcome: Outcome,
-    /// Whether a line about this outage is in the log.
+    /// `true` if a line about this outage is in the log.
     outage_logged: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is counted for Prometheus.
+//! Counters for Prometheus.
 //!
 //! **What it buys.** An operator sees load, latency and refusals without reading the log.
 //!

@@ -1,4 +1,4 @@
-//! What hyper lets through although it can be read in two ways (RFC 9112, sections 3.2 and 6.1).
+//! Checks for requests that hyper accepts although they can be read in two ways (RFC 9112, sections 3.2 and 6.1).
 //!
 //! `Content-Length` beside `Transfer-Encoding` is not among it: hyper reads such a request by the
 //! latter, answers it and closes the connection, so that nothing behind it is taken for a request.

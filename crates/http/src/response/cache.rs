@@ -12,7 +12,7 @@ use quick_cache::{Weighter, sync::Cache};
 
 use super::representation::Representation;
 
-/// What an entry costs besides its texts, in bytes: its place in the table, and the allocations.
+/// The cost of an entry besides its texts, in bytes: its place in the table, and the allocations.
 const OVERHEAD: usize = 512;
 /// The size of a page that is not small, in bytes: it only tells the cache how large a table to begin with.
 const TYPICAL_PAGE: usize = 2048;

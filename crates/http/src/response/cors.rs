@@ -61,7 +61,7 @@ impl Cors {
     /// Adds to an answer who may read it, after the handler has set `Vary`, which this replaces.
     pub(crate) fn add_headers(&self, request: &HeaderMap, answer: &mut HeaderMap) {
         if matches!(self, Self::These(_)) {
-            // What may be compressed has a `Vary` already.
+            // Compressible answers have a `Vary` already.
             let varies = answer.contains_key(VARY);
             let names = if varies { "accept-encoding, origin" } else { "origin" };
             answer.insert(VARY, HeaderValue::from_static(names));

@@ -1,4 +1,4 @@
-//! What each failure is to a client: the closed list of codes, and one table from error to code.
+//! Failures as clients see them: the closed list of codes, and one table from error to code.
 
 use std::{any::Any, borrow::Cow, fmt};
 

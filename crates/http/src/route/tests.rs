@@ -65,7 +65,7 @@ fn head_is_get_and_other_methods_are_not() {
     assert_eq!(of(Method::DELETE), None);
 }
 
-/// Whatever is not on this list needs a credential, as every path under `/v1` does.
+/// Every path that is not on this list needs a credential, as every path under `/v1` does.
 #[test]
 fn these_and_no_other_routes_are_open() {
     let all = ROUTES.iter().chain([&HOME, &STATIC_FILE]).map(|route| route.template);

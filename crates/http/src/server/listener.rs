@@ -130,7 +130,7 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
     let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
     while let Ok(Some(connection)) = timeout_at(deadline, accepted.next()).await {
         queued.push(connection);
-        // What is in a queue is accepted after the deadline too, unless the budget of this task is used up.
+        // Connections in a queue are accepted after the deadline too, unless the budget of this task is used up.
         yield_now().await;
     }
     queued

@@ -230,7 +230,7 @@ async fn the_listener_of_the_metrics_serves_so_many_connections_and_no_more() {
 /// Authenticates nobody.
 #[derive(Debug)]
 struct Keys {
-    /// Whether they are never read to their end.
+    /// `true` if they are never read to their end.
     hang: bool,
     named: Vec<NamedKey>,
 }
@@ -273,7 +273,7 @@ fn pets(is_gone: bool) -> Arc<MockPetService> {
     Arc::new(pets)
 }
 
-/// What a service over these keys serves as its metrics, while its store is there or not.
+/// Returns the metrics of a service over these keys, while its store is there or not.
 async fn scrape(keys: Keys, is_gone: bool) -> String {
     let ports = Ports {
         pets: pets(is_gone),

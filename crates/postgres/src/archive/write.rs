@@ -13,9 +13,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, ArchiveError, CategoryId, Handover as _, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyDigest, KeyId, NewPet, PetId, PetName, PetStatus, Resolution, Rows,
-    StoreError, WriterRole,
+    ApiKey, ArchiveError, CategoryId, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
+    KeyDigest, KeyId, NewPet, PetId, PetName, PetStatus, Resolution, Rows, StoreError, WriterRole,
 };
 
 use crate::{
@@ -23,6 +22,7 @@ use crate::{
     connection::{APPENDING, Connection, WRITING},
     connector::Purpose,
     error::StoreFailure,
+    handover,
     pets::idempotency,
     sequences,
     store::PostgresStore,
@@ -34,6 +34,7 @@ use crate::{
 /// it end by their own `statement_timeout`.
 const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
      SET LOCAL statement_timeout = '30s'";
+const KEPT_OUT: &str = "a trigger or a rule of the database did not let each animal be stored";
 /// Animals by their place in the batch. A new one has no identifier.
 const UPLOAD: &str = "CREATE TEMPORARY TABLE upload (place bigint, id bigint, name text, category_id bigint, \
      status text) ON COMMIT DROP";
@@ -60,17 +61,17 @@ const INSERT: &str = insert!(
       ORDER BY id LIMIT 1) IS NULL",
     ""
 );
-/// Those that are not there.
+/// Inserts the rows that are not there.
 const MERGE: &str = insert!("true", "ON CONFLICT DO NOTHING");
-/// One that is there otherwise than it was given.
-const OTHER: &str = "SELECT u.id FROM upload u, \
-       LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p \
+/// One that is there otherwise than it was given, or not at all.
+const OTHER: &str = "SELECT u.id FROM upload u LEFT JOIN \
+       LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p ON true \
      WHERE (p.name, p.category_id, p.status) IS DISTINCT FROM (u.name, u.category_id, u.status) LIMIT 1";
-/// Adds those without identifiers, and returns the first identifier.
+/// Adds those without identifiers. Returns the first identifier, and how many were stored.
 const ADD: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
        SELECT nextval('pet_id'), name, category_id, status \
        FROM (SELECT * FROM upload WHERE id IS NULL ORDER BY place) u \
-       RETURNING id) SELECT min(id) FROM added";
+       RETURNING id) SELECT min(id), count(*) FROM added";
 /// The version, if there is a new one, and the highest identifier of a key.
 const RENEW: &str = concat!(
     "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1, \
@@ -94,7 +95,7 @@ pub(super) async fn rows(
     let transaction = &begun.transaction;
     let uploaded = pets.iter().map(|pet| (Some(pet.id.0), &pet.name, pet.category_id, pet.status));
     upload(transaction, uploaded).await?;
-    transaction.query(version::LOCK, &[]).await?;
+    begun.lock().await?;
     let added = write_pets(transaction, pets.len()).await?;
     transaction.query(sequences::RAISE, &[&highest.pet.map(|id| id.0)]).await?;
     write_keys(transaction, keys).await?;
@@ -113,7 +114,7 @@ pub(super) async fn new_pets(
     let transaction = &begun.transaction;
     upload(transaction, pets.iter().map(|pet| (None, &pet.name, pet.category_id, pet.status)))
         .await?;
-    transaction.query(version::LOCK, &[]).await?;
+    begun.lock().await?;
     let added = add_pets(transaction, pets.len(), request).await?;
     begun.commit(store, added > 0, None).await?;
     Ok(added)
@@ -122,6 +123,7 @@ pub(super) async fn new_pets(
 /// A transaction that writes animals. Dropping it rolls it back.
 struct Begun {
     transaction: Connection,
+    writer: WriterRole,
     at: Instant,
 }
 
@@ -131,8 +133,6 @@ impl Begun {
         begin: &str,
         writer: WriterRole,
     ) -> Result<Self, ArchiveError> {
-        // The row's trigger refuses the commit, too.
-        store.state().await?.permit_write(writer)?;
         // A role that may not read or raise it may import all the same, if it need not.
         if sequences::are_behind(&store.pool).await.unwrap_or(false) {
             sequences::raise(&store.pool).await?;
@@ -143,7 +143,15 @@ impl Begun {
             transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
         }
         transaction.batch(LIMIT).await?;
-        Ok(Self { transaction, at })
+        Ok(Self { transaction, writer, at })
+    }
+
+    /// Locks the row of the state, which says whether the rows may be written. The row's trigger refuses the commit, too,
+    /// but a sequence keeps what was drawn.
+    async fn lock(&self) -> Result<(), ArchiveError> {
+        let state = self.transaction.query(handover::LOCK, &[]).await?;
+        let state = handover::from_row(state.first()).map_err(StoreError::from)?;
+        Ok(state.permit_write(self.writer)?)
     }
 
     /// Commits, with a new version if animals were added.
@@ -198,7 +206,7 @@ async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, Archi
         added = scalar(&transaction.query(MERGE, &[]).await?)?;
     }
     let added = u64::try_from(added).unwrap_or_default();
-    // Those that were there already must be there as they were given.
+    // Rows that were there already must equal the given ones.
     if added < count as u64
         && let Some(&id) = column(&transaction.query(OTHER, &[]).await?)?.first()
     {
@@ -223,8 +231,13 @@ async fn add_pets(
             return Ok(0);
         }
     }
-    let first: i64 = scalar(&transaction.query(ADD, &[]).await?)?;
+    let added = transaction.query(ADD, &[]).await?;
+    let stored = added.first().and_then(|row| row.try_get::<_, i64>(1).ok());
+    if stored != i64::try_from(count).ok() {
+        return Err(StoreError::refused(KEPT_OUT).into());
+    }
     if let Some(request) = request {
+        let first = scalar(&added)?;
         replace_records(transaction, &[request.into_record(PetId(first))]).await?;
     }
     Ok(count as u64)

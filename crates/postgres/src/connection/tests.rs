@@ -1,4 +1,4 @@
-//! What a connection says of a commit, and of a statement that is not answered.
+//! Reports of a connection about a commit, and about a statement that is not answered.
 
 use std::time::Duration;
 

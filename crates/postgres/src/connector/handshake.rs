@@ -29,7 +29,7 @@ const ARCHIVE_TIMEOUT: Duration = Duration::from_mins(2);
 /// How long a step of an upgrade may take: to check ten million animals against a rule takes a minute.
 const UPGRADE_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Short statements.
@@ -46,7 +46,7 @@ pub(super) struct Handshake {
     pub(super) driver: Config,
     pub(super) tls: MakeRustlsConnect,
     pub(super) config: Arc<PostgresConfig>,
-    /// Whether the host is known to refuse our setting.
+    /// `true` if the host is known to refuse our setting.
     pub(super) refuses_setting: Arc<AtomicBool>,
 }
 
@@ -140,6 +140,8 @@ fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> Strin
         set("idle_in_transaction_session_timeout", &idle.as_millis().to_string()),
         // The warning of a commit that did not wait for its standby must arrive.
         set("client_min_messages", "warning"),
+        // An error, not an empty list, where a policy would hide rows.
+        set("row_security", "off"),
     ];
     if let Some(schema) = &config.schema {
         sql.push(set("search_path", &format!("\"{}\"", schema.replace('"', "\"\""))));
@@ -150,7 +152,7 @@ fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> Strin
     } else {
         let values = KEEPALIVES.iter().chain(plans);
         let values: Vec<_> = values.map(|(name, value)| format!("('{name}', '{value}')")).collect();
-        // What the server does not have is passed over.
+        // Settings that the server does not have are passed over.
         sql.push(format!(
             "SELECT set_config(name, v.value, false) FROM (VALUES {}) AS v (name, value) \
              JOIN pg_catalog.pg_settings USING (name)",

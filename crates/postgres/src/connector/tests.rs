@@ -40,7 +40,7 @@ async fn a_session_has_the_name_and_the_options_of_the_url_and_is_no_pooler_s() 
     assert!(connection.prepare("SELECT 1").await.unwrap().is_some());
 }
 
-/// What the server says of `setting` in a session for `purpose`.
+/// Returns the value of `setting` in a session for `purpose`.
 async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String {
     let connection = connector.connect(purpose).await.unwrap();
     let sql = "SELECT current_setting($1)";

@@ -15,7 +15,7 @@ pub struct OpenError {
     reason: Reason,
 }
 
-/// What is wrong with the server, the database or its tables.
+/// The fault of the server, the database or its tables.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
     #[error("{failure}{remedy}", failure = .0, remedy = remedy(.0))]
@@ -34,6 +34,11 @@ pub(crate) enum Reason {
          ?schema=NAME"
     )]
     NoSchema,
+    #[error(
+        "row level security hides rows of the table '{0}' from this role: ALTER ROLE … BYPASSRLS, or ALTER TABLE {0} \
+         DISABLE ROW LEVEL SECURITY"
+    )]
+    RowSecurity(String),
     #[error("no petstore store is in it")]
     Missing,
     #[error(
@@ -73,6 +78,7 @@ impl OpenError {
             | Reason::Tls(_)
             | Reason::Encoding(_)
             | Reason::NoSchema
+            | Reason::RowSecurity(_)
             | Reason::Missing
             | Reason::Foreign(_)
             | Reason::Schema(_)
@@ -119,7 +125,7 @@ fn remedy(failure: &StoreFailure) -> &'static str {
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             "; grant this role CREATE on the schema, or name another with ?schema=NAME"
         }
-        // What PgBouncer answers to the beginning of a transaction then.
+        // PgBouncer's answer to the beginning of a transaction then.
         Some(&SqlState::PROTOCOL_VIOLATION)
             if failure.to_string().contains("statement pooling") =>
         {

@@ -44,13 +44,16 @@ pub(crate) const FROM: &str =
 
 /// Renews the version if there are any rows in `new`, and returns it with each of them, or without any. Also where
 /// nothing is added the row of the state is written again: it is refused if the store is not open, and the commit waits
-/// until all that it has read is durable, on a standby too.
+/// until all that it has read is durable, on a standby too. Where not all of `new` were `$stored`, the version would be
+/// empty, which the table refuses.
 macro_rules! renewed {
-    ($columns:literal) => {
+    ($stored:literal, $columns:literal) => {
         concat!(
             "), renewed AS ( \
-               UPDATE petstore_state SET changes = changes + 1, \
-                 version = CASE WHEN EXISTS (SELECT FROM new WHERE id IS NOT NULL) THEN $7::bytea ELSE version END",
+               UPDATE petstore_state SET changes = changes + 1, version = \
+                 CASE (SELECT count(id) FROM new) WHEN 0 THEN version WHEN ",
+            $stored,
+            " THEN $7::bytea END",
             where_state!(),
             "RETURNING version, changes \
              ) SELECT renewed.version, renewed.changes, new.place, new.id",
@@ -62,14 +65,15 @@ macro_rules! renewed {
 
 /// Adds animals, each with the record of its key if it has one that nobody else has, and none whose key somebody
 /// has. Returns the version with the place in the arrays and the identifier of each that was added: what
-/// `INSERT … RETURNING` promises no order of, the list that is inserted from has.
+/// `INSERT … RETURNING` promises no order of, the list that is inserted from has. A store that is not open draws no
+/// identifiers, which no rollback would give back: its highest one must not change after it was copied.
 pub(crate) const ADD: &str = concat!(
     "WITH wanted AS MATERIALIZED ( \
        SELECT nextval('pet_id') AS id, u.* FROM ",
     state!(),
     " c, unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[]) WITH ORDINALITY \
          AS u (name, category_id, status, key, fingerprint, created_at, place) \
-       WHERE petstore_may_add() \
+       WHERE c.state = 'open' AND petstore_may_add() \
      ), reserved AS ( \
        INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
        SELECT key, fingerprint, id, created_at FROM wanted WHERE key IS NOT NULL \
@@ -77,18 +81,18 @@ pub(crate) const ADD: &str = concat!(
      ), new AS MATERIALIZED ( \
        SELECT * FROM wanted WHERE key IS NULL OR id IN (SELECT pet_id FROM reserved) \
      ), inserted AS ( \
-       INSERT INTO pet (id, name, category_id, status) SELECT id, name, category_id, status FROM new ",
-    renewed!("")
+       INSERT INTO pet (id, name, category_id, status) SELECT id, name, category_id, status FROM new RETURNING id ",
+    renewed!("(SELECT count(*) FROM inserted)", "")
 );
 
 /// The same, each under a savepoint of its own. Returns every place: with an identifier, with the server's refusal, or with
 /// neither if somebody has the key.
 pub(crate) const ADD_EACH: &str = concat!(
     "WITH new AS MATERIALIZED ( \
-       SELECT e.nth AS place, e.new_id AS id, e.refusal FROM ",
+       SELECT e.nth AS place, e.new_id AS id, e.refusal, e.code, e.is_own FROM ",
     state!(),
-    " c, petstore_add_each($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[]) e",
-    renewed!(", new.refusal")
+    " c, petstore_add_each(c.state, $1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[]) e",
+    renewed!("(SELECT count(id) FROM new)", ", new.refusal, new.code, new.is_own")
 );
 
 /// Reads the animals of rows that begin with the version. A row without an identifier holds none.

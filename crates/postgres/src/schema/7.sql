@@ -87,18 +87,21 @@ END
 $$;
 
 -- Adds each animal under a savepoint of its own, with the record of its key unless somebody has that key. Returns its place
--- in the arrays and its identifier, or why the server refuses it. What would be wrong with all of them ends the transaction.
+-- in the arrays and its identifier, or the server's refusal, its state, and whether the statement itself met it: code that
+-- somebody has attached to the table may use any state. A store that is not open draws no identifiers.
 CREATE FUNCTION petstore_add_each(
-    names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
-) RETURNS TABLE (nth bigint, new_id bigint, refusal text) LANGUAGE plpgsql AS $$
+    state text, names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
+) RETURNS TABLE (nth bigint, new_id bigint, refusal text, code text, is_own boolean) LANGUAGE plpgsql AS $$
 DECLARE
     row record;
     rule text;
+    context text;
 BEGIN
     SET CONSTRAINTS ALL IMMEDIATE;
     FOR row IN
         SELECT * FROM unnest(names, categories, statuses, keys, fingerprints, times) WITH ORDINALITY
             AS u (name, category_id, status, key, fingerprint, created_at, place)
+        WHERE state = 'open'
     LOOP
         nth := row.place;
         refusal := NULL;
@@ -111,16 +114,22 @@ BEGIN
             IF row.key IS NULL OR FOUND THEN
                 INSERT INTO pet (id, name, category_id, status)
                     VALUES (new_id, row.name, row.category_id, row.status);
+                IF NOT FOUND THEN
+                    RAISE EXCEPTION 'a trigger or a rule of the database did not let the animal be stored';
+                END IF;
             ELSE
                 new_id := NULL;
             END IF;
         EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS rule = CONSTRAINT_NAME;
-            IF rule = 'pet_pkey' OR left(SQLSTATE, 2) IN ('08', '25', '40', '53', '55', '57', '58', 'XX') THEN
+            GET STACKED DIAGNOSTICS rule = CONSTRAINT_NAME, context = PG_EXCEPTION_CONTEXT;
+            IF rule = 'pet_pkey' THEN
                 RAISE;
             END IF;
             new_id := NULL;
             refusal := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
+            code := SQLSTATE;
+            -- Each function that is under way has a line above the statement's.
+            is_own := position(E'\n' IN split_part(context, 'INSERT INTO pet (id', 1)) = 0;
         END;
         RETURN NEXT;
     END LOOP;

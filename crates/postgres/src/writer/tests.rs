@@ -1,4 +1,4 @@
-//! What is tried again after a group has failed, and what is left out.
+//! Additions that are tried again after a group has failed, and additions that are left out.
 
 use std::{
     sync::Arc,
@@ -41,7 +41,7 @@ fn attempt(with_key: bool, tries: u32, in_doubt: bool) -> Attempt {
     Attempt { add, tries, in_doubt }
 }
 
-/// Whether the addition is tried again after this failure.
+/// Returns whether the addition is tried again after this failure.
 fn is_tried_again(attempt: Attempt, failure: &StoreFailure, in_doubt: bool) -> bool {
     let failed = Failed { failure: failure.clone(), in_doubt };
     !retry(vec![attempt], &failed).is_empty()

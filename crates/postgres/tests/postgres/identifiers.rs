@@ -62,7 +62,7 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
     }
 }
 
-/// Whoever has read everything up to an identifier finds the rest by asking for what comes after it.
+/// A reader that has read up to an identifier finds the rest by asking for the identifiers after it.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_two_instances_add_at_once_can_be_read_in_ascending_order() {
@@ -146,7 +146,7 @@ async fn a_key_has_an_identifier_above_all_that_there_were() {
          ((SELECT max(id) FROM api_key) + 1, 'old', 'x', 'pst_', 'full', 1)";
     database.sql(insert).unwrap();
     assert_eq!(add(4).await, KeyId(11));
-    // Those of keys that are gone are not assigned again, whoever has removed them.
+    // Identifiers of deleted keys are not assigned again, however the keys were deleted.
     database.sql("DELETE FROM api_key").unwrap();
     assert_eq!(add(5).await, KeyId(12));
 }

@@ -1,4 +1,4 @@
-//! What only a real PostgreSQL shows, and the conformance kit does not ask for.
+//! Behavior that only a real PostgreSQL shows, and the conformance kit does not ask for.
 
 #![cfg(test)] // so that clippy knows every function here to be part of a test
 

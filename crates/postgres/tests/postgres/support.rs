@@ -12,7 +12,7 @@ use petstore_domain::{
 use petstore_postgres::{PostgresConfig, PostgresStore};
 
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
-/// What a slow machine may need besides whatever time is allowed.
+/// The time that a slow machine may need besides the allowed time.
 pub(crate) const SLACK: Duration = Duration::from_secs(15);
 /// How long a store may take to work again after an outage.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5).saturating_add(SLACK);

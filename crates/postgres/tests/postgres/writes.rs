@@ -92,7 +92,7 @@ impl Write {
     }
 }
 
-/// What the writes with these seeds need: an animal, and keys to roll and to revoke.
+/// Prepares for the writes with these seeds: an animal, and keys to roll and to revoke.
 async fn prepare(store: &PostgresStore, seeds: &[u8]) {
     Write::Add.run(store, 0).await.unwrap();
     for seed in seeds {

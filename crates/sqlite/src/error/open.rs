@@ -30,7 +30,7 @@ impl From<OpenError> for StoreError {
     }
 }
 
-/// What is wrong with the file or with what is in it. It stays as it is.
+/// The fault of the file or of its content. The file stays as it is.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
     #[error("its directory {} does not exist; create it, or name another path", .0.display())]

@@ -13,11 +13,11 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
 use super::{Place, add, rex};
-use crate::{pets::rows, store::SqliteStore};
+use crate::{connection::Statements, pets::rows, store::SqliteStore};
 
 /// Writes of the busy store that wait at any time.
 const LOAD: usize = 64;
-/// What each of them adds to its transaction, as a slow disk does.
+/// The time that each of them adds to its transaction, as a slow disk does.
 const DELAY: Duration = Duration::from_millis(1);
 
 /// Keeps the writer of `store` busy: when a write is run, the next one is queued. Notes if one fails.
@@ -30,7 +30,7 @@ async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
             let work = move |connection: &Connection| {
                 drop(permit);
                 thread::sleep(DELAY);
-                Ok(rows::insert(connection, &rex())?)
+                Ok(rows::insert(&mut Statements::new(connection), &rex())?)
             };
             let added = store.writer().unwrap().write(work).await;
             failed.fetch_or(added.is_err(), Ordering::Relaxed);

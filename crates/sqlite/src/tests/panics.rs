@@ -1,4 +1,4 @@
-//! Whoever opens a store is told when one of its threads has panicked.
+//! The program that opens a store is told when one of the store's threads has panicked.
 
 use petstore_domain::PetRepository as _;
 use tokio_util::sync::CancellationToken;

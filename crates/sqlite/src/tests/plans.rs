@@ -21,7 +21,7 @@ fn plan(connection: &Connection, sql: &str) -> String {
     details.map(|detail| detail.unwrap() + "\n").collect()
 }
 
-const SEARCHED: [&str; 20] = [
+const SEARCHED: [&str; 21] = [
     version::SELECT,
     version::RENEW,
     pets::INSERT,
@@ -35,6 +35,7 @@ const SEARCHED: [&str; 20] = [
     idempotency::AFTER,
     pets::HIGHEST_ID,
     version::SELECT_STORED,
+    handover::IS_OPEN,
     handover::STATE,
     keys::BY_ID,
     keys::DIGEST_OWNER,

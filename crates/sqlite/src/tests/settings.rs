@@ -1,4 +1,4 @@
-//! What each connection is set to.
+//! Settings of each connection.
 
 use rusqlite::{Connection, config::DbConfig, params};
 

@@ -116,7 +116,7 @@ fn the_store_as_it_was_is_kept_for_its_owner_alone() {
     let name: String = copy.query_row("SELECT name FROM pet", [], |row| row.get(0)).unwrap();
     assert_eq!(name, "Rex");
     drop(copy);
-    // What is left of a copy that was cut off, and an older copy, give way.
+    // An older copy, and the rest of a copy that was cut off, give way.
     fs::write(beside(&old.path(), ".before-upgrade.partial"), "cut off").unwrap();
     old.upgrade(UpgradeMode::Run, &with(ALONE)).unwrap();
     let copy = Connection::open(beside(&old.path(), ".before-upgrade")).unwrap();

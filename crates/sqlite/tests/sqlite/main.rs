@@ -1,4 +1,4 @@
-//! What this adapter promises beside the contract of the storage ports (`tests/conformance.rs`), on
+//! Promises of this adapter beside the contract of the storage ports (`tests/conformance.rs`), on
 //! real files.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]

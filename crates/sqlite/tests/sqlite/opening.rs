@@ -1,4 +1,4 @@
-//! What an opened store is like.
+//! The properties of an opened store.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -77,7 +77,7 @@ async fn a_crash_loses_nothing_that_was_acknowledged() {
     for _ in 0..10 {
         add(&store, rex()).await;
     }
-    // What the disk holds now is what a crash would leave.
+    // A crash would leave the files that the disk holds now.
     let crashed = Place::new();
     for (path, bytes) in place.content() {
         fs::write(crashed.directory().join(path.file_name().unwrap()), bytes).unwrap();

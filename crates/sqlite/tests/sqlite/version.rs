@@ -48,7 +48,7 @@ fn new_stores_have_different_versions() {
     assert_eq!(HashSet::from(versions).len(), 5);
 }
 
-/// What the clients of a store know.
+/// The knowledge of a store's clients.
 #[derive(Default)]
 struct Known {
     acknowledged: Vec<PetId>,

@@ -16,7 +16,7 @@ use crate::mover::{
     step::{Change, End, Step, Work},
 };
 
-/// Returns what a mover with these observations does next.
+/// Returns the next step of a mover with these observations. The mover itself adds the labels.
 pub(crate) fn next_step(seen: &Observed) -> Step {
     let own = &seen.own;
     let (source, target) = match (&seen.source, &seen.target) {
@@ -53,7 +53,7 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     if holds {
         fill(seen, source, target, seals)
     } else if own.claim.is_some() && !(is_sealed && own.sealing.is_some() && own.tries_left > 0) {
-        // What differs now is another mover's doing.
+        // Another mover has caused the present difference.
         let ending = own.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
     } else {
@@ -110,9 +110,8 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
         }
         _ if own.is_rewritten(source) && own.tries_left == 0 => Step::End(End::Failed),
         _ if own.is_rewritten(source) => Step::Work(Work::Compare { empty: false }),
-        Stage::Compared | Stage::Checked => Step::Work(Work::Follow),
-        Stage::Copied => Step::Work(Work::Check),
-        Stage::Ready | Stage::Complete => seal(seen, source, target),
+        Stage::Compared => Step::Work(Work::Follow),
+        Stage::Ready | Stage::Complete => seal(source, target),
     }
 }
 
@@ -127,7 +126,7 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
         Phase::Open { .. } if own.sealing == Some(source.revision) => reopen(own, source, None),
         Phase::Open { .. } => match own.end_or_retry() {
             Some(step) => step,
-            None if own.is_behind => seal(seen, source, target),
+            None if own.is_behind => seal(source, target),
             None => Step::Work(Work::CompareBehind),
         },
         Phase::Sealed { to, .. } if *to != target.id => Step::End(End::RefusedSource),
@@ -145,7 +144,7 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
 fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let own = &seen.own;
     if target.phase == (Phase::Filling { from: source.id }) {
-        let phase = Phase::Sealed { to: source.id, label: seen.labels[0].clone() };
+        let phase = Phase::Sealed { to: source.id, label: String::new() };
         let ended = Step::Change(Change::GiveBack, target.next(phase));
         return own.end_or_retry().unwrap_or(ended);
     }
@@ -171,8 +170,8 @@ fn claim(source: &StoreState, target: &StoreState) -> Step {
     Step::Change(Change::Claim, StoreState { revision, phase, ..target.clone() })
 }
 
-fn seal(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
-    let phase = Phase::Sealed { to: target.id, label: seen.labels[1].clone() };
+fn seal(source: &StoreState, target: &StoreState) -> Step {
+    let phase = Phase::Sealed { to: target.id, label: String::new() };
     Step::Change(Change::Seal, source.next(phase))
 }
 

@@ -23,8 +23,6 @@ pub(crate) struct Observed {
     pub(crate) target: Option<StoreState>,
     /// The source has been sealed for as long as writes may wait.
     pub(crate) is_late: bool,
-    /// The labels of the source and of the target.
-    pub(crate) labels: [String; 2],
     /// The mover's own doings.
     pub(crate) own: Own,
 }
@@ -62,10 +60,6 @@ pub(super) enum Stage {
     Unknown,
     /// The target holds nothing but rows of the source.
     Compared,
-    /// All but the latest rows were copied.
-    Copied,
-    /// The copied rows were compared.
-    Checked,
     /// All but the latest rows were copied and compared.
     Ready,
     /// Every row was copied and compared, while the source was sealed.
@@ -74,7 +68,7 @@ pub(super) enum Stage {
 
 impl Observed {
     /// Makes the observations of a mover that begins. It begins anew at most `tries` times.
-    pub(crate) fn new(goal: Goal, tries: u32, labels: [String; 2]) -> Self {
+    pub(crate) fn new(goal: Goal, tries: u32) -> Self {
         let own = Own {
             goal,
             tries_left: tries,
@@ -89,7 +83,7 @@ impl Observed {
             retreats: false,
             ending: None,
         };
-        Self { source: None, target: None, is_late: false, labels, own }
+        Self { source: None, target: None, is_late: false, own }
     }
 
     /// Notes that the user asks for a stop.
@@ -102,8 +96,14 @@ impl Observed {
         self.source.as_ref().is_some_and(|source| self.own.is_rewritten(source))
     }
 
-    /// Notes the result of a step that [`next_step`] returned for these observations.
-    pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) {
+    /// Notes the result of a step that [`next_step`] returned for these observations. Returns whether the states must be
+    /// read before the next one: not after a seal, as writes wait.
+    pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) -> bool {
+        if let (Step::Change(Change::Seal, sealed), Outcome::Changed(true)) = (step, outcome) {
+            self.own.changed(Change::Seal, sealed.revision, None);
+            self.source = Some(sealed.clone());
+            return false;
+        }
         let source = self.source.as_ref();
         let own = &mut self.own;
         match (step, outcome) {
@@ -131,9 +131,7 @@ impl Observed {
                     own.rewrites = source.map_or(0, |source| source.rewrites);
                     own.found.take_if(|found| found.is_open());
                 }
-                Work::Follow if own.stage < Stage::Checked => own.stage = Stage::Copied,
                 Work::Follow => own.stage = Stage::Ready,
-                Work::Check => own.stage = Stage::Checked,
                 Work::CompareBehind if source.is_some_and(|source| source.phase.is_open()) => {
                     own.is_behind = true;
                 }
@@ -149,6 +147,7 @@ impl Observed {
             (_, Outcome::FailedForNow) => (own.retreats, own.stage) = (true, Stage::Unknown),
             _ => {}
         }
+        true
     }
 }
 
@@ -175,7 +174,7 @@ impl Own {
                 // From here on rows are added, so the work under the seal is to be done again.
                 self.retreats |= self.seal.is_some() || self.sealing.is_some();
                 (self.seal, self.sealing, self.opening) = (None, None, None);
-                self.stage = self.stage.min(Stage::Checked);
+                self.stage = self.stage.min(Stage::Compared);
             }
             Change::GiveBack => self.claim = None,
             Change::Open => self.opening = self.claim,

@@ -2,7 +2,7 @@
 
 use petstore_domain::StoreState;
 
-/// What a mover does next.
+/// The next step of a mover.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
     /// Replaces the state of a store, if its revision is still as it was observed.
@@ -47,11 +47,9 @@ pub(crate) enum Work {
         /// The target must be empty.
         empty: bool,
     },
-    /// Copies in passes, until little is left.
+    /// Copies and compares in passes, until little is left.
     Follow,
-    /// Compares every row that was copied.
-    Check,
-    /// Copies the rest and compares the latest rows, while the source is sealed.
+    /// Copies and compares the rest, while the source is sealed.
     Finish,
     /// Compares everything that the source holds with the target, which has taken its place already.
     CompareBehind,

@@ -90,7 +90,7 @@ fn fault(world: &World) -> Option<&'static str> {
     None
 }
 
-/// What an exploration has found.
+/// The results of an exploration.
 #[derive(Debug, Default)]
 struct Explored {
     states: usize,

@@ -1,9 +1,13 @@
 //! The task that decides which of two stores a service uses.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use petstore_domain::{Phase, StoreError, StoreState};
+use petstore_domain::{Handover, Phase, StoreError, StoreState};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{CurrentStore, Found, Poll, Ports, View};
@@ -37,36 +41,35 @@ pub trait NextStoreOpener: Send + Sync {
 pub struct Poller {
     current: Arc<CurrentStore>,
     opener: Box<dyn NextStoreOpener>,
-    /// The first store, and the next one once it is open.
+    polls: Mutex<Polls>,
+}
+
+/// The result of the last poll of each store.
+struct Polls {
+    /// The first store, and the next one once it was opened.
     stores: [Option<Store>; 2],
-    opened_at: Option<Instant>,
-    /// Why the next store was not opened at the last attempt.
+    /// The reason why the next store was not opened at the last attempt.
     problem: String,
     is_next: bool,
     sealed_since: Option<Instant>,
     logged: Option<(String, Instant)>,
 }
 
-#[derive(Clone)]
 struct Store {
     ports: Arc<Ports>,
     side: StorePorts,
-    /// As it was last read.
+    /// The state as it was last read.
     state: Option<StoreState>,
+    /// The beginning of the last poll.
+    began: Instant,
+    /// The last poll has read the state.
+    is_read: bool,
 }
 
 impl Store {
-    fn new(side: StorePorts) -> Self {
+    fn new(side: StorePorts, state: Option<StoreState>) -> Self {
         let ports = Arc::new(Ports { pets: side.pets.clone(), keys: side.keys.clone() });
-        Self { ports, side, state: None }
-    }
-
-    /// Reads the state. Returns whether it could be read.
-    async fn read(&mut self) -> bool {
-        let state = timeout(READ_LIMIT, self.side.handover.state()).await;
-        let Ok(Ok(state)) = state else { return false };
-        self.state = Some(state);
-        true
+        Self { ports, side, state, began: Instant::now(), is_read: false }
     }
 }
 
@@ -87,73 +90,128 @@ impl Poller {
         first: StorePorts,
         opener: Box<dyn NextStoreOpener>,
     ) -> Result<Self, StoreError> {
-        let mut first = Store::new(first);
-        first.state = Some(first.side.handover.state().await?);
-        let mut poller = Self {
-            current,
-            opener,
-            stores: [Some(first), None],
-            opened_at: None,
+        let state = first.handover.state().await?;
+        let polls = Mutex::new(Polls {
+            stores: [Some(Store::new(first, Some(state))), None],
             problem: String::new(),
             is_next: false,
             sealed_since: None,
             logged: None,
-        };
-        poller.poll().await;
+        });
+        let poller = Self { current, opener, polls };
+        tokio::join!(poller.poll(0), poller.poll(1));
         Ok(poller)
     }
 
     /// Polls until it is dropped.
-    pub async fn run(mut self) -> std::convert::Infallible {
-        let current = Arc::clone(&self.current);
+    pub async fn run(self) -> Infallible {
+        tokio::join!(self.follow(0), self.follow(1)).0
+    }
+
+    /// Polls the store in this place again and again.
+    async fn follow(&self, place: usize) -> Infallible {
         loop {
-            if self.poll().await == Found::Open {
-                tokio::select! {
-                    () = sleep(POLL_INTERVAL) => {}
-                    () = current.wake.notified() => {}
-                }
+            let found = self.poll(place).await;
+            let is_there = self.handover(place).is_some();
+            sleep(if is_there { WAIT_INTERVAL } else { OPEN_INTERVAL }).await;
+            if found == Found::Open {
+                let _ = timeout(POLL_INTERVAL, self.current.wake[place].notified()).await;
             } else {
-                sleep(WAIT_INTERVAL).await;
+                self.current.wake();
             }
         }
     }
 
-    /// Reads both states, and publishes what follows.
-    async fn poll(&mut self) -> Found {
+    /// Reads the state of the store in this place, and publishes what follows.
+    async fn poll(&self, place: usize) -> Found {
         let began = Instant::now();
-        self.open_next().await;
-        let [first, next] = &mut self.stores;
-        let read = async |store: &mut Option<Store>| match store {
-            Some(store) => store.read().await,
-            None => false,
-        };
-        let is_read: [bool; 2] = tokio::join!(read(first), read(next)).into();
-        let [current, other] = if self.is_next { [1, 0] } else { [0, 1] };
-        let state =
-            |place: usize| self.stores[place].as_ref().and_then(|store| store.state.as_ref());
-        if let (Some(now), Some(theirs)) = (state(current), state(other))
-            && is_read[other]
-            && takes_over(theirs, now)
-        {
-            self.is_next = !self.is_next;
-            self.sealed_since = None;
-            let store = self.stores[other].as_ref().map(|store| store.side.label.clone());
-            tracing::info!(store, "the store was handed over: this one is used from now on");
-            return self.publish(began, Found::Open, is_read[1]);
+        if place == 1 && self.handover(place).is_none() {
+            self.open_next().await;
         }
-        let found = match state(current) {
-            Some(state) if !is_read[current] && state.phase.is_open() => Found::Unknown,
-            None => Found::Unknown,
-            Some(state) if state.phase.is_open() => Found::Open,
-            Some(now) => {
-                let (now, theirs) = (now.clone(), state(other).cloned());
-                self.closed(&now, theirs.as_ref(), is_read[other])
-            }
+        let state = match self.handover(place) {
+            Some(handover) => timeout(READ_LIMIT, handover.state()).await.ok().and_then(Result::ok),
+            None => None,
         };
+        self.locked().note(place, began, state, &self.current)
+    }
+
+    async fn open_next(&self) {
+        let opened = timeout(READ_LIMIT, self.opener.open()).await;
+        let mut polls = self.locked();
+        let problem = match opened {
+            Ok(Ok(side)) => return polls.stores[1] = Some(Store::new(side, None)),
+            Ok(Err(StoreError::Unavailable(cause))) => cause.to_string(),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("it takes longer than {READ_LIMIT:?}"),
+        };
+        polls.problem.clone_from(&problem);
+        polls.log(problem, false);
+    }
+
+    fn handover(&self, place: usize) -> Option<Arc<dyn Handover>> {
+        self.locked().stores[place].as_ref().map(|store| Arc::clone(&store.side.handover))
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Polls> {
+        self.polls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Polls {
+    /// Notes the state of a store, `None` if it could not be read, and publishes what follows.
+    fn note(
+        &mut self,
+        place: usize,
+        began: Instant,
+        state: Option<StoreState>,
+        current: &CurrentStore,
+    ) -> Found {
+        if let Some(store) = &mut self.stores[place] {
+            (store.began, store.is_read) = (began, state.is_some());
+            store.state = state.or(store.state.take());
+        }
+        let (found, began) = self.found();
         if found == Found::Open {
             self.sealed_since = None;
         }
-        self.publish(began, found, is_read[1])
+        let [store, next] = [usize::from(self.is_next), 1].map(|place| self.stores[place].as_ref());
+        current.view.send_replace(View {
+            ports: store.map(|store| Arc::clone(&store.ports)),
+            poll: Some(Poll { began, found: found.clone() }),
+            is_next: self.is_next,
+            next_is_reachable: next.is_some_and(|next| next.is_read),
+        });
+        found
+    }
+
+    /// Returns what the last polls have found, and since when that holds. Goes over to the other store if it has taken
+    /// the place of the current one.
+    fn found(&mut self) -> (Found, Instant) {
+        let [first, next] = &self.stores;
+        let (now, other) = if self.is_next { (next, first) } else { (first, next) };
+        let Some((store, now)) = now.as_ref().and_then(|now| Some((now, now.state.clone()?)))
+        else {
+            return (Found::Unknown, Instant::now());
+        };
+        let other = other.as_ref().map(|other| (other, other.state.clone()));
+        if let Some((other, Some(theirs))) = &other
+            && other.is_read
+            && takes_over(theirs, &now)
+        {
+            let store = &other.side.label;
+            tracing::info!(store, "the store was handed over: this one is used from now on");
+            self.is_next = !self.is_next;
+            return (Found::Open, Instant::now());
+        }
+        // The other store may hang: it does not count while this one is open.
+        if now.phase.is_open() {
+            let found = if store.is_read { Found::Open } else { Found::Unknown };
+            return (found, store.began);
+        }
+        let began = other.as_ref().map_or(store.began, |(other, _)| other.began.min(store.began));
+        let is_read = other.as_ref().is_some_and(|(other, _)| other.is_read);
+        let theirs = other.and_then(|(_, theirs)| theirs);
+        (self.closed(&now, theirs.as_ref(), is_read), began)
     }
 
     /// Returns the result of a poll of a current store that is not open, and of another one that has not taken its place.
@@ -195,30 +253,6 @@ impl Poller {
         };
         self.log(advice, true);
         Found::Elsewhere(reason)
-    }
-
-    fn publish(&mut self, began: Instant, found: Found, next_is_reachable: bool) -> Found {
-        let store = self.stores[usize::from(self.is_next)].as_ref();
-        let (ports, is_next) = (store.map(|store| Arc::clone(&store.ports)), self.is_next);
-        let poll = Some(Poll { began, found: found.clone() });
-        self.current.view.send_replace(View { ports, poll, is_next, next_is_reachable });
-        found
-    }
-
-    async fn open_next(&mut self) {
-        let is_due = self.opened_at.is_none_or(|tried| tried.elapsed() > OPEN_INTERVAL);
-        if self.stores[1].is_some() || !is_due {
-            return;
-        }
-        self.opened_at = Some(Instant::now());
-        let problem = match timeout(READ_LIMIT, self.opener.open()).await {
-            Ok(Ok(side)) => return self.stores[1] = Some(Store::new(side)),
-            Ok(Err(StoreError::Unavailable(cause))) => cause.to_string(),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("it takes longer than {READ_LIMIT:?}"),
-        };
-        self.problem.clone_from(&problem);
-        self.log(problem, false);
     }
 
     /// Logs why the next store is not used, unless the log has the same line already, or any line of a moment ago.

@@ -1,4 +1,4 @@
-//! What fails at each step of a handover, and what becomes of it.
+//! Failures at each step of a handover, and their outcome.
 
 use std::{
     ops::ControlFlow,
@@ -16,7 +16,7 @@ use petstore_domain::{
     mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
-use petstore_transfer::{MoveError, StorePorts, TransferStep, release};
+use petstore_transfer::{StorePorts, TransferError, TransferStep, release};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
@@ -35,7 +35,7 @@ async fn all(store: &dyn PetRepository) -> Vec<Pet> {
     store.list(query).await.unwrap().value.pets
 }
 
-/// What goes wrong, once the store is in this phase.
+/// A fault once the store is in this phase.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// The answer of the change that opens the store is lost, and it has happened.
@@ -183,7 +183,7 @@ async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_th
     let archive = Faulty::new(&new, &old, Fault::Grows);
     let to = StorePorts { archive, ..side(&new, None, "new") };
     let ended = hand_over(&from, &to).await;
-    assert!(matches!(ended, Err(MoveError::TooFast)), "{ended:?}");
+    assert!(matches!(ended, Err(TransferError::TooFast)), "{ended:?}");
     add(&*old).await;
 }
 
@@ -350,7 +350,7 @@ async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
             assert_eq!(held(&*new).await, held(&*old).await);
         }
         Err(error) => {
-            assert!(matches!(error, MoveError::OtherRows(_)), "{error}");
+            assert!(error.to_string().contains("the target holds other data"), "{error}");
             add(&*old).await;
         }
     }

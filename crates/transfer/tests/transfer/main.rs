@@ -11,4 +11,5 @@ mod mocks;
 mod pair;
 mod small_batches;
 mod stores;
+mod switch;
 mod verify;

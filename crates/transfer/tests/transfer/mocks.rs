@@ -57,7 +57,7 @@ async fn a_failure_names_the_store_that_failed() {
     };
     let from = failure(broken(), read_only("theirs")).await;
     assert!(matches!(&from, TransferError::Source(StoreError::Unavailable(_))));
-    assert_eq!(from.to_string(), "reading the source: the store cannot answer: the disk is gone");
+    assert_eq!(from.to_string(), "the source: the store cannot answer: the disk is gone");
     let to = failure(read_only("ours"), broken()).await;
     assert!(matches!(&to, TransferError::Target(ArchiveError::Store(StoreError::Unavailable(_)))));
     assert_eq!(to.to_string(), "the target: the store cannot answer: the disk is gone");

@@ -7,7 +7,7 @@ use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
 use petstore_domain::{Clock, Handover, ManualClock, StoreError, Timestamp};
 use petstore_memory::MemoryStore;
 use petstore_transfer::{
-    CurrentStore, MoveError, MoveOutcome, Mover, NextStoreOpener, Poller, StorePorts,
+    CurrentStore, MoveOutcome, Mover, NextStoreOpener, Poller, StorePorts, TransferError,
 };
 
 /// The ports of a store, perhaps with another handover. Reads go on while it is sealed.
@@ -43,7 +43,7 @@ pub(crate) fn mover(from: &StorePorts, to: &StorePorts) -> Mover {
 pub(crate) async fn move_store(
     from: &StorePorts,
     to: &StorePorts,
-) -> Result<MoveOutcome, MoveError> {
+) -> Result<MoveOutcome, TransferError> {
     mover(from, to).run(&mut |_| ControlFlow::Continue(())).await
 }
 
@@ -51,14 +51,17 @@ pub(crate) async fn move_store(
 pub(crate) async fn hand_over(
     from: &StorePorts,
     to: &StorePorts,
-) -> Result<Option<Duration>, MoveError> {
+) -> Result<Option<Duration>, TransferError> {
     Ok(match move_store(from, to).await? {
         MoveOutcome::HandedOver { writes_waited } => Some(writes_waited),
         MoveOutcome::AlreadyHandedOver | MoveOutcome::SealedAgain | MoveOutcome::Canceled => None,
     })
 }
 
-pub(crate) async fn cancel(from: &StorePorts, to: &StorePorts) -> Result<MoveOutcome, MoveError> {
+pub(crate) async fn cancel(
+    from: &StorePorts,
+    to: &StorePorts,
+) -> Result<MoveOutcome, TransferError> {
     mover(from, to).cancel(&mut |_| ControlFlow::Continue(())).await
 }
 

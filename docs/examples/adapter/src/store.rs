@@ -25,7 +25,7 @@ const MAX_GROUP: usize = 256;
 
 /// A catalogue and its API keys in one file. One process at a time writes to it.
 pub struct FileStore {
-    /// What the disk has. Reads wait for no disk.
+    /// The content of the disk. Reads wait for no disk.
     state: Arc<RwLock<State>>,
     /// `None` if the store was opened only to read.
     writing: Option<Writing>,

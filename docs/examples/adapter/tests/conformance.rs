@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 /// Hands out throw-away stores.
 #[derive(Clone, Copy, Debug)]
 struct ScratchFiles {
-    /// Whether the stores have an archive.
+    /// `true` if the stores have an archive.
     archive: bool,
 }
 

@@ -17,7 +17,7 @@ impl Harness for Scratch {
         Ok(Box::new(Place { name: "made up, another one each time".to_owned() }))
     }
 
-    // What is not named here is checked.
+    // A capability that is not named here is checked.
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
             Capability::Version => Some("it is not known cheaply"),

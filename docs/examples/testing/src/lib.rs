@@ -58,7 +58,7 @@ impl AdoptionDesk {
         }
     }
 
-    /// What the sign at the door says.
+    /// Returns the text of the sign at the door.
     pub async fn sign(&self) -> String {
         match self.waiting().await {
             Ok(waiting) if waiting.is_empty() => "Nobody is waiting today.".to_owned(),

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 /// about 4 KiB, unless its name is escaped.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// What is read of a line: all of one that is not too long.
+/// The bytes that are read of a line: all of a line that is not too long.
 const MAX_READ: usize = BYTE_ORDER_MARK.len() + MAX_LINE_BYTES + b"\r\n".len();
 
 /// Reads lines that end in LF or CRLF; the last one may end with the file. A byte-order mark at the

@@ -1,4 +1,4 @@
-//! What fails inside: the answer, the count and the log line of each failure at each place.
+//! Failures inside: the answer, the count and the log line of each failure at each place.
 
 use std::{sync::Arc, time::Duration};
 

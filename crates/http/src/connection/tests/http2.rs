@@ -224,7 +224,7 @@ async fn a_head_of_more_than_16_kib_is_refused() {
     }
 }
 
-/// What of an answer is there after so many bytes a second, and how long that took; until the server
+/// Reads an answer at so many bytes a second. Returns its bytes, and how long reading took, until the server
 /// ends the connection or the answer is whole.
 async fn body_at_rate(rate: u32) -> (usize, Duration) {
     let (mut client, _task) = connect(1 << 16);

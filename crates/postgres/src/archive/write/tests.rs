@@ -1,4 +1,4 @@
-//! What becomes of batches of animals in whatever order.
+//! Batches of animals in different orders.
 
 use petstore_domain::{
     Archive as _, ArchiveError, CategoryId, NewPet, PetId, PetName, Rows, WriterRole,

@@ -182,6 +182,8 @@ fn a_target_that_never_opens_leaves_the_source_open() {
 #[test]
 fn a_source_is_opened_without_the_target_before_an_opening_was_sent() {
     let mut world = moving(Some(Change::Seal));
+    // The seal, and the work under it.
+    world.happens(Event::Acts(0));
     world.happens(Event::Acts(0));
     world.happens(Event::Reads(0));
     world.happens(Event::CannotRead(0));

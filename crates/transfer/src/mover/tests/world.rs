@@ -71,8 +71,7 @@ pub(super) struct Run {
     pub(super) source: usize,
     pub(super) seen: Observed,
     pub(super) at: At,
-    /// How many rows it has copied, and how many it has compared.
-    copied: usize,
+    /// The number of rows that it has copied and compared.
     checked: usize,
 }
 
@@ -89,9 +88,16 @@ pub(super) enum At {
 
 impl Run {
     pub(super) fn new(source: usize, goal: Goal, tries: u32) -> Self {
-        let seen = Observed::new(goal, tries, Default::default());
+        let seen = Observed::new(goal, tries);
         let at = At::Reads { has_source: false };
-        Self { source, seen, at, copied: 0, checked: 0 }
+        Self { source, seen, at, checked: 0 }
+    }
+
+    fn decide(&mut self) {
+        self.at = match next_step(&self.seen) {
+            Step::End(end) => At::Ended(end),
+            step @ (Step::Change(..) | Step::Work(_) | Step::Ask | Step::Retry) => At::Acts(step),
+        };
     }
 
     pub(super) fn is_active(&self) -> bool {
@@ -305,10 +311,7 @@ impl World {
             return run.at = At::Reads { has_source: true };
         }
         run.seen.target = state;
-        run.at = match next_step(&run.seen) {
-            Step::End(end) => At::Ended(end),
-            step @ (Step::Change(..) | Step::Work(_) | Step::Ask | Step::Retry) => At::Acts(step),
-        };
+        run.decide();
     }
 
     /// Carries out a step.
@@ -316,29 +319,25 @@ impl World {
         let run = &self.runs[index];
         let (source, target) = (run.source, 1 - run.source);
         let (theirs, ours) = (self.stores[target].rows.clone(), self.stores[source].rows.clone());
-        let (copied, checked) = (run.copied, run.checked);
+        let checked = run.checked;
         let equal = |equal: bool| if equal { Outcome::Done } else { Outcome::Different };
         let outcome = match (step, self.flight(run, step)) {
             (Step::Change(..), Some(Flight::Change(store, expected, state))) => {
                 Outcome::Changed(self.stores[store].change(expected, &state))
             }
             (Step::Work(Work::Compare { empty }), _) => {
-                self.runs[index].copied = theirs.len();
+                self.runs[index].checked = 0;
                 equal(ours.starts_with(&theirs) && (theirs.is_empty() || !empty))
             }
-            (Step::Work(work), Some(Flight::Rows(store, claim, rows))) => {
+            (Step::Work(_), Some(Flight::Rows(store, claim, rows))) => {
                 let outcome = self.stores[store].write(claim, &rows);
-                self.runs[index].copied = rows.len();
+                self.runs[index].checked = rows.len();
                 let theirs = &self.stores[store].rows;
-                if *work == Work::Finish && outcome == Outcome::Done {
+                if outcome == Outcome::Done {
                     equal(rows.get(checked..) == theirs.get(checked..))
                 } else {
                     outcome
                 }
-            }
-            (Step::Work(Work::Check), _) => {
-                self.runs[index].checked = copied;
-                equal(theirs.len() == copied && ours.get(..copied) == theirs.get(..copied))
             }
             (Step::Work(Work::CompareBehind), _) if self.stores[source].state.phase.is_open() => {
                 self.runs[index].checked = ours.len();
@@ -352,8 +351,10 @@ impl World {
 
     fn finish(&mut self, index: usize, step: &Step, outcome: Outcome) {
         let run = &mut self.runs[index];
-        run.seen.note(step, outcome);
-        // What was read is not used again.
+        if !run.seen.note(step, outcome) {
+            return run.decide();
+        }
+        // Values that were read are not used again.
         (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
         run.at = At::Reads { has_source: false };
     }

@@ -53,7 +53,7 @@ impl Folder {
     }
 }
 
-/// What a command left behind.
+/// The output and status of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
     code: Option<i32>,
@@ -62,7 +62,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// What it printed.
+    /// Returns its output.
     #[track_caller]
     pub(crate) fn succeeds(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");

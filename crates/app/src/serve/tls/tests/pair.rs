@@ -60,7 +60,7 @@ impl Files {
     }
 }
 
-/// What `openssl` writes for these words; `None` where there is no openssl.
+/// Returns the output of `openssl` for these arguments; `None` where there is no openssl.
 fn openssl(words: &str) -> Option<Vec<u8>> {
     let run = Command::new("openssl").args(words.split(' ')).output();
     let done = or_skip_without("openssl", "a test of TLS", run.map_err(|error| error.to_string()))?;

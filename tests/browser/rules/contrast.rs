@@ -1,11 +1,11 @@
-//! Whether the text can be read: the contrast that WCAG 2.2 asks for at level AA (1.4.3).
+//! Readability of the text: the contrast that WCAG 2.2 asks for at level AA (1.4.3).
 
 use std::time::Instant;
 
 use petstore_testing::needs;
 
 use crate::{
-    states,
+    states::add,
     support::{
         browser::{Browser, DESK, Look},
         wait,
@@ -42,13 +42,13 @@ const TOO_FAINT: &str = r"
     return seen < 10 ? ['only ' + seen + ' texts'] : [...found.values()];
 ";
 
-fn too_faint(browser: &Browser) -> Vec<String> {
+pub(super) fn too_faint(browser: &Browser) -> Vec<String> {
     let texts = browser.js(TOO_FAINT);
     texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
 /// Every text stands out from its ground, light or dark.
-pub(super) fn is_legible(name: &str, browser: &Browser) {
+pub(crate) fn is_legible(name: &str, browser: &Browser) {
     for dark in [false, true] {
         browser.look(Look { dark, ..DESK });
         // Colours may fade from one scheme into the other.
@@ -64,42 +64,21 @@ pub(super) fn is_legible(name: &str, browser: &Browser) {
 
 #[needs(chromium)]
 #[test]
-fn a_busy_button_of_the_reference_is_legible_under_the_pointer() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    states::reference(&zoo);
-    let browser = &zoo.browser;
+fn a_busy_button_is_legible_also_under_the_pointer() {
+    let zoo = Zoo::open();
+    let browser = zoo.visit("/docs", "");
+    browser.see("#listPets");
     for button in ["#key-send", "#listPets .execute"] {
-        let busy = format!("document.querySelector('{button}').ariaDisabled = 'true'");
-        browser.js(&busy);
+        browser.js(&format!("$('{button}').ariaDisabled = 'true'"));
         browser.click(button);
-        browser.until(&format!("document.querySelector('{button}:hover')"));
+        browser.until(&format!("$('{button}:hover')"));
         is_legible(button, browser);
     }
-}
-
-#[needs(chromium)]
-#[test]
-fn a_faint_text_would_be_seen() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    states::catalogue(&zoo);
-    zoo.browser.js("document.querySelector('main').style.color = '#888'");
-    assert!(!too_faint(&zoo.browser).is_empty());
-}
-
-#[needs(chromium)]
-#[test]
-fn a_busy_button_is_legible_also_under_the_pointer() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    states::catalogue(&zoo);
-    let browser = &zoo.browser;
-    // No animal is added before the page goes.
-    browser.js("const real = window.fetch; window.fetch = (url, options = {}) =>
-             options.method === 'POST' ? new Promise(() => {}) : real(url, options);");
-    browser.fill("#name", "Rex");
-    browser.fill("#categoryId", "1");
-    browser.click("#add-send");
+    let browser = zoo.enter("/catalogue");
+    browser.intercept("method === 'POST'", "return new Promise(() => {});");
+    add(browser, "Rex", "1");
     browser.reads("#add-send", "Adding…");
-    browser.until("document.querySelector('#add-send').matches(':hover')");
+    browser.until("$('#add-send:hover')");
     is_legible("a busy button", browser);
-    assert_eq!(browser.value("document.querySelector('#add-send').matches(':hover')"), true);
+    browser.is("$('#add-send').matches(':hover')", true);
 }

@@ -1,0 +1,65 @@
+//! A comment begins with a subject, a verb or a noun phrase, never with a clause or "nobody".
+
+use std::{fs, path::Path};
+
+use crate::path;
+
+/// First words of a comment that hides its subject: "What is kept" for "The kept bytes", "Whether it ends" for "`true`
+/// if it ends".
+const HIDING: [&str; 7] = ["What", "Whatever", "Whoever", "Whether", "Nobody", "Those", "That"];
+
+/// Each first line of a comment that begins with one of [`HIDING`], with its number.
+fn hidden(source: &str) -> Vec<String> {
+    let text = |line: &str| {
+        let comment = line.trim_start().strip_prefix("//")?;
+        Some(comment.trim_start_matches(['/', '!']).trim_start().to_owned())
+    };
+    let lines: Vec<_> = source.lines().map(text).collect();
+    let mut faults = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let is_first = at == 0 || lines[at - 1].is_none();
+        let Some(line) = line.as_ref().filter(|_| is_first) else { continue };
+        let word = line.split(|char: char| !char.is_alphanumeric()).next();
+        if word.is_some_and(|word| HIDING.contains(&word)) {
+            faults.push(format!("{}: {line}", at + 1));
+        }
+    }
+    faults
+}
+
+fn check(folder: &Path, faults: &mut Vec<String>) -> usize {
+    let mut read = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap().path();
+        if entry.is_dir() && !entry.ends_with("target") {
+            read += check(&entry, faults);
+        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            let source = fs::read_to_string(&entry).unwrap();
+            faults.extend(hidden(&source).iter().map(|line| format!("{}:{line}", entry.display())));
+            read += 1;
+        }
+    }
+    read
+}
+
+#[test]
+fn every_comment_begins_with_its_subject() {
+    let mut faults = Vec::new();
+    for folder in ["crates", "docs", "tests"] {
+        assert!(check(&path(folder), &mut faults) > 0, "{folder} has no sources");
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn a_comment_that_begins_with_a_clause_is_reported() {
+    for word in ["What is kept.", "Whether it ends.", "Nobody reads it.", "Those of keys."] {
+        for comment in ["//", "    ///", "//!"] {
+            let source = format!("fn f() {{}}\n{comment} {word}\n{comment} More.\n");
+            assert_eq!(hidden(&source), [format!("2: {word}")]);
+        }
+    }
+    let fine = "// The rest.\n// What is kept stays in the sentence.\nlet url = 1; // What\n";
+    assert_eq!(hidden(fine), [""; 0]);
+    assert_eq!(hidden("/// Whatsit is a name.\n"), [""; 0]);
+}
