@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeMap,
+    pin::Pin,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -122,8 +123,17 @@ impl Client {
         Ok(lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok()))
     }
 
-    /// As [`call`](Self::call), for bytes.
-    async fn send(
+    /// As [`call`](Self::call), for bytes. Boxed so that the future is compiled here, not in each caller.
+    fn send<'a>(
+        &'a self,
+        path: &'static str,
+        body: Bytes,
+        deadline: Instant,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply<Bytes>, Failure>> + Send + 'a>> {
+        Box::pin(self.send_with_failover(path, body, deadline))
+    }
+
+    async fn send_with_failover(
         &self,
         path: &'static str,
         body: Bytes,
