@@ -185,7 +185,8 @@ async fn frames_that_are_no_requests_keep_no_connection_open() {
             }
             let took = began.elapsed();
             assert!(took < limit + GOODBYE + Duration::from_millis(100), "{flood:?}: {took:?}");
-            (task.await.unwrap(), reading.await.unwrap());
+            task.await.unwrap();
+            reading.await.unwrap();
         }
     }
 }
