@@ -28,7 +28,7 @@ const MAX_PIECE: usize = 16 * 1024;
 /// The smallest such piece, unless the client's windows are smaller.
 const MIN_PIECE: usize = 1024;
 
-/// What a connection waits for, shared by everything that serves it.
+/// The deadlines of a connection, shared by everything that serves it.
 #[derive(Clone, Debug)]
 pub(super) struct Activity {
     inner: Arc<Mutex<Inner>>,
