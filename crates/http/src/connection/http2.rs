@@ -125,10 +125,13 @@ async fn respond_to(
     let ended = body.has_ended();
     drop((body, head));
 
-    send(response, respond, &state, in_flight).await;
-    if !ended {
-        discard(incoming).await;
-    }
+    // At the same time: a body that is not read takes the window of the whole connection.
+    let rest = async {
+        if !ended {
+            discard(incoming).await;
+        }
+    };
+    tokio::join!(send(response, respond, &state, in_flight), rest);
 }
 
 /// Gives a response to h2. The request is in flight until the client has taken its body.
@@ -182,7 +185,7 @@ async fn send_body(
         let Some(bytes) = taken else {
             return stream.send_reset(h2::Reason::CANCEL);
         };
-        in_flight.note_written(bytes);
+        in_flight.activity.note_written(bytes);
         if let Some(waiting) = &mut waiting {
             waiting.note_progress();
         }

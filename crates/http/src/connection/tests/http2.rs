@@ -32,7 +32,7 @@ pub(super) const WINDOW_UPDATE: u8 = 8;
 /// Huffman's code.
 const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
 
-/// What a client sends first, with settings of its own.
+/// Returns the first bytes of a client, with settings of its own.
 pub(super) fn preface(settings: &[u8]) -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
 }
