@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     max_workers: usize,
     pub(crate) queue: Mutex<Queue>,
     pub(crate) changed: Condvar,
-    /// Whether there was a request since the version was last read.
+    /// `true` if there was a request since the version was last read.
     pub(crate) in_use: AtomicBool,
     closed: AtomicBool,
 }
