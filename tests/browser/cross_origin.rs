@@ -31,7 +31,7 @@ fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &
 #[test]
 fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
     let browser = Browser::open();
-    // Whatever serves the page: its answer has no policy of its own on what the page may call.
+    // The answer of the page's server has no policy of its own on calls of the page.
     let (_store, elsewhere) = Server::in_memory();
     let page = elsewhere.url();
     browser.go(&format!("{page}/livez"));

@@ -54,7 +54,7 @@ fn answers(browser: &Browser, operation: &str, text: &str) {
     browser.reads(&format!("{operation} .answer"), text);
 }
 
-/// Whether an operation shows a response.
+/// Returns whether an operation shows a response.
 pub(crate) fn has_answer(browser: &Browser, operation: &str) -> bool {
     browser.value(&format!("$('{operation} .answer').checkVisibility()")) == true
 }

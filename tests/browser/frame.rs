@@ -1,4 +1,4 @@
-//! What is the same on both pages, what a load costs, and the pages without a mouse.
+//! Properties that both pages share, the cost of a load, and the pages without a mouse.
 
 use petstore_testing::needs;
 use serde_json::Value;
@@ -32,7 +32,7 @@ const FRAME: &str = "
     });
 ";
 
-/// What was shown and has moved since the page was opened: what Chromium calls layout shifts, and what moved in each.
+/// The elements that have moved since the page was opened: Chromium's layout shifts, and the elements of each.
 const MOVED: &str = "
     return new Promise(done => {
         const observer = new PerformanceObserver(list => done(list.getEntries()));

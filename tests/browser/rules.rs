@@ -10,7 +10,7 @@ use crate::support::{browser::Browser, zoo::Zoo};
 
 pub(crate) use contrast::is_legible;
 
-/// What holds of a page that is open, whatever its state.
+/// Rules for an open page, whatever its state.
 pub(crate) const CHECKS: [fn(&str, &Browser); 5] =
     [asks_nobody_else, has_an_outline, names_every_control, is_legible, can_be_skipped_to];
 
@@ -79,7 +79,7 @@ fn can_be_skipped_to(_: &str, browser: &Browser) {
     browser.is("!!document.activeElement.closest('main')", true);
 }
 
-/// What is shown and reaches over an edge of the box that it belongs to, or of the window. Code scrolls.
+/// The elements that reach over an edge of their box, or of the window. Code scrolls.
 const OUTSIDE: &str = "
     const boxes = '.card, .try, .panel, .row, .description, .aside', inputs = 'input, textarea, select';
     return $$('main *').filter(element => {
@@ -94,7 +94,7 @@ const OUTSIDE: &str = "
     }).map(element => `${element.tagName} ${element.id}: ${element.textContent.trim().slice(0, 40)}`);
 ";
 
-/// Whether nothing leaves its box.
+/// Returns whether nothing leaves its box.
 pub(crate) fn stays_inside(browser: &Browser) -> bool {
     let outside = browser.js(OUTSIDE);
     if outside != json!([]) {

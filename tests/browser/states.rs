@@ -279,7 +279,7 @@ pub(crate) fn add(browser: &Browser, name: &str, category: &str) {
     browser.click("#add-send");
 }
 
-/// What the service refuses is said at its field.
+/// A refusal of the service is shown at its field.
 fn refused(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     add(browser, "   ", "9223372036854775808");

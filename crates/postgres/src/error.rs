@@ -26,6 +26,11 @@ pub(crate) enum StoreFailure {
     /// An error of the server or the connection.
     #[error("{}", error_chain(.0.as_ref()))]
     Postgres(#[source] Arc<tokio_postgres::Error>),
+    /// Other sessions keep locks. Holds what has happened while they did, and their names.
+    #[error(
+        "{0}; writes wait for {1}: end its transaction, or the session with pg_terminate_backend"
+    )]
+    Blocked(Box<StoreFailure>, String),
     #[error("the server asks for a password, and the URL has none")]
     NoPassword,
     /// The server has committed, but its wait for a standby was canceled.
@@ -143,6 +148,9 @@ impl StoreFailure {
     }
 
     fn postgres(&self) -> Option<&tokio_postgres::Error> {
+        if let Self::Blocked(failure, _) = self {
+            return failure.postgres();
+        }
         if let Self::Postgres(error) = self { Some(error) } else { None }
     }
 }

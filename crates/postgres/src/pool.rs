@@ -73,11 +73,13 @@ pub(crate) struct Pool {
 #[derive(Debug, Default)]
 struct State {
     idle: Vec<Arc<Connection>>,
+    /// A connection for the next transaction of an archive: to make one takes longer than most of them.
+    archive: Option<Connection>,
     /// Connections that calls use or make.
     in_use: usize,
     /// Grows when a connection was found broken. Those of an earlier generation are not used again.
     generation: u64,
-    /// Whether the next connection that is given back is closed, so that one for another purpose can be made.
+    /// `true` if the next connection that is given back is closed, so that one for another purpose can be made.
     is_one_wanted: bool,
 }
 
@@ -108,6 +110,7 @@ impl Drop for Lease<'_> {
 impl State {
     /// Closes the idle connection that was used least recently, if one is wanted.
     fn close_if_wanted(&mut self) {
+        self.archive.take_if(|_| self.is_one_wanted);
         if self.is_one_wanted && !self.idle.is_empty() {
             self.is_one_wanted = false;
             self.idle.remove(0);
@@ -173,16 +176,27 @@ impl Pool {
         }
     }
 
-    /// Begins a transaction of several statements, on a connection of its own: these are rare. Nothing of it has
+    /// Begins a transaction of several statements, on a connection outside of the pool: these are rare. Nothing of it has
     /// happened until its commit has returned; nothing ever does if it is dropped.
     pub(crate) async fn begin(
         &self,
         purpose: Purpose,
         begin: &str,
     ) -> Result<Connection, StoreFailure> {
+        let kept = lock(&self.state).archive.take_if(|_| purpose == Purpose::Archive);
+        if let Some(connection) = kept
+            && connection.begin(begin).await.is_ok()
+        {
+            return Ok(connection);
+        }
         let connection = self.connect(purpose).await?;
         connection.begin(begin).await?;
         Ok(connection)
+    }
+
+    /// Keeps a connection for the next transaction of an archive, after its own has ended.
+    pub(crate) fn keep(&self, connection: Connection) {
+        lock(&self.state).archive = Some(connection);
     }
 
     /// Returns a connection outside of the pool. Where the server allows no more, or lets it wait, one of the pool is
@@ -220,6 +234,7 @@ impl Pool {
         let mut state = lock(&self.state);
         state.generation += 1;
         state.idle.clear();
+        state.archive = None;
     }
 
     /// Returns a connection, a new one if none is idle.

@@ -139,7 +139,7 @@ fn a_key_that_is_revoked_leads_back_to_the_form_and_takes_nothing_that_is_typed(
     browser.see("#key");
     browser.is(typed, json!(["", "", ""]));
 
-    // What a refused key did while an animal was sent: that animal was not added.
+    // A key that is refused while an animal is sent adds none.
     let key = zoo.new_key(&["another"]);
     let browser = zoo.enter_with("/catalogue", &key);
     browser.lose_one_answer();

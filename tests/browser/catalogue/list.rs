@@ -236,7 +236,7 @@ fn counts_are_made_on_demand_can_be_stopped_and_include_each_added_animal_once()
     browser.is(&format!("Math.abs({share}($('#bars rect')) - 62 / 251) < 0.01"), true);
     assert_eq!(reads(browser).len(), 3);
 
-    // What is added counts without a request but that of the list.
+    // An added animal counts without a request but that of the list.
     browser.js("$('#status').value = 'sold'");
     add(browser, "Max", "1");
     browser.reads("#count-status", "252 animals in all");
@@ -287,7 +287,7 @@ fn a_count_and_a_search_have_a_bound_and_go_on_if_asked() {
     browser.click("#count");
     browser.reads("#count-status", "At least 5,000 animals, counted up to id 5000");
     browser.is(&format!("{BARS}[2]"), json!(["Sold", "5,000"]));
-    // What is added comes after those that are counted.
+    // The added animal comes after those that are counted.
     add(browser, "Rex", "1");
     browser.reads("#added", "Added Rex");
     browser.reads("#count-status", "At least 5,000 animals");

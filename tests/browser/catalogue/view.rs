@@ -109,7 +109,7 @@ fn on_a_phone_nothing_lies_over_the_list_and_the_form_is_one_press_away() {
         browser.js("scrollBy(0, 200)");
     }
     browser.js("scrollTo(0, 0)");
-    // What is needed less is folded, and one press away.
+    // The controls that are needed less are folded, one press away.
     for part in ["find-id", "limit", "refresh", "copy"] {
         browser.is(&format!("$('#{part}').checkVisibility()"), false);
     }

@@ -15,7 +15,7 @@ fn the_list_is_read_page_by_page_and_its_response_has_headers_and_time() {
     let zoo = Zoo::with(25);
     let browser = enter(&zoo);
     browser.fill("#listPets-X-Request-Id", "named-by-me");
-    // What is announced is the line beside the button, and the focus stays on that.
+    // The line beside the button is announced, and the focus stays on the button.
     browser.js(&format!("$('{LIST} .execute').focus()"));
     browser.press(Key::Enter);
     browser.reads(&format!("{LIST} [role=status]"), "200 OK in ");

@@ -69,7 +69,7 @@ fn an_operation_has_an_address_that_outlives_a_reload_and_its_form_stays_in_view
     let browser = visit(&zoo);
     let top = format!("$('{CREATE}').getBoundingClientRect().top");
     browser.is(&format!("{top} > 600"), true);
-    // What is read is marked in the contents, from the start on.
+    // The section that is read is marked in the contents, from the start on.
     browser.until("$('nav a[href=\"#start\"]').ariaCurrent === 'true'");
     browser.click(&format!("nav a[href='{CREATE}']"));
     browser.until(&format!("location.hash === '{CREATE}'"));

@@ -40,7 +40,7 @@ const FINDERS: &str = "const $ = selector => document.querySelector(selector),
     $$ = selector => [...document.querySelectorAll(selector)];
 ";
 
-/// What a page may look like to its reader.
+/// The look of a page for one reader.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// CSS pixels.
@@ -150,7 +150,7 @@ impl Browser {
         self.ask(self.driver().current_url()).to_string()
     }
 
-    /// What a function body in JavaScript returns. In it, `$` finds an element and `$$` all that match.
+    /// Returns the value of a function body in JavaScript. In it, `$` finds an element and `$$` all that match.
     pub(crate) fn js(&self, body: &str) -> Value {
         let script = format!("{FINDERS}{body}");
         let answer = self.runtime().block_on(self.driver().execute(&script, []));

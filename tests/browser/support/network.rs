@@ -1,4 +1,4 @@
-//! What may happen between a page and the service.
+//! Faults between a page and the service.
 
 use serde_json::json;
 

@@ -31,7 +31,7 @@ const NAME: &str = "default";
 const BEGINNING: &str = "This store has no API key yet, so one named 'default' is made.\n";
 const MADE_ELSEWHERE: &str = "Another process has just made it: see there.\n";
 
-/// What people read with the first key.
+/// The text that people read with the first key.
 pub(super) struct FirstKey {
     /// How to make a key.
     pub(super) how: String,

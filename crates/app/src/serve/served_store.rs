@@ -50,7 +50,7 @@ pub(super) struct Opening {
     pub(super) next: Option<Arc<dyn StoreLocation>>,
     /// `true` if an older schema is upgraded.
     pub(super) upgrade: bool,
-    /// What is said with an API key, if the store is to have one.
+    /// The text that is printed with the first API key, if the store is to have one.
     pub(super) first_key: Option<FirstKey>,
     /// A file of animals that the store begins with.
     pub(super) seed: Option<PathBuf>,

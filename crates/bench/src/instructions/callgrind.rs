@@ -29,7 +29,7 @@ pub(super) struct Callgrind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cost {
     pub(super) total: u64,
-    /// Those for SHA-256.
+    /// The instructions of SHA-256.
     pub(super) sha: u64,
 }
 

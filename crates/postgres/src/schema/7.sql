@@ -32,43 +32,19 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION petstore_renew_version() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    EXECUTE format(
-        'UPDATE %1$I.petstore_state SET version = decode(md5($1), ''hex''), changes = changes + 1 '
-        'WHERE changes >= (SELECT changes FROM %1$I.petstore_state ORDER BY changes DESC LIMIT 1)',
-        TG_TABLE_SCHEMA
-    ) USING random()::text || clock_timestamp()::text || txid_current()::text;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION petstore_require_open() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- The functions of the triggers follow the new name, and lock the newest version of the row.
+DO $$
 DECLARE
-    row record;
+    function text;
 BEGIN
-    EXECUTE format(
-        'SELECT state, label FROM %I.petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE', TG_TABLE_SCHEMA
-    ) INTO row;
-    IF row.state <> 'open' THEN
-        EXECUTE format('SELECT %I.petstore_sealed($1, $2)', TG_TABLE_SCHEMA) USING row.state, row.label;
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION petstore_renew_key_revision() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    EXECUTE format(
-        'UPDATE %1$I.petstore_state SET key_revision = decode(md5($1), ''hex''), highest_key_id = '
-        'greatest(highest_key_id, (SELECT max(id) FROM %1$I.api_key)) '
-        'WHERE changes >= (SELECT changes FROM %1$I.petstore_state ORDER BY changes DESC LIMIT 1)',
-        TG_TABLE_SCHEMA
-    ) USING random()::text || clock_timestamp()::text || txid_current()::text;
-    RETURN NULL;
+    FOR function IN
+        SELECT replace(replace(pg_get_functiondef(oid), 'I.catalogue FOR', 'I.catalogue ORDER BY changes DESC LIMIT 1 FOR'),
+            'I.catalogue', 'I.petstore_state')
+        FROM pg_proc WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+            AND proname IN ('petstore_renew_version', 'petstore_require_open', 'petstore_renew_key_revision')
+    LOOP
+        EXECUTE function;
+    END LOOP;
 END
 $$;
 

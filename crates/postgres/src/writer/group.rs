@@ -51,6 +51,12 @@ impl Failed {
     pub(super) fn in_doubt(failure: StoreFailure) -> Self {
         Self { failure, in_doubt: true }
     }
+
+    /// Names the sessions that the group has waited for.
+    pub(super) fn blocked_by(self, sessions: Option<String>) -> Self {
+        let Some(sessions) = sessions else { return self };
+        Self { failure: StoreFailure::Blocked(Box::new(self.failure), sessions), ..self }
+    }
 }
 
 /// Before the commit has been sent, a failure of whatever kind means that nothing has happened.
@@ -199,7 +205,7 @@ fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outco
 struct Refusal {
     message: String,
     state: String,
-    /// Whether the statement itself has met it, and not code that somebody has attached to the table.
+    /// `true` if the statement itself has met it, and not code that somebody has attached to the table.
     is_own: bool,
 }
 

@@ -29,7 +29,7 @@ fn trigger(table: &str, when: &str, state: &str) -> String {
     )
 }
 
-/// What an operator does to the table of animals, each time instead of what was done before.
+/// Rules that an operator attaches to the table of animals, one at a time.
 fn rules() -> Vec<String> {
     let mut rules = vec![
         "ALTER TABLE pet ADD CONSTRAINT no_lions CHECK (name <> 'lion')".to_owned(),

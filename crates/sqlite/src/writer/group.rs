@@ -94,9 +94,9 @@ impl Committer {
 pub(super) struct Session<'a> {
     committer: &'a Committer,
     statements: Statements<'a>,
-    /// Whether the last transaction failed so that the connection must not be used any more.
+    /// `true` if the last transaction failed so that the connection must not be used any more.
     in_doubt: bool,
-    /// Whether the last transaction met a damaged page.
+    /// `true` if the last transaction met a damaged page.
     is_damaged: bool,
 }
 
