@@ -1,6 +1,6 @@
 //! `X-Request-Id`: the client's if it can be used, else a new one.
 //!
-//! The suite holds on every answer that one comes back, and when on every answer of the suite.
+//! Every answer of the suite is held to have one, and the right one.
 
 use std::collections::HashSet;
 
