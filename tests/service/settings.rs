@@ -49,7 +49,7 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
 }
 
 /// A value of each setting that is not its default.
-const VALUES: [(&str, &str); 33] = [
+const VALUES: [(&str, &str); 34] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
     ("metrics-listen", "localhost:2"),

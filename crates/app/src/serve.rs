@@ -146,7 +146,9 @@ async fn serve(
 
     tasks.shutdown().await;
     housekeeping::finish(&key_ring).await;
-    report(drained);
+    if signals.is_first_end() {
+        report(drained);
+    }
     failure.map_or(Ok(()), Err)
 }
 

@@ -21,7 +21,7 @@ use tokio::{
 use crate::{
     client::{Client, Reply},
     draft::Draft,
-    error::Failure,
+    error::{Failure, random},
     head::{Head, HeadRead},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
     limits::MaxOps,
@@ -158,8 +158,8 @@ impl Core {
     }
 
     async fn lock(&self, deadline: Instant) -> Result<MutexGuard<'_, Last>, Failure> {
-        let late = |_| Failure::Deadline(self.client.call_timeout());
-        time::timeout_at(deadline, self.last.lock()).await.map_err(late)
+        let locked = time::timeout_at(deadline, self.last.lock()).await;
+        locked.map_err(|_| Failure::late(self.client.call_timeout))
     }
 
     /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest.
@@ -218,7 +218,8 @@ impl Core {
     /// process has written in between, `plan` is called again. Nothing is written if it changes nothing or fails.
     ///
     /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`], and the next
-    /// winner pauses so that it can commit: otherwise small writes of one process would keep out the large ones of another for good.
+    /// winner pauses so that it can commit: otherwise small writes of one process would keep out the large ones of another
+    /// for good.
     ///
     /// With `assume_absent`, the first try needs no read: it is made from the head of this process's last write, and the
     /// transaction compares that no entry is under `keys`.
@@ -243,7 +244,7 @@ impl Core {
                 Some(read) => read,
                 None => self.read(&ranges, deadline).await?,
             };
-            let group = getrandom::u64().map_err(Failure::from)?;
+            let group = u64::from_be_bytes(random()?);
             let mut draft = Draft::new(&self.keys, &read);
             let planned = plan(&mut draft);
             let drafted = if planned.is_ok() { draft.finish(group) } else { None };
@@ -281,11 +282,13 @@ impl Core {
         txn.success.push(Op::put(&self.keys.head(), raw.clone()));
         let Reply { answer, is_repeated } = self.send(&txn, deadline).await?;
         if answer.succeeded {
-            if let Some(needed) = answer.taken().find_map(|value| self.needed_by_other(value)) {
+            let revision = answer.header.revision;
+            let mut taken = answer.found().flatten();
+            if let Some(needed) = taken.find_map(|entry| self.needed_by_other(&entry.value.0)) {
                 let pause = (began.elapsed().max(needed) * 2).clamp(MIN_PAUSE, MAX_PAUSE);
                 last.pause = Some(Instant::now() + pause);
             }
-            let (revision, writes) = (answer.header.revision, read.writes + 1);
+            let writes = read.writes + 1;
             let new =
                 HeadRead { head, raw, writes, changed: revision, revision, found: Vec::new() };
             self.version.observe(new.stored_version(), began);
@@ -300,10 +303,11 @@ impl Core {
             return Ok(true);
         }
         if is_repeated && !now.remembers_since(read) {
-            return Err(Failure::InDoubt);
+            let why = "whether it was written is not known: others have written too much since";
+            return Err(Failure::Unavailable(why.to_owned()));
         }
         if Instant::now() >= deadline {
-            return Err(Failure::Deadline(self.client.call_timeout()));
+            return Err(Failure::late(self.client.call_timeout));
         }
         Ok(false)
     }
@@ -313,14 +317,14 @@ impl Core {
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| match value {
             Some(value) => Op::put(&key, value),
-            None => Op::delete(&key),
+            None => Op::delete(Range::one(&key), false),
         };
         let changes: Vec<Op> = changes.into_iter().map(change).collect();
         let mut compare = vec![read.is_unchanged(&self.keys.head())];
         compare.extend(absent.iter().map(|key| is_absent(key)));
         let needed = losing.max(ENTRY_TIME * u32::try_from(changes.len()).unwrap_or_default());
         let mut success = self.nested(&changes);
-        success.push(Op::take(&self.keys.contender()));
+        success.push(Op::delete(Range::one(&self.keys.contender()), true));
         let failure = vec![Op::Range(Range::one(&self.keys.head())), self.contend(needed)];
         Txn { compare, success, failure }
     }

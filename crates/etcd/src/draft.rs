@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, WriterRole};
+use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, StoreError, WriterRole};
 
 use crate::{
     error::Failure,
@@ -27,8 +27,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Refuses a writer that the state of the store does not permit.
-    pub(crate) fn permit(&self, writer: WriterRole) -> Result<(), Failure> {
-        Ok(self.read.head.state()?.permit_write(writer)?)
+    pub(crate) fn permit(&self, writer: WriterRole) -> Result<(), StoreError> {
+        self.read.head.state()?.permit_write(writer)
     }
 
     /// Returns the entry under `key`, which was read, as the transaction would leave it.

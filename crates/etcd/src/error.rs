@@ -10,15 +10,9 @@ use crate::{config::EtcdConfig, limits::MaxOps};
 /// A call that has failed. It can be cloned, because one transaction has several callers.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// With the last error of each node.
-    #[error(
-        "no answer from etcd within {0:?} ({1}); see that most nodes run and reach each other, and that the addresses \
-         and sslmode are right"
-    )]
-    Unreachable(Duration, String),
-    /// More calls wait for a connection than can be served in time.
-    #[error("no connection was free within {0:?}")]
-    Busy(Duration),
+    /// etcd or the network does not answer now, for this reason.
+    #[error("{0}")]
+    Unavailable(String),
     /// etcd refuses the call, and would refuse it again.
     #[error("{0}")]
     Refused(String),
@@ -30,28 +24,6 @@ pub(crate) enum Failure {
         max = MaxOps::DEFAULT.0
     )]
     TooManyOps,
-    #[error(
-        "etcd is out of space: compact and defragment it, or raise its quota; then disarm the alarm"
-    )]
-    NoSpace,
-    /// A snapshot is read after a compaction.
-    #[error("the snapshot was compacted away: begin anew, and let etcd keep its history longer")]
-    Compacted,
-    /// A write was sent twice, and others have written so much since that the head does not tell whether it was made.
-    #[error("whether it was written is not known: others have written too much since")]
-    InDoubt,
-    #[error("no answer within {0:?}")]
-    Deadline(Duration),
-    #[error("etcd's answer cannot be read: {0}")]
-    Unreadable(String),
-    #[error("no identifier is left")]
-    NoIdentifier,
-    /// The system has no random bytes.
-    #[error("no random bytes: {0}")]
-    Random(#[from] getrandom::Error),
-    /// The store is not open, for this reason.
-    #[error("the store {0}")]
-    Sealed(String),
     #[error(transparent)]
     Corrupt(#[from] Corruption),
 }
@@ -68,7 +40,20 @@ const REMEDIES: [(&str, &str); 4] = [
     ),
 ];
 
+/// Returns random bytes.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    let filled = getrandom::fill(&mut bytes);
+    filled.map_err(|error| Failure::Unavailable(format!("no random bytes: {error}")))?;
+    Ok(bytes)
+}
+
 impl Failure {
+    /// Makes the failure of a call that was not answered within `limit`.
+    pub(crate) fn late(limit: Duration) -> Self {
+        Self::Unavailable(format!("no answer within {limit:?}"))
+    }
+
     /// Makes the failure of a call that etcd would refuse again.
     pub(crate) fn refused(message: String) -> Self {
         match REMEDIES.iter().find(|(words, _)| message.contains(words)) {
@@ -81,30 +66,11 @@ impl Failure {
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Sealed(why) => Self::Sealed(why),
             Failure::Corrupt(corruption) => Self::Corrupt(corruption),
-            Failure::Refused(_) | Failure::NoIdentifier => Self::refused(failure),
-            Failure::Unreachable(..)
-            | Failure::Busy(_)
-            | Failure::Denied(..)
-            | Failure::TooManyOps
-            | Failure::NoSpace
-            | Failure::Compacted
-            | Failure::InDoubt
-            | Failure::Deadline(_)
-            | Failure::Unreadable(_)
-            | Failure::Random(_) => Self::unavailable(failure),
-        }
-    }
-}
-
-/// Takes the refusal of a [rule](petstore_domain::StoreState::permit_write) of the domain.
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Sealed(why) => Self::Sealed(why),
-            StoreError::Corrupt(corruption) => Self::Corrupt(corruption),
-            StoreError::Unavailable(_) | StoreError::Refused(_) => Self::Refused(error.to_string()),
+            Failure::Refused(_) => Self::refused(failure),
+            Failure::Unavailable(_) | Failure::Denied(..) | Failure::TooManyOps => {
+                Self::unavailable(failure)
+            }
         }
     }
 }
@@ -142,9 +108,7 @@ impl OpenError {
 
     /// Returns whether opening may succeed later without a change by the operator, as when too few nodes answer.
     fn may_pass(&self) -> bool {
-        let Reason::Store(failure) = &self.reason else { return false };
-        let is_final = matches!(failure, Failure::Denied(..) | Failure::TooManyOps);
-        !is_final && matches!(StoreError::from(failure.clone()), StoreError::Unavailable(_))
+        matches!(self.reason, Reason::Store(Failure::Unavailable(_)))
     }
 }
 

@@ -21,8 +21,7 @@ impl EtcdStore {
     /// [`OpenError`], also if there is no store and none is to be created. The message is one line that says what is
     /// wrong and how to fix it.
     pub async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<Self, OpenError> {
-        let opened = open(config, settings).await;
-        opened.map_err(|reason| OpenError::new(config, reason))
+        open(config, settings).await.map_err(|reason| OpenError::new(config, reason))
     }
 
     /// Brings the schema of the store to this release's. `None` if there is no store.
@@ -107,7 +106,7 @@ async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
     }
     let txn = Txn {
         compare: vec![read.is_unchanged(&core.keys.head())],
-        success: vec![Op::delete_all(&core.keys.prefix)],
+        success: vec![Op::delete(Range::after(None, &core.keys.prefix), false)],
         ..Txn::default()
     };
     Ok(core.transact(&txn).await?.succeeded)

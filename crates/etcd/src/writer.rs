@@ -57,7 +57,6 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
 
 /// Decides on additions: one outcome for each that the transaction holds, in their order.
 fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
-    draft.permit(WriterRole::Service)?;
     let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft)).collect();
     if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
         draft.head.renew()?;
@@ -67,6 +66,9 @@ fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
 
 /// Decides on one addition. `None` leaves it for the next transaction.
 fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Outcome> {
+    if let Err(error) = draft.permit(WriterRole::Service) {
+        return Some(Err(error.into()));
+    }
     if reply.is_abandoned() {
         // The receiver is gone.
         return Some(Err(StoreError::unavailable("its caller does not wait any more").into()));

@@ -24,7 +24,7 @@ use crate::{connection::Statements, error::Failure, store::SqliteStore};
 #[async_trait]
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let pool = Arc::clone(&self.readers.pool);
+        let pool = Arc::clone(self.readers.pool());
         let begin = move || ReadTransaction::begin(pool.open()?);
         let snapshot = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
         Ok(Box::new(snapshot.map_err(StoreError::unavailable)?))
@@ -56,8 +56,8 @@ impl SqliteStore {
         + 'static,
     ) -> Result<u64, ArchiveError> {
         self.writer()?;
-        let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
-        let write = move || write::in_transaction(pool.path(), &versions, writer, work);
+        let (pool, versions) = (Arc::clone(self.readers.pool()), Arc::clone(&self.versions));
+        let write = move || write::in_transaction(&pool.path, &versions, writer, work);
         let written = task::spawn_blocking(write).await.map_err(StoreError::unavailable)?;
         written.map_err(Failure::into_error)
     }

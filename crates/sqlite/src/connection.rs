@@ -52,13 +52,11 @@ impl<'c> Statements<'c> {
 
     /// Returns the statement with this text.
     pub(crate) fn get(&mut self, sql: &'static str) -> rusqlite::Result<&mut Statement<'c>> {
-        let index = match self.held.iter().position(|(held, _)| *held == sql) {
-            Some(index) => index,
-            None => {
-                self.held.push((sql, self.connection.prepare(sql)?));
-                self.held.len() - 1
-            }
-        };
+        let found = self.held.iter().position(|(held, _)| *held == sql);
+        let index = found.unwrap_or(self.held.len());
+        if found.is_none() {
+            self.held.push((sql, self.connection.prepare(sql)?));
+        }
         Ok(&mut self.held[index].1)
     }
 }

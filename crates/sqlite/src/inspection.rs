@@ -15,14 +15,14 @@ impl SqliteStore {
     /// # Errors
     /// SQLite's, if the file cannot be read at all.
     pub fn inspect(&self) -> rusqlite::Result<Vec<Finding>> {
-        let reader = self.readers.pool.open()?;
+        let reader = self.readers.pool().open()?;
         let mut findings = vec![
             inspect_integrity(&reader)?,
             inspect_schema(&reader, false)?,
             inspect_schema(&reader, true)?,
             self.inspect_durability(&reader)?,
         ];
-        let path = self.readers.pool.path();
+        let path = &self.readers.pool().path;
         if access(path, Access::WRITE_OK).is_ok()
             && let Err(reason) = open::require_companions(path)
         {

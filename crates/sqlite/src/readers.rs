@@ -4,7 +4,7 @@
 //! is noticed. A worker that is in a read can do nothing else, and on a disk that hangs it never comes back. So at most
 //! all workers but one read at a time, and the other reads go to the threads of `queue.rs`. A worker that waits for
 //! sockets and timers may be the one that begins to read, and tokio lets no other take its place before that one is done.
-//! So while there are reads on workers, the watch wakes a worker now and then.
+//! So while there are reads on workers, a thread of `watch.rs` wakes a worker now and then.
 //!
 //! **What it buys.** While the disk hangs or is slow, all that needs no read goes on: health, refusals, timeouts and
 //! writes.
@@ -13,37 +13,60 @@
 //! no other thread is woken for it.
 
 use std::{
-    io,
+    fmt, io,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Condvar, Mutex,
+        atomic::{AtomicBool, Ordering},
     },
+    thread::{self, Thread},
+    time::{Duration, Instant},
 };
 
 use petstore_domain::StoreError;
-use petstore_storage::VersionCache;
+use petstore_storage::{PanicGuard, VersionCache};
 use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    error::Failure,
-    pool::Pool,
-    presence::Presence,
-    queue::Queue,
-    watch::{Shared, Watch},
-};
+use crate::{error::Failure, pool::Pool, presence::Presence, queue::Queue};
 
-/// Runs reads.
-#[derive(Debug)]
+/// How long closing the store waits for what is under way. A connection that is closed later than the writer's leaves
+/// the write-ahead log beside the file, which harms nothing.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
+
+/// Runs reads. Dropping it ends its threads.
 pub(crate) struct Readers {
-    // In the order in which they are dropped: the watch adds threads to the queue.
-    pub(crate) watch: Watch,
-    queue: Arc<Queue>,
+    shared: Arc<Shared>,
+    /// The threads that sleep while there are no requests.
+    watches: Vec<Thread>,
+}
+
+/// The state that the threads of `queue.rs` and `watch.rs` share with whoever reads.
+pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
-    presence: Arc<Presence>,
-    runtime: Handle,
-    workers: Arc<Workers>,
+    pub(crate) versions: Arc<VersionCache>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) runtime: Handle,
+    /// The counter of the workers that read: each holds a clone.
+    workers: Arc<()>,
+    max_workers: usize,
+    pub(crate) queue: Mutex<Queue>,
+    pub(crate) changed: Condvar,
+    /// `true` if there was a request since the version was last read.
+    pub(crate) in_use: AtomicBool,
+    closed: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn is_open(&self) -> bool {
+        !self.closed.load(Ordering::SeqCst)
+    }
+
+    /// Returns whether a worker reads.
+    pub(crate) fn has_reading_workers(&self) -> bool {
+        Arc::strong_count(&self.workers) > 1
+    }
 }
 
 impl Readers {
@@ -56,20 +79,31 @@ impl Readers {
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let max_workers = runtime.metrics().num_workers().saturating_sub(1).max(1);
-        let workers = Arc::new(Workers { reading: AtomicUsize::new(0), max: max_workers });
-        let queue = Arc::new(Queue::start()?);
-        let watch = Watch::start(Shared {
-            on_panic: on_panic.clone(),
-            pool: Arc::clone(&pool),
+        let shared = Arc::new(Shared {
+            pool,
             versions,
-            presence: Arc::clone(&presence),
-            runtime: runtime.clone(),
-            workers: Arc::clone(&workers),
-            queue: Arc::clone(&queue),
+            presence,
+            runtime,
+            workers: Arc::default(),
+            max_workers,
+            queue: Mutex::default(),
+            changed: Condvar::new(),
             in_use: false.into(),
             closed: false.into(),
-        })?;
-        Ok(Self { watch, queue, pool, presence, runtime, workers })
+        });
+        let mut readers = Self { shared, watches: Vec::new() };
+        readers.shared.start_threads()?;
+        for (name, run) in
+            [("sqlite-watch", Shared::watch as fn(&Arc<Shared>)), ("sqlite-tick", Shared::tick)]
+        {
+            let (shared, guard) = (Arc::clone(&readers.shared), PanicGuard(on_panic.clone()));
+            let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+                let _guard = guard;
+                run(&shared);
+            })?;
+            readers.watches.push(thread.thread().clone());
+        }
+        Ok(readers)
     }
 
     /// Runs `read`. Once it has begun it runs to its end, whether or not the future is polled again.
@@ -81,61 +115,69 @@ impl Readers {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        if let Err(lost) = self.presence.require() {
+        if let Err(lost) = self.shared.presence.require() {
             // One of these may have opened what is at the path now.
-            self.pool.clear();
+            self.pool().clear();
             return Err(lost.into());
         }
-        let pool = Arc::clone(&self.pool);
+        let pool = Arc::clone(self.pool());
         let read = move || pool.read(read);
-        // The use is noted afterwards, so that the watch sees the read before it sleeps.
-        if let Some(worker) = Worker::take(&self.workers) {
-            let task = self.runtime.spawn(async move {
-                let _worker = worker;
-                read()
+        // The clone is counted before the limit is compared: of two, at least one sees both.
+        let worker = Arc::clone(&self.shared.workers);
+        // The use is noted afterwards, so that the watches see the read before they sleep.
+        if Arc::strong_count(&worker) <= self.shared.max_workers + 1 {
+            let task = self.shared.runtime.spawn(async move {
+                let result = read();
+                drop(worker);
+                result
             });
-            self.watch.note_use();
+            self.note_use();
             return task.await.map_err(StoreError::unavailable)?;
         }
-        let answer = self.queue.push(read)?;
-        self.watch.note_use();
+        drop(worker);
+        let answer = self.shared.push(read)?;
+        self.note_use();
         answer.await.map_err(|_| StoreError::unavailable("the read has panicked"))?
+    }
+
+    /// Returns the connections.
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.shared.pool
     }
 
     /// Returns how many reads wait for a thread.
     pub(crate) fn queue_length(&self) -> usize {
-        self.queue.len()
+        self.shared.queue().len()
+    }
+
+    /// Keeps the watches awake. To be called for each read, and each time the version is asked for.
+    pub(crate) fn note_use(&self) {
+        // Mostly this only loads: a store would take the cache line away from the other threads.
+        if !self.shared.in_use.load(Ordering::SeqCst) {
+            self.shared.in_use.store(true, Ordering::SeqCst);
+            self.watches.iter().for_each(Thread::unpark);
+        }
     }
 }
 
-/// The workers of the runtime that read at this moment.
-#[derive(Debug)]
-pub(crate) struct Workers {
-    reading: AtomicUsize,
-    max: usize,
-}
-
-impl Workers {
-    /// Returns whether a worker reads.
-    pub(crate) fn are_reading(&self) -> bool {
-        self.reading.load(Ordering::SeqCst) > 0
-    }
-}
-
-/// The permit of a worker that reads.
-struct Worker(Arc<Workers>);
-
-impl Worker {
-    /// Returns a permit, unless it would be that of the last free worker.
-    fn take(workers: &Arc<Workers>) -> Option<Self> {
-        let next = |reading| (reading < workers.max).then_some(reading + 1);
-        let taken = workers.reading.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
-        taken.is_ok().then(|| Self(Arc::clone(workers)))
-    }
-}
-
-impl Drop for Worker {
+impl Drop for Readers {
     fn drop(&mut self) {
-        self.0.reading.fetch_sub(1, Ordering::SeqCst);
+        self.shared.closed.store(true, Ordering::SeqCst);
+        self.watches.iter().for_each(Thread::unpark);
+        // Under the lock, so that no thread begins to wait meanwhile.
+        let queue = self.shared.queue();
+        self.shared.changed.notify_all();
+        drop(queue);
+        let began = Instant::now();
+        // Each thread holds a reference.
+        while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
+            thread::sleep(CLOSE_POLL_INTERVAL);
+        }
+    }
+}
+
+impl fmt::Debug for Readers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Readers").finish_non_exhaustive()
     }
 }

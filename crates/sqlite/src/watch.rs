@@ -10,24 +10,16 @@
 //! the time of a page.
 
 use std::{
-    fmt, io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, Thread},
+    sync::{Arc, atomic::Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
 use petstore_domain::StoreError;
-use petstore_storage::{PanicGuard, StoredVersion, VersionCache};
+use petstore_storage::StoredVersion;
 use rusqlite::Connection;
-use tokio::runtime::Handle;
-use tokio_util::sync::CancellationToken;
 
-use crate::{
-    error::Failure, pool::Pool, presence::Presence, queue::Queue, readers::Workers, version,
-};
+use crate::{error::Failure, pool::Pool, readers::Shared, version};
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
@@ -36,77 +28,9 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
 /// hangs.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// How long closing the store waits for a look that is under way.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
-
-/// A handle to both threads, which end when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Watch {
-    shared: Arc<Shared>,
-    threads: Vec<Thread>,
-}
-
-/// The state that the threads share with whoever reads.
-pub(crate) struct Shared {
-    pub(crate) on_panic: CancellationToken,
-    pub(crate) pool: Arc<Pool>,
-    pub(crate) versions: Arc<VersionCache>,
-    pub(crate) presence: Arc<Presence>,
-    pub(crate) runtime: Handle,
-    pub(crate) workers: Arc<Workers>,
-    pub(crate) queue: Arc<Queue>,
-    /// `true` if there was a request since the version was last read.
-    pub(crate) in_use: AtomicBool,
-    pub(crate) closed: AtomicBool,
-}
-
-impl Watch {
-    /// Starts the threads. They wait for the first request.
-    pub(crate) fn start(shared: Shared) -> io::Result<Self> {
-        let mut watch = Self { shared: Arc::new(shared), threads: Vec::new() };
-        let threads: [(_, fn(&Shared)); 2] =
-            [("sqlite-watch", Shared::watch), ("sqlite-tick", Shared::tick)];
-        for (name, run) in threads {
-            let shared = Arc::clone(&watch.shared);
-            let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-                let _guard = PanicGuard(shared.on_panic.clone());
-                run(&shared);
-            })?;
-            watch.threads.push(thread.thread().clone());
-        }
-        Ok(watch)
-    }
-
-    /// Keeps the threads awake. To be called for each read, and each time the version is asked for.
-    pub(crate) fn note_use(&self) {
-        // Mostly this only loads: a store would take the cache line away from the other threads.
-        if !self.shared.in_use.load(Ordering::SeqCst) {
-            self.shared.in_use.store(true, Ordering::SeqCst);
-            self.threads.iter().for_each(Thread::unpark);
-        }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.shared.closed.store(true, Ordering::SeqCst);
-        self.threads.iter().for_each(Thread::unpark);
-        let began = Instant::now();
-        // Each thread holds a reference.
-        while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
-            thread::sleep(CLOSE_POLL_INTERVAL);
-        }
-    }
-}
-
 impl Shared {
-    fn is_open(&self) -> bool {
-        !self.closed.load(Ordering::SeqCst)
-    }
-
-    /// Reads the version every [`INTERVAL`], until the handle is dropped.
-    fn watch(&self) {
+    /// Reads the version every [`INTERVAL`], until the store is closed.
+    pub(crate) fn watch(self: &Arc<Self>) {
         let mut anchor = Anchor::default();
         while self.is_open() {
             if !self.in_use.swap(false, Ordering::SeqCst) {
@@ -135,16 +59,16 @@ impl Shared {
         }
     }
 
-    /// Wakes a worker every [`TICK`] while there are reads, until the handle is dropped.
-    fn tick(&self) {
+    /// Wakes a worker every [`TICK`] while there are reads, until the store is closed.
+    pub(crate) fn tick(self: &Arc<Self>) {
         while self.is_open() {
             // In this order: a read counts before its use is noted.
             let in_use = self.in_use.load(Ordering::SeqCst);
-            let has_reads = self.workers.are_reading() || self.queue.len() > 0;
+            let has_reads = self.has_reading_workers() || self.queue().len() > 0;
             if has_reads {
                 // The worker that runs this looks after sockets and timers when it is done.
                 self.runtime.spawn(async {});
-                self.queue.relieve();
+                self.relieve();
             }
             if in_use || has_reads {
                 thread::park_timeout(TICK);
@@ -182,11 +106,5 @@ impl Anchor {
         self.connection.take_if(|connection| {
             !connection.is_autocommit() && connection.execute_batch("COMMIT").is_err()
         });
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
     }
 }

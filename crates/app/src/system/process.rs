@@ -2,7 +2,17 @@
 //!
 //! A handler that was once made stays for the life of the process.
 
-use std::{future, io, num::NonZeroUsize, ops::ControlFlow, process, time::Duration};
+use std::{
+    future, io,
+    num::NonZeroUsize,
+    ops::ControlFlow,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{
@@ -27,6 +37,8 @@ const RESERVED_FILES: u64 = 48;
 #[derive(Clone, Debug)]
 pub(crate) struct Signals {
     stop: watch::Receiver<bool>,
+    /// `true` once the log has the line that says how the process ends.
+    is_end_logged: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -40,6 +52,8 @@ impl Signals {
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
         let (asked, stop) = watch::channel(false);
+        let signals = Self { stop, is_end_logged: Arc::default() };
+        let ending = signals.clone();
         tokio::spawn(async move {
             let (first, began) = (next(&mut terminate, &mut interrupt).await, Instant::now());
             tracing::info!(signal = first, "stopping; a second signal would stop at once");
@@ -48,11 +62,21 @@ impl Signals {
             while second == first && began.elapsed() < ONE_SIGNAL {
                 second = next(&mut terminate, &mut interrupt).await;
             }
-            tracing::warn!(signal = second, "stopped at once: connections may have been cut off");
+            if ending.is_first_end() {
+                tracing::warn!(
+                    signal = second,
+                    "stopped at once: connections may have been cut off"
+                );
+            }
             sleep(LAST_LINE).await;
             process::exit(1);
         });
-        Ok(Self { stop })
+        Ok(signals)
+    }
+
+    /// Returns `true` to the one caller that may log how the process ends.
+    pub(crate) fn is_first_end(&self) -> bool {
+        !self.is_end_logged.swap(true, Ordering::Relaxed)
     }
 
     /// Returns whether the first signal has come.

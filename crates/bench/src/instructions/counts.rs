@@ -62,6 +62,7 @@ fn path() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::Counts;
+    use crate::{build::workspace, number::whole};
 
     fn counts(paths: &[(&str, u64)]) -> Counts {
         Counts(paths.iter().map(|(path, count)| ((*path).to_owned(), *count)).collect())
@@ -75,6 +76,21 @@ mod tests {
         let error = counts(&[("list", 1101)]).compare(&repository).unwrap_err().to_string();
         assert!(error.contains("'list' takes 10.1 % more") && error.contains("--accept"));
         assert!(counts(&[("list", 1000), ("get", 1)]).compare(&repository).is_err());
+    }
+
+    #[test]
+    fn the_document_shows_the_counts_of_the_repository() {
+        let document = workspace().join("docs/PERFORMANCE.md");
+        let document = std::fs::read_to_string(document).unwrap();
+        let table = document.split("<!-- begin: instructions -->").nth(1).unwrap();
+        let rows = table.lines().filter(|line| line.ends_with("% |"));
+        let known = rows.map(|row| row.split('|').nth_back(2).unwrap().trim().to_owned());
+        let mut known: Vec<_> = known.collect();
+        let mut counts: Vec<_> =
+            Counts::read().unwrap().0.values().map(|&it| whole(it as f64)).collect();
+        known.sort();
+        counts.sort();
+        assert_eq!(known, counts);
     }
 
     #[test]

@@ -217,9 +217,10 @@ impl Inner {
 /// One request whose answer has not been taken whole.
 #[derive(Debug)]
 pub(super) struct InFlightRequest {
-    activity: Activity,
+    pub(super) activity: Activity,
     is_sending: bool,
-    length: usize,
+    /// The length of its answer over HTTP/1, which is sent when the request has ended.
+    pub(super) length: usize,
 }
 
 impl InFlightRequest {
@@ -231,20 +232,13 @@ impl InFlightRequest {
         inner.begin_to_send();
     }
 
-    /// Notes the length of its answer over HTTP/1, which is sent when the request has ended.
-    pub(super) fn set_length(&mut self, length: usize) {
-        self.length = length;
-    }
-
-    /// Returns the number of bytes of its answer that are sent before other answers of the connection have their turn.
-    /// At [`MIN_RATE`], 16 answers have a turn within 16 seconds.
+    /// Returns the number of bytes of its answer that are sent before other answers of the connection have their turn: at
+    /// [`MIN_RATE`], each has one within the write timeout.
     pub(super) fn next_piece(&self) -> usize {
-        (MAX_PIECE / self.activity.lock().answers.max(1)).max(MIN_PIECE)
-    }
-
-    /// Notes that the client has taken `bytes` bytes of its answer over HTTP/2.
-    pub(super) fn note_written(&self, bytes: usize) {
-        self.activity.note_written(bytes);
+        let inner = self.activity.lock();
+        let in_time = MIN_RATE.saturating_mul(inner.limits.write_timeout.as_secs());
+        let share = usize::try_from(in_time).unwrap_or(MAX_PIECE) / inner.answers.max(1);
+        share.clamp(MIN_PIECE, MAX_PIECE)
     }
 }
 

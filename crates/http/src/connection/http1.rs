@@ -97,8 +97,8 @@ async fn respond(
     if !body.has_ended() {
         unread.store(true, Ordering::Relaxed);
     }
-    let length = response.body().size_hint().exact().unwrap_or_default();
-    in_flight.set_length(usize::try_from(length).unwrap_or(usize::MAX));
+    let length = response.body().size_hint().lower();
+    in_flight.length = usize::try_from(length).unwrap_or_default();
     Ok(response)
 }
 

@@ -118,11 +118,8 @@ fn cache_and_answer(
 
 /// Answers with a page, or with an animal: that announces the end of getPet.
 fn answer(context: &RequestContext<'_>, resource: Resource, read: &Representation) -> Response {
-    let request = &context.head.headers;
-    match resource {
-        Resource::Page(_) => read.answer(request),
-        Resource::Pet(_) => read.answer_with(request, &context.state.pet_template),
-    }
+    let template = matches!(resource, Resource::Pet(_)).then_some(&context.state.pet_template);
+    read.answer(&context.head.headers, template)
 }
 
 /// Returns the link to the next page (RFC 8288), relative, with the limit and the filter of this one.

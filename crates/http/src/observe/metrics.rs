@@ -6,8 +6,8 @@
 //! metrics have no listener: then there is no [`Metrics`].
 
 use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Mutex, PoisonError, RwLock},
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -17,6 +17,7 @@ use prometheus::{
     GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
     Registry, TextEncoder, core::Collector,
 };
+use quick_cache::sync::Cache;
 
 use crate::{
     observe::{
@@ -41,8 +42,8 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: IntCounterVec,
     durations: HistogramVec,
-    /// The series of the operations of the interface that succeed.
-    successes: Vec<Success>,
+    /// The series of each operation that succeeds, by its route, its method and its status.
+    successes: Vec<((&'static str, &'static str, StatusCode), IntCounter, Histogram)>,
     in_flight: IntGauge,
     accepted_connections: IntCounter,
     open_connections: IntGauge,
@@ -54,19 +55,9 @@ pub(crate) struct Metrics {
     /// Calls of the deprecated operation.
     pub(crate) deprecated: ByKey,
     /// The series of those by the key of the caller.
-    deprecated_callers: RwLock<HashMap<KeyDigest, IntCounter>>,
+    deprecated_callers: Cache<KeyDigest, IntCounter>,
     /// Requests with a revoked key.
     pub(crate) revoked: ByKey,
-}
-
-/// The series of an operation that succeeds.
-#[derive(Debug)]
-struct Success {
-    route: &'static str,
-    method: &'static str,
-    status: StatusCode,
-    count: IntCounter,
-    durations: Histogram,
 }
 
 /// Keeps a gauge one higher until it is dropped.
@@ -143,7 +134,7 @@ impl Metrics {
             page_hits: page_hits?,
             page_misses: page_misses?,
             deprecated: ByKey::new(deprecated),
-            deprecated_callers: RwLock::default(),
+            deprecated_callers: Cache::new(MAX_NAMES),
             revoked: ByKey::new(revoked),
             registry,
         })
@@ -163,7 +154,7 @@ impl Metrics {
         let statuses = ErrorCode::ALL.iter().map(|code| code.status());
         statuses.filter(StatusCode::is_server_error).map(of).for_each(drop);
         let count = of(success);
-        self.successes.push(Success { route, method, status: success, count, durations });
+        self.successes.push(((route, method, success), count, durations));
     }
 
     /// Counts a request whose answer is known.
@@ -174,11 +165,11 @@ impl Metrics {
         status: StatusCode,
         took: Duration,
     ) {
-        let is_it = |success: &&Success| {
-            success.status == status && success.route == route && success.method == method
-        };
         let took = took.as_secs_f64();
-        if let Some(Success { count, durations, .. }) = self.successes.iter().find(is_it) {
+        let mut successes = self.successes.iter();
+        if let Some((_, count, durations)) =
+            successes.find(|(series, ..)| *series == (route, method, status))
+        {
             count.inc();
             return durations.observe(took);
         }
@@ -192,19 +183,13 @@ impl Metrics {
         caller: KeyDigest,
         label: impl FnOnce() -> Option<KeyLabel>,
     ) {
-        let known = self.deprecated_callers.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = known.get(&caller) {
+        if let Some(count) = self.deprecated_callers.get(&caller) {
             return count.inc();
         }
-        drop(known);
         let Some(label) = label() else { return };
         let count = self.deprecated.series(label.as_str());
         count.inc();
-        let mut known = self.deprecated_callers.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MAX_NAMES {
-            known.clear();
-        }
-        known.insert(caller, count);
+        self.deprecated_callers.insert(caller, count);
     }
 
     /// Counts a request that is answered with the error `code`.

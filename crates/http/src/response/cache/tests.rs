@@ -61,7 +61,8 @@ fn a_page_counts_its_compressed_form_once_it_has_one() {
     pages.insert(after(7), NOW, Arc::clone(&large));
     let plain = pages.bytes();
     assert!((3000..3100).contains(&(plain - OVERHEAD as u64)), "{plain}");
-    large.answer(&HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]));
+    let asks = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+    large.answer(&asks, None);
     assert_eq!(pages.bytes(), plain);
     pages.weigh_again(after(7), NOW, Arc::clone(&large));
     assert_eq!(pages.bytes(), (large.size() + OVERHEAD) as u64);
