@@ -81,11 +81,12 @@ impl StoreFailure {
         state.is_some_and(|state| is_final(state) && !self.breaks_connection())
     }
 
-    /// Returns whether one row of many may be what the server refuses, whatever state it gives: code of an operator may
-    /// raise any. Only a statement that was canceled would take as long again.
-    pub(crate) fn may_be_of_a_row(&self) -> bool {
-        let is_ours = self.sealed().is_some() || self.is_late() || self.is_identifier_taken();
-        self.is_rolled_back() && !is_ours && !self.has_state(&SqlState::QUERY_CANCELED)
+    /// Returns whether a group may succeed when each of its rows has a savepoint: one row may be what the server refuses,
+    /// whatever state it gives, as code of an operator may raise any; or the lock came late. A statement that was canceled
+    /// would take as long again.
+    pub(crate) fn may_not_meet_each_row(&self) -> bool {
+        let is_of_all = self.sealed().is_some() || self.is_identifier_taken();
+        self.is_rolled_back() && !is_of_all && !self.has_state(&SqlState::QUERY_CANCELED)
     }
 
     /// Returns whether the server itself has answered by an error, which rolls the transaction back, also one of its
@@ -95,11 +96,6 @@ impl StoreFailure {
         error.is_some_and(|error| {
             error.parsed_severity() == Some(Severity::Error) && error.routine().is_some()
         })
-    }
-
-    /// Returns whether the lock of an addition came late.
-    pub(crate) fn is_late(&self) -> bool {
-        self.sql_state().is_some_and(|state| state.code() == LATE)
     }
 
     /// Returns whether the same may succeed later: no server answers, or what one says passes. Of several hosts, one

@@ -8,19 +8,21 @@ use crate::{
     connection::READ_COMMITTED,
     connector::Purpose,
     store::PostgresStore,
-    version::{self, state, where_state},
+    version::{self, where_state},
 };
 
-macro_rules! columns {
-    () => {
-        "SELECT identity, revision, rewrites, state, other, label FROM "
+macro_rules! select {
+    ($lock:literal) => {
+        concat!(
+            "SELECT identity, revision, rewrites, state, other, label \
+             FROM petstore_state ORDER BY changes DESC LIMIT 1",
+            $lock
+        )
     };
 }
-
-const STATE: &str = concat!(columns!(), state!(), " c");
+const STATE: &str = select!("");
 /// The same, locked as by [`version::LOCK`].
-pub(crate) const LOCK: &str =
-    concat!(columns!(), "petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE");
+pub(crate) const LOCK: &str = select!(" FOR UPDATE");
 const CHANGE: &str = concat!(
     "UPDATE petstore_state SET identity = $2::bytea, revision = $3, state = $4::text, \
      other = $5::bytea, label = $6::text, version = $7::bytea, changes = changes + 1",

@@ -40,6 +40,17 @@ pub(crate) enum Purpose {
     Upgrade,
 }
 
+impl Purpose {
+    /// Returns how long a statement may take, if a short one may take `short`.
+    fn timeout(self, short: Duration) -> Duration {
+        match self {
+            Self::Calls => short,
+            Self::Archive => ARCHIVE_TIMEOUT,
+            Self::Upgrade => UPGRADE_TIMEOUT,
+        }
+    }
+}
+
 /// How to connect to one host.
 #[derive(Clone)]
 pub(super) struct Handshake {
@@ -66,12 +77,7 @@ impl Handshake {
 
     async fn plain(&self, driver: &Config, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let (client, wire) = driver.connect(self.tls.clone()).await?;
-        let timeout = match purpose {
-            Purpose::Calls => self.config.call_timeout,
-            Purpose::Archive => ARCHIVE_TIMEOUT,
-            Purpose::Upgrade => UPGRADE_TIMEOUT,
-        };
-        Ok(Connection::new(client, wire, timeout))
+        Ok(Connection::new(client, wire, purpose.timeout(self.config.call_timeout)))
     }
 
     /// Returns a connection, and whether its session is a pooler's.
@@ -129,12 +135,10 @@ const FOR_SHORT_STATEMENTS: [(&str, &str); 5] = [
 fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> String {
     let scope = if is_shared { "LOCAL" } else { "SESSION" };
     let set = |name: &str, value: &str| format!("SET {scope} {name} = {value}");
-    let (statement, idle) = match purpose {
-        Purpose::Calls => (config.statement_timeout, config.call_timeout.min(MAX_IDLE)),
-        // A batch that holds locks limits its own idle time.
-        Purpose::Archive => (ARCHIVE_TIMEOUT, Duration::ZERO),
-        Purpose::Upgrade => (UPGRADE_TIMEOUT, Duration::ZERO),
-    };
+    let statement = purpose.timeout(config.statement_timeout);
+    // A batch that holds locks limits its own idle time.
+    let idle =
+        if purpose == Purpose::Calls { config.call_timeout.min(MAX_IDLE) } else { Duration::ZERO };
     let mut sql = vec![
         set("statement_timeout", &statement.as_millis().to_string()),
         set("idle_in_transaction_session_timeout", &idle.as_millis().to_string()),

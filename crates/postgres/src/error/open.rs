@@ -71,19 +71,8 @@ impl OpenError {
     /// Returns whether opening may succeed later though nobody changes the URL or the database: no server can be
     /// reached that takes writes, it starts or stops, or others keep its tables locked.
     fn is_transient(&self) -> bool {
-        match &self.reason {
-            Reason::Store(failure) => failure.is_transient(),
-            Reason::Locked(_) => true,
-            Reason::Rights(..)
-            | Reason::Tls(_)
-            | Reason::Encoding(_)
-            | Reason::NoSchema
-            | Reason::RowSecurity(_)
-            | Reason::Missing
-            | Reason::Foreign(_)
-            | Reason::Schema(_)
-            | Reason::NotOwner(_) => false,
-        }
+        matches!(&self.reason, Reason::Locked(_))
+            || matches!(&self.reason, Reason::Store(failure) if failure.is_transient())
     }
 }
 

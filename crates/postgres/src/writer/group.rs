@@ -3,10 +3,10 @@
 //! All of it is sent at once and takes one round trip. It begins with the lock that every writer takes first, so
 //! that the server decides alone who is first with a key, and nobody waits for this process meanwhile.
 //!
-//! If the lock came late, nothing has happened. Then it is awaited first, and additions that nobody waits for any more are
-//! left out. If the server refuses a row, or code of an operator keeps it out of the table, nothing has happened either.
-//! Then each row has a savepoint of its own (`schema/7.sql`): whatever the server refuses costs its own addition, and the
-//! others some milliseconds. Groups of the next second begin like that.
+//! If the lock came late, or the server refuses a row, or code of an operator keeps it out of the table, nothing has
+//! happened. Then the lock is awaited first, and additions that nobody waits for any more are left out. Each row has a
+//! savepoint of its own (`schema/7.sql`): whatever the server refuses costs its own addition, and the others some
+//! milliseconds. Groups of the second after a refusal begin like that.
 
 use std::collections::HashMap;
 
@@ -77,49 +77,30 @@ pub(super) async fn write(
     {
         connection.prepare(sql).await?;
     }
-    let mut way = if are_refused { Way::OneByOne } else { Way::AtOnce };
-    loop {
-        if way != Way::AtOnce {
-            let (begun, locked) = tokio::join!(
-                biased;
-                connection.begin(APPENDING_LOCKED),
-                connection.query(version::LOCK, &[]),
-            );
-            begun?;
-            locked?;
-            group.retain(|attempt| !attempt.add.reply.is_abandoned());
-        }
-        let written = Box::pin(transaction(connection, group, way)).await;
-        way = match (&written, way) {
-            (Err(failed), Way::AtOnce) if failed.failure.is_late() => Way::Locked,
-            (Err(failed), Way::AtOnce | Way::Locked)
-                if failed.failure.may_be_of_a_row() && !failed.in_doubt =>
-            {
-                Way::OneByOne
-            }
-            _ => return written,
-        };
-        if connection.rollback().await.is_err() {
+    if !are_refused {
+        let written = Box::pin(transaction(connection, group, false)).await;
+        let may_be_tried =
+            |failed: &Failed| !failed.in_doubt && failed.failure.may_not_meet_each_row();
+        if !written.as_ref().is_err_and(may_be_tried) || connection.rollback().await.is_err() {
             return written;
         }
     }
+    let (begun, locked) = tokio::join!(
+        biased;
+        connection.begin(APPENDING_LOCKED),
+        connection.query(version::LOCK, &[]),
+    );
+    begun?;
+    locked?;
+    group.retain(|attempt| !attempt.add.reply.is_abandoned());
+    Box::pin(transaction(connection, group, true)).await
 }
 
-/// How a group is sent.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// The whole transaction.
-    AtOnce,
-    /// The state after its lock.
-    Locked,
-    /// The same, with a savepoint for each addition.
-    OneByOne,
-}
-
+/// Sends the whole transaction; if it `is_locked` already, the rest of it, with a savepoint for each addition.
 async fn transaction(
     connection: &Connection,
     group: &[Attempt],
-    way: Way,
+    is_locked: bool,
 ) -> Result<Written, Failed> {
     let pets = || group.iter().map(|attempt| &attempt.add.pet);
     let requests = || group.iter().map(|attempt| attempt.add.request.as_ref());
@@ -135,8 +116,7 @@ async fn transaction(
     let version = version.as_slice();
     let (known, expired): (Values<'_>, Values<'_>) = (&[&ids], &[&ids, &cutoffs]);
     let all: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
-    let add = if way == Way::OneByOne { rows::ADD_EACH } else { rows::ADD };
-    let is_locked = way != Way::AtOnce;
+    let add = if is_locked { rows::ADD_EACH } else { rows::ADD };
     let (begun, locked, purged, found, added, committed) = tokio::join!(
         biased;
         unless(is_locked, connection.begin(APPENDING)),

@@ -6,17 +6,22 @@ use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use crate::support::{add, open, refusal};
 
-/// Makes an authority, and a certificate for `localhost` that it has signed.
-fn certify(cluster: &Cluster) {
+/// Makes an authority, and a certificate for `localhost` that it has signed. Runs `last` in their folder.
+fn certify(cluster: &Cluster, last: &str) {
     let script = "set -e; cd \"$1\"; \
         openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem \
           -addext basicConstraints=critical,CA:TRUE 2>/dev/null; \
         openssl req -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server.key -out server.csr 2>/dev/null; \
         printf 'subjectAltName=DNS:localhost' > ext; \
         openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
-          -extfile ext -out server.pem 2>/dev/null; \
+          -extfile ext -out server.pem 2>/dev/null; eval \"$2\"; \
         chmod 600 server.key; chown --reference=data server.key server.pem";
-    let made = Command::new("sh").args(["-c", script, "sh"]).arg(cluster.home()).status().unwrap();
+    let made = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .arg(cluster.home())
+        .arg(last)
+        .status()
+        .unwrap();
     assert!(made.success());
     let home = cluster.home().display();
     cluster
@@ -48,7 +53,7 @@ async fn a_certificate_must_be_signed_and_name_the_host_if_that_is_asked_for() {
     let test = "a_certificate_must_be_signed_and_name_the_host";
     let Some(cluster) = cluster_or_skip(test, Durability::Fast) else { return };
     let plain = refusal(&url(&cluster, "localhost", "sslmode=require")).await;
-    certify(&cluster);
+    certify(&cluster, "");
 
     let verified = format!("sslmode=verify-full&sslrootcert={}", pem(&cluster));
     let store = open(&url(&cluster, "localhost", &verified)).await;
@@ -82,4 +87,17 @@ async fn a_certificate_must_be_signed_and_name_the_host_if_that_is_asked_for() {
     let store = open(&url(&cluster, "127.0.0.1", "sslmode=disable")).await;
     add(&store, "Rex").await;
     drop(store);
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn the_certificate_of_an_authority_itself_is_told_in_words() {
+    let test = "the_certificate_of_an_authority_itself";
+    let Some(cluster) = cluster_or_skip(test, Durability::Fast) else { return };
+    certify(&cluster, "cat ca.key > server.key; cat ca.pem > server.pem");
+    for mode in ["verify-ca", "verify-full"] {
+        let query = format!("sslmode={mode}&sslrootcert={}", pem(&cluster));
+        let refusal = refusal(&url(&cluster, "localhost", &query)).await;
+        assert!(refusal.contains("it is the certificate of an authority itself"), "{refusal}");
+    }
 }
