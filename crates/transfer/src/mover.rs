@@ -277,8 +277,11 @@ impl<'m> Run<'m> {
                 Outcome::Failed
             }
         };
-        if change == Change::Reopen && outcome == Outcome::Changed(true) {
-            self.sealed_at = None;
+        match (change, outcome) {
+            // The change waits for writes that have begun, and other writes do not wait for it.
+            (Change::Seal, Outcome::Changed(true)) => self.sealed_at = Some(Instant::now()),
+            (Change::Reopen, Outcome::Changed(true)) => self.sealed_at = None,
+            _ => {}
         }
         Ok(outcome)
     }
