@@ -9,3 +9,4 @@ mod sick_disk;
 mod slow_clients;
 mod stopping;
 mod tricks;
+mod waiting_answers;

@@ -111,6 +111,12 @@ fn paths(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_manifest_of_kubernetes_has_the_version_of_the_workspace() {
+    let image = format!("image: registry.example/petstore:{}\n", env!("CARGO_PKG_VERSION"));
+    assert!(text("docs/deploy/kubernetes/petstore.yaml").contains(&image), "{image}");
+}
+
+#[test]
 fn every_path_that_a_document_names_exists() {
     for document in documents() {
         for named in paths(&text(&document)) {

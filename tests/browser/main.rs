@@ -15,6 +15,7 @@ mod support {
     pub(crate) mod browser;
     pub(crate) mod chromedriver;
     mod hands;
+    mod network;
     pub(crate) mod traffic;
     pub(crate) mod zoo;
 
@@ -49,6 +50,6 @@ mod support {
 mod catalogue;
 mod cross_origin;
 mod docs;
-mod every_page;
-mod screenshots;
+mod frame;
+mod rules;
 mod states;

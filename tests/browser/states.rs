@@ -1,44 +1,60 @@
-//! The states of the pages that are worth a look, each with the way there.
+//! Every state of the pages that is worth a look: the way there, what is particular about it, and the rules that
+//! every state keeps. Leaves pictures of each, for a desk and a phone, light and dark.
 
+use std::fs;
+
+use petstore_testing::{needs, say};
 use serde_json::json;
 
 use crate::{
-    catalogue::conditions::{answer_instead, hold_answers, set_offline},
-    docs,
-    support::{KEY, browser::Browser, catalogue, server::Launch, store::Store, wait, zoo::Zoo},
+    docs::{self, LIST, authorize, execute, unfold},
+    rules::{CHECKS, NARROW, WIDTHS, stays_inside},
+    support::{
+        KEY,
+        browser::{Browser, DESK, Look, PHONE},
+        catalogue,
+        server::Launch,
+        store::Store,
+        zoo::Zoo,
+    },
 };
 
 /// A state of a page: its name, and how to get there.
-pub(crate) type State = (&'static str, fn(&Zoo));
+type State = (&'static str, fn(&Zoo));
 
-pub(crate) const CATALOGUE: [State; 16] = [
+const CATALOGUE: [State; 18] = [
     ("catalogue-key", catalogue_key),
     ("catalogue-wrong-key", wrong_key),
     ("catalogue-cut-off-key", cut_off_key),
-    ("catalogue", catalogue),
+    ("catalogue", list),
     ("catalogue-read-only", read_only),
-    ("catalogue-more", more),
-    ("catalogue-pending", |zoo| filtered(zoo, "pending")),
-    ("catalogue-no-status", |zoo| filtered(zoo, "none")),
+    ("catalogue-more", |zoo| _ = zoo.enter("/catalogue").js("more.click()")),
+    ("catalogue-pending", |zoo| _ = zoo.enter("/catalogue?status=pending")),
+    ("catalogue-no-status", |zoo| _ = zoo.enter("/catalogue?status=none")),
     ("catalogue-second-page", second_page),
     ("catalogue-loading", loading),
     ("catalogue-empty", empty),
     ("catalogue-offline", offline),
+    ("catalogue-bad-cursor", bad_cursor),
     ("catalogue-one", one),
+    ("catalogue-missing", missing),
     ("catalogue-refused", refused),
     ("catalogue-unknown", unknown),
     ("catalogue-added", added),
 ];
 
-pub(crate) const DOCS: [State; 9] = [
+const DOCS: [State; 9] = [
     ("docs", reference),
     ("docs-wrong-key", |zoo| {
         reference(zoo);
-        enter_wrong_key(&zoo.browser);
+        enter_wrong_key(zoo);
+        zoo.browser.is("$('#key-state').textContent", "");
     }),
     ("docs-key", |zoo| {
         reference(zoo);
-        docs::authorize(&zoo.browser, KEY);
+        enter_wrong_key(zoo);
+        authorize(&zoo.browser, KEY);
+        zoo.browser.is("$('#key-error').checkVisibility()", false);
     }),
     ("docs-operation", |zoo| at(zoo, "listPets")),
     ("docs-adding", |zoo| at(zoo, "createPet")),
@@ -55,12 +71,11 @@ const NAMES: [&str; 24] = [
     "Basil", "Ivy",
 ];
 
-/// A zoo in which every state can be reached; `None` without Chromium.
-pub(crate) fn zoo_or_skip() -> Option<Zoo> {
-    let browser = Browser::open_or_skip()?;
+/// A zoo in which every state can be reached. Its last animal is as wide as one can be.
+pub(crate) fn zoo() -> Zoo {
     let store = Store::sqlite();
     let server = Launch::on(&store).flag("--environment", "staging").start();
-    let zoo = Zoo { browser, server, store };
+    let zoo = Zoo { browser: Browser::open(), server, store };
     for (number, name) in NAMES.iter().cycle().take(120).enumerate() {
         let mut pet = json!({ "name": name, "categoryId": number * 7 % 9 + 1 });
         let status =
@@ -70,163 +85,258 @@ pub(crate) fn zoo_or_skip() -> Option<Zoo> {
         }
         catalogue::add(&zoo.client(), &pet);
     }
-    Some(zoo)
+    let wide = json!({ "name": wide(), "categoryId": i64::MIN, "status": "available" });
+    catalogue::add(&zoo.client(), &wide);
+    zoo
 }
 
-/// Opens a page without a key, and with the network as it should be.
-fn without_key(zoo: &Zoo, path: &str) {
-    set_offline(&zoo.browser, false);
-    zoo.browser.go(&zoo.page(path));
-    zoo.browser.js("sessionStorage.clear()");
-    zoo.browser.go(&zoo.page(path));
-    zoo.browser.see("#key");
+fn wide() -> String {
+    "W".repeat(255)
 }
 
-pub(crate) fn catalogue_key(zoo: &Zoo) {
-    without_key(zoo, "/catalogue");
+#[needs(chromium)]
+#[test]
+fn every_state_of_the_catalogue_keeps_every_rule_and_has_its_picture() {
+    keeps_every_rule(&CATALOGUE);
 }
 
-fn enter_wrong_key(browser: &Browser) {
-    browser.fill("#key", "wrong-key-wrong-key");
-    browser.click("#key-send");
-    browser.reads("#key-error", "not accepted");
+#[needs(chromium)]
+#[test]
+fn every_state_of_the_reference_keeps_every_rule_and_has_its_picture() {
+    keeps_every_rule(&DOCS);
+}
+
+#[track_caller]
+fn keeps_every_rule(states: &[State]) {
+    let zoo = zoo();
+    let browser = &zoo.browser;
+    for (name, open) in states {
+        open(&zoo);
+        let scroll = browser.value("scrollY");
+        for (device, look) in [("phone", PHONE), ("desk", DESK)] {
+            browser.look(look);
+            let mut light = Vec::new();
+            for (scheme, dark) in [("light", false), ("dark", true)] {
+                browser.look(Look { dark, ..look });
+                browser.js(&format!("scrollTo(0, {scroll})"));
+                let path = browser.screenshot(&format!("{name}-{device}-{scheme}"));
+                let picture = fs::read(&path).unwrap();
+                assert_ne!(picture, light, "{} is as in the light", path.display());
+                light = picture;
+            }
+        }
+        for width in WIDTHS {
+            browser.look(Look { width, ..PHONE });
+            let shown = browser.value("document.documentElement.scrollWidth");
+            assert!(shown.as_u64() <= Some(width.into()), "{name}: {shown} on {width}");
+            assert!(width > NARROW || stays_inside(browser), "{name}, {width}");
+        }
+        browser.look(DESK);
+        for check in CHECKS {
+            check(name, browser);
+        }
+        browser.set_offline(false);
+    }
+    say(&format!("pictures of the pages: {}/screenshots", env!("CARGO_TARGET_TMPDIR")));
+}
+
+/// The one thing to do is in the middle, and leads newcomers on.
+fn catalogue_key(zoo: &Zoo) {
+    let browser = zoo.visit("/catalogue", "");
+    browser.focus_is_on("key");
+    browser.reads("#key-hint", "petstore keys create NAME");
+    browser.is("key.placeholder", "pst_…");
+    browser.see("#entrance + p a[href=docs]");
+    browser.until("(box => Math.abs(box.left + box.right - document.body.clientWidth) < 2)(entrance.getBoundingClientRect())");
+}
+
+fn enter_wrong_key(zoo: &Zoo) {
+    let browser = zoo.enter_key("wrong-key-wrong-key");
+    browser.reads("#key-error", "This key is not accepted: revoked, expired or mistyped.");
+    browser.focus_is_on("key");
+    browser.is("key.ariaInvalid", "true");
+    browser.is("sessionStorage.length", 0);
 }
 
 fn wrong_key(zoo: &Zoo) {
     catalogue_key(zoo);
-    enter_wrong_key(&zoo.browser);
+    enter_wrong_key(zoo);
+    zoo.browser.is("$('#catalogue').checkVisibility()", false);
 }
 
 fn cut_off_key(zoo: &Zoo) {
     catalogue_key(zoo);
-    zoo.browser.fill("#key", "pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTCl");
-    zoo.browser.click("#key-send");
-    zoo.browser.reads("#key-error", "incomplete");
+    zoo.enter_key("pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTCl").reads("#key-error", "incomplete");
 }
 
-pub(crate) fn catalogue(zoo: &Zoo) {
+/// As it is after the key was entered; the counts were asked for.
+pub(crate) fn list(zoo: &Zoo) {
     catalogue_key(zoo);
-    zoo.enter_key();
-    zoo.browser.click("#count");
-    zoo.browser.reads("#count-status", "in all");
-    zoo.browser.js("scrollTo(0, 0)");
+    let browser = zoo.enter_key(KEY);
+    browser.see("#rows tr");
+    browser.focus_is_on("list-title");
+    browser.is("entrance.checkVisibility()", false);
+    // Numbers are compared by their last digits.
+    browser.is("$$('th.id, td.id, th.category, td.category').every(e => getComputedStyle(e).textAlign === 'right')", true);
+    browser.click("#count");
+    browser.reads("#count-status", "in all");
+    browser.js("scrollTo(0, 0)");
 }
 
 /// The key that may only read is made anew each time.
 fn read_only(zoo: &Zoo) {
-    let made = zoo.store.keys(&["create", "reader", "--read-only"]).succeeds();
-    let key = made.split_whitespace().find(|word| word.starts_with("psr_")).unwrap();
-    wait::until("the server takes the key", || {
-        zoo.client().get("/v1/pets").key(key).send().status == 200
-    });
-    catalogue_key(zoo);
-    zoo.browser.fill("#key", key);
-    zoo.browser.click("#key-send");
-    zoo.browser.see("#animals");
-    zoo.store.keys(&["revoke", "reader"]).succeeds();
-}
-
-fn more(zoo: &Zoo) {
-    catalogue(zoo);
-    zoo.browser.js("more.click()");
-}
-
-fn filtered(zoo: &Zoo, status: &str) {
-    catalogue(zoo);
-    zoo.browser.click(&format!("#filter label:has([value={status}])"));
-    zoo.browser.until("animals.ariaBusy === 'false'");
-}
-
-/// Turns to the next page, where nothing is over the button.
-fn turn(browser: &Browser) {
-    browser.js("next.scrollIntoView({ block: 'center' })");
-    browser.click("#next");
+    let key = zoo.new_key(&["reader", "--read-only"]);
+    let browser = zoo.enter_with("/catalogue", &key);
+    browser.reads("header", "Read-only key");
+    browser.reads(".adder", "This key may only read.");
+    browser.is("add.checkVisibility()", false);
+    zoo.revoke("reader", &key);
 }
 
 fn second_page(zoo: &Zoo) {
-    catalogue(zoo);
-    turn(&zoo.browser);
-    zoo.browser.reads("#page", "Page 2");
-    zoo.browser.until("animals.ariaBusy === 'false'");
+    let browser = zoo.enter("/catalogue");
+    browser.click("#next");
+    browser.reads("#page", "Page 2");
+    browser.until("animals.ariaBusy === 'false'");
 }
 
+/// The pager names the page that is shown, not the one that has not come yet.
 fn loading(zoo: &Zoo) {
-    catalogue(zoo);
-    hold_answers(&zoo.browser, "true");
-    turn(&zoo.browser);
-    zoo.browser.reads("#list-status", "Loading");
+    let browser = zoo.enter("/catalogue");
+    browser.hold_answers("true");
+    browser.click("#next");
+    browser.reads("#list-status", "Loading");
+    browser.is("$('#page').textContent", "Page 1");
+    browser.until("getComputedStyle(animals).opacity < 1");
 }
 
 fn empty(zoo: &Zoo) {
-    catalogue(zoo);
-    zoo.browser.js("window.fetch = async () => new Response('[]')");
-    zoo.browser.click("#filter label:has([value=sold])");
-    zoo.browser.see("#empty");
+    let browser = zoo.enter("/catalogue");
+    browser.intercept("true", "return new Response('[]');");
+    browser.click("#filter label:has([value=sold])");
+    browser.reads("#empty", "There is no animal with the status sold");
 }
 
+/// The error is in sight, between filter and table, and hides nothing.
 fn offline(zoo: &Zoo) {
-    catalogue(zoo);
-    set_offline(&zoo.browser, true);
-    zoo.browser.js("refresh.click(); count.click()");
-    zoo.browser.see("#list-failure");
-    zoo.browser.see("#count-failure");
+    let browser = zoo.enter("/catalogue");
+    browser.set_offline(true);
+    browser.js("scrollTo(0, 1000); refresh.click(); $('#count').click()");
+    browser.reads("#list-failure", "The service did not answer");
+    browser.reads("#count-failure", "Not counted. The service did not answer");
+    browser.is(
+        "((above, box, below) => above.bottom <= box.top && box.bottom <= below.top && box.top >= 0)(
+         ...['#filter', '#list-failure', '#animals'].map(part => $(part).getBoundingClientRect()))",
+        true,
+    );
 }
 
+fn bad_cursor(zoo: &Zoo) {
+    let browser = zoo.enter("/catalogue?cursor=nonsense");
+    browser.reads("#list-failure", "`cursor`: must be one that a next link has given");
+    browser.reads("#list-retry", "Start from the first page");
+}
+
+/// The widest animal, and its row.
 fn one(zoo: &Zoo) {
-    catalogue(zoo);
-    zoo.browser.js("rows.rows[3].querySelector('button').click()");
-    zoo.browser.see("#found");
+    let browser = zoo.enter("/catalogue");
+    find(browser, "121");
+    browser.reads("#found-text", "id 121, category -9223372036854775808, available");
+    browser.click("#found-show");
+    browser.until("document.activeElement.matches('#rows tr.new')");
 }
 
-fn fill_in(browser: &Browser, name: &str, category: &str) {
+/// The field stays where it was, and its message is below it.
+fn missing(zoo: &Zoo) {
+    let browser = zoo.enter("/catalogue");
+    let place = |id: &str| browser.value(&format!("$('#{id}').getBoundingClientRect()"));
+    let before = [place("find-id"), place("animals")];
+    find(browser, "9999");
+    browser.reads("#find-fault", "No animal has this id.");
+    assert_eq!([place("find-id"), place("animals")], before);
+    let (field, fault) = (&before[0], place("find-fault"));
+    assert_eq!(fault["x"], field["x"]);
+    assert!(fault["top"].as_f64() >= field["bottom"].as_f64());
+}
+
+/// Asks for an animal by its id.
+pub(crate) fn find(browser: &Browser, id: &str) {
+    browser.fill("#find-id", id);
+    browser.press(thirtyfour::Key::Enter);
+}
+
+/// Fills the form in.
+#[track_caller]
+pub(crate) fn fill_in(browser: &Browser, name: &str, category: &str) {
     browser.fill("#name", name);
     browser.fill("#categoryId", category);
+}
+
+/// Adds an animal by the form.
+#[track_caller]
+pub(crate) fn add(browser: &Browser, name: &str, category: &str) {
+    fill_in(browser, name, category);
     browser.click("#add-send");
 }
 
+/// A refusal of the service is shown at its field.
 fn refused(zoo: &Zoo) {
-    catalogue(zoo);
-    fill_in(&zoo.browser, "   ", "9223372036854775808");
-    zoo.browser.see("#name-error");
+    let browser = zoo.enter("/catalogue");
+    add(browser, "   ", "9223372036854775808");
+    browser.reads("#name-error", "Must not be white space alone.");
+    browser.reads("#categoryId-error", "Must be a whole number from -9223372036854775808 to");
+    browser.reads("#add-failure", "2 fields need a change");
+    browser.focus_is_on("name");
+    let marks = "[...add.querySelectorAll('input, select')].map(field => field.ariaInvalid)";
+    browser.is(marks, json!(["true", "true", "false"]));
+    // A reader of the screen hears the fault with the field.
+    browser.is("['name', 'categoryId'].every(id => $(`#${id}`).getAttribute('aria-describedby').split(' ').includes(`${id}-error`))", true);
 }
 
 fn unknown(zoo: &Zoo) {
-    catalogue(zoo);
-    answer_instead(&zoo.browser, "POST", 503, "unavailable");
-    fill_in(&zoo.browser, "Rex", "7");
-    zoo.browser.reads("#add-failure", "It is not known");
+    let browser = zoo.enter("/catalogue");
+    browser.answer_instead("POST", 503, "unavailable");
+    add(browser, "Rex", "7");
+    browser.reads("#add-failure", "It is not known");
 }
 
 fn added(zoo: &Zoo) {
-    catalogue(zoo);
-    fill_in(&zoo.browser, "Rex", "7");
-    zoo.browser.reads("#added", "Added Rex");
-    zoo.browser.until("animals.ariaBusy === 'false'");
+    let browser = zoo.enter("/catalogue");
+    add(browser, &wide(), "-9223372036854775808");
+    browser.reads("#added", "Added WWW");
+    browser.until("animals.ariaBusy === 'false'");
 }
 
+/// Each level of headings can be told from the next by its size, and the document for programs is at the top.
 pub(crate) fn reference(zoo: &Zoo) {
-    without_key(zoo, "/docs");
-    zoo.browser.see(docs::LIST);
+    let browser = zoo.visit("/docs", "");
+    browser.see(LIST);
+    browser.see(".lead a[href='openapi.json']");
+    let size = "e => parseFloat(getComputedStyle(e).fontSize)";
+    browser.is(&format!("['h1', '#start-title', '#listPets-title', '#listPets h4'].map($).map({size}).every((size, i, all) => !i || size * 1.15 < all[i - 1])"), true);
 }
 
 /// A section at the top of the window.
 fn at(zoo: &Zoo, section: &str) {
     reference(zoo);
     zoo.browser.js(&format!("location.hash = '{section}'"));
+    zoo.browser.until(&format!("Math.abs($('#{section}').getBoundingClientRect().top) < 100"));
+    zoo.browser.until(&format!("$('nav a[href=\"#{section}\"]').ariaCurrent === 'true'"));
 }
 
 fn answer(zoo: &Zoo) {
     reference(zoo);
-    docs::authorize(&zoo.browser, KEY);
-    docs::execute(&zoo.browser, docs::LIST, 200);
-    let section = format!("innerWidth > 600 ? '{0}' : '{0} .try'", docs::LIST);
-    zoo.browser.js(&format!("document.querySelector({section}).scrollIntoView()"));
+    authorize(&zoo.browser, KEY);
+    execute(&zoo.browser, LIST, 200);
+    zoo.browser.js("$('#listPets').scrollIntoView()");
 }
 
 /// All that is folded open, with a key, and with an answer.
-pub(crate) fn opened(zoo: &Zoo) {
+fn opened(zoo: &Zoo) {
     reference(zoo);
-    docs::authorize(&zoo.browser, KEY);
-    docs::execute(&zoo.browser, docs::LIST, 200);
-    docs::unfold(&zoo.browser);
+    authorize(&zoo.browser, KEY);
+    for operation in [LIST, docs::CREATE] {
+        execute(&zoo.browser, operation, if operation == LIST { 200 } else { 201 });
+    }
+    unfold(&zoo.browser);
 }

@@ -1,10 +1,13 @@
 //! Accepted input of an import, and its report about the rest.
 
 use std::{
-    fs, thread,
+    fs,
+    io::Write as _,
+    thread,
     time::{Duration, Instant},
 };
 
+use flate2::{Compression, write::GzEncoder};
 use petstore_testing::{Bound, needs};
 use serde_json::json;
 
@@ -78,7 +81,7 @@ fn records_with_identifiers_keep_them_and_another_animal_is_a_conflict(kind: Kin
     import(&store.url, "ndjson", &first).succeeds();
     let more = [pet(1, "a"), pet(9, "i"), pet(1, "a")].join("\n");
     let said = import(&store.url, "ndjson", &more).succeeds();
-    assert_eq!(said, "added 1 animals, passed over 2 that were there, skipped 0 bad lines\n");
+    assert_eq!(said, "added 1 animal, passed over 2 that were there, skipped 0 bad lines\n");
 
     let before = exported(&store.url, "csv");
     assert_eq!(before, "id,name,categoryId,status\n1,a,1,\n2,b,1,\n9,i,1,\n");
@@ -121,7 +124,7 @@ fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
 fn an_import_that_fails_leaves_no_new_store_and_removes_no_old_one(kind: Kind) {
     let bad = format!("{GOOD}nonsense\n");
     for (text, says) in [
-        (bad.as_str(), "nothing was kept: 1 lines are bad"),
+        (bad.as_str(), "nothing was kept: 1 line is bad; mend it"),
         ("[{}]", "begins a JSON array; \"jq -c '.[]'\" makes lines of it"),
     ] {
         let store = Store::new(kind);
@@ -157,18 +160,75 @@ fn an_import_on_a_full_disk_leaves_no_new_store() {
 }
 
 #[test]
-fn only_blank_lines_at_the_end_are_no_fault() {
+fn blank_lines_are_no_fault_wherever_they_are() {
     let store = made(Kind::Sqlite);
-    for (format, text) in
-        [("ndjson", GOOD.to_owned()), ("csv", "name,categoryId\nRex,1\n".to_owned())]
-    {
-        let done = import(&store.url, format, &format!("{text}\n \r\n\n"));
-        assert!(done.succeeds().starts_with("added 1 animals"));
+    for (format, text) in [("ndjson", GOOD), ("csv", "name,categoryId\n\n \r\nRex,1\n")] {
+        // Before it, more of them than a batch has lines.
+        for text in [format!("{text}\n \r\n\n"), format!("{}{text}", "\n".repeat(20_001))] {
+            let done = import(&store.url, format, &text);
+            assert_eq!(
+                done.succeeds(),
+                "added 1 animal, passed over 0 that were there, skipped 0 bad lines\n"
+            );
+        }
     }
-    // More of them than a batch has lines.
-    let refused = import(&store.url, "ndjson", &format!("{}{GOOD}", "\n".repeat(20_001)));
-    assert!(refused.stderr.starts_with("line 1: the line is empty (20001 such lines)\n"));
-    assert_eq!((refused.code, store.pets()), (Some(1), 2));
+    let refused = import(&store.url, "ndjson", &format!("\n\nx\n\n{GOOD}"));
+    assert!(refused.stderr.starts_with("line 3: "), "{refused:?}");
+}
+
+#[test]
+fn files_of_other_programs_are_taken() {
+    let store = made(Kind::Sqlite);
+    let folder = tempfile::tempdir().unwrap();
+    let gzip = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        let mut file = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
+        file.write_all(text.as_bytes()).unwrap();
+        file.finish().unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let none = "{\"name\":\"Rex\",\"categoryId\":1,\"status\":null}\n";
+    for (name, text, words) in [
+        ("a.csv.gz", "name,categoryId\nRex,1\n", &[][..]),
+        ("b.ndjson.GZ", none, &[]),
+        ("c.csv.gz", "name;categoryId\nRex;1\n", &["--delimiter", ";"]),
+        ("d.csv.gz", "name\tcategoryId\nRex\t1\n", &["--delimiter", "tab"]),
+    ] {
+        let path = gzip(name, text);
+        let words = [&["import", "--store", &store.url, &path], words].concat();
+        assert!(run(&words).succeeds().starts_with("added 1 animal, "), "{name}");
+    }
+    assert_eq!(store.pets(), 4);
+    let damaged = folder.path().join("damaged.csv.gz");
+    fs::write(&damaged, "name,categoryId\nRex,1\n").unwrap();
+    let damaged = damaged.to_str().unwrap();
+    run(&["import", "--store", &store.url, damaged]).fails(1, "cannot read all of it");
+    run(&["import", "--store", &store.url, "--delimiter", "ab", damaged]).fails(2, "'tab'");
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_done_and_does_nothing() {
+    let store = made(Kind::Sqlite);
+    import(&store.url, "csv", "id,name,categoryId\n1,Rex,1\n2,Tom,1\n").succeeds();
+    let dry = |format: &str, text: &str, words: &[&str]| {
+        let all = [&["import", "--dry-run", "--format", format, "--store", &store.url], words];
+        feed(&all.concat(), text)
+    };
+    let text = "id,name,categoryId\n2,Tom,1\n3,Kim,1\nx\n";
+    assert_eq!(
+        dry("csv", text, &["--skip-bad"]).succeeds(),
+        "would add 1 animal; 1 already there, 1 bad line; nothing was changed\n"
+    );
+    let bad = dry("csv", text, &[]);
+    assert!(
+        bad.code == Some(1) && bad.stderr.contains("nothing was kept: 1 line is bad"),
+        "{bad:?}"
+    );
+    let other = dry("csv", "id,name,categoryId\n2,Kim,1\n", &[]);
+    other.fails(1, "(line 2)");
+    let new = dry("ndjson", GOOD, &[]).succeeds();
+    assert!(new.starts_with("would add 1 animal; none, if the file was imported"), "{new}");
+    assert_eq!(store.pets(), 2);
 }
 
 #[test]

@@ -92,9 +92,12 @@ fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
         lines.by_ref().take_while(|line| !line.contains("petstore listens on")).collect();
     let curl = shown.iter().find(|line| line.starts_with("curl ")).unwrap();
     lists(&store, curl);
+    let pages = shown.iter().find(|line| line.contains("/catalogue")).unwrap();
+    assert!(pages.contains("http://127.0.0.1:") && pages.contains("/docs"), "{pages}");
     assert!(!store.folder().join("petstore.db.key").exists());
     service.stdin.take().unwrap().write_all(b"\x03").unwrap(); // Ctrl-C
-    let _ = lines.count();
+    let rest: Vec<_> = lines.collect();
+    assert!(!rest.iter().any(|line| line.contains("petstore listens")), "twice: {rest:?}");
     assert_eq!(command::exit(&mut service), Some(0));
 }
 

@@ -30,6 +30,30 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
         assert!(text.contains("\n.SH EXAMPLES\n.nf\n  petstore "), "{page}: {text}");
         assert!(!text.contains(".nf\n.fi") && !text.ends_with(".nf\n"), "{page}: {text}");
     }
+    for (page, parts) in [
+        (
+            "petstore-serve.1",
+            &[".SH EXIT STATUS", "\n78\n", ".SH FILES", ".SH ENVIRONMENT", ".SH SEE ALSO"][..],
+        ),
+        (
+            "petstore-serve.1",
+            &["\n.br\n\\(bu sqlite:PATH", ".B PETSTORE_API_KEY\n", ".SH NOTES\nA store "],
+        ),
+        ("petstore-keys.1", &["petstore\\-keys\\-create (1)", ".BR petstore (1)"]),
+        ("petstore-healthcheck.1", &["of the service, or unix"]),
+    ] {
+        let text = fs::read_to_string(folder.path().join(page)).unwrap();
+        for part in parts {
+            assert!(
+                text.contains(part) || text.contains(&part.replace("\\-", "-")),
+                "{page}: {part}: {text}"
+            );
+        }
+    }
+    for (command, other) in [("healthcheck", "picks one"), ("store-move", "compare")] {
+        let page = folder.path().join(format!("petstore-{command}.1"));
+        assert!(!fs::read_to_string(page).unwrap().contains(other), "{command}");
+    }
     let missing = folder.path().join("missing");
     petstore(&["man", missing.to_str().unwrap()]).finish().fails(1, "missing");
 }

@@ -49,7 +49,7 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
 }
 
 /// A value of each setting that is not its default.
-const VALUES: [(&str, &str); 33] = [
+const VALUES: [(&str, &str); 34] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
     ("metrics-listen", "localhost:2"),
@@ -69,6 +69,7 @@ const VALUES: [(&str, &str); 33] = [
     ("request-timeout", "4s"),
     ("max-body", "9"),
     ("max-buffered-bodies", "10"),
+    ("max-buffered-answers", "12"),
     ("rate-limit", "11"),
     ("page-cache", "13"),
     ("shutdown-delay", "7s"),
@@ -196,11 +197,15 @@ fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
     let store = Store::memory();
     let check = |words: &[&str]| petstore(&[&["config", "check"], words].concat()).finish();
     let config = write(&store, "petstore.toml", "store = \"sqlite:/nowhere/at/all.db\"\n");
-    let said = check(&["--config", &config]).succeeds();
+    check(&["--config", &config]).fails(2, "/nowhere/at/all.db: its directory does not exist");
+    let nobody = "postgres://me@127.0.0.1:1/zoo";
+    let said = check(&["--store", nobody]).succeeds();
     assert_eq!(said, "the settings are sound: 'petstore serve' accepts them\n");
     let Files { certificate, key } = Pair::new().write(&store.folder());
     let [certificate, key] = [certificate, key].map(|path| path.to_str().unwrap().to_owned());
     check(&["--tls-cert", &certificate, "--tls-key", &key]).succeeds();
+    let swapped = check(&["--tls-cert", &key, "--tls-key", &certificate]);
+    swapped.fails(2, "TLS: the two files are swapped: /");
     let files = [write(&store, "cert", "none"), write(&store, "key", "short")];
     let config = write(&store, "petstore.toml", "max-body = 0\n");
     let listens = ["--listen=127.0.0.1:0"; 17];
@@ -211,7 +216,10 @@ fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
         (&["--api-key-file", "/nowhere/key"], "cannot read the API key file /nowhere/key"),
         (&["--config", &config], "for 'max-body' in /"),
         (&["--config", "/nowhere/petstore.toml"], "cannot read the settings /nowhere"),
-        (&["--header-timeout", "5"], "a duration is written like"),
+        (
+            &["--header-timeout", "5"],
+            "a duration is written like 10s, 500ms or 24h; write 5s for 5 seconds",
+        ),
         (&listens, "--listen may be given 16 times at most"),
         (&["--listen=127.0.0.1:1,127.0.0.1:1"], "127.0.0.1:1 is given for two listeners"),
         (&["--listen=[::1]:1", "--metrics-listen=[::1]:1"], "[::1]:1 is given for two listeners"),
@@ -301,7 +309,7 @@ fn a_file_that_cannot_be_right_is_refused_in_one_line() {
         show(&["--config", &config]).fails(code, says);
         petstore(&["serve", "--config", &config]).finish().fails(code, says);
     }
-    show(&["--config", "/nowhere/petstore.toml"]).fails(1, "cannot read the settings /nowhere");
+    show(&["--config", "/nowhere/petstore.toml"]).fails(2, "cannot read the settings /nowhere");
     // Also what a flag or a variable outweighs.
     let config = write(&store, "petstore.toml", "body-timeout = \"5\"\n");
     let outweighed = show(&["--config", &config, "--body-timeout", "5s"]);

@@ -2,18 +2,21 @@
 
 use std::{
     fs,
-    net::TcpListener,
+    io::Write as _,
+    net::{TcpListener, TcpStream},
     os::{fd::OwnedFd, unix::net::UnixDatagram},
     process::{Command, Stdio},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use petstore_testing::free_port;
 
 use crate::support::{
     KEY,
+    catalogue::pet,
+    client::Client,
     command::{self, Running, complete, lines, petstore, spawn},
-    raw::Raw,
+    raw::{Raw, post},
     server::{Launch, Server},
     store::{Kind, Store},
     wait,
@@ -81,9 +84,16 @@ fn the_watchdog_is_pinged_again_and_again() {
     server.stop();
 }
 
-/// Starts a service that takes over `listener`, as systemd would start it.
-fn start_on(listener: &TcpListener) -> Running {
-    let inherited = OwnedFd::from(listener.try_clone().unwrap());
+#[test]
+fn a_watchdog_without_an_interval_is_none() {
+    let (_, store) = (Manager::new(), Store::new(Kind::Memory));
+    let server = Launch::on(&store).env("WATCHDOG_USEC", "0").start();
+    server.client().get("/v1/pets").send().is(200);
+    server.stop();
+}
+
+/// A service that takes over a socket, as systemd would start it.
+fn taking_over(socket: impl Into<OwnedFd>) -> Command {
     let mut command = Command::new("/bin/sh");
     command
         .args([
@@ -93,26 +103,68 @@ fn start_on(listener: &TcpListener) -> Running {
         ])
         .args(["serve", "--store", "memory:", "--listen", "192.0.2.1:1"])
         .env("PETSTORE_API_KEY", KEY)
-        .stdin(Stdio::from(inherited))
+        .stdin(Stdio::from(socket.into()))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    spawn(&mut command)
+    command
+}
+
+/// Starts a service that takes over `listener`.
+fn start_on(listener: &TcpListener) -> Running {
+    spawn(&mut taking_over(listener.try_clone().unwrap()))
 }
 
 #[test]
 fn a_restart_on_the_socket_of_the_service_manager_refuses_nobody() {
-    const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: petstore\r\nconnection: close\r\n\r\n";
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     for _ in 0..2 {
         // The connection is not accepted yet.
         let mut early = Raw::to(address);
-        early.send(LIVE);
+        early.send(post(&pet("early").to_string()));
         let mut service = start_on(&listener);
-        assert!(early.rest().starts_with(b"HTTP/1.1 200 OK"));
+        early.answer("POST", "/v1/pets").is(201);
         command::signal(&service, "TERM");
         assert_eq!(command::exit(&mut service), Some(0));
     }
+}
+
+#[test]
+fn a_start_that_takes_long_is_alive_and_asks_for_more_time() {
+    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = Client::http1(format!("http://{}", listener.local_addr().unwrap()));
+    // The store is prepared for as long as the file has no end.
+    let seed = store.folder().join("pets.ndjson");
+    complete(Command::new("mkfifo").arg(&seed)).succeeds();
+    let mut command = taking_over(listener);
+    command.arg("--seed").arg(&seed).env("NOTIFY_SOCKET", manager.folder.path().join("notify"));
+    let mut service = spawn(&mut command);
+    let mut animals = fs::OpenOptions::new().write(true).open(&seed).unwrap();
+
+    client.get("/livez").anonymous().send().is(200);
+    assert_eq!(client.get("/readyz").anonymous().send().is(503).must("retry-after"), "1");
+    assert_eq!(client.add(&pet("late")).send().is(503).must("retry-after"), "1");
+    assert_eq!(manager.hears(), "EXTEND_TIMEOUT_USEC=30000000");
+    assert_eq!(manager.hears(), "EXTEND_TIMEOUT_USEC=30000000");
+    client.get("/v1/pets").send().is(503);
+    animals.write_all(b"{\"name\":\"Rex\",\"categoryId\":1}\n").unwrap();
+    drop(animals);
+    wait::until("the manager hears that it is ready", || manager.hears() == "READY=1");
+    client.add(&pet("late")).send().is(201);
+    assert_eq!(client.get("/v1/pets").send().is(200).json().as_array().unwrap().len(), 2);
+    command::signal(&service, "TERM");
+    assert_eq!(command::exit(&mut service), Some(0));
+}
+
+#[test]
+fn a_connection_in_the_place_of_a_socket_that_listens_is_refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut command = taking_over(connection);
+    let refused = command::ended(spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped())));
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("it is a connection, not a socket"), "{refused:?}");
 }
 
 #[test]
@@ -179,11 +231,12 @@ fn the_nightly_backup_is_named_by_its_time_and_those_that_are_too_old_go() {
     let unit =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploy/systemd/petstore-backup.service");
     let unit = fs::read_to_string(unit).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, metrics) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let line = |setting: &str| {
         let line = unit.lines().find_map(|line| line.strip_prefix(setting)).unwrap();
         let line = line.replace("/var/lib/petstore-backups", folder.path().to_str().unwrap());
         let line = line.replace("/usr/bin/petstore", env!("CARGO_BIN_EXE_petstore"));
+        let line = line.replace("/var/cache/petstore-metrics", metrics.path().to_str().unwrap());
         line.replace("%%", "%")
     };
     let store = Store::sqlite();
@@ -198,6 +251,11 @@ fn the_nightly_backup_is_named_by_its_time_and_those_that_are_too_old_go() {
     let script = backup.trim_matches('\'');
     let mut shell = Command::new("/bin/sh");
     complete(shell.args(["-c", script]).env("PETSTORE_STORE", &store.url)).succeeds();
+    let written = fs::read_to_string(metrics.path().join("petstore_backup.prom")).unwrap();
+    let metric = "petstore_backup_last_success_timestamp_seconds ";
+    let value = written.lines().find_map(|line| line.strip_prefix(metric)).unwrap();
+    let age = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() - value.parse::<u64>().unwrap();
+    assert!(age < 600, "{written}");
     let days = line("Environment=KEEP_DAYS=");
     let find = line("ExecStartPost=").replace("${KEEP_DAYS}", &days);
     let words: Vec<_> = find.split(' ').collect();

@@ -140,6 +140,27 @@ fn tcp_and_a_unix_socket_are_served_beside_each_other() {
 }
 
 #[test]
+fn a_lock_of_somebody_else_is_named_and_a_signal_ends_the_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = fs::File::open(folder.path()).unwrap();
+    lock.lock().unwrap();
+    let listen = format!("unix:{}", folder.path().join("http.sock").display());
+    let serve = || petstore(&["serve", "--store", "memory:", "--listen", &listen]);
+    let mut service = serve().spawn();
+    let files = format!("/proc/{}/fd", service.id());
+    let waits = || {
+        let files = fs::read_dir(&files).into_iter().flatten().flatten();
+        files.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|it| it == folder.path()))
+    };
+    wait::until("it waits for the lock", waits);
+    command::signal(&service, "TERM");
+    assert_eq!(command::exit(&mut service), Some(0));
+    let refused = serve().finish();
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    assert!(refused.stderr.contains("another process holds a lock (flock)"), "{refused:?}");
+}
+
+#[test]
 fn a_socket_alone_needs_no_port() {
     let (store, folder) = (Store::sqlite(), tempfile::tempdir().unwrap());
     let path = folder.path().join("http.sock");

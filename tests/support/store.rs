@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// How many animals one transaction of an import adds.
     pub(crate) fn batch(self) -> usize {
-        if self == Self::Etcd { 41 } else { 10_000 }
+        if self == Self::Etcd { 128 } else { 10_000 }
     }
 }
 

@@ -88,7 +88,8 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
     }
     match command {
         Command::Serve(args) => {
-            let config = serve::Config::read(*args)?;
+            let mut config = serve::Config::read(*args)?;
+            config.passwords.clone_from(&sources.passwords);
             // Dropped last, so that the log of everything before is written.
             let _log = log::start(config.args.log_format, config.args.log.clone())?;
             for line in &unknown {
@@ -107,13 +108,13 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Config(ConfigCommand::Show(flags)) => {
             // This command refuses the settings that `serve` would refuse.
             serve::Config::read(*flags)?;
-            Console.print(&cli::shown(sources, args).unwrap_or_default())
+            Console.show(&cli::shown(sources, args).unwrap_or_default())
         }
         Command::Config(ConfigCommand::Check(flags)) => {
             serve::Config::read(*flags)?.check()?;
             Console.print("the settings are sound: 'petstore serve' accepts them\n")
         }
-        Command::Openapi(args) => Console.print(&petstore_http::openapi_document(&args.settings())),
+        Command::Openapi(args) => Console.show(&petstore_http::openapi_document(&args.settings())),
         Command::Healthcheck(args) => run_to_end(Box::pin(healthcheck::run(args))),
         Command::Completions(args) => manual::completions(&sources.definition, args),
         Command::Man(args) => manual::pages(&sources.definition, &args),

@@ -37,6 +37,13 @@ use crate::{
 /// The examples of `--help`.
 const EXAMPLES: &str = include_str!("cli/examples.txt");
 
+/// The help of `--to`, of each command on two stores.
+const TARGETS: [(&str, &str); 3] = [
+    ("copy", "The store to write, which is empty or part of an earlier copy"),
+    ("verify", "The store to compare with"),
+    ("move", "The store that takes its place, which is empty or not there"),
+];
+
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "petstore", bin_name = "petstore", version)]
@@ -98,6 +105,11 @@ pub(crate) enum Command {
 /// Returns all commands and flags, for these stores.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
     let definition = with_examples(Cli::command(), "", "");
+    let definition = TARGETS.iter().fold(definition, |definition, (command, help)| {
+        definition.mut_subcommand("store", |store| {
+            store.mut_subcommand(command, |command| command.mut_arg("to", |to| to.help(*help)))
+        })
+    });
     let definition = stores::with_stores(definition, stores);
     let settings = settings::settings(&definition);
     settings::with_sources(definition, &settings)
@@ -125,7 +137,7 @@ pub(crate) fn parse(sources: &Sources, words: &[OsString]) -> Result<Command, cl
 pub(crate) fn explain(error: clap::Error, sources: &Sources) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if !error.use_stderr() {
-        Console.print(&text)?;
+        Console.show(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -26,7 +26,7 @@ pub fn import(data: &[u8]) {
         assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
     });
     let header = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    if let Ok(reader) = RecordReader::csv(header.trim_ascii_end()) {
+    if let Ok(reader) = RecordReader::csv(header.trim_ascii_end(), ',') {
         import_with(data, &reader, |_, _| {});
     }
 }
@@ -53,7 +53,7 @@ fn import_with(data: &[u8], reader: &RecordReader, check: impl Fn(&[u8], Result<
 /// Checks that import reads an animal as export writes it.
 fn comes_back(record: &Record) {
     let pet = record.pet.clone().with_id(record.id.unwrap_or(PetId(1)));
-    let csv = RecordReader::csv(b"id,name,categoryId,status");
+    let csv = RecordReader::csv(b"id,name,categoryId,status", ',');
     for (format, reader) in [(Format::Ndjson, Ok(RecordReader::Ndjson)), (Format::Csv, csv)] {
         let mut written = Vec::new();
         write(format, &pet, &mut written);

@@ -14,7 +14,10 @@ mod tls;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{
+    io::{self, IsTerminal as _},
+    sync::Arc,
+};
 
 use petstore_domain::{Catalogue, Clock, KeyRing, PetService};
 use petstore_http::{
@@ -25,6 +28,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::{Config, DeploymentArgs, ServeArgs};
 use self::{
+    first_key::FirstKey,
     listener::BoundAddress,
     served_store::{Opening, ServedStore},
     service_manager::{notify, ping_watchdog},
@@ -32,8 +36,7 @@ use self::{
     tls::Tls,
 };
 use crate::{
-    commands::import,
-    stores::{StoreArg, driver::StoreLocation},
+    stores::{StoreArg, driver::StoreLocation, opening::require_folder},
     system::{
         clock::{SystemClock, days_until, rfc3339},
         console::{Console, Output as _},
@@ -41,6 +44,9 @@ use crate::{
         process::{self, Signals},
     },
 };
+
+/// The number of days before the end of getPet in which a start logs it.
+const SUNSET_NOTICE_DAYS: u64 = 365;
 
 /// Serves until a signal asks for a stop.
 pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
@@ -51,34 +57,38 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let reloads: Vec<_> = followed.iter().map(|files| Arc::clone(&files.reloads)).collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let sockets =
-        listener::listen(&config.args.listen.listen, config.args.listen_backlog, scheme).await?;
-    let (listeners, addresses): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
-    let metrics = listener::listen_for_metrics(config.args.metrics_listen.as_deref()).await?;
-    let location = Arc::clone(&config.args.store.store.location);
-    let opening = Opening {
-        location: Arc::clone(&location),
-        next: config.args.next_store.take().map(|next| next.location),
-        upgrade: !config.args.no_upgrade,
-        first_key: first_key(&config, &addresses),
+    let opening = async {
+        let ServeArgs { listen, listen_backlog, metrics_listen, .. } = &config.args;
+        let sockets = listener::listen(listen, *listen_backlog, scheme).await?;
+        let (listeners, addresses): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
+        let metrics = listener::listen_for_metrics(metrics_listen.as_deref()).await?;
+        let location = Arc::clone(&config.args.store.store.location);
+        require_folder(&*location)?;
+        let opening = Opening {
+            location: Arc::clone(&location),
+            next: config.args.next_store.as_ref().map(|next| Arc::clone(&next.location)),
+            upgrade: !config.args.no_upgrade,
+            first_key: first_key(&config, &addresses),
+            seed: config.args.seed.clone(),
+            signals: signals.clone(),
+            on_started: started(addresses, location, &config.settings),
+        };
+        Ok::<_, Failure>((listeners, metrics, ServedStore::open(opening).await?))
     };
-    let mut store = tokio::select! {
-        store = ServedStore::open(opening) => store?,
+    let (listeners, metrics, mut store) = tokio::select! {
+        opened = opening => opened?,
         () = signals.clone().stop() => return Ok(()),
     };
+    for flag in &config.passwords {
+        tracing::warn!(
+            "every user of this machine can read the password in --{flag} in the list of processes; use --{flag}-file"
+        );
+    }
     let monitored = &mut store.monitored;
     monitored.samples = figures::with_own(monitored.samples.clone(), tls.clone(), reloads);
-    let served = async {
-        if let (Some(file), Some(archive)) = (&config.args.seed, store.archive()) {
-            tracing::info!("--seed: {}", import::all_of(file, &*archive, &signals).await?);
-        }
-        listening(&addresses, &*location, &config.settings);
-        notify(&[NotifyState::Ready]);
-        let mut tasks = JoinSet::new();
-        tasks.spawn(reload::follow(followed, hangups));
-        serve(&mut store, listeners, metrics, tls, config, signals, tasks).await
-    };
-    let served = served.await;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(reload::follow(followed, hangups));
+    let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
     store.close().await;
     served
 }
@@ -136,14 +146,14 @@ async fn serve(
 
     tasks.shutdown().await;
     housekeeping::finish(&key_ring).await;
-    if signals.tell_ending() {
+    if signals.is_first_end() {
         report(drained);
     }
     failure.map_or(Ok(()), Err)
 }
 
-/// Returns how to make an API key and where to use it, unless the service has one of its own.
-fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<(String, BoundAddress)> {
+/// Returns what is said with the first API key, unless the service has one of its own.
+fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<FirstKey> {
     let address = addresses.first().filter(|_| config.service_key.is_none())?;
     let StoreArg { location, is_persistent } = &config.args.store.store;
     let how = if *is_persistent {
@@ -151,7 +161,11 @@ fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<(String, Bou
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
     };
-    Some((how, address.clone()))
+    let page = |path| address.url(path).filter(|_| !config.settings.static_files.is_empty());
+    let pages = page("/catalogue").zip(page("/docs")).map_or(String::new(), |(catalogue, docs)| {
+        format!("In a browser: {catalogue} has the animals, {docs} the reference\n")
+    });
+    Some(FirstKey { how, address: address.clone(), pages })
 }
 
 fn report(drained: DrainOutcome) {
@@ -163,22 +177,27 @@ fn report(drained: DrainOutcome) {
     }
 }
 
-/// Says on stdout and in the log where the service is.
-fn listening(addresses: &[BoundAddress], store: &dyn StoreLocation, settings: &Settings) {
-    let lines = addresses.iter().map(|address| format!("petstore listens on {address}\n"));
-    if let Err(failure) = Console.print(&lines.collect::<String>()) {
-        tracing::warn!("{failure}");
-    }
-    for address in addresses {
-        tracing::info!(
-            %address,
-            %store,
-            environment = settings.environment,
-            version = env!("CARGO_PKG_VERSION"),
-            "petstore listens"
-        );
-    }
-    sunset_ahead(settings.get_pet_sunset);
+/// Returns the function that says on stdout and in the log where the service is, and that it is ready. A terminal that
+/// shows both gets the lines of stdout only.
+fn started(
+    addresses: Vec<BoundAddress>,
+    store: Arc<dyn StoreLocation>,
+    settings: &Settings,
+) -> Box<dyn Fn() + Send + Sync> {
+    let (environment, sunset) = (settings.environment.clone(), settings.get_pet_sunset);
+    Box::new(move || {
+        let lines = addresses.iter().map(|address| format!("petstore listens on {address}\n"));
+        if let Err(failure) = Console.print(&lines.collect::<String>()) {
+            tracing::warn!("{failure}");
+        }
+        let is_seen = Console.is_terminal() && io::stderr().is_terminal();
+        for address in addresses.iter().filter(|_| !is_seen) {
+            let version = env!("CARGO_PKG_VERSION");
+            tracing::info!(%address, %store, environment, version, "petstore listens");
+        }
+        sunset_ahead(sunset);
+        notify(&[NotifyState::Ready]);
+    })
 }
 
 /// Says how long getPet is still offered.
@@ -187,10 +206,11 @@ fn sunset_ahead(sunset: GetPetSunset) {
         None => tracing::info!("getPet is deprecated; its end is postponed (--get-pet-sunset)"),
         Some(end) => match days_until(end, SystemClock.now()) {
             0 => tracing::info!("getPet has ended, or ends today: it is answered 410 then"),
-            days_left => {
+            days_left if days_left <= SUNSET_NOTICE_DAYS => {
                 let ends_at = rfc3339(end);
                 tracing::info!(days_left, ends_at, "getPet is deprecated, and ends");
             }
+            _ => {}
         },
     }
 }

@@ -2,14 +2,14 @@
 //! page of 20.
 //!
 //! It routes nothing, checks nothing and logs nothing, so no service on hyper is faster than it by
-//! more than noise.
+//! more than noise. Over HTTP/2 it is h2, on which the service stands too.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use http_body_util::Full;
 use hyper::{
-    Request,
+    Request, Response,
     body::Incoming,
     header::{CONNECTION, CONTENT_LENGTH, DATE},
     server::conn::http1,
@@ -28,32 +28,48 @@ use crate::{
 };
 
 /// Copies the first page of the service at `service`, and answers with it until killed.
-pub(crate) fn serve(service: SocketAddr) -> Result<()> {
+pub(crate) fn serve(service: SocketAddr, http2: bool) -> Result<()> {
     let mut page = Client::connect(service)?.ask(&hot_list())?;
     // hyper writes these itself.
     for name in [CONNECTION, CONTENT_LENGTH, DATE] {
         page.headers_mut().remove(name);
     }
     let runtime = Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(accept(Arc::new(page)))
+    runtime.block_on(accept(Arc::new(page), http2))
 }
 
-async fn accept(page: Arc<Answer>) -> Result<()> {
+async fn accept(page: Arc<Answer>, is_http2: bool) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot listen")?;
     say(format_args!("bare hyper listens on http://{}", listener.local_addr()?));
     loop {
         let (stream, _) = listener.accept().await.context("cannot accept a connection")?;
-        tokio::spawn(connection(stream, Arc::clone(&page)));
+        let page = Arc::clone(&page);
+        // A client that goes away is how every connection ends.
+        tokio::spawn(async move {
+            let _ = stream.set_nodelay(true);
+            if is_http2 {
+                drop(http2(stream, &page).await);
+            } else {
+                drop(http1(stream, page).await);
+            }
+        });
     }
 }
 
-async fn connection(stream: TcpStream, page: Arc<Answer>) {
-    let _ = stream.set_nodelay(true);
-    let stream = TokioIo::new(stream);
+async fn http1(stream: TcpStream, page: Arc<Answer>) -> hyper::Result<()> {
     let service = service_fn(|_: Request<Incoming>| {
         let response = Answer::clone(&page).map(Full::new);
         async { Ok::<_, Infallible>(response) }
     });
-    // A client that goes away is how every connection ends.
-    let _ = http1::Builder::new().serve_connection(stream, service).await;
+    http1::Builder::new().serve_connection(TokioIo::new(stream), service).await
+}
+
+async fn http2(stream: TcpStream, page: &Answer) -> Result<(), h2::Error> {
+    let mut connection = h2::server::handshake(stream).await?;
+    while let Some(request) = connection.accept().await {
+        let (head, body) = page.clone().into_parts();
+        let response = Response::from_parts(head, ());
+        request?.1.send_response(response, false)?.send_data(body, true)?;
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! The release binary of petstore, as users build it.
+//! The binary of petstore, as users build it or as it is packaged.
 
 use std::{
     env,
@@ -15,21 +15,23 @@ pub(crate) fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Builds the release binary by the README's own flags. It lies beside this program.
-pub(crate) fn petstore() -> Result<PathBuf> {
+/// Builds the binary with a profile, otherwise by the README's own flags. Its folder lies beside that of this program.
+pub(crate) fn petstore(profile: &str) -> Result<PathBuf> {
     ensure!(
         !cfg!(debug_assertions),
         "a debug build measures nothing: cargo run --release -p petstore-bench"
     );
-    note("building the release binary of petstore");
+    note(format_args!("building petstore with the profile {profile}"));
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--bin", "petstore"])
+        .args(["build", "--profile", profile, "--locked", "--bin", "petstore"])
         .current_dir(workspace())
         .status()
         .context("cannot run cargo build")?;
     ensure!(status.success(), "cargo build failed");
-    let binary = env::current_exe().context("cannot find this program")?.with_file_name("petstore");
+    let program = env::current_exe().context("cannot find this program")?;
+    let folder = program.parent().context("this program is in no folder")?;
+    let binary = folder.with_file_name(profile).join("petstore");
     ensure!(binary.is_file(), "cargo build made no {}", binary.display());
     Ok(binary)
 }

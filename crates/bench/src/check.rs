@@ -11,6 +11,9 @@ use crate::{
 /// How many requests of a workload are checked before and after it is measured.
 const SPOT_CHECKS: usize = 20;
 
+/// The first bytes of a gzip file (RFC 1952, section 2.3.1).
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
 /// Asks some of the requests, spread over all of them, and checks the answers.
 pub(crate) fn spot_check(client: &mut Client, requests: &[Request]) -> Result<()> {
     let step = (requests.len() / SPOT_CHECKS).max(1);
@@ -19,18 +22,25 @@ pub(crate) fn spot_check(client: &mut Client, requests: &[Request]) -> Result<()
 
 /// Asks one request, and fails unless the answer is right.
 pub(crate) fn checked(client: &mut Client, request: &Request) -> Result<Answer> {
-    let answer = client.ask(request)?;
-    verify(request.expect, &answer).with_context(|| {
-        let body: String = String::from_utf8_lossy(answer.body()).chars().take(200).collect();
-        let Request { method, path, .. } = request;
-        format!("WRONG ANSWER to {method} {path}: {} '{body}'", answer.status())
-    })?;
-    Ok(answer)
+    Ok(checked_at_once(client, &[request])?.remove(0))
+}
+
+/// Asks requests at the same time, each on a connection of its own, and fails unless all answers are right.
+pub(crate) fn checked_at_once(client: &mut Client, requests: &[&Request]) -> Result<Vec<Answer>> {
+    let answers = client.ask_at_once(requests)?;
+    for (answer, request) in answers.iter().zip(requests) {
+        verify(request.expect, answer).with_context(|| {
+            let body: String = String::from_utf8_lossy(answer.body()).chars().take(200).collect();
+            let Request { method, path, .. } = request;
+            format!("WRONG ANSWER to {method} {path}: {} '{body}'", answer.status())
+        })?;
+    }
+    Ok(answers)
 }
 
 fn verify(expect: Expect, answer: &Answer) -> Result<()> {
     let status = match expect {
-        Expect::Page(_) | Expect::Pet => 200,
+        Expect::Page(_) | Expect::Pet | Expect::Compressed => 200,
         Expect::Created => 201,
         Expect::Unchanged => 304,
     };
@@ -42,6 +52,11 @@ fn verify(expect: Expect, answer: &Answer) -> Result<()> {
         return Ok(());
     }
     ensure!(header(answer, "content-type") == Some("application/json"), "it should be JSON");
+    if expect == Expect::Compressed {
+        let is_gzip = header(answer, "content-encoding") == Some("gzip");
+        ensure!(has_tag && is_gzip && answer.body().starts_with(GZIP), "it should be compressed");
+        return Ok(());
+    }
     let body: Value = serde_json::from_slice(answer.body()).context("its body should be JSON")?;
     match expect {
         Expect::Page(limit) => {
@@ -54,7 +69,7 @@ fn verify(expect: Expect, answer: &Answer) -> Result<()> {
             let right = is_pet(&body) && header(answer, "location") == Some(&location);
             ensure!(right, "it should be an animal at its Location");
         }
-        Expect::Unchanged => {}
+        Expect::Unchanged | Expect::Compressed => {}
     }
     Ok(())
 }
@@ -116,6 +131,8 @@ mod tests {
             (Expect::Page(20), answer(200, &[tag], "[]")),
             (Expect::Page(20), answer(200, &[tag], &format!("[{PET},{PET}]"))),
             (Expect::Page(20), answer(200, &[tag], r#"[{"id":1}]"#)),
+            (Expect::Compressed, answer(200, &[tag, ("content-encoding", "gzip")], "[]")),
+            (Expect::Compressed, answer(200, &[tag], "\u{1f}\u{8b}")),
             (Expect::Pet, answer(404, &[tag], PET)),
             (Expect::Created, answer(201, &[("location", "/v1/pets/2")], PET)),
             (Expect::Unchanged, answer(200, &[tag], PET)),

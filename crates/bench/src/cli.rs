@@ -14,6 +14,7 @@ Exit codes: 0 done, 1 a wrong answer or a failure, 2 wrong usage. Slowness is no
 
 /// Measures the petstore service against bare hyper on the same machine, in turns.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[command(name = "petstore-bench", version, after_help = NOTES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -24,7 +25,10 @@ pub(crate) struct Cli {
     /// Instructions of the hot paths, compared with the counts in the repository (needs valgrind).
     #[arg(long, help_heading = "Reports")]
     pub(crate) instructions: bool,
-    /// Both.
+    /// System calls of each workload, counted in a round of its own (needs perf, or else strace).
+    #[arg(long, help_heading = "Reports")]
+    pub(crate) calls: bool,
+    /// All of them.
     #[arg(long, help_heading = "Reports")]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -38,7 +42,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) short: bool,
     /// A petstore that is built already; twice: compare the second with the first [default: build
-    /// the release binary of this workspace].
+    /// this workspace with the profile `dist`; with --short and for --instructions with `release`].
     #[arg(long, value_name = "PATH")]
     pub(crate) binary: Vec<PathBuf>,
     /// Only these workloads, by their names [default: all].
@@ -69,6 +73,8 @@ pub(crate) enum Baseline {
     BareHyper {
         /// Where the service listens whose first page is the answer.
         service: SocketAddr,
+        #[arg(long)]
+        http2: bool,
     },
 }
 

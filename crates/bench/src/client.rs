@@ -4,12 +4,13 @@ use std::{net::SocketAddr, time::Duration};
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
+use futures_util::future::try_join_all;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Response, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, runtime, time::timeout};
 
-use crate::request::Request;
+use crate::request::{KEY_MARK, Request};
 
 /// How long an answer may take before the benchmark gives up. Under callgrind, answers are slow.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -17,47 +18,67 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// A response with its whole body.
 pub(crate) type Answer = Response<Bytes>;
 
-/// One connection that is kept.
+/// Connections that are kept.
 #[derive(Debug)]
 pub(crate) struct Client {
     runtime: runtime::Runtime,
-    sender: http1::SendRequest<Full<Bytes>>,
+    senders: Vec<Sender>,
 }
 
+type Sender = http1::SendRequest<Full<Bytes>>;
+
 impl Client {
+    /// A client with one connection.
     pub(crate) fn connect(address: SocketAddr) -> Result<Self> {
+        Self::with_connections(address, 1)
+    }
+
+    pub(crate) fn with_connections(address: SocketAddr, count: usize) -> Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let connected = runtime.block_on(async {
+        let connect = async || {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
             let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
             tokio::spawn(connection);
             anyhow::Ok(sender)
-        });
-        let sender = connected.with_context(|| format!("cannot connect to {address}"))?;
-        Ok(Self { runtime, sender })
+        };
+        let connected = runtime.block_on(try_join_all((0..count).map(|_| connect())));
+        let senders = connected.with_context(|| format!("cannot connect to {address}"))?;
+        Ok(Self { runtime, senders })
     }
 
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Answer> {
-        let Request { method, path, headers, body, expect: _ } = request;
-        let mut builder = hyper::Request::builder().method(*method).uri(path);
-        for (name, value) in [("Host", "localhost")]
-            .into_iter()
-            .chain(headers.iter().map(|(name, value)| (*name, value.as_str())))
-        {
-            builder = builder.header(name, value);
-        }
-        let built = builder.body(Full::from(body.clone()))?;
-        let answered = self.runtime.block_on(async {
-            let exchange = async {
-                self.sender.ready().await?;
-                let (head, body) = self.sender.send_request(built).await?.into_parts();
-                anyhow::Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
-            };
-            timeout(TIMEOUT, exchange).await?
-        });
-        answered.with_context(|| format!("no answer to {method} {path}"))
+        Ok(self.ask_at_once(&[request])?.remove(0))
     }
+
+    /// Asks as many requests as there are connections at most, at the same time.
+    pub(crate) fn ask_at_once(&mut self, requests: &[&Request]) -> Result<Vec<Answer>> {
+        let asked = self.senders.iter_mut().zip(requests).map(|(sender, request)| async move {
+            let answered = timeout(TIMEOUT, exchange(sender, request)).await;
+            let Request { method, path, .. } = request;
+            answered
+                .map_err(Into::into)
+                .flatten()
+                .with_context(|| format!("no answer to {method} {path}"))
+        });
+        self.runtime.block_on(try_join_all(asked))
+    }
+}
+
+async fn exchange(sender: &mut Sender, request: &Request) -> Result<Answer> {
+    let Request { method, path, headers, body, expect: _ } = request;
+    let mut builder =
+        hyper::Request::builder().method(*method).uri(path).header("Host", "localhost");
+    for (name, value) in headers {
+        builder = match &**value {
+            KEY_MARK => builder.header(*name, format!("{:016x}", fastrand::u64(..))),
+            value => builder.header(*name, value),
+        };
+    }
+    let built = builder.body(Full::from(body.clone()))?;
+    sender.ready().await?;
+    let (head, body) = sender.send_request(built).await?.into_parts();
+    Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
 }
 
 /// A header of an answer, as text.

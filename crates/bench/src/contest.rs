@@ -27,13 +27,9 @@ impl Contest {
         // The first round of each warms caches and pools up, and does not count.
         for number in 0..=effort.rounds {
             let measure = |side: Side<'_>| {
-                side.measure(Target {
-                    address: side.server.address,
-                    connections,
-                    seconds: if number == 0 { 1 } else { effort.seconds },
-                    threads: effort.threads,
-                    start: number * 7919,
-                })
+                let target = Target::new(side.server, connections, effort);
+                let seconds = if number == 0 { 1 } else { effort.seconds };
+                side.measure(Target { seconds, start: number * 7919, ..target })
             };
             let (first, second) = (measure(baseline)?, measure(subject)?);
             if number > 0 {

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::request::Request;
+use crate::{request::Request, server::Server, setup::Effort};
 
 /// A generator that has not ended by then, in seconds, never will.
 const TIMEOUT: &str = "120";
@@ -14,6 +14,8 @@ const TIMEOUT: &str = "120";
 pub(crate) struct Load {
     /// At least one.
     pub(crate) requests: Vec<Request>,
+    /// `true` if the first one alone is sent, over HTTP/2.
+    pub(crate) http2: bool,
     /// Where a generator may keep files.
     pub(crate) folder: PathBuf,
 }
@@ -27,6 +29,13 @@ pub(crate) struct Target {
     pub(crate) threads: usize,
     /// Where in the list of requests to begin; another number each round.
     pub(crate) start: usize,
+}
+
+impl Target {
+    pub(crate) fn new(server: &Server, connections: usize, effort: Effort) -> Self {
+        let Effort { seconds, threads, .. } = effort;
+        Self { address: server.address, connections, seconds, threads, start: 0 }
+    }
 }
 
 /// The results that a load generator reports for one round.

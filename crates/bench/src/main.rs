@@ -2,12 +2,13 @@
 //! instructions.
 //!
 //! Start with `workload.rs`, which holds what clients do. `contest.rs` lets two servers take turns
-//! under the same load; `ratios.rs` and `instructions.rs` are the two reports.
+//! under the same load; `ratios.rs`, `instructions.rs` and `calls.rs` are the reports.
 
 #![expect(clippy::cast_precision_loss, reason = "counts become rates and ratios, far below 2^53")]
 
 mod bare_hyper;
 mod build;
+mod calls;
 mod catalogue;
 mod check;
 mod cli;
@@ -15,6 +16,7 @@ mod client;
 mod console;
 mod contest;
 mod generator;
+mod h2load;
 mod instructions;
 mod number;
 mod procfs;
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.baseline {
         None => measure(&cli),
-        Some(Baseline::BareHyper { service }) => bare_hyper::serve(*service),
+        Some(Baseline::BareHyper { service, http2 }) => bare_hyper::serve(*service, *http2),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,13 +58,16 @@ fn main() -> ExitCode {
 
 /// Makes the reports that the command line names.
 fn measure(cli: &Cli) -> Result<()> {
-    let Cli { ratios, instructions, all, options, .. } = cli;
-    let setup = Setup::new(options)?;
+    let Cli { ratios, instructions, calls, all, options, .. } = cli;
     let document = options.write.as_deref();
-    if *ratios || *all || !*instructions {
-        ratios::run(&setup, options)?.publish(document)?;
+    if *ratios || *all || !(*instructions || *calls) {
+        ratios::run(&Setup::new(options, options.short)?, options)?.publish(document)?;
+    }
+    if *calls || *all {
+        calls::run(&Setup::new(options, options.short)?, options)?.publish(document)?;
     }
     if *instructions || *all {
+        let setup = Setup::new(options, true)?;
         let (report, comparison) = instructions::run(&setup, options.accept)?;
         report.publish(document)?;
         comparison?;

@@ -12,7 +12,7 @@ use crate::{
     client::Client,
     console::note,
     contest::Contest,
-    generator::Load,
+    generator::{Load, Target},
     number::{median, whole},
     report::Report,
     round::{Round, Side},
@@ -22,24 +22,23 @@ use crate::{
 };
 
 /// Workloads of the short form.
-const SHORT: [&str; 5] = ["list", "uncached", "get", "create", "unchanged"];
+const SHORT: [&str; 8] =
+    ["list", "uncached", "get", "create", "keyed", "unchanged", "gzip", "http2"];
 /// Animals in the store of most workloads.
 const SMALL: u64 = 10_000;
 
 /// A service with a store of its own, and the load for it.
-struct Subject {
-    server: Server,
-    load: Load,
+pub(crate) struct Subject {
+    pub(crate) server: Server,
+    pub(crate) load: Load,
     folder: TempDir,
 }
 
 /// Runs the workloads that were asked for; one row for each number of connections.
 pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
-    let large = if options.short { 20_000 } else { 200_000 };
     let mut rows = Vec::new();
     for workload in workloads(options)? {
-        let animals = if workload.large { large } else { SMALL };
-        let seed = Seed::new(&setup.binary, setup.folder(), animals)?;
+        let seed = seed(setup, options, workload)?;
         let start = |binary: &Path| Subject::start(setup, binary, workload, &seed);
         let subject = start(&setup.binary)?;
         let older = setup.older.as_deref().map(start).transpose()?;
@@ -58,10 +57,21 @@ pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
         }
         spot_check(&mut Client::connect(subject.server.address)?, &subject.load.requests)?;
     }
-    Ok(report(setup, large, rows))
+    Ok(report(setup, large(options), rows))
 }
 
-fn workloads(options: &Options) -> Result<Vec<&'static Workload>> {
+fn large(options: &Options) -> u64 {
+    if options.short { 20_000 } else { 200_000 }
+}
+
+/// The store that a workload begins with.
+pub(crate) fn seed(setup: &Setup, options: &Options, workload: &Workload) -> Result<Seed> {
+    let animals = if workload.large { large(options) } else { SMALL };
+    Seed::new(&setup.binary, setup.folder(), animals)
+}
+
+/// The workloads that the command line names.
+pub(crate) fn workloads(options: &Options) -> Result<Vec<&'static Workload>> {
     match &options.workloads[..] {
         [] if options.short => SHORT.iter().map(|name| Workload::find(name)).collect(),
         [] => Ok(WORKLOADS.iter().collect()),
@@ -71,24 +81,38 @@ fn workloads(options: &Options) -> Result<Vec<&'static Workload>> {
 
 impl Subject {
     /// Starts a service on a copy of the seed, and checks what it answers.
-    fn start(setup: &Setup, binary: &Path, workload: &Workload, seed: &Seed) -> Result<Self> {
+    pub(crate) fn start(
+        setup: &Setup,
+        binary: &Path,
+        workload: &Workload,
+        seed: &Seed,
+    ) -> Result<Self> {
         let folder = setup.new_folder()?;
         let store = seed.copy_to(folder.path())?;
         let mut command = server::petstore(binary);
-        let server =
-            Server::start(server::serve(&mut command, &store), &folder.path().join("log"))?;
+        let serve = server::serve(&mut command, &store, workload.settings);
+        let server = Server::start(serve, &folder.path().join("log"))?;
         let mut client = Client::connect(server.address)?;
         let mut source = Source { client: &mut client, animals: seed.animals };
         let requests = workload.requests(&mut source)?;
         spot_check(&mut client, &requests)?;
-        let load = Load { requests, folder: folder.path().to_owned() };
-        Ok(Self { server, load, folder })
+        let load = Load { requests, http2: workload.http2, folder: folder.path().to_owned() };
+        let subject = Self { server, load, folder };
+        let mut records = 0;
+        while records < workload.records {
+            note(format_args!("{records} of {} records", workload.records));
+            let side = Side { server: &subject.server, load: &subject.load };
+            let target = Target::new(&subject.server, 64, setup.effort);
+            records += side.measure(Target { seconds: 10, ..target })?.tally.requests;
+        }
+        Ok(subject)
     }
 
     /// Bare hyper with the first page of this service.
     fn yardstick(&self) -> Result<Server> {
         let mut command = server::baseline("bare-hyper")?;
         command.arg(self.server.address.to_string());
+        command.args(self.load.http2.then_some("--http2"));
         Server::start(&mut command, &self.folder.path().join("bare-hyper.log"))
     }
 }
@@ -122,11 +146,11 @@ fn report(setup: &Setup, large: u64, rows: Vec<Vec<String>>) -> Report {
     ];
     let note = format!(
         "The ratio is to {yardstick}. Medians of {} rounds of {} s each, in turns. SQLite with {} \
-         animals; with {} for the pages asked for rarely.",
+         animals; with {} where more than are cached are asked for.",
         setup.effort.rounds,
         setup.effort.seconds,
         whole(SMALL as f64),
         whole(large as f64),
     );
-    Report { name: "ratios", header: header.concat(), rows, note }
+    Report { name: "ratios", header: header.concat(), rows, note, built: setup.built }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Vec<String>>,
     /// A paragraph below the table.
     pub(crate) note: String,
+    /// The way in which petstore was built.
+    pub(crate) built: &'static str,
 }
 
 impl Report {
@@ -41,7 +43,7 @@ impl Report {
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        format!("{table}\n\n{}\n\n{}", self.note, provenance())
+        format!("{table}\n\n{}\n\n{}", self.note, provenance(self.built))
     }
 }
 
@@ -55,7 +57,7 @@ fn replace(document: &str, name: &str, content: &str) -> Option<String> {
 }
 
 /// Where and when the figures were measured, in one sentence.
-fn provenance() -> String {
+fn provenance(built: &str) -> String {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -65,7 +67,8 @@ fn provenance() -> String {
     let date = stdout_of("date", &["+%F"]);
     let commit = stdout_of("git", &["rev-parse", "--short", "HEAD"]);
     format!(
-        "Measured on {date}, {processors} processors ({model}), Linux {kernel}, commit {commit}."
+        "Measured on {date}, {processors} processors ({model}), Linux {kernel}, commit {commit}, \
+         profile {built}."
     )
 }
 

@@ -5,6 +5,11 @@ use std::fmt::Write as _;
 /// The API key that the service under measurement accepts.
 pub(crate) const KEY: &str = "the-key-of-the-benchmark";
 
+/// The header of an addition with an idempotency key.
+pub(crate) const KEY_HEADER: &str = "Idempotency-Key";
+/// The value that stands for a key of which each request gets its own, as long as this.
+pub(crate) const KEY_MARK: &str = "@@@@@@@@@@@@@@@@";
+
 /// A request, and what is expected of its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -22,6 +27,8 @@ pub(crate) enum Expect {
     Page(usize),
     /// 200 with one animal.
     Pet,
+    /// 200 with an array of animals, compressed by gzip.
+    Compressed,
     /// 201 with the animal and its location.
     Created,
     /// 304 without a body.

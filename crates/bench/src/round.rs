@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     generator::{Load, Tally, Target},
-    procfs,
+    h2load, procfs,
     server::Server,
     wrk,
 };
@@ -28,7 +28,11 @@ impl Side<'_> {
     /// One round. `target` names the server's own address.
     pub(crate) fn measure(&self, target: Target) -> Result<Round> {
         let before = procfs::cpu(self.server.pid())?;
-        let tally = wrk::run(self.load, target)?;
+        let tally = if self.load.http2 {
+            h2load::run(self.load, target)?
+        } else {
+            wrk::run(self.load, target)?
+        };
         let cpu = procfs::cpu(self.server.pid())? - before;
         tally.verify()?;
         Ok(Round { tally, cpu })

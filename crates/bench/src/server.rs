@@ -7,19 +7,14 @@ use std::{
     net::SocketAddr,
     path::Path,
     process::{Child, ChildStdout, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail};
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::request::KEY;
 
 /// The words before the address that every server prints once it accepts connections.
 const LISTENS: &str = " listens on http://";
-/// How long a server may take to stop after SIGTERM.
-const STOP_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running server. It ends with the value.
 #[derive(Debug)]
@@ -51,19 +46,6 @@ impl Server {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
-
-    /// Asks the server to stop, and waits until it has.
-    pub(crate) fn stop(mut self) -> Result<()> {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).context("cannot stop a server")?;
-        let began = Instant::now();
-        while began.elapsed() < STOP_TIMEOUT {
-            if self.child.try_wait().context("cannot wait for a server")?.is_some() {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        bail!("a server does not stop within {} s after SIGTERM", STOP_TIMEOUT.as_secs())
-    }
 }
 
 impl Drop for Server {
@@ -86,11 +68,16 @@ pub(crate) fn petstore(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Adds what `petstore serve` needs to a command: default settings, except for the address, the
-/// store and a key.
-pub(crate) fn serve<'a>(command: &'a mut Command, store: &str) -> &'a mut Command {
+/// Adds the arguments of `petstore serve` to a command: default settings, except for the address, the
+/// store, a key and these.
+pub(crate) fn serve<'a>(
+    command: &'a mut Command,
+    store: &str,
+    settings: &[&str],
+) -> &'a mut Command {
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
+        .args(settings)
         .env("PETSTORE_API_KEY", KEY)
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Effort {
 pub(crate) struct Setup {
     /// The petstore under measurement, the last one that was named.
     pub(crate) binary: PathBuf,
+    /// The way it was built, for the reader.
+    pub(crate) built: &'static str,
     /// The one that it is compared with, if two were named.
     pub(crate) older: Option<PathBuf>,
     pub(crate) effort: Effort,
@@ -32,9 +34,12 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn new(options: &Options) -> Result<Self> {
+    /// Builds petstore if no binary was named: in a quick way, or as it is packaged.
+    pub(crate) fn new(options: &Options, quickly: bool) -> Result<Self> {
+        let profile = if quickly { "release" } else { "dist" };
+        let built = if options.binary.is_empty() { profile } else { "of a given binary" };
         let (older, binary) = match &options.binary[..] {
-            [] => (None, build::petstore()?),
+            [] => (None, build::petstore(profile)?),
             [only] => (None, only.clone()),
             [older, newer] => (Some(older.clone()), newer.clone()),
             _ => bail!("--binary can be given twice at most"),
@@ -47,7 +52,7 @@ impl Setup {
         };
         let connections = options.connections.clone();
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        Ok(Self { binary, older, effort, connections, folder })
+        Ok(Self { binary, built, older, effort, connections, folder })
     }
 
     /// The folder for everything; it is removed at the end.

@@ -5,14 +5,16 @@ use anyhow::{Context as _, Result};
 use crate::{
     catalogue::animal,
     client::{Client, header},
-    request::{Expect, Request},
+    request::{Expect, KEY_HEADER, KEY_MARK, Request},
     walk,
 };
 
 /// Different pages in rotation, of the workload `pages`.
 const PAGES: usize = 1000;
-/// Different animals that are asked for in turn, at most.
-const MAX_IDS: u64 = 10_000;
+/// Different animals that are asked for in turn, at most: more than are cached.
+const MAX_IDS: u64 = 100_000;
+/// Different animals that are asked for in turn where all are cached.
+const CACHED_IDS: u64 = 20;
 /// Different animals that are added in turn.
 const NEW_ANIMALS: u64 = 100;
 
@@ -25,6 +27,12 @@ pub(crate) struct Workload {
     pub(crate) title: &'static str,
     /// `true` if it needs the large catalogue.
     pub(crate) large: bool,
+    /// Settings of `serve` besides the default ones.
+    pub(crate) settings: &'static [&'static str],
+    /// `true` if its one request is sent over HTTP/2.
+    pub(crate) http2: bool,
+    /// Idempotency records in the store before the measurement.
+    pub(crate) records: u64,
     requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 }
 
@@ -42,23 +50,45 @@ const fn workload(
     title: &'static str,
     requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 ) -> Workload {
-    Workload { name, title, large: false, requests }
+    Workload { name, title, large: false, settings: &[], http2: false, records: 0, requests }
 }
 
 /// All of them, in the order in which they are run.
-pub(crate) static WORKLOADS: [Workload; 7] = [
+pub(crate) static WORKLOADS: [Workload; 13] = [
     workload("list", "list of 20, always the same page", |_| Ok(vec![hot_list()])),
     workload("pages", "list of 20, 1,000 pages in rotation", pages),
     Workload {
         large: true,
-        ..workload("uncached", "filtered list of 20, each page rarely", uncached)
+        settings: &["--page-cache", "0"],
+        ..workload("uncached", "filtered list of 20, without the page cache", uncached)
     },
-    workload("get", "one animal, by changing identifiers", |source| Ok(get(source))),
+    Workload {
+        large: true,
+        ..workload("get", "one animal of more than are cached", |source| Ok(get(source, MAX_IDS)))
+    },
+    workload("hits", "one animal of 20, cached", |source| Ok(get(source, CACHED_IDS))),
     workload("create", "adding an animal", |_| Ok(creates())),
+    workload("keyed", "adding an animal with a key", |_| Ok(keyed())),
+    Workload {
+        records: 1_000_000,
+        ..workload("million", "the same beside a million keys", |_| Ok(keyed()))
+    },
     workload("mixed", "9 lists of 20, then adding 1 animal", |_| Ok(mixed())),
     workload("unchanged", "list that the client has: 304", |source| {
         Ok(vec![unchanged(source.client)?])
     }),
+    workload("gzip", "list of 20, compressed", |_| {
+        let request = Request { expect: Expect::Compressed, ..hot_list() };
+        Ok(vec![request.with_header("Accept-Encoding", "gzip".to_owned())])
+    }),
+    Workload {
+        settings: &["--metrics-listen", "127.0.0.1:0"],
+        ..workload("metrics", "list of 20, with metrics", |_| Ok(vec![hot_list()]))
+    },
+    Workload {
+        http2: true,
+        ..workload("http2", "list of 20, over HTTP/2", |_| Ok(vec![hot_list()]))
+    },
 ];
 
 impl Workload {
@@ -81,6 +111,12 @@ pub(crate) fn hot_list() -> Request {
 /// Additions of different animals.
 pub(crate) fn creates() -> Vec<Request> {
     (0..NEW_ANIMALS).map(|number| Request::create(animal(number))).collect()
+}
+
+/// Additions of different animals, each with a key of its own.
+fn keyed() -> Vec<Request> {
+    let key = || KEY_MARK.to_owned();
+    creates().into_iter().map(|request| request.with_header(KEY_HEADER, key())).collect()
 }
 
 /// The list of 20, for a client that has it as it is now.
@@ -106,9 +142,9 @@ fn uncached(source: &mut Source<'_>) -> Result<Vec<Request>> {
     Ok(found)
 }
 
-fn get(source: &Source<'_>) -> Vec<Request> {
-    let step = (source.animals / MAX_IDS).max(1);
-    let ids = (0..source.animals.min(MAX_IDS)).map(|number| 1 + number * step);
+fn get(source: &Source<'_>, ids: u64) -> Vec<Request> {
+    let step = (source.animals / ids).max(1);
+    let ids = (0..source.animals.min(ids)).map(|number| 1 + number * step);
     let mut requests: Vec<_> =
         ids.map(|id| Request::get(format!("/v1/pets/{id}"), Expect::Pet)).collect();
     fastrand::Rng::with_seed(1).shuffle(&mut requests);

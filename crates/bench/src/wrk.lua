@@ -1,5 +1,5 @@
--- Reads the prepared requests once for each thread, and sends them in turn. At the end it prints whole
--- microseconds: what wrk prints itself is rounded for people.
+-- Reads the prepared requests once for each thread, and sends them in turn, each with a key of its own if it has the
+-- mark of one. At the end it prints whole microseconds: wrk's own output is rounded for people.
 local threads = 0
 function setup(thread)
    thread:set("number", threads)
@@ -7,21 +7,28 @@ function setup(thread)
 end
 
 local requests, at = {}, 0
+local run, sent = 0, 0
 function init(args)
    local file = assert(io.open(args[1], "rb"))
    while true do
       local length = file:read("*n")
       if not length then break end
       file:read(1)
-      requests[#requests + 1] = file:read(length)
+      local text = file:read(length)
+      local before, after = text:match("^(.-)@@@@@@@@@@@@@@@@(.*)$")
+      requests[#requests + 1] = before and { before, after } or text
    end
    file:close()
+   run = os.time() % 100000
    at = (tonumber(args[2]) + number * math.floor(#requests / 3)) % #requests
 end
 
 function request()
    at = at % #requests + 1
-   return requests[at]
+   local text = requests[at]
+   if type(text) == "string" then return text end
+   sent = sent + 1
+   return text[1] .. string.format("%05d-%02d-%07d", run, number, sent) .. text[2]
 end
 
 function done(summary, latency)

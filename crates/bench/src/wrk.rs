@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn requests_are_written_with_their_lengths() {
         let requests = ["/a", "/bb"].map(|path| Request::get(path, Expect::Pet));
-        let load = Load { requests: requests.to_vec(), folder: "/".into() };
+        let load = Load { requests: requests.to_vec(), http2: false, folder: "/".into() };
         let first = requests[0].to_http1();
         let length = first.len();
         assert!(prepared(&load).starts_with(&format!("{length}\n{first}\n{}\nGET", length + 1)));

@@ -29,9 +29,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Makes the error of a store that cannot answer now, because of `cause`.
+    /// Makes the error of a store that cannot answer now, because of `cause`. A cause that is such an error itself is
+    /// returned, so that a log says it once.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Unavailable(cause.into())
+        match cause.into().downcast::<Self>() {
+            Ok(error) if matches!(*error, Self::Unavailable(_)) => *error,
+            Ok(error) => Self::Unavailable(error),
+            Err(cause) => Self::Unavailable(cause),
+        }
     }
 
     /// Makes the error of a store that is not open, because of `reason`.

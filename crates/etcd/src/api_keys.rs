@@ -45,7 +45,7 @@ impl KeyStore for EtcdStore {
             draft.permit(WriterRole::Service)?;
             // A revision never comes back, so the digests are those that were compared.
             if draft.head.key_revision() != expected || revision != expected {
-                return Ok::<_, Failure>(SaveOutcome::Conflict);
+                return Ok::<_, StoreError>(SaveOutcome::Conflict);
             }
             draft.head.renew_keys()?;
             for id in &removed {
@@ -58,7 +58,7 @@ impl KeyStore for EtcdStore {
             }
             Ok(SaveOutcome::Saved)
         });
-        Ok(saved.await?)
+        saved.await
     }
 
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
@@ -72,9 +72,9 @@ impl KeyStore for EtcdStore {
                     draft.put_api_key(&ApiKey { last_used_at: Some(*at), ..key });
                 }
             }
-            Ok::<_, Failure>(())
+            Ok::<_, StoreError>(())
         });
-        Ok(noted.await?)
+        noted.await
     }
 }
 

@@ -1,19 +1,15 @@
 //! [`Archive`] on etcd: a snapshot is a revision, and each write is one transaction.
 
 mod snapshot;
-mod write;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, ArchiveError, IdempotencyRequest, NewPet, Rows, Snapshot, StoreError, WriterRole,
+    ApiKey, Archive, ArchiveError, IdempotencyRequest, NewPet, Resolution, Rows, Snapshot,
+    StoreError, WriterRole,
 };
 
 use self::snapshot::EtcdSnapshot;
-use crate::{limits::ENTRY_OPS, store::EtcdStore};
-
-/// The largest number of rows in one write. A record that replaces another one is three operations, and one more names
-/// all records for the purge. The animals of [`Archive::add_new`] are two operations each, its record is two.
-const MAX_ROWS: usize = (ENTRY_OPS - 1) / 3;
+use crate::{api_keys::digest_owner, draft::Draft, store::EtcdStore};
 
 #[async_trait]
 impl Archive for EtcdStore {
@@ -23,7 +19,38 @@ impl Archive for EtcdStore {
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
-        write::write_rows(&self.core, writer, &rows).await
+        let keys = &self.core.keys;
+        let records = rows.records.iter().map(|record| keys.record(&record.id));
+        let api_keys = rows.keys.iter().map(|key| keys.api_key(key.id));
+        let others: Vec<_> = records.chain(api_keys).collect();
+        loop {
+            // No animal is above the highest identifier, so that a copy does not read before it writes.
+            let highest = self.core.highest_pet().await?;
+            let pets =
+                rows.pets.iter().filter(|pet| highest.is_none_or(|highest| pet.id <= highest));
+            let places: Vec<_> =
+                pets.map(|pet| keys.pet(None, pet.id)).chain(others.clone()).collect();
+            let stored =
+                if rows.keys.is_empty() { None } else { Some(self.core.readable_keys().await?) };
+            let written = self.core.commit(&places, stored.is_none(), |draft| {
+                draft.permit(writer)?;
+                if highest.is_some_and(|highest| draft.head.last_pet > highest.0) {
+                    return Ok::<_, ArchiveError>(None);
+                }
+                if let Some((revision, stored)) = &stored {
+                    if draft.head.key_revision() != *revision {
+                        return Ok(None);
+                    }
+                    draft.head.renew_keys()?;
+                    write_keys(draft, &rows.keys, stored.clone())?;
+                }
+                write_pets_and_records(draft, &rows).map(Some)
+            });
+            // Otherwise another process has added animals, or keys whose digests are to be read.
+            if let Some(added) = written.await? {
+                return Ok(added);
+            }
+        }
     }
 
     async fn add_new(
@@ -31,10 +58,73 @@ impl Archive for EtcdStore {
         pets: Vec<NewPet>,
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
-        write::add_new(&self.core, &pets, request).await
+        let place: Vec<_> =
+            request.iter().map(|request| self.core.keys.record(&request.id)).collect();
+        self.core
+            .commit(&place, true, |draft| {
+                draft.permit(WriterRole::Service)?;
+                let stored =
+                    request.map(|request| draft.record(&request.id)).transpose()?.flatten();
+                if let Some(request) = &request
+                    && Resolution::of_new_pets(stored.as_ref(), request)? == Resolution::Keep
+                {
+                    return Ok(0);
+                }
+                for (index, pet) in pets.iter().enumerate() {
+                    let id = draft.head.next_pet()?;
+                    draft.put_pet(&pet.clone().with_id(id));
+                    if let (0, Some(request)) = (index, request) {
+                        draft.put_record(&request.into_record(id), stored.as_ref());
+                    }
+                }
+                draft.head.renew()?;
+                Ok(pets.len() as u64)
+            })
+            .await
     }
 
     fn max_batch(&self) -> usize {
-        MAX_ROWS
+        self.core.max_ops().rows()
     }
+}
+
+/// Writes keys under their own identifiers. `stored` are those of the store.
+fn write_keys(
+    draft: &mut Draft<'_>,
+    keys: &[ApiKey],
+    mut stored: Vec<ApiKey>,
+) -> Result<(), ArchiveError> {
+    for key in keys {
+        let owner = digest_owner(&stored, key);
+        let resolved = Resolution::of_key(draft.api_key(key.id).as_ref(), owner, key)?;
+        draft.put_api_key(&resolved);
+        stored.push(resolved);
+    }
+    Ok(())
+}
+
+/// Writes animals and records under their own identifiers. Returns how many animals were not stored.
+fn write_pets_and_records(draft: &mut Draft<'_>, rows: &Rows) -> Result<u64, ArchiveError> {
+    let mut added = 0;
+    for pet in &rows.pets {
+        if Resolution::of_pet(draft.pet(pet.id)?.as_ref(), pet)? == Resolution::Write {
+            draft.put_pet(pet);
+            added += 1;
+        }
+    }
+    for record in &rows.records {
+        let stored = draft.record(&record.id)?;
+        if Resolution::of_record(stored.as_ref(), record)? == Resolution::Write {
+            draft.put_record(record, stored.as_ref());
+        }
+    }
+    let pets = rows.pets.iter().map(|pet| pet.id).chain(rows.highest.pet).map(|id| id.0);
+    let head = &mut draft.head;
+    head.last_pet = pets.fold(head.last_pet, i64::max);
+    head.last_key = head.last_key.max(rows.highest.key.map_or(0, |id| id.0));
+    if added > 0 {
+        head.rewrites += 1;
+        head.renew()?;
+    }
+    Ok(added)
 }

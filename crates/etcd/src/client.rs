@@ -40,6 +40,13 @@ use crate::{
 const MAX_REQUESTS: usize = 64;
 /// The pause after every node has failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
+/// The time that a node has for each byte of a request, beside `request_timeout`: etcd's gateway is slow.
+const BYTE_TIME: Duration = Duration::from_micros(4);
+const NO_SPACE: &str =
+    "etcd is out of space: compact and defragment it, or raise its quota; then disarm the alarm";
+/// The error of a snapshot that is read after a compaction.
+const COMPACTED: &str =
+    "the snapshot was compacted away: begin anew, and let etcd keep its history longer";
 /// The time after which an idle connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -53,7 +60,7 @@ pub(crate) struct Client {
     token: Mutex<Option<HeaderValue>>,
     requests: Semaphore,
     request_timeout: Duration,
-    call_timeout: Duration,
+    pub(crate) call_timeout: Duration,
 }
 
 /// An answer.
@@ -65,10 +72,8 @@ pub(crate) struct Reply<T> {
 
 /// The error of one try.
 enum TryError {
-    /// The request was not carried out.
-    Unsent(String),
-    /// The request may have been carried out.
-    InDoubt(String),
+    /// No answer. `true`: the request may have been carried out.
+    NoAnswer(String, bool),
     /// The node refuses the token.
     Unauthenticated(String),
     /// Every node would answer the same.
@@ -98,10 +103,6 @@ impl Client {
         Instant::now() + self.call_timeout
     }
 
-    pub(crate) fn call_timeout(&self) -> Duration {
-        self.call_timeout
-    }
-
     /// Sends a request until it is answered, or until the deadline.
     pub(crate) async fn call<T: DeserializeOwned>(
         &self,
@@ -113,6 +114,13 @@ impl Client {
         let Reply { answer, is_repeated } = self.send(path, body.into(), deadline).await?;
         let answer = serde_json::from_slice(&answer).map_err(|error| unreadable(&error))?;
         Ok(Reply { answer, is_repeated })
+    }
+
+    /// Returns the value of a metric of the node that answers.
+    pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>, Failure> {
+        let answer = self.send("/metrics", Bytes::new(), self.deadline()).await?.answer;
+        let mut lines = std::str::from_utf8(&answer).unwrap_or_default().lines();
+        Ok(lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok()))
     }
 
     /// As [`call`](Self::call), for bytes. Boxed so that the future is compiled here, not in each caller.
@@ -131,27 +139,29 @@ impl Client {
         body: Bytes,
         deadline: Instant,
     ) -> Result<Reply<Bytes>, Failure> {
+        let size = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let request_timeout = self.request_timeout + BYTE_TIME * size;
         let permit = time::timeout_at(deadline, self.requests.acquire()).await;
-        let _permit = permit.map_err(|_| Failure::Busy(self.call_timeout))?;
+        let limit = self.call_timeout;
+        let busy = |_| Failure::Unavailable(format!("no connection was free within {limit:?}"));
+        let _permit = permit.map_err(busy)?;
         let (mut is_repeated, mut errors) = (false, BTreeMap::new());
         loop {
             let current = self.current.load(Ordering::Relaxed);
             let node = &self.nodes[current];
-            let until = deadline.min(Instant::now() + self.request_timeout);
-            let late = |_| Err(TryError::InDoubt("no answer".to_owned()));
+            let until = deadline.min(Instant::now() + request_timeout);
+            let late = |_| Err(TryError::NoAnswer("no answer".to_owned(), true));
             let tried = time::timeout_at(until, self.try_once(node, path, body.clone())).await;
             match tried.unwrap_or_else(late) {
                 Ok(answer) => return Ok(Reply { answer, is_repeated }),
                 Err(TryError::Final(failure)) => return Err(failure),
-                Err(TryError::Unauthenticated(why)) if !errors.contains_key(&current) => {
-                    errors.insert(current, why);
-                    continue;
+                Err(TryError::Unauthenticated(why)) => {
+                    if errors.insert(current, why).is_none() {
+                        continue;
+                    }
                 }
-                Err(TryError::Unsent(why) | TryError::Unauthenticated(why)) => {
-                    errors.insert(current, why);
-                }
-                Err(TryError::InDoubt(why)) => {
-                    is_repeated = true;
+                Err(TryError::NoAnswer(why, in_doubt)) => {
+                    is_repeated |= in_doubt;
                     errors.insert(current, why);
                 }
             }
@@ -169,45 +179,44 @@ impl Client {
             if Instant::now() >= deadline {
                 let each = errors.iter().map(|(node, why)| format!("{}: {why}", self.nodes[*node]));
                 let all = each.collect::<Vec<_>>().join("; ");
-                return Err(Failure::Unreachable(self.call_timeout, all));
+                return Err(Failure::Unavailable(format!(
+                    "no answer from etcd within {limit:?} ({all}); see that most nodes run and \
+                     reach each other, and that the addresses and sslmode are right"
+                )));
             }
         }
     }
 
     async fn try_once(&self, node: &str, path: &str, body: Bytes) -> Result<Bytes, TryError> {
-        if self.credential.is_none() {
-            return self.post(node, path, body, None).await;
-        }
         let token = self.authenticate(node).await?;
-        let answer = self.post(node, path, body, Some(token.clone())).await;
+        let answer = self.post(node, path, body, token.clone()).await;
         if matches!(answer, Err(TryError::Unauthenticated(_))) {
-            let mut known = self.token.lock().await;
-            if *known == Some(token) {
-                *known = None;
-            }
+            self.token.lock().await.take_if(|known| Some(&*known) == token.as_ref());
         }
         answer
     }
 
-    /// Returns the user's token; fetches one if none is known.
-    async fn authenticate(&self, node: &str) -> Result<HeaderValue, TryError> {
+    /// Returns the user's token, if the URL names a user; fetches one if none is known.
+    async fn authenticate(&self, node: &str) -> Result<Option<HeaderValue>, TryError> {
+        let Some((name, password)) = &self.credential else { return Ok(None) };
         let mut known = self.token.lock().await;
-        if let Some(token) = &*known {
-            return Ok(token.clone());
+        if known.is_some() {
+            return Ok(known.clone());
         }
-        let (name, password) = self.credential.as_ref().map_or(("", ""), |(n, p)| (n, p));
         let body = json!({ "name": name, "password": password }).to_string();
         let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
         // The request itself was not sent yet.
-        let answer = answer.map_err(|try_error| match try_error {
-            TryError::InDoubt(why) | TryError::Unauthenticated(why) => TryError::Unsent(why),
-            other @ (TryError::Unsent(_) | TryError::Final(_)) => other,
+        let unsent = |why| TryError::NoAnswer(why, false);
+        let answer = answer.map_err(|error| match error {
+            TryError::NoAnswer(why, _) | TryError::Unauthenticated(why) => unsent(why),
+            TryError::Final(_) => error,
         })?;
         let token = serde_json::from_slice::<Token>(&answer).ok();
         let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
-        let mut token = token.ok_or_else(|| TryError::Unsent("no token was given".to_owned()))?;
+        let mut token = token.ok_or_else(|| unsent("no token was given".to_owned()))?;
         token.set_sensitive(true);
-        Ok(known.insert(token).clone())
+        *known = Some(token);
+        Ok(known.clone())
     }
 
     async fn post(
@@ -220,19 +229,17 @@ impl Client {
         let request = Request::post(format!("{node}{path}"))
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(body));
-        let mut request = request.map_err(|error| TryError::Unsent(error.to_string()))?;
+        let mut request = request.map_err(|error| TryError::NoAnswer(error.to_string(), false))?;
         if let Some(token) = token {
             request.headers_mut().insert(AUTHORIZATION, token);
         }
-        let answer = self.http.request(request).await.map_err(|error| {
-            let why = error_chain(&error);
-            if error.is_connect() { TryError::Unsent(why) } else { TryError::InDoubt(why) }
-        })?;
-        let is_success = answer.status().is_success();
+        let answer = self.http.request(request).await;
+        let answer =
+            answer.map_err(|error| TryError::NoAnswer(error_chain(&error), !error.is_connect()))?;
         let status = answer.status();
         let body = answer.into_body().collect().await;
-        let body = body.map_err(|error| TryError::InDoubt(error_chain(&error)))?.to_bytes();
-        if is_success { Ok(body) } else { Err(try_error(status.as_u16(), &body)) }
+        let body = body.map_err(|error| TryError::NoAnswer(error_chain(&error), true))?.to_bytes();
+        if status.is_success() { Ok(body) } else { Err(try_error(status.as_u16(), &body)) }
     }
 }
 
@@ -258,14 +265,15 @@ fn try_error(status: u16, body: &[u8]) -> TryError {
     match code {
         16 => TryError::Unauthenticated(message),
         3 if says("auth store is old") => TryError::Unauthenticated(message),
-        8 if says("space exceeded") => TryError::Final(Failure::NoSpace),
-        11 => TryError::Final(Failure::Compacted),
-        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::Refused(message)),
-        0 => TryError::InDoubt(format!("HTTP status {status}")),
-        _ => TryError::InDoubt(message),
+        3 if says("too many operations") => TryError::Final(Failure::TooManyOps),
+        8 if says("space exceeded") => TryError::Final(Failure::Unavailable(NO_SPACE.to_owned())),
+        11 => TryError::Final(Failure::Unavailable(COMPACTED.to_owned())),
+        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::refused(message)),
+        0 => TryError::NoAnswer(format!("HTTP status {status}"), true),
+        _ => TryError::NoAnswer(message, true),
     }
 }
 
 fn unreadable(error: &serde_json::Error) -> Failure {
-    Failure::Unreadable(error.to_string())
+    Failure::Unavailable(format!("etcd's answer cannot be read: {error}"))
 }

@@ -4,32 +4,39 @@
 //! can be sent again after a lost answer: at most one of the two is carried out, and the head tells whether one was.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     time::{Duration, Instant as Moment},
 };
 
-use petstore_domain::Corruption;
+use petstore_domain::{Corruption, PetId};
 use petstore_storage::VersionCache;
 use tokio::{
-    sync::Mutex,
+    sync::{Mutex, MutexGuard},
     time::{self, Instant},
 };
 
 use crate::{
     client::{Client, Reply},
     draft::Draft,
-    error::Failure,
+    error::{Failure, random},
     head::{Head, HeadRead},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
+    limits::MaxOps,
     rows::{self, Changes, Keys},
 };
 
 /// Entries that are read at a time, of at most 1.1 KiB each: etcd's gateway limits an answer to 4 MiB.
 const PAGE: usize = 1000;
 
-/// The pause of a writer for one that has lost a comparison: twice the time of its own transaction, within these bounds.
+/// The pause of a writer for one that has lost a comparison: twice the time that a try of the slower one takes, within
+/// these bounds.
 const MIN_PAUSE: Duration = Duration::from_millis(5);
-const MAX_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+/// The time that an entry of the first try is taken to need.
+const ENTRY_TIME: Duration = Duration::from_micros(200);
 
 /// The store as all ports use it.
 pub(crate) struct Core {
@@ -41,8 +48,10 @@ pub(crate) struct Core {
     /// The head after the last write of this process. Locked during a write, so that the writes of one process do not
     /// compete with each other.
     last: Mutex<Last>,
-    /// The value that this process puts under [`Keys::contender`].
-    instance: Vec<u8>,
+    /// See [`max_ops`](Self::max_ops).
+    max_ops: AtomicUsize,
+    /// The name of this process in the value that it puts under [`Keys::contender`].
+    instance: String,
 }
 
 #[derive(Default)]
@@ -60,7 +69,8 @@ impl Core {
             version: Arc::default(),
             reads_while_sealed,
             last: Mutex::default(),
-            instance: format!("{:016x}", getrandom::u64().unwrap_or_default()).into_bytes(),
+            max_ops: AtomicUsize::new(MaxOps::DEFAULT.0),
+            instance: format!("{:016x}", getrandom::u64().unwrap_or_default()),
         }
     }
 
@@ -94,14 +104,62 @@ impl Core {
         ranges: &[Range],
         deadline: Instant,
     ) -> Result<Option<HeadRead>, Failure> {
-        let txn = Txn { success: reads(head, ranges), ..Txn::default() };
-        let Reply { answer, .. } = self.client.call("/v3/kv/txn", &txn, deadline).await?;
-        read_of(answer)
+        let mut chunks = ranges.chunks(self.max_ops().0 - 1);
+        let first = [&[Range::one(head)], chunks.next().unwrap_or_default()].concat();
+        let Some(mut read) = read_of(self.send(&reads(first), deadline).await?.answer)? else {
+            return Ok(None);
+        };
+        for chunk in chunks {
+            let at_revision = |range: &Range| Range { revision: read.revision, ..range.clone() };
+            let txn = reads(chunk.iter().map(at_revision).collect());
+            read.found.extend(self.send(&txn, deadline).await?.answer.found().flatten());
+        }
+        Ok(Some(read))
     }
 
     /// Sends a transaction of any kind.
     pub(crate) async fn transact(&self, txn: &Txn) -> Result<TxnAnswer, Failure> {
-        Ok(self.client.call("/v3/kv/txn", txn, self.client.deadline()).await?.answer)
+        Ok(self.send(txn, self.client.deadline()).await?.answer)
+    }
+
+    /// Sends a transaction. If it has too many operations for etcd, further ones have half as many.
+    async fn send(&self, txn: &Txn, deadline: Instant) -> Result<Reply<TxnAnswer>, Failure> {
+        let max = self.max_ops();
+        let reply = self.client.call("/v3/kv/txn", txn, deadline).await;
+        if matches!(reply, Err(Failure::TooManyOps)) {
+            let (known, halved) = (max.0, max.halved().0);
+            // An error says that another call has halved it meanwhile.
+            let _ = self.max_ops.compare_exchange(known, halved, Relaxed, Relaxed);
+        }
+        reply
+    }
+
+    /// Returns how many operations etcd takes in a transaction, as far as this process has noticed.
+    pub(crate) fn max_ops(&self) -> MaxOps {
+        MaxOps(self.max_ops.load(Relaxed))
+    }
+
+    /// Learns how many operations etcd takes in a transaction. Fails if an addition has more.
+    pub(crate) async fn learn_max_ops(&self) -> Result<(), Failure> {
+        loop {
+            let max = self.max_ops();
+            let range = Range { count_only: true, ..Range::one(&self.keys.contender()) };
+            match self.transact(&reads(vec![range; max.0])).await {
+                Err(Failure::TooManyOps) if self.max_ops() != max => {}
+                learned => return learned.map(drop),
+            }
+        }
+    }
+
+    /// Returns the highest identifier of an animal, as of the last write; `None` if it is not known.
+    pub(crate) async fn highest_pet(&self) -> Result<Option<PetId>, Failure> {
+        let last = self.lock(self.client.deadline()).await?;
+        Ok(last.read.as_ref().map(|read| PetId(read.head.last_pet)))
+    }
+
+    async fn lock(&self, deadline: Instant) -> Result<MutexGuard<'_, Last>, Failure> {
+        let locked = time::timeout_at(deadline, self.last.lock()).await;
+        locked.map_err(|_| Failure::late(self.client.call_timeout))
     }
 
     /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest.
@@ -159,8 +217,8 @@ impl Core {
     /// Writes what `plan` drafts from the head and the entries under `keys`, and returns what `plan` returns. If another
     /// process has written in between, `plan` is called again. Nothing is written if it changes nothing or fails.
     ///
-    /// A writer that loses the comparison puts its name under [`Keys::contender`], and the next winner pauses so that it
-    /// can commit: otherwise small writes of one process would keep out the large ones of another for good.
+    /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`], and the next
+    /// winner pauses so that it can commit: otherwise small writes of one process would keep out the large ones of another for good.
     ///
     /// With `assume_absent`, the first try needs no read: it is made from the head of this process's last write, and the
     /// transaction compares that no entry is under `keys`.
@@ -171,24 +229,21 @@ impl Core {
         mut plan: impl FnMut(&mut Draft<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let deadline = self.client.deadline();
-        let late = |_| Failure::Deadline(self.client.call_timeout());
-        let mut last = time::timeout_at(deadline, self.last.lock()).await.map_err(late)?;
+        let mut last = self.lock(deadline).await?;
         if let Some(until) = last.pause.take() {
             time::sleep_until(until.min(deadline)).await;
         }
         let ranges: Vec<_> = keys.iter().map(|key| Range::one(key)).collect();
-        let mut absent: Vec<Compare> = Vec::new();
-        let known = last.read.take().filter(|_| assume_absent);
-        let mut is_fresh = known.is_none();
-        let mut read = match known {
-            Some(read) => {
-                absent.extend(keys.iter().map(|key| is_absent(key)));
-                read
-            }
-            None => self.read(&ranges, deadline).await?,
-        };
+        let is_assumed = assume_absent && keys.len() <= self.max_ops().nested();
+        let mut known = last.read.take().filter(|_| is_assumed);
+        let mut losing = Duration::ZERO;
         loop {
-            let group = getrandom::u64().map_err(Failure::from)?;
+            let (began, is_fresh) = (Instant::now(), known.is_none());
+            let read = match known.take() {
+                Some(read) => read,
+                None => self.read(&ranges, deadline).await?,
+            };
+            let group = u64::from_be_bytes(random()?);
             let mut draft = Draft::new(&self.keys, &read);
             let planned = plan(&mut draft);
             let drafted = if planned.is_ok() { draft.finish(group) } else { None };
@@ -197,22 +252,23 @@ impl Core {
                     return planned;
                 }
                 // The known head may be out of date.
-                read = self.read(&ranges, deadline).await?;
-                is_fresh = true;
-                absent.clear();
                 continue;
             };
-            let mut txn = self.txn(&read, changes, &ranges);
-            txn.compare.append(&mut absent);
-            match self.send(&read, head, group, txn, &mut last, deadline).await? {
-                None => return planned,
-                Some(now) => (read, is_fresh) = (now, true),
+            // They were made when etcd took more.
+            if changes.len() > self.max_ops().entries() {
+                return Err(Failure::TooManyOps.into());
             }
+            let absent = if is_fresh { &[] } else { keys };
+            let txn = self.txn(&read, changes, absent, losing);
+            if self.write(&read, head, group, txn, &mut last, deadline).await? {
+                return planned;
+            }
+            losing = began.elapsed();
         }
     }
 
-    /// Sends the transaction that puts `head` in place of `read`. If it has lost a comparison, returns what is there.
-    async fn send(
+    /// Sends the transaction that puts `head` in place of `read`. Returns `false` if it has lost a comparison.
+    async fn write(
         &self,
         read: &HeadRead,
         head: Head,
@@ -220,60 +276,82 @@ impl Core {
         mut txn: Txn,
         last: &mut Last,
         deadline: Instant,
-    ) -> Result<Option<HeadRead>, Failure> {
+    ) -> Result<bool, Failure> {
         let (began, raw) = (Moment::now(), rows::json(&head));
         txn.success.push(Op::put(&self.keys.head(), raw.clone()));
-        let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
-        let Reply { answer, is_repeated } = reply;
+        let Reply { answer, is_repeated } = self.send(&txn, deadline).await?;
         if answer.succeeded {
-            if answer.taken().any(|instance| instance != self.instance) {
-                let pause = (began.elapsed() * 2).clamp(MIN_PAUSE, MAX_PAUSE);
+            let revision = answer.header.revision;
+            let mut taken = answer.found().flatten();
+            if let Some(needed) = taken.find_map(|entry| self.needed_by_other(&entry.value.0)) {
+                let pause = (began.elapsed().max(needed) * 2).clamp(MIN_PAUSE, MAX_PAUSE);
                 last.pause = Some(Instant::now() + pause);
             }
-            let (revision, writes) = (answer.header.revision, read.writes + 1);
+            let writes = read.writes + 1;
             let new =
                 HeadRead { head, raw, writes, changed: revision, revision, found: Vec::new() };
             self.version.observe(new.stored_version(), began);
             last.read = Some(new);
-            return Ok(None);
+            return Ok(true);
         }
         let now = read_of(answer)?.ok_or_else(no_head)?;
         self.version.observe(now.stored_version(), began);
         // The answer to the first try was lost.
         if now.head.has_group(group) {
-            last.read = Some(HeadRead { found: Vec::new(), ..now });
-            return Ok(None);
+            last.read = Some(now);
+            return Ok(true);
         }
         if is_repeated && !now.remembers_since(read) {
-            return Err(Failure::InDoubt);
+            let why = "whether it was written is not known: others have written too much since";
+            return Err(Failure::Unavailable(why.to_owned()));
         }
         if Instant::now() >= deadline {
-            return Err(Failure::Deadline(self.client.call_timeout()));
+            return Err(Failure::late(self.client.call_timeout));
         }
-        Ok(Some(now))
+        Ok(false)
     }
 
-    /// Makes a transaction that still lacks the new head.
-    fn txn(&self, read: &HeadRead, changes: Changes, ranges: &[Range]) -> Txn {
+    /// Makes a transaction that still lacks the new head. It compares that no entry is under the keys `absent`.
+    /// `losing` is the time of the last try, which has lost a comparison.
+    fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| match value {
             Some(value) => Op::put(&key, value),
-            None => Op::delete(&key),
+            None => Op::delete(Range::one(&key), false),
         };
-        let mut success: Vec<Op> = changes.into_iter().map(change).collect();
-        success.push(Op::take(&self.keys.contender()));
-        let mut failure = reads(&self.keys.head(), ranges);
-        failure.push(self.contend());
-        Txn { compare: vec![read.is_unchanged(&self.keys.head())], success, failure }
+        let changes: Vec<Op> = changes.into_iter().map(change).collect();
+        let mut compare = vec![read.is_unchanged(&self.keys.head())];
+        compare.extend(absent.iter().map(|key| is_absent(key)));
+        let needed = losing.max(ENTRY_TIME * u32::try_from(changes.len()).unwrap_or_default());
+        let mut success = self.nested(&changes);
+        success.push(Op::delete(Range::one(&self.keys.contender()), true));
+        let failure = vec![Op::Range(Range::one(&self.keys.head())), self.contend(needed)];
+        Txn { compare, success, failure }
     }
 
-    /// Returns the operation that makes the next winner pause.
-    pub(crate) fn contend(&self) -> Op {
-        Op::put(&self.keys.contender(), self.instance.clone())
+    /// Puts operations into nested transactions, see [`limits`](crate::limits).
+    pub(crate) fn nested(&self, ops: &[Op]) -> Vec<Op> {
+        let nested = |ops: &[Op]| Op::Txn(Txn { success: ops.to_vec(), ..Txn::default() });
+        ops.chunks(self.max_ops().nested()).map(nested).collect()
+    }
+
+    /// Returns the operation that makes the next winner pause, for a write that needs so much time.
+    pub(crate) fn contend(&self, needed: Duration) -> Op {
+        let value = format!("{} {}", self.instance, needed.as_millis());
+        Op::put(&self.keys.contender(), value.into_bytes())
+    }
+
+    /// Returns the time that another process needs, from the value that it has put under [`Keys::contender`].
+    fn needed_by_other(&self, value: &[u8]) -> Option<Duration> {
+        let value = String::from_utf8_lossy(value);
+        let (instance, millis) = value.split_once(' ').unwrap_or((&value, ""));
+        let needed = Duration::from_millis(millis.parse().unwrap_or_default());
+        (instance != self.instance).then_some(needed)
     }
 }
 
-fn reads(head: &str, ranges: &[Range]) -> Vec<Op> {
-    [&[Range::one(head)], ranges].concat().into_iter().map(Op::Range).collect()
+/// Makes a transaction that reads at one revision.
+fn reads(ranges: Vec<Range>) -> Txn {
+    Txn { success: ranges.into_iter().map(Op::Range).collect(), ..Txn::default() }
 }
 
 fn no_head() -> Corruption {

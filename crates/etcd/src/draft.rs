@@ -2,13 +2,12 @@
 
 use std::fmt::Display;
 
-use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, WriterRole};
+use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, StoreError, WriterRole};
 
 use crate::{
     error::Failure,
     head::{Head, HeadRead},
     kv::{Bytes, KeyValue},
-    limits::ENTRY_OPS,
     rows::{self, Changes, Expiry, Keys},
 };
 
@@ -28,8 +27,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Refuses a writer that the state of the store does not permit.
-    pub(crate) fn permit(&self, writer: WriterRole) -> Result<(), Failure> {
-        Ok(self.read.head.state()?.permit_write(writer)?)
+    pub(crate) fn permit(&self, writer: WriterRole) -> Result<(), StoreError> {
+        self.read.head.state()?.permit_write(writer)
     }
 
     /// Returns the entry under `key`, which was read, as the transaction would leave it.
@@ -90,12 +89,6 @@ impl<'a> Draft<'a> {
     /// Names a record in the expiry entry of the transaction.
     pub(crate) fn expires(&mut self, record: String, at: i64) {
         self.expiry.push((record, at));
-    }
-
-    /// Returns whether so many more changes fit into the transaction, with or without a record among them.
-    pub(crate) fn fits(&self, changes: usize, has_record: bool) -> bool {
-        let expiry = usize::from(has_record || !self.expiry.is_empty());
-        self.changes.len() + changes + expiry <= ENTRY_OPS
     }
 
     /// Returns the new head and the changes; `None` if nothing changes.

@@ -5,71 +5,72 @@ use std::time::Duration;
 use petstore_domain::{AddError, ArchiveError, Corruption, StoreError};
 use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 
-use crate::config::EtcdConfig;
+use crate::{config::EtcdConfig, limits::MaxOps};
 
 /// A call that has failed. It can be cloned, because one transaction has several callers.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// With the last error of each node.
-    #[error("no answer from etcd within {0:?} ({1})")]
-    Unreachable(Duration, String),
-    /// More calls wait for a connection than can be served in time.
-    #[error("no connection was free within {0:?}")]
-    Busy(Duration),
+    /// etcd or the network does not answer now, for this reason.
+    #[error("{0}")]
+    Unavailable(String),
     /// etcd refuses the call, and would refuse it again.
     #[error("{0}")]
     Refused(String),
+    /// etcd refuses the user, until an operator has done what the second text says.
+    #[error("{0}; {1}")]
+    Denied(String, &'static str),
     #[error(
-        "etcd is out of space: compact and defragment it, or raise its quota; then disarm the alarm"
+        "etcd takes too few operations in a transaction: start each node with --max-txn-ops={max}, which is the default",
+        max = MaxOps::DEFAULT.0
     )]
-    NoSpace,
-    /// A snapshot is read after a compaction.
-    #[error("the snapshot was compacted away: begin anew, and let etcd keep its history longer")]
-    Compacted,
-    /// A write was sent twice, and others have written so much since that the head does not tell whether it was made.
-    #[error("whether it was written is not known: others have written too much since")]
-    InDoubt,
-    #[error("no answer within {0:?}")]
-    Deadline(Duration),
-    #[error("etcd's answer cannot be read: {0}")]
-    Unreadable(String),
-    #[error("no identifier is left")]
-    NoIdentifier,
-    /// The system has no random bytes.
-    #[error("no random bytes: {0}")]
-    Random(#[from] getrandom::Error),
-    /// The store is not open, for this reason.
-    #[error("the store {0}")]
-    Sealed(String),
+    TooManyOps,
     #[error(transparent)]
     Corrupt(#[from] Corruption),
+}
+
+/// Words of etcd about the user of a call, and what an operator can do.
+const REMEDIES: [(&str, &str); 4] = [
+    ("authentication failed", "fix the user or the password"),
+    ("not enabled", "leave user and password out of the URL, or enable etcd's authentication"),
+    ("user name is empty", "name a user in the URL: etcd://USER:PASSWORD@HOST/PREFIX"),
+    (
+        "permission denied",
+        "grant the user's role readwrite on the prefix: \
+         'etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX/'",
+    ),
+];
+
+/// Returns random bytes.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    let filled = getrandom::fill(&mut bytes);
+    filled.map_err(|error| Failure::Unavailable(format!("no random bytes: {error}")))?;
+    Ok(bytes)
+}
+
+impl Failure {
+    /// Makes the failure of a call that was not answered within `limit`.
+    pub(crate) fn late(limit: Duration) -> Self {
+        Self::Unavailable(format!("no answer within {limit:?}"))
+    }
+
+    /// Makes the failure of a call that etcd would refuse again.
+    pub(crate) fn refused(message: String) -> Self {
+        match REMEDIES.iter().find(|(words, _)| message.contains(words)) {
+            Some((_, remedy)) => Self::Denied(message, remedy),
+            None => Self::Refused(message),
+        }
+    }
 }
 
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Sealed(why) => Self::Sealed(why),
             Failure::Corrupt(corruption) => Self::Corrupt(corruption),
-            Failure::Refused(_) | Failure::NoIdentifier => Self::refused(failure),
-            Failure::Unreachable(..)
-            | Failure::Busy(_)
-            | Failure::NoSpace
-            | Failure::Compacted
-            | Failure::InDoubt
-            | Failure::Deadline(_)
-            | Failure::Unreadable(_)
-            | Failure::Random(_) => Self::unavailable(failure),
-        }
-    }
-}
-
-/// Takes the refusal of a [rule](petstore_domain::StoreState::permit_write) of the domain.
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Sealed(why) => Self::Sealed(why),
-            StoreError::Corrupt(corruption) => Self::Corrupt(corruption),
-            StoreError::Unavailable(_) | StoreError::Refused(_) => Self::Refused(error.to_string()),
+            Failure::Refused(_) => Self::refused(failure),
+            Failure::Unavailable(_) | Failure::Denied(..) | Failure::TooManyOps => {
+                Self::unavailable(failure)
+            }
         }
     }
 }
@@ -105,10 +106,9 @@ impl OpenError {
         matches!(self.reason, Reason::Missing)
     }
 
-    /// Returns whether too few nodes answer: opening may succeed later without a change by the operator.
+    /// Returns whether opening may succeed later without a change by the operator, as when too few nodes answer.
     fn may_pass(&self) -> bool {
-        let Reason::Store(failure) = &self.reason else { return false };
-        matches!(StoreError::from(failure.clone()), StoreError::Unavailable(_))
+        matches!(self.reason, Reason::Store(Failure::Unavailable(_)))
     }
 }
 
@@ -122,7 +122,7 @@ impl From<OpenError> for StoreError {
 /// The reason why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
-    #[error("{failure}{remedy}", failure = .0, remedy = remedy(.0))]
+    #[error(transparent)]
     Store(#[from] Failure),
     #[error(transparent)]
     Tls(#[from] TlsFailure),
@@ -132,29 +132,11 @@ pub(crate) enum Reason {
     Missing,
     #[error("it holds the key {0} of somebody else; it was left untouched: name another prefix")]
     Foreign(String),
+    #[error(
+        "it holds the key {key} of a petstore store whose key {head} is gone; it was left untouched: restore a \
+         snapshot of etcd, or remove the rest with 'etcdctl del --prefix {prefix}'"
+    )]
+    Leftover { key: String, head: String, prefix: String },
     #[error(transparent)]
     Schema(#[from] SchemaError),
-}
-
-/// Returns what an operator can do about the failure.
-fn remedy(failure: &Failure) -> &'static str {
-    if let Failure::Unreachable(..) = failure {
-        return "; see that most nodes run and reach each other, and that the addresses and sslmode are right";
-    }
-    let Failure::Refused(message) = failure else { return "" };
-    let remedies = [
-        ("authentication failed", "; fix the user or the password"),
-        (
-            "not enabled",
-            "; leave user and password out of the URL, or enable etcd's authentication",
-        ),
-        ("user name is empty", "; name a user in the URL: etcd://USER:PASSWORD@HOST/PREFIX"),
-        (
-            "permission denied",
-            "; grant the user's role readwrite on the prefix: \
-             'etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX/'",
-        ),
-    ];
-    let remedy = remedies.iter().find(|(words, _)| message.contains(words));
-    remedy.map_or("", |(_, remedy)| remedy)
 }

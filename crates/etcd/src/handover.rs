@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use petstore_domain::{Handover, StoreError, StoreState};
 
-use crate::{error::Failure, store::EtcdStore};
+use crate::{draft::Draft, store::EtcdStore};
 
 #[async_trait]
 impl Handover for EtcdStore {
@@ -13,14 +13,14 @@ impl Handover for EtcdStore {
     }
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
-        let changed = self.core.commit(&[], false, |draft| {
+        let change = |draft: &mut Draft<'_>| {
             let is_expected = draft.head.state()?.revision == expected;
             if is_expected {
                 draft.head.set_state(&new);
                 draft.head.renew()?;
             }
-            Ok::<_, Failure>(is_expected)
-        });
-        Ok(changed.await?)
+            Ok(is_expected)
+        };
+        self.core.commit(&[], false, change).await
     }
 }

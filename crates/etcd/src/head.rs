@@ -2,13 +2,13 @@
 //! catalogue's version, and the highest identifiers.
 
 use petstore_domain::{
-    CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreId, StoreState,
+    CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreError, StoreId, StoreState,
 };
 use petstore_storage::{Step, StoredVersion};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::Failure,
+    error::{self, Failure},
     kv::{Bytes, Compare, KeyValue},
 };
 
@@ -97,7 +97,7 @@ impl Head {
     pub(crate) fn permit_read(
         &self,
         while_sealed: bool,
-    ) -> Result<Option<CatalogueVersion>, Failure> {
+    ) -> Result<Option<CatalogueVersion>, StoreError> {
         let has_version = self.state()?.permit_read(while_sealed)?;
         Ok(has_version.then_some(CatalogueVersion(self.version)))
     }
@@ -120,7 +120,8 @@ impl Head {
 
     /// Assigns the next identifier.
     pub(crate) fn next_pet(&mut self) -> Result<PetId, Failure> {
-        self.last_pet = self.last_pet.checked_add(1).ok_or(Failure::NoIdentifier)?;
+        let none = || Failure::Refused("no identifier is left".to_owned());
+        self.last_pet = self.last_pet.checked_add(1).ok_or_else(none)?;
         Ok(PetId(self.last_pet))
     }
 
@@ -136,9 +137,7 @@ impl Head {
 }
 
 fn random() -> Result<u128, Failure> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)?;
-    Ok(u128::from_be_bytes(bytes))
+    Ok(u128::from_be_bytes(error::random()?))
 }
 
 /// The head at one revision of etcd, and other entries that were read there.

@@ -7,6 +7,8 @@ use serde_json::json;
 
 use crate::{head::VERSION, store::EtcdStore};
 
+const MIB: f64 = 1_048_576.0;
+
 #[derive(Deserialize)]
 struct Status {
     #[serde(default)]
@@ -45,13 +47,18 @@ impl EtcdStore {
             newer => Finding::warning("schema", format!("version {newer}, of a newer release")),
         };
         let Status { version, size, size_in_use, errors } = self.status().await?;
-        let mib = |bytes: &str| bytes.parse::<u64>().unwrap_or_default().div_ceil(1 << 20);
-        let (size, used) = (mib(&size), mib(&size_in_use));
-        let space = format!("{used} MiB in use of {size}");
+        let quota = client.metric("etcd_server_quota_backend_bytes ").await?;
+        let mib = |bytes: &str| bytes.parse::<f64>().unwrap_or_default() / MIB;
+        let (size, used, quota) = (mib(&size), mib(&size_in_use), quota.map(|bytes| bytes / MIB));
+        let quota_text = quota.map_or("unknown".to_owned(), |quota| format!("{quota:.0} MiB"));
+        let space = format!("{used:.1} MiB in use, database {size:.1} MiB, quota {quota_text}");
         Ok(vec![
             schema,
             Finding::ok("server", format!("etcd {version}")),
-            if size > 2 * used + 100 {
+            if quota.is_some_and(|quota| used > 0.8 * quota) {
+                let remedy = "let etcd compact its history, or raise --quota-backend-bytes";
+                Finding::warning("space", format!("{space}: {remedy}"))
+            } else if size > 2.0 * used + 100.0 {
                 let remedy = "run 'etcdctl defrag' on one node after the other";
                 Finding::warning("space", format!("{space}: {remedy}"))
             } else {

@@ -80,6 +80,8 @@ pub(crate) enum Op {
     Put { key: Bytes, value: Bytes },
     #[serde(rename = "request_delete_range")]
     Delete { key: Bytes, range_end: Bytes, prev_kv: bool },
+    #[serde(rename = "request_txn")]
+    Txn(Txn),
 }
 
 impl Op {
@@ -87,18 +89,9 @@ impl Op {
         Self::Put { key: key.into(), value: Bytes(value) }
     }
 
-    pub(crate) fn delete(key: &str) -> Self {
-        Self::Delete { key: key.into(), range_end: Bytes::default(), prev_kv: false }
-    }
-
-    /// Deletes a key and returns its entry.
-    pub(crate) fn take(key: &str) -> Self {
-        Self::Delete { key: key.into(), range_end: Bytes::default(), prev_kv: true }
-    }
-
-    pub(crate) fn delete_all(folder: &str) -> Self {
-        let range_end = end_of(folder);
-        Self::Delete { key: folder.into(), range_end, prev_kv: false }
+    /// Deletes the entries of a range. With `prev_kv`, they are in the answer.
+    pub(crate) fn delete(Range { key, end: range_end, .. }: Range, prev_kv: bool) -> Self {
+        Self::Delete { key, range_end, prev_kv }
     }
 }
 
@@ -127,13 +120,7 @@ pub(crate) struct TxnAnswer {
 }
 
 impl TxnAnswer {
-    /// Returns the values that were [taken](Op::take).
-    pub(crate) fn taken(&self) -> impl Iterator<Item = &[u8]> {
-        let all = self.responses.iter().flat_map(|answer| &answer.response_delete_range.prev_kvs);
-        all.map(|entry| &*entry.value.0)
-    }
-
-    /// Returns the entries of each range.
+    /// Returns the entries of each range, and those that were deleted with `prev_kv`.
     pub(crate) fn found(self) -> impl Iterator<Item = Vec<KeyValue>> {
         self.responses.into_iter().map(|answer| answer.response_range.kvs)
     }
@@ -142,20 +129,15 @@ impl TxnAnswer {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OpAnswer {
+    #[serde(alias = "response_delete_range")]
     response_range: RangeAnswer,
-    response_delete_range: DeleteAnswer,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct DeleteAnswer {
-    prev_kvs: Vec<KeyValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RangeAnswer {
     pub(crate) header: Header,
+    #[serde(alias = "prev_kvs")]
     pub(crate) kvs: Vec<KeyValue>,
     pub(crate) more: bool,
     #[serde(deserialize_with = "number")]

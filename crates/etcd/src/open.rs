@@ -21,8 +21,7 @@ impl EtcdStore {
     /// [`OpenError`], also if there is no store and none is to be created. The message is one line that says what is
     /// wrong and how to fix it.
     pub async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<Self, OpenError> {
-        let opened = open(config, settings).await;
-        opened.map_err(|reason| OpenError::new(config, reason))
+        open(config, settings).await.map_err(|reason| OpenError::new(config, reason))
     }
 
     /// Brings the schema of the store to this release's. `None` if there is no store.
@@ -33,7 +32,7 @@ impl EtcdStore {
         config: &EtcdConfig,
         mode: UpgradeMode,
     ) -> Result<Option<Upgrade>, OpenError> {
-        let upgraded = async { schema::upgrade(&core(config, false)?, mode).await };
+        let upgraded = async { schema::upgrade(&connect(config, false).await?, mode).await };
         upgraded.await.map_err(|reason| OpenError::new(config, reason))
     }
 
@@ -43,7 +42,7 @@ impl EtcdStore {
     /// # Errors
     /// [`OpenError`]. Whether the store was removed is then not known.
     pub async fn remove_if_empty(config: &EtcdConfig) -> Result<bool, OpenError> {
-        let removed = async { remove_if_empty(&core(config, false)?).await };
+        let removed = async { remove_if_empty(&connect(config, false).await?).await };
         removed.await.map_err(|reason| OpenError::new(config, reason))
     }
 }
@@ -52,7 +51,7 @@ impl EtcdConfig {
     /// Returns a name of the store that no other store has, whatever names the URL uses for the nodes. `None` if there
     /// is no store, or if no node answers.
     pub async fn identity(&self) -> Option<String> {
-        let core = core(self, false).ok()?;
+        let core = connect(self, false).await.ok()?;
         let identity = schema::find(&core).await.ok()??.head.identity;
         let head = Range::one(&core.keys.head());
         let deadline = core.client.deadline();
@@ -62,12 +61,14 @@ impl EtcdConfig {
     }
 }
 
-fn core(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, Reason> {
-    Ok(Core::new(Client::new(config)?, &config.prefix, reads_while_sealed))
+async fn connect(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, Reason> {
+    let core = Core::new(Client::new(config)?, &config.prefix, reads_while_sealed);
+    core.learn_max_ops().await?;
+    Ok(core)
 }
 
 async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, Reason> {
-    let core = core(config, settings.reads_while_sealed)?;
+    let core = connect(config, settings.reads_while_sealed).await?;
     let mut was_created = false;
     if schema::find_current(&core).await?.is_none() {
         if !settings.create {
@@ -105,7 +106,7 @@ async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
     }
     let txn = Txn {
         compare: vec![read.is_unchanged(&core.keys.head())],
-        success: vec![Op::delete_all(&core.keys.prefix)],
+        success: vec![Op::delete(Range::after(None, &core.keys.prefix), false)],
         ..Txn::default()
     };
     Ok(core.transact(&txn).await?.succeeded)

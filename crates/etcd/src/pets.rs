@@ -8,10 +8,8 @@ use petstore_domain::{
 
 use crate::{
     core::Core,
-    error::Failure,
     head::HeadRead,
     kv::{Bytes, KeyValue, Range},
-    limits::ENTRY_OPS,
     rows,
     store::EtcdStore,
 };
@@ -30,9 +28,11 @@ impl PetRepository for EtcdStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        let range = Range::one(&self.core.keys.pet(None, id));
-        let (entries, _, version) = self.core.read_pets(range).await?;
-        let value = entries.first().map(rows::pet).transpose()?;
+        let Core { keys, client, reads_while_sealed, .. } = &*self.core;
+        let range = Range::one(&keys.pet(None, id));
+        let HeadRead { head, found, .. } = self.core.read(&[range], client.deadline()).await?;
+        let version = head.permit_read(*reads_while_sealed)?;
+        let value = found.first().map(rows::pet).transpose()?;
         Ok(Versioned { value, version })
     }
 
@@ -56,35 +56,25 @@ impl PetRepository for EtcdStore {
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        Ok(self.core.purge(cutoff, limit).await?)
+        self.core.purge(cutoff, limit).await
     }
 }
 
 impl Core {
-    /// Reads entries of animals and the head at one revision. Returns them with the highest identifier and the version
-    /// at that revision.
-    async fn read_pets(
-        &self,
-        range: Range,
-    ) -> Result<(Vec<KeyValue>, i64, Option<CatalogueVersion>), Failure> {
-        let HeadRead { head, found, .. } = self.read(&[range], self.client.deadline()).await?;
-        let version = head.permit_read(self.reads_while_sealed)?;
-        Ok((found, head.last_pet, version))
-    }
-
     /// Reads up to `limit` animals behind `after` at one revision, with its version.
     async fn read_page(
         &self,
         status: Option<PetStatus>,
         after: Option<PetId>,
         limit: usize,
-    ) -> Result<(Vec<KeyValue>, Option<CatalogueVersion>), Failure> {
+    ) -> Result<(Vec<KeyValue>, Option<CatalogueVersion>), StoreError> {
         let (folder, mut page) = (self.keys.pets(status), (Vec::new(), None));
         let after = after.map(|id| self.keys.pet(status, id));
         for (range, last) in rows::growing_ranges(&folder, after.as_deref(), limit) {
-            let (entries, highest, version) = self.read_pets(Range { limit, ..range }).await?;
-            let is_whole = entries.len() == limit || last >= highest;
-            page = (entries, version);
+            let range = Range { limit, ..range };
+            let HeadRead { head, found, .. } = self.read(&[range], self.client.deadline()).await?;
+            let is_whole = found.len() == limit || last >= head.last_pet;
+            page = (found, head.permit_read(self.reads_while_sealed)?);
             if is_whole {
                 break;
             }
@@ -93,17 +83,20 @@ impl Core {
     }
 
     /// Deletes expired records in one transaction: those of the oldest expiry entries, as many as it holds.
-    async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, Failure> {
+    async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
         let expired = Range::one(&self.keys.folder("expiry"));
         let expired = Range { end, limit: EXPIRIES, ..expired };
         let found = self.read(&[expired], self.client.deadline()).await?.found;
-        // Each entry is deleted with both entries of its records, and the rest of them gets one new entry.
-        let (mut places, mut count, mut room) = (Vec::new(), 0, ENTRY_OPS - 1);
+        // Each entry is deleted with both entries of its records. Records that are left get one new entry.
+        let (mut places, mut count, mut room) = (Vec::new(), 0, self.max_ops().rows());
+        let limit = (limit as usize).min(room);
         for entry in &found {
             let records = rows::expiry(entry)?;
-            let Some(left) = room.checked_sub(2 * records.len() + 1) else { break };
-            (room, count) = (left, count + 1);
+            if count > 0 && records.len() > room {
+                break;
+            }
+            (room, count) = (room.saturating_sub(records.len()), count + 1);
             places.push(entry.key());
             places.extend(records.iter().map(|(id, _)| self.keys.record(id)));
         }
@@ -119,7 +112,7 @@ impl Core {
                     let stored = draft.record(&id)?;
                     // A record that was replaced is named by the expiry entry of its new time.
                     let Some(record) = stored.filter(|record| record.at.0 == at) else { continue };
-                    if at <= cutoff.0 && purged.deleted < limit {
+                    if at <= cutoff.0 && (purged.deleted as usize) < limit {
                         purged.deleted += 1;
                         draft.delete(self.keys.record(&id));
                         draft.delete(self.keys.recorded(record.position()));

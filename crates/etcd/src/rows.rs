@@ -79,6 +79,12 @@ impl Keys {
     pub(crate) fn api_key(&self, id: KeyId) -> String {
         format!("{}keys/{}", self.prefix, ordered(id.0))
     }
+
+    /// Returns whether a store has such a key beside the head.
+    pub(crate) fn is_own(&self, key: &str) -> bool {
+        let folders = ["pets", "status", "records", "recorded", "expiry", "keys"];
+        key == self.old_head() || folders.iter().any(|name| key.starts_with(&self.folder(name)))
+    }
 }
 
 /// Returns ranges behind the key `after`, in a folder whose keys begin with an identifier: each larger than the one

@@ -19,7 +19,6 @@ use crate::{
     error::{Failure, Reason},
     head::{HeadRead, STEPS, VERSION},
     kv::{Bytes, KeyValue, Op, Range, Txn},
-    limits::ENTRY_OPS,
     rows,
 };
 
@@ -56,7 +55,8 @@ pub(crate) async fn find_current(core: &Core) -> Result<Option<HeadRead>, Reason
 
 /// Reads the head of a store that this release can use or upgrade; `None` if there is no store.
 pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
-    let any = Range { limit: 1, ..Range::after(None, &core.keys.prefix) };
+    // A service that was not stopped may have put its name there after the store was deleted.
+    let any = Range { limit: 2, ..Range::after(None, &core.keys.prefix) };
     let ranges = [Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
     let success = ranges.into_iter().map(Op::Range).collect();
     let txn = Txn { success, ..Txn::default() };
@@ -66,8 +66,14 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(Failure::from);
     let (old, new) = (head()?, head()?);
     let Some(read) = old.filter(|old| old.head.schema < 2).or(new) else {
-        let foreign = found.flatten().next();
-        return foreign.map_or(Ok(None), |entry| Err(Reason::Foreign(entry.key())));
+        let mut keys = found.flatten().map(|entry| entry.key());
+        return keys.find(|key| *key != core.keys.contender()).map_or(Ok(None), |key| {
+            if !core.keys.is_own(&key) {
+                return Err(Reason::Foreign(key));
+            }
+            let (head, prefix) = (core.keys.head(), core.keys.prefix.clone());
+            Err(Reason::Leftover { key, head, prefix })
+        });
     };
     require_known(&STEPS, read.head.oldest, || Some(read.head.oldest_release.clone()))?;
     Ok(Some(read))
@@ -124,7 +130,7 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
         let txn = Txn {
             compare: vec![read.is_unchanged(&core.keys.old_head()), is_absent(&core.keys.head())],
             success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
-            failure: vec![core.contend()],
+            failure: vec![core.contend(Duration::ZERO)],
         };
         if core.transact(&txn).await?.succeeded {
             return Ok(());
@@ -137,8 +143,9 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
 async fn index_records(core: &Core, read: &HeadRead) -> Result<(), Failure> {
     let compare = vec![read.is_unchanged(&core.keys.head())];
     for part in 0..PARTS {
-        for some in records(core, part).await?.chunks(ENTRY_OPS) {
-            let txn = Txn { compare: compare.clone(), success: some.to_vec(), ..Txn::default() };
+        for some in records(core, part).await?.chunks(core.max_ops().rows()) {
+            let success = core.nested(some);
+            let txn = Txn { compare: compare.clone(), success, ..Txn::default() };
             if !core.transact(&txn).await?.succeeded {
                 return Ok(());
             }

@@ -36,7 +36,7 @@ pub struct EtcdStore {
 impl EtcdStore {
     pub(crate) fn new(core: Core, was_created: bool, on_task_panic: &CancellationToken) -> Self {
         let core = Arc::new(core);
-        let limits = (writer::MAX_GROUP, Some(core.client.call_timeout()));
+        let limits = (core.max_ops().rows(), Some(core.client.call_timeout));
         let (writing, reading) = (Arc::clone(&core), Arc::clone(&core));
         // In a minority of the nodes nothing is read, so no version is given: reads need most nodes.
         let read = move || {

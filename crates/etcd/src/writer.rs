@@ -5,15 +5,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use petstore_domain::{
-    AddError, Added, IdempotencyDecision, IdempotencyRequest, NewPet, StoreError, WriterRole,
-};
+use petstore_domain::{AddError, Added, IdempotencyDecision, StoreError, WriterRole};
 use petstore_storage::writer::{Add, Job, Jobs};
 
-use crate::{core::Core, draft::Draft, error::Failure, limits::ENTRY_OPS};
-
-/// The largest number of additions in one transaction.
-pub(crate) const MAX_GROUP: usize = ENTRY_OPS;
+use crate::{core::Core, draft::Draft, error::Failure};
 
 type Outcome = Result<Added, AddError>;
 
@@ -34,7 +29,8 @@ pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
 
 /// Writes as many of the first additions as one transaction holds, and answers them.
 async fn write(core: &Core, held: &mut Vec<Add>) {
-    let adds = &held[..fitting(held)];
+    let max_ops = core.max_ops();
+    let adds = &held[..held.len().min(max_ops.rows())];
     let records = adds.iter().filter_map(|add| add.request);
     let records: Vec<_> = records.map(|request| core.keys.record(&request.id)).collect();
     let mut tried = adds.len();
@@ -49,6 +45,8 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
                 add.reply.send(outcome);
             }
         }
+        // The next transaction is smaller.
+        Err(Failure::TooManyOps) if core.max_ops() != max_ops => {}
         Err(failure) => {
             for add in held.drain(..tried) {
                 add.reply.send(Err(failure.clone().into()));
@@ -57,25 +55,8 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
     }
 }
 
-/// Returns how many of the first additions one transaction holds.
-fn fitting(adds: &[Add]) -> usize {
-    let (mut ops, mut has_key) = (0, false);
-    let fits = |add: &&Add| {
-        ops += operations(&add.pet, add.request);
-        has_key |= add.request.is_some();
-        ops + usize::from(has_key) <= ENTRY_OPS
-    };
-    adds.iter().take_while(fits).count()
-}
-
-/// Returns the number of entries of an addition: the animal, by its status too, the record, and by its animal too.
-fn operations(pet: &NewPet, request: Option<IdempotencyRequest>) -> usize {
-    1 + usize::from(pet.status.is_some()) + 2 * usize::from(request.is_some())
-}
-
 /// Decides on additions: one outcome for each that the transaction holds, in their order.
 fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
-    draft.permit(WriterRole::Service)?;
     let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft)).collect();
     if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
         draft.head.renew()?;
@@ -85,6 +66,9 @@ fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
 
 /// Decides on one addition. `None` leaves it for the next transaction.
 fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Outcome> {
+    if let Err(error) = draft.permit(WriterRole::Service) {
+        return Some(Err(error.into()));
+    }
     if reply.is_abandoned() {
         // The receiver is gone.
         return Some(Err(StoreError::unavailable("its caller does not wait any more").into()));
@@ -100,10 +84,7 @@ fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Ou
         }
         IdempotencyDecision::Create => {}
     }
-    // An expired record is deleted from the entries by animal.
-    let changes = operations(pet, *request) + usize::from(stored.is_some());
-    let is_second = request.is_some_and(|request| draft.puts(&draft.keys.record(&request.id)));
-    if is_second || !draft.fits(changes, request.is_some()) {
+    if request.is_some_and(|request| draft.puts(&draft.keys.record(&request.id))) {
         return None;
     }
     let id = match draft.head.next_pet() {

@@ -1,7 +1,7 @@
 //! The answer to a request. [`answer`] cannot fail: whatever the pipeline refuses becomes a response
 //! here, the observer sees it here, once, and then it gets the headers that every answer has.
 
-use std::{panic::AssertUnwindSafe, pin::pin};
+use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -27,7 +27,7 @@ use crate::{
         body::RequestBody,
     },
     response::{
-        Response,
+        self, Response,
         error::{ApiError, ErrorCode},
         http_date,
     },
@@ -73,7 +73,7 @@ where
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
         let run = pin!(pipeline::run(state, head, body, target, &mut credential));
-        // State that a panic leaves half done belongs only to this request, or is made whole by its locks.
+        // Unwind safe: a request owns what it changes, and shared state is behind locks that ignore poisoning.
         timeout_at(began + request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
     let outcome = match outcome {
@@ -85,7 +85,6 @@ where
         }
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
-    let is_last = outcome.as_ref().is_err_and(|error| error.closes);
 
     let request_id = state.request_ids.choose(&head.headers);
     let trace = state.request_ids.trace(&head.headers);
@@ -109,8 +108,7 @@ where
     if let Some(trace) = trace {
         headers.insert(TRACERESPONSE, trace.into_response());
     }
-    if is_last || !is_reusable {
-        // Over HTTP/2 it is removed again.
+    if !is_reusable {
         headers.insert(CONNECTION, CLOSE);
     }
     decorate(&mut response, state, head, target);
@@ -119,15 +117,16 @@ where
 
 /// Adds what follows only from the request and no handler adds, and removes the body from the answer to a HEAD.
 fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
+    let operation = target.and_then(|(route, _)| route.operation(&head.method));
+    // A 200 announces it already.
+    let announces = operation.is_some_and(|operation| operation.is_deprecated)
+        && response.status() != StatusCode::OK;
     let headers = response.headers_mut();
     if !is_under_base(head.uri.path()) {
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
-    let operation = target.and_then(|(route, _)| route.operation(&head.method));
-    if operation.is_some_and(|operation| operation.is_deprecated) {
-        for (name, value) in &state.deprecation {
-            headers.insert(name, value.clone());
-        }
+    if announces {
+        headers.extend(state.deprecation.clone());
     }
     if let Some(cors) = &state.cors {
         cors.add_headers(&head.headers, headers);
@@ -149,16 +148,29 @@ fn set_length(response: &mut Response) {
     }
 }
 
-/// Returns the answer to a head that began and did not arrive in time.
-pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
-    let time = state.settings.limits.header_timeout;
-    let message = format!("the head did not arrive whole within {time:?}");
+/// Returns the answer to a head that began and did not arrive within `limit`.
+pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> Response {
+    let message = format!("the head did not arrive whole within {limit:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
-    let request_id = note_unread(state, peer, Err(&error));
-    let mut response = error.into_response();
+    let now = Instant::now();
+    let began = now.checked_sub(limit).unwrap_or(now);
+    let request_id = note_unread(state, peer, began, Err(&error));
+    let mut response = last_answer(state, error.into_response());
+    response.headers_mut().insert(X_REQUEST_ID, request_id);
+    response
+}
+
+/// Returns the answer to plain HTTP where TLS is spoken.
+pub(crate) fn plain_http(state: &State) -> Response {
+    let text = "this port speaks HTTPS: the URL must begin with https://\n";
+    let media_type = HeaderValue::from_static("text/plain");
+    last_answer(state, response::with_body(StatusCode::BAD_REQUEST, media_type, text))
+}
+
+/// Adds the headers of an answer that hyper does not write, after which the connection ends.
+fn last_answer(state: &State, mut response: Response) -> Response {
     set_length(&mut response);
     let headers = response.headers_mut();
-    headers.insert(X_REQUEST_ID, request_id);
     headers.insert(CONNECTION, CLOSE);
     headers.insert(DATE, http_date(state.ports.clock.now()));
     response
@@ -168,6 +180,7 @@ pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
 pub(crate) fn note_unread(
     state: &State,
     peer: Peer,
+    began: Instant,
     outcome: Result<StatusCode, &ApiError>,
 ) -> HeaderValue {
     let request_id = state.request_ids.choose(&HeaderMap::new());
@@ -179,7 +192,7 @@ pub(crate) fn note_unread(
         route: None,
         credential: &Credential::default(),
         trace: None,
-        began: Instant::now(),
+        began,
         outcome,
     });
     request_id

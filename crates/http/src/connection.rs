@@ -9,24 +9,28 @@ pub(crate) mod ending;
 mod http1;
 mod http2;
 pub(crate) mod stream;
+pub(crate) mod waiting;
 
 use std::{fmt::Display, sync::Arc};
 
 use bytes::Bytes;
 use tokio::{
-    io::AsyncReadExt as _,
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
     time::{Instant, timeout_at},
 };
 use tokio_rustls::TlsAcceptor;
 
 use self::{
     activity::Activity,
+    ending::linger,
     stream::{Io, Stream},
 };
-use crate::{observe::handshakes::HandshakeFailure, request::Peer, state::State};
+use crate::{answer::plain_http, observe::handshakes, request::Peer, state::State};
 
 /// The first bytes of a client with prior knowledge of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// The first byte of a handshake of TLS (RFC 8446, section 5.1).
+const TLS_HANDSHAKE: u8 = 22;
 
 /// Serves the requests of one connection from `peer`. With an acceptor, HTTP is inside TLS. The handshake and
 /// the first head have one deadline together.
@@ -53,8 +57,8 @@ pub(crate) async fn serve(
     };
     let Some((io, first_bytes)) = opened else { return };
     let is_http2 = first_bytes[..] == PREFACE[..];
-    let activity = Activity::new(accepted, limits);
-    let stream = Stream::new(io, first_bytes, activity.clone(), is_http2);
+    let activity = Activity::new(accepted, limits, Arc::clone(&state.waiting_bodies));
+    let stream = Stream::new(io, first_bytes, (!is_http2).then(|| activity.clone()));
     if is_http2 {
         Box::pin(http2::serve(stream, activity, peer, state)).await;
     } else {
@@ -63,7 +67,7 @@ pub(crate) async fn serve(
 }
 
 /// Returns the stream inside TLS; `None`, which the observer is shown, if there is none at `deadline`, or the client
-/// speaks something else.
+/// speaks something else. Plain HTTP gets an answer.
 async fn handshake(
     io: Box<dyn Io>,
     acceptor: &TlsAcceptor,
@@ -71,14 +75,22 @@ async fn handshake(
     peer: Peer,
     state: &State,
 ) -> Option<Box<dyn Io>> {
-    let failed = |failure, error: &dyn Display| {
-        state.observer.handshake_failed(peer, failure, error);
+    let failed = |reason, error: &dyn Display| {
+        state.observer.handshake_failed(peer, reason, error);
         None
     };
+    // So small that it holds the first bytes alone.
+    let mut io = BufReader::with_capacity(PREFACE.len(), io);
+    if let Ok(Ok([first, ..])) = timeout_at(deadline, io.fill_buf()).await
+        && *first != TLS_HANDSHAKE
+    {
+        linger(&mut io, &http1::encode(plain_http(state)).await).await;
+        return failed(handshakes::NOT_TLS, &"its first byte begins no handshake");
+    }
     match timeout_at(deadline, acceptor.accept(io)).await {
         Ok(Ok(stream)) => Some(Box::new(stream)),
-        Ok(Err(error)) => failed(HandshakeFailure::from(&error), &error),
-        Err(late) => failed(HandshakeFailure::Timeout, &late),
+        Ok(Err(error)) => failed(handshakes::reason(&error), &error),
+        Err(late) => failed(handshakes::TIMEOUT, &late),
     }
 }
 

@@ -81,10 +81,9 @@ where
 
 /// Counts a call of an operation that is deprecated, by the name of the caller's key.
 fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
-    let Some(metrics) = &state.metrics else { return };
-    let label = caller.and_then(|caller| state.ports.authenticator.key_label(caller));
-    if let Some(label) = label {
-        metrics.deprecated.inc_by(label.as_str(), 1);
+    if let (Some(metrics), Some(caller)) = (&state.metrics, caller) {
+        let label = || state.ports.authenticator.key_label(caller);
+        metrics.count_deprecated(caller.digest, label);
     }
 }
 

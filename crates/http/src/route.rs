@@ -128,7 +128,9 @@ impl Route {
     }
 
     /// Returns its template, and the method and the status of success of each operation.
-    pub(crate) fn operations(&self) -> impl Iterator<Item = (&'static str, &Method, StatusCode)> {
+    pub(crate) fn operations(
+        &'static self,
+    ) -> impl Iterator<Item = (&'static str, &'static Method, StatusCode)> {
         self.operations.iter().map(|Operation { method, takes_json, .. }| {
             let success = if *takes_json { StatusCode::CREATED } else { StatusCode::OK };
             (self.template, method, success)

@@ -71,10 +71,11 @@ impl Server {
         listener: TcpListener,
         sources: MonitoringSources,
     ) -> Result<(Self, BoxFuture<'static, Infallible>), impl Error + use<>> {
-        let metrics = Arc::new(Metrics::new()?);
+        let mut metrics = Metrics::new()?;
         for (template, method, success) in ROUTES.iter().flat_map(Route::operations) {
             metrics.expect(template, method, success);
         }
+        let metrics = Arc::new(metrics);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
         let monitor = Monitor { state: Arc::clone(&server.state), metrics, sources };
         Ok::<_, prometheus::Error>((server, Box::pin(monitor.serve(listener))))
@@ -150,11 +151,10 @@ impl Server {
         let max = state.settings.limits.max_connections.get();
         serve_all(connections, max, accepted, |(io, peer)| {
             let tls = tls.clone().filter(|_| peer != Peer::Unix);
-            let counted = state.metrics.as_ref().map(|metrics| metrics.begin_connection());
             let state = Arc::clone(state);
             async move {
-                let _counted = counted;
-                connection::serve(io, peer, tls, state).await;
+                let _counted = state.metrics.as_ref().map(|metrics| metrics.begin_connection());
+                connection::serve(io, peer, tls, Arc::clone(&state)).await;
             }
         })
         .await;

@@ -88,6 +88,8 @@ impl GetPetSunset {
 pub enum AccessLog {
     /// Every request.
     All,
+    /// Every request but health checks that pass: GET of `/livez` and `/readyz`.
+    AllButProbes,
     /// Requests answered with a status of 400 or above.
     #[default]
     Errors,
@@ -116,6 +118,9 @@ pub struct Limits {
     /// The memory for all request bodies together, in bytes; without room the answer is 503. It should be at least
     /// `max_body`, or the largest bodies never fit.
     pub max_buffered_bodies: usize,
+    /// The memory for the bodies of answers that wait for their clients, over all connections, in bytes. Above half of it,
+    /// a client must take something within a second; without room, the answers end of which nothing was taken for longest.
+    pub max_buffered_answers: usize,
     /// The requests that each API key may send in a second, also at once; then the answer is 429. `None` is no limit.
     pub rate_limit: Option<NonZeroU32>,
     /// The shortest delay of the answer to a request without a live key. Only tests shorten it.
@@ -141,6 +146,7 @@ impl Default for Limits {
             max_connections: NonZeroUsize::new(10_000).unwrap_or(NonZeroUsize::MIN),
             max_body: 64 * 1024,
             max_buffered_bodies: 64 * 1024 * 1024,
+            max_buffered_answers: 64 * 1024 * 1024,
             rate_limit: None,
             refusal_delay: Duration::from_millis(100),
             page_cache: 16 * 1024 * 1024,

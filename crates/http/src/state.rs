@@ -7,13 +7,16 @@ use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
 use crate::{
-    connection::ending::Drain,
+    connection::{ending::Drain, waiting::WaitingBodies},
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, log::Observer, metrics::Metrics},
     rate_limit::RateLimit,
     request::{address::public_base, auth::LateRefusals},
     response::{
-        cache::PageCache, cors::Cors, deprecation, openapi, representation::Representation,
+        cache::PageCache,
+        cors::Cors,
+        deprecation, openapi,
+        representation::{Representation, template},
     },
     settings::Settings,
 };
@@ -43,10 +46,14 @@ pub(crate) struct State {
     pub(crate) public_base: String,
     /// The headers that announce the end of getPet.
     pub(crate) deprecation: HeaderMap,
+    /// The headers of an animal, with these.
+    pub(crate) pet_template: HeaderMap,
     pub(crate) request_ids: RequestIds,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
+    /// The bodies of answers that wait for their clients.
+    pub(crate) waiting_bodies: Arc<WaitingBodies>,
     /// Delays and bounds the refusals of requests without a live key.
     pub(crate) refusals: LateRefusals,
     /// The rate of each API key; `None` if it has no limit.
@@ -73,6 +80,7 @@ impl State {
         let openapi = openapi::representation(&settings);
         let static_files = settings.static_files.iter().map(Representation::of_file).collect();
         let public_base = public_base(settings.public_url.as_deref()).to_owned();
+        let deprecation = deprecation::announcement(settings.get_pet_sunset, &public_base);
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
         let authenticator = Arc::clone(&ports.authenticator);
@@ -80,10 +88,12 @@ impl State {
         Self {
             ports,
             request_ids: RequestIds::new(),
-            deprecation: deprecation::announcement(settings.get_pet_sunset, &public_base),
+            pet_template: template(deprecation.clone()),
+            deprecation,
             public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),
+            waiting_bodies: WaitingBodies::new(settings.limits.max_buffered_answers),
             refusals: LateRefusals::new(settings.limits),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
             observer,

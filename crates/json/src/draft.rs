@@ -38,11 +38,20 @@ impl Draft {
     /// Sets a field to `value`: the characters of a text, the digits of a number, or the reason why the
     /// value is neither.
     pub fn set(&mut self, field: Field, value: Result<Cow<'_, str>, String>) {
-        if mem::replace(&mut self.given[field as usize], true) {
-            self.errors.add(field.as_str(), "must be given once");
-        } else if let Err(error) = value.and_then(|text| self.parse(field, text)) {
+        if self.set_absent(field)
+            && let Err(error) = value.and_then(|text| self.parse(field, text))
+        {
             self.errors.add(field.as_str(), &error);
         }
+    }
+
+    /// Notes a field that is given without a value. Returns `false` if it was given before, which is an error.
+    pub(crate) fn set_absent(&mut self, field: Field) -> bool {
+        let is_first = !mem::replace(&mut self.given[field as usize], true);
+        if !is_first {
+            self.errors.add(field.as_str(), "must be given once");
+        }
+        is_first
     }
 
     /// Adds the error of a field that must not be given.

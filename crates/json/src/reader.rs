@@ -35,7 +35,7 @@ pub fn read_new_pet(body: &[u8]) -> Result<NewPet, ReadError> {
     Input::Body.read(body).map(|record| record.pet)
 }
 
-/// Reads a line of NDJSON: an object that may have an `id`.
+/// Reads a line of NDJSON: an object that may have an `id`. Its `status` may be `null`, which means absent.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -135,6 +135,10 @@ impl<'b> Visitor<'b> for Members<'_> {
             match Field::from_name(&name) {
                 Some(Field::Id) if self.input == Input::Body => {
                     self.draft.refuse(&name, "is assigned by the service and must not be sent");
+                }
+                // Programs that write files name absent values `null`.
+                Some(Field::Status) if self.input == Input::Line && value.get() == "null" => {
+                    self.draft.set_absent(Field::Status);
                 }
                 Some(field) => self.draft.set(field, text_of(field, value)),
                 None => self.draft.refuse(&name, self.input.unknown_field()),

@@ -9,7 +9,7 @@ use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use petstore_domain::{AddError, ArchiveError, StoreError};
 use petstore_storage::{error_chain, url::HostPort};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{Severity, SqlState};
 
 /// Why the store cannot answer. Becomes the cause of [`StoreError::Unavailable`].
 #[derive(Clone, Debug, thiserror::Error)]
@@ -26,6 +26,11 @@ pub(crate) enum StoreFailure {
     /// An error of the server or the connection.
     #[error("{}", error_chain(.0.as_ref()))]
     Postgres(#[source] Arc<tokio_postgres::Error>),
+    /// Other sessions keep locks. Holds what has happened while they did, and their names.
+    #[error(
+        "{0}; writes wait for {1}: end its transaction, or the session with pg_terminate_backend"
+    )]
+    Blocked(Box<StoreFailure>, String),
     #[error("the server asks for a password, and the URL has none")]
     NoPassword,
     /// The server has committed, but its wait for a standby was canceled.
@@ -72,8 +77,24 @@ impl StoreFailure {
     pub(crate) fn is_refusal(&self) -> bool {
         let state = self.postgres().and_then(tokio_postgres::Error::code);
         let is_ours = |state: &SqlState| [SEALED, LATE].contains(&state.code());
-        let is_final = |state| !is_ours(state) && !passes(state) && !self.is_conflict();
+        let is_final = |state| !is_ours(state) && !passes(state.code()) && !self.is_conflict();
         state.is_some_and(|state| is_final(state) && !self.breaks_connection())
+    }
+
+    /// Returns whether one row of many may be what the server refuses, whatever state it gives: code of an operator may
+    /// raise any. Only a statement that was canceled would take as long again.
+    pub(crate) fn may_be_of_a_row(&self) -> bool {
+        let is_ours = self.sealed().is_some() || self.is_late() || self.is_identifier_taken();
+        self.is_rolled_back() && !is_ours && !self.has_state(&SqlState::QUERY_CANCELED)
+    }
+
+    /// Returns whether the server itself has answered by an error, which rolls the transaction back, also one of its
+    /// commit. A pooler names no routine, and a session that was ended may have committed.
+    pub(crate) fn is_rolled_back(&self) -> bool {
+        let error = self.postgres().and_then(tokio_postgres::Error::as_db_error);
+        error.is_some_and(|error| {
+            error.parsed_severity() == Some(Severity::Error) && error.routine().is_some()
+        })
     }
 
     /// Returns whether the lock of an addition came late.
@@ -87,7 +108,8 @@ impl StoreFailure {
         if let Self::Connect(error) = self {
             return error.0.iter().any(|(_, failure)| failure.is_transient());
         }
-        !self.lacks_tls() && self.sql_state().is_none_or(|state| passes(state) || is_broken(state))
+        !self.lacks_tls()
+            && self.sql_state().is_none_or(|state| passes(state.code()) || is_broken(state))
     }
 
     /// Returns whether the server does not speak TLS, which was demanded.
@@ -126,14 +148,17 @@ impl StoreFailure {
     }
 
     fn postgres(&self) -> Option<&tokio_postgres::Error> {
+        if let Self::Blocked(failure, _) = self {
+            return failure.postgres();
+        }
         if let Self::Postgres(error) = self { Some(error) } else { None }
     }
 }
 
 /// Returns whether the class of the state says that it passes: the state of a transaction or of an object, a shortage,
 /// an operator, the system, a fault of the server.
-fn passes(state: &SqlState) -> bool {
-    ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.code().starts_with(class))
+pub(crate) fn passes(state: &str) -> bool {
+    ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.starts_with(class))
 }
 
 fn is_broken(state: &SqlState) -> bool {

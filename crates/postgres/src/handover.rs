@@ -11,8 +11,16 @@ use crate::{
     version::{self, state, where_state},
 };
 
-const STATE: &str =
-    concat!("SELECT identity, revision, rewrites, state, other, label FROM ", state!(), " c");
+macro_rules! columns {
+    () => {
+        "SELECT identity, revision, rewrites, state, other, label FROM "
+    };
+}
+
+const STATE: &str = concat!(columns!(), state!(), " c");
+/// The same, locked as by [`version::LOCK`].
+pub(crate) const LOCK: &str =
+    concat!(columns!(), "petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE");
 const CHANGE: &str = concat!(
     "UPDATE petstore_state SET identity = $2::bytea, revision = $3, state = $4::text, \
      other = $5::bytea, label = $6::text, version = $7::bytea, changes = changes + 1",
@@ -42,7 +50,7 @@ impl Handover for PostgresStore {
     }
 }
 
-fn from_row(row: Option<&Row>) -> Result<StoreState, Corruption> {
+pub(crate) fn from_row(row: Option<&Row>) -> Result<StoreState, Corruption> {
     let broken = |rule: &str| Corruption::new("the state of the store", rule);
     let row = row.ok_or_else(|| broken("there is one"))?;
     let read = || -> Result<_, tokio_postgres::Error> {

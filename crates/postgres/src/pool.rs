@@ -4,6 +4,8 @@
 //!   a new one.
 //! - When a connection turns out to be broken, the idle ones are dropped and those in use are not used again.
 //!   After a failover one call, not one for each connection, meets the dead server.
+//! - What needs a connection outside of the pool goes first: a pooler may let it wait for a session that a connection of
+//!   the pool has.
 //! - A server may allow fewer connections than the pool wants. A call that is refused a new connection puts its
 //!   permit aside for [`FULL_PAUSE`] and queues again for a connection that is there. So there are soon as many
 //!   permits as connections, and the server is seldom asked for one more.
@@ -39,6 +41,9 @@ const MAX_WAITING: usize = 4096;
 
 /// How long the server is not asked again for one more connection after it has refused it.
 const FULL_PAUSE: Duration = Duration::from_millis(500);
+/// How long the server may take to connect before a connection of the pool is closed, and then another one: a pooler
+/// queues what it has no session for.
+const QUEUE_PAUSE: Duration = Duration::from_millis(500);
 /// How long the server may take to end a session that was closed for another one.
 const CLOSE_PAUSE: Duration = Duration::from_millis(20);
 
@@ -68,10 +73,14 @@ pub(crate) struct Pool {
 #[derive(Debug, Default)]
 struct State {
     idle: Vec<Arc<Connection>>,
+    /// A connection for the next transaction of an archive: to make one takes longer than most of them.
+    archive: Option<Connection>,
     /// Connections that calls use or make.
     in_use: usize,
     /// Grows when a connection was found broken. Those of an earlier generation are not used again.
     generation: u64,
+    /// `true` if the next connection that is given back is closed, so that one for another purpose can be made.
+    is_one_wanted: bool,
 }
 
 /// A connection in use, or being made. Dropping it gives the connection back, unless it is broken, and then the
@@ -93,6 +102,18 @@ impl Drop for Lease<'_> {
             && !connection.is_closed()
         {
             state.idle.push(connection);
+            state.close_if_wanted();
+        }
+    }
+}
+
+impl State {
+    /// Closes the idle connection that was used least recently, if one is wanted.
+    fn close_if_wanted(&mut self) {
+        self.archive.take_if(|_| self.is_one_wanted);
+        if self.is_one_wanted && !self.idle.is_empty() {
+            self.is_one_wanted = false;
+            self.idle.remove(0);
         }
     }
 }
@@ -155,21 +176,42 @@ impl Pool {
         }
     }
 
-    /// Begins a transaction of several statements, on a connection of its own: these are rare. Nothing of it has
+    /// Begins a transaction of several statements, on a connection outside of the pool: these are rare. Nothing of it has
     /// happened until its commit has returned; nothing ever does if it is dropped.
     pub(crate) async fn begin(
         &self,
         purpose: Purpose,
         begin: &str,
     ) -> Result<Connection, StoreFailure> {
+        let kept = lock(&self.state).archive.take_if(|_| purpose == Purpose::Archive);
+        if let Some(connection) = kept
+            && connection.begin(begin).await.is_ok()
+        {
+            return Ok(connection);
+        }
         let connection = self.connect(purpose).await?;
         connection.begin(begin).await?;
         Ok(connection)
     }
 
-    /// Returns a connection outside of the pool. Where the server allows no more, one of the pool is closed for it.
+    /// Keeps a connection for the next transaction of an archive, after its own has ended.
+    pub(crate) fn keep(&self, connection: Connection) {
+        lock(&self.state).archive = Some(connection);
+    }
+
+    /// Returns a connection outside of the pool. Where the server allows no more, or lets it wait, one of the pool is
+    /// closed for it.
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        match self.connector.connect(purpose).await {
+        let mut connecting = self.connector.connect(purpose);
+        let connected = loop {
+            if let Ok(connected) = time::timeout(QUEUE_PAUSE, &mut connecting).await {
+                break connected;
+            }
+            let mut state = lock(&self.state);
+            state.is_one_wanted = true;
+            state.close_if_wanted();
+        };
+        match connected {
             Err(failure) if is_full(&failure) => {}
             connected => return connected,
         }
@@ -192,6 +234,7 @@ impl Pool {
         let mut state = lock(&self.state);
         state.generation += 1;
         state.idle.clear();
+        state.archive = None;
     }
 
     /// Returns a connection, a new one if none is idle.

@@ -162,15 +162,19 @@ async fn create_schema(connection: &Connection, schema: &str) -> Result<(), Stor
 
 /// Returns the version of our tables, which this release can use or upgrade; `None` if there are none.
 pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
-    let objects = "SELECT c.relname::text FROM pg_catalog.pg_class c \
+    let objects = "SELECT c.relname::text, pg_catalog.row_security_active(c.oid) FROM pg_catalog.pg_class c \
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          WHERE n.nspname = current_schema() AND c.relname = ANY($1::text[]) ORDER BY 1";
-    let found: Vec<String> = column(&connection.query(objects, &[&NAMES.to_vec()]).await?)?;
+    let rows = connection.query(objects, &[&NAMES.to_vec()]).await?;
+    let found: Vec<String> = column(&rows)?;
     if found.is_empty() {
         return Ok(None);
     }
     if !found.iter().any(|name| name == "petstore_schema") {
         return Err(Reason::Foreign(format!("'{}'", found.join("', '"))));
+    }
+    if let Some(row) = rows.iter().find(|row| matches!(row.try_get(1), Ok(true))) {
+        return Err(Reason::RowSecurity(row.try_get(0)?));
     }
     let rows = connection.query(RECORD, &[]).await?;
     let foreign = || Reason::Foreign("a table 'petstore_schema'".to_owned());

@@ -77,6 +77,9 @@ async fn upgrade(
     for step in pending {
         if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
             upgrade.steps.push(step.describe());
+        } else if upgrade.steps.is_empty() {
+            // Another process was faster.
+            upgrade.from = step.version;
         }
     }
     Ok(Some(upgrade))

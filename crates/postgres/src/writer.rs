@@ -33,6 +33,15 @@ use crate::{
 pub(crate) const MAX_GROUP: usize = 1024;
 /// How long rows are written one by one after the server has refused one of them: mostly another one follows.
 const REFUSAL_MEMORY: Duration = Duration::from_secs(1);
+/// How long the server may take to name the sessions that a group waits for.
+const BLOCKERS_TIMEOUT: Duration = Duration::from_secs(1);
+/// The sessions that sessions of this role wait for, and that wait for nobody.
+const BLOCKERS: &str = "SELECT string_agg(DISTINCT format('session %s of the role %s (%s)', b.pid, b.usename, \
+       concat_ws(', ', nullif(b.application_name, ''), b.state, 'its transaction began at ' || b.xact_start)), '; ') \
+     FROM pg_catalog.pg_stat_activity a, unnest(pg_catalog.pg_blocking_pids(a.pid)) u (pid), \
+       pg_catalog.pg_stat_activity b \
+     WHERE a.datname = current_database() AND a.usename = current_user AND a.wait_event_type = 'Lock' \
+       AND b.pid = u.pid AND cardinality(pg_catalog.pg_blocking_pids(b.pid)) = 0";
 /// The pause before the next try after a connection was broken or could not be made.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
@@ -107,12 +116,8 @@ impl Task {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
         };
-        let timeout = self.pool.config().call_timeout;
         let are_refused = self.refused_at.is_some_and(|at| at.elapsed() < REFUSAL_MEMORY);
-        let written = Box::pin(group::write(&connection, group, are_refused));
-        let written = time::timeout(timeout, written).await;
-        let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
-        let written = written.unwrap_or_else(late);
+        let written = self.bounded(group::write(&connection, group, are_refused)).await;
         let is_clean = match &written {
             Ok(_) => true,
             Err(Failed { failure, in_doubt: false })
@@ -129,6 +134,30 @@ impl Task {
         }
         written
     }
+
+    /// Waits for a group until its deadline. In the middle of what its statements may take, it is asked what they wait for.
+    async fn bounded(
+        &self,
+        written: impl Future<Output = Result<Written, Failed>>,
+    ) -> Result<Written, Failed> {
+        let config = self.pool.config();
+        let (timeout, mut written) = (config.call_timeout, Box::pin(written));
+        let slow = timeout.min(config.statement_timeout) / 2;
+        let deadline = time::Instant::now() + timeout;
+        if let Ok(written) = time::timeout(slow, &mut written).await {
+            return written;
+        }
+        let written = time::timeout_at(deadline, written);
+        let (written, blockers) = tokio::join!(written, blockers(&self.pool));
+        let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
+        written.unwrap_or_else(late).map_err(|failed| failed.blocked_by(blockers))
+    }
+}
+
+/// Returns the sessions that keep writes waiting, if there are any.
+async fn blockers(pool: &Pool) -> Option<String> {
+    let rows = time::timeout(BLOCKERS_TIMEOUT, pool.query(BLOCKERS, &[])).await.ok()?.ok()?;
+    rows.first()?.try_get(0).ok()?
 }
 
 /// Answers each addition whose outcome is known.

@@ -9,6 +9,6 @@ pub struct Activity {
     pub writes: u64,
     /// Writes that wait for the writer at this moment.
     pub write_queue: usize,
-    /// Reads that found no worker, and wait for a thread or run on one at this moment.
+    /// Reads that found no worker, and wait for a thread at this moment.
     pub read_queue: usize,
 }

@@ -16,23 +16,22 @@ use async_trait::async_trait;
 use petstore_domain::{
     Archive, ArchiveError, IdempotencyRequest, NewPet, Rows, Snapshot, StoreError, WriterRole,
 };
-use rusqlite::Connection;
 use tokio::task;
 
 use self::{snapshot::ReadTransaction, write::Written};
-use crate::{error::Failure, store::SqliteStore};
+use crate::{connection::Statements, error::Failure, store::SqliteStore};
 
 #[async_trait]
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let pool = Arc::clone(&self.readers.pool);
+        let pool = Arc::clone(self.readers.pool());
         let begin = move || ReadTransaction::begin(pool.open()?);
         let snapshot = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
         Ok(Box::new(snapshot.map_err(StoreError::unavailable)?))
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
-        let write = move |connection: &Connection| write::rows(connection, &rows);
+        let write = move |statements: &mut Statements<'_>| write::rows(statements, &rows);
         self.write_alone(writer, write).await
     }
 
@@ -41,7 +40,8 @@ impl Archive for SqliteStore {
         pets: Vec<NewPet>,
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
-        let write = move |connection: &Connection| write::new_pets(connection, &pets, request);
+        let write =
+            move |statements: &mut Statements<'_>| write::new_pets(statements, &pets, request);
         self.write_alone(WriterRole::Service, write).await
     }
 }
@@ -51,10 +51,12 @@ impl SqliteStore {
     async fn write_alone(
         &self,
         writer: WriterRole,
-        work: impl FnOnce(&Connection) -> Result<Written, Failure<ArchiveError>> + Send + 'static,
+        work: impl FnOnce(&mut Statements<'_>) -> Result<Written, Failure<ArchiveError>>
+        + Send
+        + 'static,
     ) -> Result<u64, ArchiveError> {
         self.writer()?;
-        let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
+        let (pool, versions) = (Arc::clone(self.readers.pool()), Arc::clone(&self.versions));
         let write = move || write::in_transaction(pool.path(), &versions, writer, work);
         let written = task::spawn_blocking(write).await.map_err(StoreError::unavailable)?;
         written.map_err(Failure::into_error)

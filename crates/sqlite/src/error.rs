@@ -3,7 +3,12 @@
 pub(crate) mod open;
 
 use petstore_domain::{Corruption, StoreError};
-use rusqlite::{ErrorCode, ffi};
+use rusqlite::{Connection, ErrorCode, ffi};
+
+/// The unique indexes of a table (`?1`) on columns as SQLite names them (`?2`).
+const UNIQUE_INDEXES: &str = "SELECT group_concat(name, ', ') FROM pragma_index_list(?1) AS list \
+     WHERE \"unique\" AND ?2 = (SELECT group_concat(?1 || '.' || name, ', ' ORDER BY seqno) \
+     FROM pragma_index_info(list.name))";
 
 /// Why work on a connection ended early.
 #[derive(Debug)]
@@ -52,8 +57,20 @@ pub(crate) fn is_refusal(error: &rusqlite::Error) -> bool {
 }
 
 /// Returns the error of one statement: refused by a constraint, else unavailable.
-pub(crate) fn of_statement(error: rusqlite::Error) -> StoreError {
+fn of_statement(error: rusqlite::Error) -> StoreError {
     if is_refusal(&error) { StoreError::refused(error) } else { StoreError::unavailable(error) }
+}
+
+/// As [`of_statement`], with the name of the unique index that refuses the row: SQLite's message names its columns.
+pub(crate) fn of_write(connection: &Connection, error: rusqlite::Error) -> StoreError {
+    let message = error.to_string();
+    let columns = message.strip_prefix("UNIQUE constraint failed: ").unwrap_or_default();
+    let table = columns.split('.').next();
+    match connection.query_row(UNIQUE_INDEXES, (table, columns), |row| row.get::<_, String>(0)) {
+        Ok(indexes) => StoreError::refused(format_args!("{message} (index {indexes})")),
+        // SQLite names a constraint of another kind, and the columns of the primary key belong to no index.
+        Err(_) => of_statement(error),
+    }
 }
 
 /// Returns the same error for another caller of a group.

@@ -5,7 +5,7 @@
 
 pub(crate) mod rows;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_domain::{Handover, StoreError, StoreState};
@@ -27,26 +27,38 @@ impl Handover for SqliteStore {
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
         self.writer()?;
-        let pool = Arc::clone(&self.readers.pool);
-        let change = move || -> Result<bool, Failure<StoreError>> {
-            let timeout = BusyTimeout::default().writer;
-            let connection = connection::open_writer(pool.path(), Synchronous::Full, timeout)?;
-            let immediate = TransactionBehavior::Immediate;
-            let transaction = Transaction::new_unchecked(&connection, immediate)?;
-            let stored = rows::state(&transaction)?;
-            if stored.revision != expected {
-                return Ok(false);
-            }
-            rows::write(&transaction, &new)?;
-            transaction.commit()?;
-            if stored.id != new.id {
-                // A log whose identity is not the file's is taken for that of another store (`open.rs`). If
-                // readers hold it up, the last connection that is closed brings it into the file.
-                let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            }
-            Ok(true)
-        };
+        let pool = Arc::clone(self.readers.pool());
+        let change = move || change(pool.path(), expected, &new);
         let changed = task::spawn_blocking(change).await.map_err(StoreError::unavailable)?;
         changed.map_err(Failure::into_error)
     }
+}
+
+/// Replaces the state, unless its revision is not `expected`.
+///
+/// A log whose identity is not the file's is taken for that of another store (`schema.rs`). So the log is emptied before
+/// the identity is changed, and afterwards: if a crash leaves both, nothing but this change is lost with the log.
+fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure<StoreError>> {
+    let timeout = BusyTimeout::default().writer;
+    let connection = connection::open_writer(path, Synchronous::Full, timeout)?;
+    let empty_log = || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    let is_renamed = rows::state::<StoreError>(&connection)?.id != new.id;
+    if is_renamed {
+        empty_log()?;
+    }
+    let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+    if rows::state::<StoreError>(&transaction)?.revision != expected {
+        return Ok(false);
+    }
+    if is_renamed && connection::log(path).is_some() {
+        let reason = "the identity was not changed, as something else reads or writes the store";
+        return Err(StoreError::unavailable(reason).into());
+    }
+    rows::write(&transaction, new)?;
+    transaction.commit()?;
+    if is_renamed {
+        // If readers hold it up, the last connection that is closed brings the log into the file.
+        let _ = empty_log();
+    }
+    Ok(true)
 }

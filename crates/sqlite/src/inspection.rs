@@ -15,14 +15,14 @@ impl SqliteStore {
     /// # Errors
     /// SQLite's, if the file cannot be read at all.
     pub fn inspect(&self) -> rusqlite::Result<Vec<Finding>> {
-        let reader = self.readers.pool.open()?;
+        let reader = self.readers.pool().open()?;
         let mut findings = vec![
             inspect_integrity(&reader)?,
             inspect_schema(&reader, false)?,
             inspect_schema(&reader, true)?,
             self.inspect_durability(&reader)?,
         ];
-        let path = self.readers.pool.path();
+        let path = self.readers.pool().path();
         if access(path, Access::WRITE_OK).is_ok()
             && let Err(reason) = open::require_companions(path)
         {
@@ -38,8 +38,9 @@ impl SqliteStore {
             return Ok(if reader.is_readonly(MAIN_DB)? {
                 Finding::ok(subject, "its disk is read-only, and nothing is written")
             } else {
-                let detail = "it has no write-ahead log; 'petstore serve' gives it one";
-                Finding::warning(subject, detail)
+                let detail =
+                    "it has no write-ahead log, like a backup; 'petstore serve' gives it one";
+                Finding::ok(subject, detail)
             });
         }
         let synchronous = self.synchronous.as_str().to_lowercase();
@@ -80,8 +81,12 @@ fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Fi
         let missing = names(missing);
         Finding::error(subject, format!("version {version}, but missing or changed: {missing}"))
     } else if !foreign.is_empty() {
+        let has_triggers = foreign.iter().any(|(_, sql)| sql.starts_with("CREATE TRIGGER"));
+        let triggers =
+            if has_triggers { "; triggers do not run for what petstore writes" } else { "" };
         let foreign = names(foreign);
-        Finding::warning(subject, format!("version {version}, and not petstore's: {foreign}"))
+        let detail = format!("version {version}, and not petstore's: {foreign}{triggers}");
+        Finding::warning(subject, detail)
     } else {
         Finding::ok(subject, format!("version {version}, with all its {what}"))
     })

@@ -4,7 +4,7 @@
 //! - An acknowledged write is on the disk: the write-ahead log is synchronised before anyone is
 //!   answered ([`Synchronous::Full`], unless the operator chose otherwise).
 //! - Each read is a task of its own in one snapshot, and does not wait for writes. Reads that hang leave one
-//!   worker of the runtime free, which is that of whoever opened the store.
+//!   worker of the runtime free, which is that of whoever opened the store; further reads wait for threads.
 //! - When the file or its log is removed or replaced, nothing more is acknowledged.
 //! - Writes go through one thread, and all that wait share one transaction (group commit). A row that a
 //!   constraint refuses fails its own write alone. A write whose caller has gone away happens whole or not at
@@ -32,7 +32,7 @@
 //! [`KeyStore`](petstore_domain::KeyStore) in `api_keys.rs`,
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. The first two run their SQL through
-//! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
+//! `readers.rs` (with `queue.rs` and `pool.rs`) and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
 //! the schema, and `upgrade.rs` leads from one to the next. `version.rs` reads and renews the catalogue's
 //! version, and `watch.rs` reads it again beside the requests, for the shared version cache.
 //! `presence.rs` notices files that are gone. `backup.rs` copies a store in use, `inspection.rs` checks one.
@@ -50,6 +50,7 @@ mod open;
 mod pets;
 mod pool;
 mod presence;
+mod queue;
 mod readers;
 mod schema;
 mod store;

@@ -21,6 +21,7 @@ use crate::{
     error::open::{OpenError, Reason, is_busy},
     pool::Pool,
     presence::Presence,
+    queue,
     readers::Readers,
     schema,
     store::{SqliteSettings, SqliteStore},
@@ -107,16 +108,17 @@ fn try_to_open(
         versions.observe(stored, began);
     }
     let presence = Arc::new(Presence::new(&path, access)?);
-    let pool = Arc::new(Pool::new(path, access, busy_timeout.reader));
     let (runtime, on_panic) =
         (Handle::try_current().map_err(io::Error::other)?, &settings.on_task_panic);
+    let max_idle = runtime.metrics().num_workers() + queue::MIN_THREADS;
+    let pool = Arc::new(Pool::new(path, access, busy_timeout.reader, max_idle));
     let (versions_read, presence_read) = (Arc::clone(&versions), Arc::clone(&presence));
     let readers = Readers::start(pool, versions_read, presence_read, runtime.clone(), on_panic)?;
     let writer = if settings.read_only {
         None
     } else {
-        let committer = Committer::new(open_writer, connection, Arc::clone(&versions), presence);
-        Some(Writer::start(committer, runtime, on_panic)?)
+        let committer = Committer::new(open_writer, Arc::clone(&versions), presence);
+        Some(Writer::start(committer, connection, runtime, on_panic)?)
     };
     let reads_while_sealed = settings.reads_while_sealed;
     Ok(SqliteStore { readers, versions, writer, was_created, synchronous, reads_while_sealed })

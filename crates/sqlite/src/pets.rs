@@ -32,7 +32,7 @@ impl PetRepository for SqliteStore {
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        self.readers.watch.note_use();
+        self.readers.note_use();
         self.versions.known()
     }
 

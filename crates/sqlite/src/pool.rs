@@ -14,23 +14,26 @@ use crate::{
     error::Failure,
 };
 
-/// Connections that wait to be used again; more than a machine has threads that read at once would
-/// only hold memory.
-const MAX_IDLE: usize = 64;
-
 /// A pool of connections that cannot write. It opens as many as are in use at one time.
 #[derive(Debug)]
 pub(crate) struct Pool {
     path: PathBuf,
     access: ReadAccess,
     busy_timeout: Duration,
+    /// Connections that are kept for another read.
+    max_idle: usize,
     /// The last one put back is the first one taken: its page cache is warm.
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Pool {
-    pub(crate) fn new(path: PathBuf, access: ReadAccess, busy_timeout: Duration) -> Self {
-        Self { path, access, busy_timeout, idle: Mutex::default() }
+    pub(crate) fn new(
+        path: PathBuf,
+        access: ReadAccess,
+        busy_timeout: Duration,
+        max_idle: usize,
+    ) -> Self {
+        Self { path, access, busy_timeout, max_idle, idle: Mutex::default() }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -66,7 +69,7 @@ impl Pool {
 
     fn put_back(&self, connection: Connection) {
         let mut idle = self.idle();
-        if idle.len() < MAX_IDLE {
+        if idle.len() < self.max_idle {
             idle.push(connection);
         }
     }

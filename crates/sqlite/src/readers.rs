@@ -1,61 +1,72 @@
 //! Reads: on the runtime's workers as long as others stay free, else on threads that may wait.
 //!
-//! **What.** A read is a task of its own. The request that waits for it can therefore time out, and its
-//! client's leaving is noticed. A worker that is in a read can do nothing else, and on a disk that hangs
-//! it never comes back. So at most all workers but one read at a time. A read that finds none free for [`PATIENCE`]
-//! takes one of [`MAX_THREADS`] threads for blocking work; up to [`MAX_QUEUE`] of them wait, and one more is
-//! refused. A worker that waits for sockets and timers may be the one that begins to read, and tokio
-//! lets no other take its place before that one is done. So while there are reads on workers, the watch
-//! wakes a worker now and then.
+//! **What.** A read is a task of its own. The request that waits for it can therefore time out, and its client's leaving
+//! is noticed. A worker that is in a read can do nothing else, and on a disk that hangs it never comes back. So at most
+//! all workers but one read at a time, and the other reads go to the threads of `queue.rs`. A worker that waits for
+//! sockets and timers may be the one that begins to read, and tokio lets no other take its place before that one is done.
+//! So while there are reads on workers, a thread of `watch.rs` wakes a worker now and then.
 //!
-//! **What it buys.** While the disk hangs or is slow, all that needs no read goes on: health, refusals,
-//! timeouts and writes. Where more reads than workers wait, most find a worker in time, and no other thread is woken
-//! for them, which is a tenth of the time of a page.
+//! **What it buys.** While the disk hangs or is slow, all that needs no read goes on: health, refusals, timeouts and
+//! writes.
 //!
-//! **What it costs.** About a microsecond for each read: a task that a worker spawns runs next on the
-//! same worker, and no other thread is woken for it. Where reads always took a thread for blocking work,
-//! two threads would be woken for each of them.
+//! **What it costs.** About a microsecond for each read: a task that a worker spawns runs next on the same worker, and
+//! no other thread is woken for it.
 
 use std::{
-    io,
-    sync::{Arc, Mutex, atomic::AtomicBool},
-    time::Duration,
+    fmt, io,
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, Thread},
+    time::{Duration, Instant},
 };
 
 use petstore_domain::StoreError;
-use petstore_storage::VersionCache;
+use petstore_storage::{PanicGuard, VersionCache};
 use rusqlite::Connection;
-use tokio::{runtime::Handle, sync::Semaphore, time};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    error::Failure,
-    pool::Pool,
-    presence::Presence,
-    watch::{Shared, Watch},
-};
+use crate::{error::Failure, pool::Pool, presence::Presence, queue::Queue};
 
-/// Threads for reads that find no worker. Each may open a connection, which is two files.
-const MAX_THREADS: usize = 64;
+/// How long closing the store waits for what is under way. A connection that is closed later than the writer's leaves
+/// the write-ahead log beside the file, which harms nothing.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 
-/// Reads that find no worker, running and waiting. One more is refused at once.
-const MAX_QUEUE: usize = 4096;
-
-/// How long a read waits for a worker that may read.
-const PATIENCE: Duration = Duration::from_millis(2);
-
-/// Runs reads.
-#[derive(Debug)]
+/// Runs reads. Dropping it ends its threads.
 pub(crate) struct Readers {
-    // In the order in which they are dropped: the watch may be in a read.
-    pub(crate) watch: Watch,
+    shared: Arc<Shared>,
+    /// The threads that sleep while there are no requests.
+    watches: Vec<Thread>,
+}
+
+/// The state that the threads of `queue.rs` and `watch.rs` share with whoever reads.
+pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
-    presence: Arc<Presence>,
-    runtime: Handle,
-    /// Limits the number of workers that read.
-    workers: Arc<Semaphore>,
-    threads: Arc<Semaphore>,
-    queue: Arc<Semaphore>,
+    pub(crate) versions: Arc<VersionCache>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) runtime: Handle,
+    /// The counter of the workers that read: each holds a clone.
+    workers: Arc<()>,
+    max_workers: usize,
+    pub(crate) queue: Mutex<Queue>,
+    pub(crate) changed: Condvar,
+    /// Whether there was a request since the version was last read.
+    pub(crate) in_use: AtomicBool,
+    closed: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn is_open(&self) -> bool {
+        !self.closed.load(Ordering::SeqCst)
+    }
+
+    /// Returns whether a worker reads.
+    pub(crate) fn has_reading_workers(&self) -> bool {
+        Arc::strong_count(&self.workers) > 1
+    }
 }
 
 impl Readers {
@@ -68,24 +79,34 @@ impl Readers {
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let max_workers = runtime.metrics().num_workers().saturating_sub(1).max(1);
-        let [workers, threads, queue] =
-            [max_workers, MAX_THREADS, MAX_QUEUE].map(|max| Arc::new(Semaphore::new(max)));
-        let watch = Watch::start(Shared {
-            on_panic: on_panic.clone(),
-            pool: Arc::clone(&pool),
+        let shared = Arc::new(Shared {
+            pool,
             versions,
-            presence: Arc::clone(&presence),
-            runtime: runtime.clone(),
-            workers: Arc::clone(&workers),
+            presence,
+            runtime,
+            workers: Arc::default(),
             max_workers,
-            anchor: Mutex::default(),
-            in_use: AtomicBool::new(false),
-            closed: AtomicBool::new(false),
-        })?;
-        Ok(Self { watch, pool, presence, runtime, workers, threads, queue })
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            in_use: false.into(),
+            closed: false.into(),
+        });
+        let mut readers = Self { shared, watches: Vec::new() };
+        readers.shared.start_threads()?;
+        for (name, run) in
+            [("sqlite-watch", Shared::watch as fn(&Arc<Shared>)), ("sqlite-tick", Shared::tick)]
+        {
+            let (shared, guard) = (Arc::clone(&readers.shared), PanicGuard(on_panic.clone()));
+            let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+                let _guard = guard;
+                run(&shared);
+            })?;
+            readers.watches.push(thread.thread().clone());
+        }
+        Ok(readers)
     }
 
-    /// Runs `read`. It runs to its end, whether or not the future is polled again.
+    /// Runs `read`. Once it has begun it runs to its end, whether or not the future is polled again.
     pub(crate) async fn read<T, E>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
@@ -94,41 +115,69 @@ impl Readers {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        if let Err(lost) = self.presence.require() {
+        if let Err(lost) = self.shared.presence.require() {
             // One of these may have opened what is at the path now.
-            self.pool.clear();
+            self.pool().clear();
             return Err(lost.into());
         }
-        let pool = Arc::clone(&self.pool);
+        let pool = Arc::clone(self.pool());
         let read = move || pool.read(read);
-        let (mut worker, mut place) = (Arc::clone(&self.workers).try_acquire_owned().ok(), None);
-        // Afterwards, so that the watch sees the read before it sleeps.
-        self.watch.note_use();
-        if worker.is_none() {
-            place = Some(Arc::clone(&self.queue).try_acquire_owned().map_err(|_| {
-                StoreError::unavailable(format!("the disk is too slow ({MAX_QUEUE} reads wait)"))
-            })?);
-            let free = time::timeout(PATIENCE, Arc::clone(&self.workers).acquire_owned()).await;
-            worker = free.ok().and_then(Result::ok);
+        // The clone is counted before the limit is compared: of two, at least one sees both.
+        let worker = Arc::clone(&self.shared.workers);
+        // The use is noted afterwards, so that the watches see the read before they sleep.
+        if Arc::strong_count(&worker) <= self.shared.max_workers + 1 {
+            let task = self.shared.runtime.spawn(async move {
+                let result = read();
+                drop(worker);
+                result
+            });
+            self.note_use();
+            return task.await.map_err(StoreError::unavailable)?;
         }
-        let task = if let Some(worker) = worker {
-            self.runtime.spawn(async move {
-                let _worker = worker;
-                read()
-            })
-        } else {
-            let thread = Arc::clone(&self.threads).acquire_owned().await;
-            let permits = (thread.map_err(StoreError::unavailable)?, place);
-            self.runtime.spawn_blocking(move || {
-                let _permits = permits;
-                read()
-            })
-        };
-        task.await.map_err(StoreError::unavailable)?
+        drop(worker);
+        let answer = self.shared.push(read)?;
+        self.note_use();
+        answer.await.map_err(|_| StoreError::unavailable("the read has panicked"))?
     }
 
-    /// Returns how many reads that found no worker wait or run.
+    /// Returns the connections.
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.shared.pool
+    }
+
+    /// Returns how many reads wait for a thread.
     pub(crate) fn queue_length(&self) -> usize {
-        MAX_QUEUE - self.queue.available_permits()
+        self.shared.queue().len()
+    }
+
+    /// Keeps the watches awake. To be called for each read, and each time the version is asked for.
+    pub(crate) fn note_use(&self) {
+        // Mostly this only loads: a store would take the cache line away from the other threads.
+        if !self.shared.in_use.load(Ordering::SeqCst) {
+            self.shared.in_use.store(true, Ordering::SeqCst);
+            self.watches.iter().for_each(Thread::unpark);
+        }
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::SeqCst);
+        self.watches.iter().for_each(Thread::unpark);
+        // Under the lock, so that no thread begins to wait meanwhile.
+        let queue = self.shared.queue();
+        self.shared.changed.notify_all();
+        drop(queue);
+        let began = Instant::now();
+        // Each thread holds a reference.
+        while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
+            thread::sleep(CLOSE_POLL_INTERVAL);
+        }
+    }
+}
+
+impl fmt::Debug for Readers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Readers").finish_non_exhaustive()
     }
 }

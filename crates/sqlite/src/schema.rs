@@ -102,12 +102,9 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
 
 /// Refuses a log of another store, which lies beside the file by mistake. It is not one if the file has no identity,
 /// or either cannot be read: then opening the store says more. Whatever changes the identity empties the log
-/// afterwards (`handover.rs`).
+/// before and afterwards (`handover.rs`).
 pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
-    let log = connection::beside(&fs::canonicalize(path)?, "-wal");
-    if fs::metadata(&log).map_or(0, |log| log.len()) == 0 {
-        return Ok(());
-    }
+    let Some(log) = connection::log(path) else { return Ok(()) };
     let identity = |connection: rusqlite::Result<Connection>| -> Option<Vec<u8>> {
         connection.ok()?.query_row(IDENTITY, [], |row| row.get(0)).ok()
     };

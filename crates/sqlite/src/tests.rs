@@ -5,6 +5,7 @@ mod fairness;
 mod groups;
 mod panics;
 mod plans;
+mod reads;
 mod settings;
 mod version;
 

@@ -82,6 +82,10 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
     for step in pending {
         let copy_first = upgrade.steps.is_empty().then_some(&*copy);
         if mode != UpgradeMode::DryRun && !run(path, step, copy_first)? {
+            if upgrade.steps.is_empty() {
+                // Another process was faster.
+                upgrade.from = step.version;
+            }
             continue;
         }
         upgrade.saved_to = Some(copy.display().to_string());

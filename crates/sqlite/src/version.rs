@@ -6,9 +6,9 @@
 
 use petstore_domain::{CatalogueVersion, Corruption, StoreError};
 use petstore_storage::StoredVersion;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, Statement};
 
-use crate::error::Failure;
+use crate::{connection::Statements, error::Failure};
 
 pub(crate) const SELECT: &str = "SELECT version FROM petstore_state WHERE only = 1";
 /// The version with the three numbers of which each change of an animal or of the state raises one.
@@ -23,7 +23,10 @@ pub(crate) const RENEW: &str = "UPDATE petstore_state SET \
 pub(crate) fn current<E: From<StoreError>>(
     connection: &Connection,
 ) -> Result<StoredVersion, Failure<E>> {
-    let mut statement = connection.prepare_cached(SELECT_STORED)?;
+    read(&mut *connection.prepare_cached(SELECT_STORED)?)
+}
+
+fn read<E: From<StoreError>>(statement: &mut Statement<'_>) -> Result<StoredVersion, Failure<E>> {
     let mut rows = statement.query([])?;
     Ok(stored(rows.next()?.ok_or_else(missing)?)?)
 }
@@ -31,12 +34,12 @@ pub(crate) fn current<E: From<StoreError>>(
 /// Renews the version at the end of a transaction that has changed animals. `rewrites` is 1 if it has changed them
 /// otherwise than by additions, else 0.
 pub(crate) fn renew<E: From<StoreError>>(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     rewrites: i64,
 ) -> Result<StoredVersion, Failure<E>> {
     // `RETURNING` would take 11,000 instructions more: SQLite makes a temporary table for it.
-    connection.prepare_cached(RENEW)?.execute([rewrites])?;
-    current(connection)
+    statements.get(RENEW)?.execute([rewrites])?;
+    read(statements.get(SELECT_STORED)?)
 }
 
 /// Runs `read` in the snapshot that the version is read from. The version is `None` if the store is not open.

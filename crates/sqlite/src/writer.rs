@@ -4,6 +4,7 @@ mod group;
 mod transaction;
 
 use std::{
+    collections::VecDeque,
     io,
     sync::{
         Arc,
@@ -22,6 +23,7 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use self::group::{Group, GroupJob};
 pub(crate) use self::{group::Committer, transaction::WriteTransaction};
 use crate::{activity::Activity, error::Failure};
 
@@ -60,9 +62,11 @@ impl Tally {
 }
 
 impl Writer {
-    /// Starts the thread that writes through `committer`, and answers on `runtime`.
+    /// Starts the thread that writes through `connection`, and answers on `runtime`. `committer` opens another
+    /// connection if that one is in doubt.
     pub(crate) fn start(
-        mut committer: Committer,
+        committer: Committer,
+        connection: Connection,
         runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
@@ -72,7 +76,7 @@ impl Writer {
         let (guard, counts) = (PanicGuard(on_panic.clone()), Arc::clone(&tally));
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
             let _guard = guard;
-            run(&mut committer, jobs, &counts, &runtime);
+            run(&committer, connection, Groups::new(jobs), &counts, &runtime);
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
     }
@@ -94,7 +98,7 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let work = |connection: &mut Connection| work(connection).map_err(Failure::into_error);
+        let work = |connection: &Connection| work(connection).map_err(Failure::into_error);
         self.queue.run(|reply| Work::new(work, reply)).await
     }
 
@@ -111,24 +115,69 @@ impl Writer {
 
 /// Runs until the queue is closed and empty. It never ends because something failed.
 fn run(
-    committer: &mut Committer,
-    mut jobs: Jobs<Work<Connection>>,
+    committer: &Committer,
+    mut connection: Connection,
+    mut groups: Groups,
     tally: &Tally,
     runtime: &Handle,
 ) {
-    let (mut turn, mut ended) = (Instant::now(), Instant::now());
-    while let Some(mut group) = jobs.blocking_next(0) {
-        let is_over = turn.elapsed() >= TURN;
+    let mut group = groups.next();
+    while group.is_some() {
+        let mut session = committer.session(&connection);
+        while session.is_usable()
+            && let Some(jobs) = group
+        {
+            let answers = session.commit(jobs, tally, &mut groups.alone);
+            groups.ended = Instant::now();
+            answers.send_on(runtime);
+            group = groups.next();
+        }
+        drop(session);
+        // The connection is in doubt.
+        while let Some(jobs) = group.take() {
+            match committer.reopen() {
+                Ok(reopened) => {
+                    (connection, group) = (reopened, Some(jobs));
+                    break;
+                }
+                Err(error) => group::failed(jobs, &error).send_on(runtime),
+            }
+            group = groups.next();
+        }
+    }
+}
+
+/// The groups of jobs, in turns with other processes.
+struct Groups {
+    jobs: Jobs<Work<Connection>>,
+    /// Jobs that each make a group, because their group has failed.
+    alone: VecDeque<GroupJob>,
+    /// The beginning of this process's turn.
+    turn: Instant,
+    /// The end of the last group.
+    ended: Instant,
+}
+
+impl Groups {
+    fn new(jobs: Jobs<Work<Connection>>) -> Self {
+        Self { jobs, alone: VecDeque::new(), turn: Instant::now(), ended: Instant::now() }
+    }
+
+    /// Waits for jobs. Returns `None` when the queue is closed and empty.
+    fn next(&mut self) -> Option<Group> {
+        if let Some(job) = self.alone.pop_front() {
+            return Some(vec![job]);
+        }
+        let mut group = self.jobs.blocking_next(0)?;
+        let is_over = self.turn.elapsed() >= TURN;
         if is_over {
-            thread::sleep(FREE.saturating_sub(ended.elapsed()));
-            group.append(&mut jobs.ready(group.len()));
+            thread::sleep(FREE.saturating_sub(self.ended.elapsed()));
+            group.append(&mut self.jobs.ready(group.len()));
         }
-        if is_over || ended.elapsed() >= FREE {
-            turn = Instant::now();
+        if is_over || self.ended.elapsed() >= FREE {
+            self.turn = Instant::now();
         }
-        let answers = committer.commit(group, tally);
-        ended = Instant::now();
-        answers.send_on(runtime);
+        Some(group)
     }
 }
 

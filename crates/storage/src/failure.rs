@@ -4,6 +4,8 @@ use std::{error::Error, fmt::Write as _};
 
 use petstore_domain::StoreError;
 
+use crate::tls::in_words;
+
 /// Returns the message of an error with those of all its causes, in one line.
 #[must_use]
 pub fn error_chain(error: &(dyn Error + 'static)) -> String {
@@ -14,7 +16,7 @@ pub fn error_chain(error: &(dyn Error + 'static)) -> String {
         let _ = write!(line, ": {error}");
         cause = error.source();
     }
-    line.replace('\n', " ")
+    in_words(&line.replace('\n', " "))
 }
 
 /// Makes the error of a store that could not be opened. If opening `may_pass` later without a change by the operator,

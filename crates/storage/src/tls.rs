@@ -60,3 +60,22 @@ pub fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
     let shown = || path.display().to_string();
     if roots.is_empty() { Err(TlsFailure::Empty(shown())) } else { Ok(roots) }
 }
+
+/// Words of rustls about the certificate of a server, and what an operator can do.
+const REMEDIES: [(&str, &str); 2] = [
+    (
+        "Other(OtherError(CaUsedAsEndEntity))",
+        "it is the certificate of an authority itself (CA:TRUE): give the server another one, which that authority has \
+         signed without CA:TRUE, and name the authority's with sslrootcert",
+    ),
+    (
+        "UnknownIssuer",
+        "UnknownIssuer, no authority that is trusted has signed it: name the one that has with sslrootcert",
+    ),
+];
+
+/// Returns the message of an error of TLS in words that tell an operator what to do.
+#[must_use]
+pub(crate) fn in_words(message: &str) -> String {
+    REMEDIES.iter().fold(message.to_owned(), |text, (word, words)| text.replace(word, words))
+}

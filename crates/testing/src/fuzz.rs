@@ -1,7 +1,7 @@
 //! Fuzz targets in an ordinary test: the kept corpus, and inputs mutated from it.
 //!
-//! The corpus of a target is the folder with its name in `tests/fuzz/corpus`. The inputs are the same in
-//! every run, unless `PETSTORE_TEST_FUZZ` gives another number of them.
+//! The corpus of a target is the file with its name in `tests/fuzz/corpus`: one input a line, escaped as in a byte string
+//! of Rust. The inputs are the same in every run, unless `PETSTORE_TEST_FUZZ` gives another number of them.
 
 use std::{
     env, fs,
@@ -99,16 +99,32 @@ fn run(target: impl Fn(&[u8]), input: &[u8]) {
 /// There is none.
 #[must_use]
 pub fn corpus(name: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus").join(name);
-    let mut paths: Vec<_> = fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    paths.sort(); // so that every run has the same inputs
-    let inputs: Vec<_> = paths.into_iter().filter_map(|path| fs::read(path).ok()).collect();
-    assert!(!inputs.is_empty(), "no corpus in {}", folder.display());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus");
+    let text = fs::read_to_string(folder.join(name).with_extension("txt")).unwrap_or_default();
+    let inputs: Vec<_> = text.lines().map(unescaped).collect();
+    assert!(!inputs.is_empty(), "no corpus of {name} in {}", folder.display());
     inputs
+}
+
+/// Undoes [`slice::escape_ascii`].
+fn unescaped(line: &str) -> Vec<u8> {
+    let mut bytes = line.bytes();
+    let mut input = Vec::new();
+    while let Some(byte) = bytes.next() {
+        let escaped = (byte == b'\\').then(|| bytes.next()).flatten();
+        input.push(match escaped {
+            None => byte,
+            Some(b't') => b'\t',
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b'x') => {
+                let digits: String = bytes.by_ref().take(2).map(char::from).collect();
+                u8::from_str_radix(&digits, 16).unwrap_or_default()
+            }
+            Some(quoted) => quoted,
+        });
+    }
+    input
 }
 
 /// Inputs mutated from a corpus, in an order that is always the same.
@@ -168,4 +184,15 @@ impl Mutations {
 
 fn insert(input: &mut Vec<u8>, at: usize, piece: &[u8]) {
     input.splice(at..at, piece.iter().copied());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unescaped;
+
+    #[test]
+    fn every_byte_can_be_kept() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(unescaped(&all.escape_ascii().to_string()), all);
+    }
 }

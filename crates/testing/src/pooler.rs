@@ -28,6 +28,8 @@ const SCRIPT: &str = "\"$0\" \"$1\" & cat >/dev/null; kill \"$!\"; wait";
 pub enum Pooling {
     /// To one client until it leaves.
     Session,
+    /// To one client until it leaves, while others wait for theirs.
+    FewSessions,
     /// For one transaction.
     Transaction,
     /// For one transaction; it passes over the options of a client's first message.
@@ -100,6 +102,7 @@ fn settings(server: [&str; 4], port: u16, pooling: Pooling) -> String {
     let (mode, options) = match pooling {
         Pooling::Statement => ("statement", ""),
         Pooling::Session => ("session", "default_pool_size = 100\n"),
+        Pooling::FewSessions => ("session", ""),
         Pooling::Transaction => ("transaction", ""),
         Pooling::TransactionWithoutOptions => {
             ("transaction", "ignore_startup_parameters = options\n")

@@ -1,107 +1,175 @@
-//! The form that adds an animal.
+//! The form that adds an animal, whatever is pressed and whatever gets lost: what it says is true.
 
 use petstore_testing::needs;
 use serde_json::json;
+use thirtyfour::Key;
 
-use super::conditions::answer_instead;
-use crate::support::{browser::Browser, zoo::Zoo};
+use crate::{
+    states::{add, fill_in},
+    support::{browser::Browser, traffic::Request, zoo::Zoo},
+};
 
-/// Fills the form in.
+/// The requests to add an animal since the requests were last asked for.
+fn posts(browser: &Browser) -> Vec<Request> {
+    let requests = browser.requests().into_iter();
+    requests.filter(|request| request.method == "POST").collect()
+}
+
+/// Fills the form in and sends it by the keyboard.
+fn enter(browser: &Browser, name: &str, category: &str) {
+    fill_in(browser, name, category);
+    browser.press(Key::Enter);
+}
+
 #[track_caller]
-pub(super) fn fill_in(browser: &Browser, name: &str, category: &str) {
-    browser.fill("#name", name);
-    browser.fill("#categoryId", category);
+fn says_no_fault(browser: &Browser) {
+    browser.settle();
+    browser.is("$('#add-failure').hidden", true);
+    browser.is("add.querySelectorAll('[aria-invalid=true]').length", 0);
 }
 
 #[needs(chromium)]
 #[test]
-fn an_added_animal_appears_and_is_counted() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(3);
+fn an_animal_is_added_as_it_is_typed() {
+    let zoo = Zoo::with(3);
     let browser = zoo.enter("/catalogue");
-    browser.click("#count");
-    browser.reads("#count-status", "3 animals in all");
-    browser.reads("#bars li:nth-child(3)", "Sold\n1");
-
-    fill_in(browser, "Rex", "9007199254740993");
-    browser.js("document.getElementById('status').value = 'sold'");
-    browser.click("#add-send");
+    browser.js("$('#status').value = 'sold'");
+    add(browser, "Rex", "9007199254740993");
     browser.reads("#added", "Added Rex (id 4, category 9007199254740993, sold).");
     browser.reads("#rows tr.new", "Rex");
-    browser.reads("#count-status", "4 animals in all");
-    browser.reads("#bars li:nth-child(3)", "Sold\n2");
-    let expected = json!({"id": 4, "name": "Rex", "categoryId": 9_007_199_254_740_993_i64,
+    browser.is("[...add.querySelectorAll('input')].map(input => input.value)", json!(["", ""]));
+    add(browser, "“Bo\"bby”", "-9223372036854775808");
+    browser.reads("#rows tr.new", "“Bo\"bby”");
+    let rex = json!({"id": 4, "name": "Rex", "categoryId": 9_007_199_254_740_993_i64,
         "status": "sold"});
-    assert_eq!(zoo.everything()[3], expected);
-    assert_eq!(
-        browser.value("[...add.querySelectorAll('input')].map(input => input.value)"),
-        json!(["", ""])
-    );
+    let bobby = json!({"id": 5, "name": "“Bo\"bby”", "categoryId": i64::MIN});
+    assert_eq!(zoo.everything()[3..], [rex, bobby]);
 }
 
 #[needs(chromium)]
 #[test]
-fn an_animal_without_a_status_is_sent_without_one() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = zoo.enter("/catalogue");
-    fill_in(browser, "“Bo\"bby”", "-9223372036854775808");
-    browser.click("#add-send");
-    browser.reads("#rows", "“Bo\"bby”");
-    let expected = json!({"id": 1, "name": "“Bo\"bby”", "categoryId": i64::MIN});
-    assert_eq!(zoo.everything(), [expected]);
-}
-
-#[needs(chromium)]
-#[test]
-fn what_the_service_refuses_is_said_at_its_field() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = zoo.enter("/catalogue");
-    fill_in(browser, "   ", "9223372036854775808");
-    browser.click("#add-send");
-    browser.reads("#name-error", "Must not be white space alone");
-    browser.reads("#categoryId-error", "Must be a whole number from -9223372036854775808 to");
-    browser.reads("#add-failure", "2 fields need a change");
-    assert_eq!(browser.value("document.activeElement.id"), "name");
-    let marks = "[...add.querySelectorAll('input, select')].map(field => field.ariaInvalid)";
-    assert_eq!(browser.value(marks), json!(["true", "true", "false"]));
-    // A reader of the screen hears the fault with the field.
-    for field in ["name", "categoryId"] {
-        let described =
-            format!("document.getElementById('{field}').getAttribute('aria-describedby')");
-        let described = browser.value(&described).as_str().unwrap().to_owned();
-        assert!(described.split(' ').any(|id| id == format!("{field}-error")), "{described}");
-    }
-
-    fill_in(browser, "Rex", "1");
-    assert_eq!(browser.value("document.getElementById('name-error').hidden"), true);
-    browser.click("#add-send");
-    browser.reads("#added", "Added Rex");
-    assert_eq!(browser.value("document.getElementById('add-failure').hidden"), true);
-    assert_eq!(zoo.everything().len(), 1);
-}
-
-#[needs(chromium)]
-#[test]
-fn what_is_plainly_missing_is_said_before_anything_is_sent() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
+fn a_fault_is_said_before_anything_is_sent_and_goes_when_it_is_mended() {
+    let zoo = Zoo::open();
     let browser = zoo.enter("/catalogue");
     browser.requests();
-    fill_in(browser, "", "1.5");
-    browser.click("#add-send");
-    browser.reads("#name-error", "Enter a name");
+    add(browser, "", "1.5");
+    browser.reads("#name-error", "Enter a name.");
     browser.reads("#categoryId-error", "Enter a whole number");
-    assert!(browser.requests().iter().all(|request| request.method != "POST"));
+    assert_eq!(posts(browser).len(), 0);
+    fill_in(browser, "Rex", "1");
+    browser.is("$('#name-error').hidden", true);
+    browser.click("#add-send");
+    browser.reads("#added", "Added Rex");
+    browser.is("$('#add-failure').hidden", true);
+    assert_eq!(zoo.everything().len(), 1);
+    // Some other party stands between the page and the service: its refusal names no field.
+    browser.answer_instead("POST", 413, "body_too_large");
+    add(browser, "Rex", "1");
+    browser.reads("#add-failure", "The service refused: the body_too_large.");
+    browser.is("$('#add-failure').role", "alert");
 }
 
 #[needs(chromium)]
 #[test]
-fn a_refusal_that_names_no_field_is_shown_as_it_is() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
+fn what_is_pressed_twice_adds_one_and_what_is_typed_meanwhile_stays() {
+    let zoo = Zoo::open();
     let browser = zoo.enter("/catalogue");
-    // Some other party stands between the page and the service, and answers for it.
-    answer_instead(browser, "POST", 413, "body_too_large");
-    fill_in(browser, "Rex", "1");
-    browser.click("#add-send");
-    browser.reads("#add-failure", "The service refused: the body_too_large.");
-    assert_eq!(browser.value("document.getElementById('add-failure').role"), "alert");
+    browser.requests();
+    // A second Enter comes after the answer.
+    enter(browser, "Rex", "1");
+    browser.reads("#added", "Added Rex (id 1");
+    browser.press(Key::Enter);
+    says_no_fault(browser);
+    browser.reads("#added", "Added Rex (id 1");
+    browser.reads("#announcement", "Added Rex (id 1");
+    assert_eq!((posts(browser).len(), zoo.everything().len()), (1, 1));
+    // A form that was touched is another animal.
+    enter(browser, "Max", "");
+    browser.reads("#add-failure", "Not added: one field needs a change.");
+
+    // More come before the answer. The button says that it is busy, and keeps the focus.
+    browser.hold_answers("method === 'POST'");
+    add(browser, "Max", "1");
+    browser.until("window.held === 1");
+    browser.focus_is_on("add-send");
+    browser.reads("#add-send", "Adding…");
+    browser.press(Key::Enter);
+    browser.js("$('#name').focus()");
+    browser.press(Key::Enter);
+    browser.let_through();
+    browser.reads("#added", "Added Max (id 2");
+    browser.press(Key::Enter);
+    says_no_fault(browser);
+    assert_eq!((posts(browser).len(), zoo.everything().len()), (1, 2));
+
+    // Another animal is typed before the answer.
+    browser.hold_answers("method === 'POST'");
+    enter(browser, "Ada", "1");
+    browser.until("window.held === 1");
+    fill_in(browser, "Bea", "2");
+    browser.let_through();
+    browser.reads("#added", "Added Ada (id 3");
+    browser.is("$('#name').value", "Bea");
+    browser.press(Key::Enter);
+    browser.reads("#added", "Added Bea (id 4");
+    posts(browser);
+
+    fill_in(browser, "Cleo", "1");
+    browser.double_click("#add-send");
+    browser.reads("#added", "Added Cleo");
+    assert_eq!((posts(browser).len(), zoo.everything().len()), (1, 5));
+    // The answer may also come between the two, and has emptied the form then.
+    browser.js("add.addEventListener('click', event => window.clicks = event.detail)");
+    browser.click_again("#add-send", 2);
+    browser.until("window.clicks === 2");
+    says_no_fault(browser);
+    assert_eq!(zoo.everything().len(), 5);
+}
+
+/// The animal was added, but its answer got lost or says that the service failed.
+#[needs(chromium)]
+#[test]
+fn another_try_adds_nothing_twice() {
+    let zoo = Zoo::open();
+    let browser = zoo.enter("/catalogue");
+    for (count, then) in (1..).zip([
+        "throw new TypeError('connection lost')",
+        "return refusal(500, 'internal')",
+        "return refusal(502, 'unavailable')",
+        "return refusal(503, 'unavailable')",
+        "return refusal(504, 'unavailable')",
+    ]) {
+        browser.requests();
+        let then = format!("window.fetch = real; await carry(); {then};");
+        browser.intercept("method === 'POST'", &then);
+        add(browser, "Rex", "1");
+        browser.reads("#add-failure", "Press “Add” again: it is not added twice.");
+        assert_eq!(zoo.everything().len(), count, "{then}");
+        browser.click("#add-send");
+        browser.reads("#added", &format!("Was added by the try before: Rex (id {count}"));
+        assert_eq!(zoo.everything().len(), count, "{then}");
+        let keys = posts(browser);
+        let keys: Vec<_> = keys.iter().map(|post| post.header("Idempotency-Key")).collect();
+        assert!(matches!(keys[..], [a, b] if a == b && a.len() >= 16), "{then}: {keys:?}");
+    }
+    // The same animal once more is another one.
+    add(browser, "Rex", "1");
+    browser.reads("#added", "Added Rex (id 6");
+}
+
+#[needs(chromium)]
+#[test]
+fn an_animal_of_unknown_outcome_is_not_forgotten_over_another() {
+    let zoo = Zoo::open();
+    let browser = zoo.enter("/catalogue");
+    browser.lose_one_answer();
+    enter(browser, "Rex", "1");
+    browser.reads("#add-failure", "It is not known whether “Rex” was added");
+    enter(browser, "Max", "1");
+    browser.reads("#added", "Added Max (id 2");
+    browser.reads("#added", "still not known whether “Rex” was added");
+    enter(browser, "Rex", "1");
+    browser.reads("#added", "Was added by the try before: Rex (id 1");
+    assert!(!browser.text("#added").contains("not known"));
+    assert_eq!(zoo.everything().len(), 2);
 }

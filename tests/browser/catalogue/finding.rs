@@ -1,40 +1,39 @@
 //! One animal by its id, and its place in the list.
 
-use std::fmt::Write as _;
-
 use petstore_testing::needs;
-use thirtyfour::Key;
 
-use super::{
-    adding::fill_in,
-    conditions::{answer_instead, hold_answers, let_through},
-    list::shows,
+use super::list::shows;
+use crate::{
+    states::{add, find},
+    support::{
+        browser::Browser,
+        zoo::{Zoo, store_of},
+    },
 };
-use crate::support::{browser::Browser, command::petstore, store::Store, zoo::Zoo};
-
-/// Asks for an animal by its id.
-#[track_caller]
-fn find(browser: &Browser, id: &str) {
-    browser.fill("#find-id", id);
-    browser.press(Key::Enter);
-}
 
 /// Waits until the focus is on the row of the animal with this id, which stands out.
 #[track_caller]
 fn is_at(browser: &Browser, id: &str) {
     let row = "(row => row.matches('#rows tr.new') && row.cells[0].textContent)";
     browser.until(&format!("{row}(document.activeElement) === '{id}'"));
-    assert_eq!(browser.value("rows.querySelectorAll('.new').length"), 1);
+    browser.is("rows.querySelectorAll('.new').length", 1);
+}
+
+/// Finds an animal by its id and goes to its place in the list.
+#[track_caller]
+fn find_and_go(browser: &Browser, id: &str) {
+    find(browser, id);
+    browser.reads("#found-title", &format!("pet {id}"));
+    browser.click("#found-show");
+    is_at(browser, id);
 }
 
 #[needs(chromium)]
 #[test]
 fn an_added_animal_is_shown_on_its_page_of_the_list() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(245);
+    let zoo = Zoo::with(245);
     let browser = zoo.enter("/catalogue?limit=10");
-    fill_in(browser, "Rex", "7");
-    browser.click("#add-send");
+    add(browser, "Rex", "7");
     browser.reads("#added", "Added Rex (id 246, category 7).");
     browser.click("#added-show");
     is_at(browser, "246");
@@ -56,135 +55,92 @@ fn an_added_animal_is_shown_on_its_page_of_the_list() {
 
 #[needs(chromium)]
 #[test]
-fn an_animal_is_found_by_its_id_in_one_request() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(45);
+fn an_animal_is_found_by_its_id_in_one_request_and_a_filter_that_hides_it_gives_way() {
+    let zoo = Zoo::with(45);
     let browser = zoo.enter("/catalogue");
     browser.requests();
     find(browser, "42");
     browser.reads("#found-title", "pet 42");
     browser.reads("#found-text", "id 42, category 1, sold");
-    assert_eq!(browser.value("document.activeElement.id"), "found-title");
+    browser.focus_is_on("found-title");
     let requests = browser.requests();
     let asked: Vec<_> = requests.iter().filter(|request| request.url.contains("/v1/")).collect();
     assert!(matches!(asked[..], [one] if one.url.ends_with("/v1/pets/42")), "{asked:?}");
-
     browser.click("#found-show");
     is_at(browser, "42");
     shows(browser, 41..=45);
     browser.click("#found-close");
-    assert_eq!(browser.value("document.activeElement.id"), "find-id");
-    assert_eq!(browser.value("document.getElementById('found').hidden"), true);
-}
+    browser.focus_is_on("find-id");
+    browser.is("found.hidden", true);
 
-#[needs(chromium)]
-#[test]
-fn an_id_that_does_not_exist_or_is_none_is_said_at_the_field() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = zoo.enter("/catalogue");
-    for (id, fault) in [
-        ("7", "There is no animal with the id 7."),
-        ("9223372036854775808", "There is no animal with the id 9223372036854775808."),
-        ("seven", "Enter a whole number"),
-        ("", "Enter a whole number"),
-    ] {
-        find(browser, id);
-        browser.reads("#find-fault", fault);
-        assert_eq!(browser.value("document.activeElement.id"), "find-id");
-        assert_eq!(browser.value("document.getElementById('find-id').ariaInvalid"), "true");
-    }
-    browser.click("#refresh");
-    assert_eq!(browser.value("document.getElementById('find-fault').hidden"), true);
-}
-
-#[needs(chromium)]
-#[test]
-fn a_filter_that_hides_the_animal_gives_way() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(45);
     let browser = zoo.enter("/catalogue?limit=10&status=sold");
     // The animal is sold: the filter stays.
-    find(browser, "42");
-    browser.reads("#found-title", "pet 42");
-    browser.click("#found-show");
-    is_at(browser, "42");
-    assert_eq!(browser.value("filter.elements.status.value"), "sold");
-    find(browser, "41");
-    browser.reads("#found-title", "pet 41");
-    browser.click("#found-show");
-    is_at(browser, "41");
-    assert_eq!(browser.value("filter.elements.status.value"), "");
+    find_and_go(browser, "42");
+    browser.is("filter.elements.status.value", "sold");
+    find_and_go(browser, "41");
+    browser.is("filter.elements.status.value", "");
     // Among the animals without a status it is not.
     browser.click("#filter label:has([value=none])");
     browser.reads("#list-status", "Looked through");
-    find(browser, "41");
-    browser.reads("#found-title", "pet 41");
-    browser.click("#found-show");
-    is_at(browser, "41");
+    find_and_go(browser, "41");
     shows(browser, 41..=45);
-}
 
-#[needs(chromium)]
-#[test]
-fn once_the_operation_for_one_animal_is_removed_the_list_is_looked_through() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(45);
-    let browser = zoo.enter("/catalogue");
-    browser.js(
-        "const real = window.fetch; window.fetch = async (url, options) =>
-             !/pets\\/\\d+$/.test(url) ? real(url, options) : new Response(
-                 '{\"code\":\"operation_removed\",\"message\":\"gone\",\"status\":410}', { status: 410 });",
-    );
-    find(browser, "42");
-    is_at(browser, "42");
-    browser.reads("#found-text", "id 42, category 1, sold");
+    // Once the operation for one animal is removed, the list is looked through.
+    browser.intercept("/pets\\/\\d+$/.test(url)", "return refusal(410, 'operation_removed');");
+    find(browser, "44");
+    is_at(browser, "44");
+    browser.reads("#found-text", "id 44, category 1, available");
     find(browser, "46");
     browser.reads("#found-status", "The list does not have it.");
 }
 
 #[needs(chromium)]
 #[test]
-fn a_search_has_a_bound_and_goes_on_if_asked() {
-    let store = Store::sqlite();
-    let mut animals = String::new();
-    for number in 1..=5101 {
-        writeln!(animals, r#"{{"id":{number},"name":"pet {number}","categoryId":1}}"#).unwrap();
+fn an_id_that_does_not_exist_or_is_none_is_said_at_the_field() {
+    let zoo = Zoo::open();
+    let browser = zoo.enter("/catalogue");
+    for (id, fault) in [
+        ("7", "No animal has this id."),
+        ("9223372036854775808", "No animal has this id."),
+        ("seven", "Enter a whole number"),
+        ("", "Enter a whole number"),
+    ] {
+        find(browser, id);
+        browser.reads("#find-fault", fault);
+        browser.focus_is_on("find-id");
+        browser.is("$('#find-id').ariaInvalid", "true");
     }
-    let file = store.folder().join("animals.ndjson");
-    std::fs::write(&file, animals).unwrap();
-    petstore(&["import", "--create", file.to_str().unwrap(), "--store", &store.url])
-        .finish()
-        .succeeds();
-    let Some(zoo) = Zoo::on_or_skip(store) else { return };
+    browser.click("#refresh");
+    browser.is("$('#find-fault').hidden", true);
+}
+
+#[needs(chromium)]
+#[test]
+fn a_search_has_a_bound_can_be_stopped_and_says_why_it_failed() {
+    let zoo = Zoo::on(store_of(5101));
     let browser = zoo.enter("/catalogue?limit=100");
     find(browser, "5101");
     browser.reads("#found-title", "pet 5101");
     browser.click("#found-show");
     browser.reads("#found-status", "Not reached yet. Looked through 5,000 animals, up to id 5100.");
     browser.reads("#announcement", "Not reached yet.");
-    assert_eq!(browser.text("#found-show"), "Search on");
+    browser.reads("#found-show", "Search on");
     browser.click("#found-show");
     is_at(browser, "5101");
     browser.reads("#page", "Page 52");
-}
 
-#[needs(chromium)]
-#[test]
-fn a_search_can_be_stopped_and_a_failure_is_said() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(150);
     let browser = zoo.enter("/catalogue?limit=50");
     find(browser, "149");
     browser.reads("#found-title", "pet 149");
-    hold_answers(browser, "url.includes('cursor')");
+    browser.hold_answers("url.includes('cursor')");
     browser.click("#found-show");
     browser.until("window.held === 1");
-    assert_eq!(browser.text("#found-show"), "Stop");
+    browser.reads("#found-show", "Stop");
     browser.click("#found-show");
     browser.reads("#found-status", "Stopped. Looked through 0 animals.");
     shows(browser, 1..=50);
-    let_through(browser);
-    answer_instead(browser, "GET", 500, "failure");
+    browser.let_through();
+    browser.answer_instead("GET", 500, "failure");
     browser.click("#found-show");
     browser.reads("#found-status", "The service refused: the failure.");
 }

@@ -1,32 +1,14 @@
-//! The key: how it comes, where it lies, how it goes.
+//! The key on both pages: how it comes, where it lies, how it goes.
 
 use petstore_testing::needs;
 use serde_json::json;
-use thirtyfour::Key;
 
-use crate::support::{KEY, store::Store, wait, zoo::Zoo};
-
-#[needs(chromium)]
-#[test]
-fn a_wrong_key_is_refused_and_another_one_taken() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = &zoo.browser;
-    browser.go(&zoo.page("/catalogue"));
-    browser.reads("#key-hint", "petstore keys create NAME");
-    assert_eq!(browser.value("key.placeholder"), "pst_…");
-    browser.fill("#key", "wrong-key-wrong-key");
-    browser.click("#key-send");
-    browser.reads("#key-error", "This key is not accepted: revoked, expired or mistyped.");
-    assert_eq!(browser.value("key.ariaInvalid"), "true");
-    assert_eq!(browser.value("document.activeElement.id"), "key");
-    assert_eq!(browser.value("sessionStorage.length"), 0);
-    assert_eq!(browser.value("document.getElementById('catalogue').checkVisibility()"), false);
-
-    browser.fill("#key", KEY);
-    browser.press(Key::Enter);
-    browser.see("#catalogue");
-    assert_eq!(browser.value("document.getElementById('entrance').checkVisibility()"), false);
-}
+use super::list::shows;
+use crate::{
+    docs::{LIST, authorize, execute, has_answer},
+    states::{add, fill_in},
+    support::{KEY, store::Store, zoo::Zoo},
+};
 
 /// A key that the service has made, and whatever it tells by its check sum. The same key is in the tests of
 /// `petstore-domain`.
@@ -35,107 +17,161 @@ const WHOLE: &str = "pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv";
 #[needs(chromium)]
 #[test]
 fn what_cannot_be_a_key_is_not_sent_and_whatever_may_be_one_is() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = &zoo.browser;
-    browser.go(&zoo.page("/catalogue"));
+    let zoo = Zoo::open();
+    let browser = zoo.visit("/catalogue", "");
     browser.requests();
-    let (cut, long) = (&WHOLE[..30], format!("{WHOLE}x"));
     let mistyped = WHOLE.replace("GXC", "GXc");
     for (typed, fault) in [
         (" ", "Enter an API key"),
         ("schlüssel", "beyond ASCII"),
-        (cut, "This key is incomplete: it has 30 characters of 42."),
+        (&WHOLE[..30], "This key is incomplete: it has 30 characters of 42."),
         ("pst_", "it has 4 characters of 42"),
-        (&long, "This key is too long: it has 43 characters instead of 42."),
+        (&format!("{WHOLE}x"), "This key is too long: it has 43 characters instead of 42."),
         (&mistyped, "This key is mistyped"),
         (&WHOLE.replace("pst_", "psr_"), "This key is mistyped"),
     ] {
-        browser.fill("#key", typed);
-        browser.click("#key-send");
-        browser.reads("#key-error", fault);
+        zoo.enter_key(typed).reads("#key-error", fault);
     }
     let requests = browser.requests();
     assert!(requests.iter().all(|request| !request.url.contains("/v1/")), "{requests:?}");
     // The key of the operator has any form.
     for typed in [WHOLE, "pst_0123456789_and-more!", "psx_0123456789abcdef"] {
-        browser.fill("#key", typed);
-        browser.click("#key-send");
-        browser.reads("#key-error", "not accepted");
+        zoo.enter_key(typed).reads("#key-error", "not accepted");
         assert_eq!(browser.requests().len(), 1, "{typed}");
     }
-}
-
-#[needs(chromium)]
-#[test]
-fn a_key_that_may_only_read_says_so_at_once_and_adds_nothing() {
-    let Some(zoo) = Zoo::on_or_skip(Store::sqlite()) else { return };
-    let made = zoo.store.keys(&["create", "reader", "--read-only"]).succeeds();
-    let key = made.split_whitespace().find(|word| word.starts_with("psr_")).unwrap();
-    wait::until("the server takes the key", || {
-        zoo.client().get("/v1/pets").key(key).send().status == 200
-    });
-    let browser = &zoo.browser;
-    browser.go(&zoo.page("/catalogue"));
-    browser.fill("#key", key);
-    browser.press(Key::Enter);
-    browser.reads("header", "Read-only key");
-    browser.reads(".adder", "This key may only read.");
-    assert_eq!(browser.value("document.getElementById('add').checkVisibility()"), false);
-    browser.go(&zoo.page("/docs"));
-    browser.reads("#key-state", "It may only read: adding an animal is answered 403.");
-    browser.reads("#createPet .try", "Your key may only read: the answer is 403.");
-    browser.click("#forget");
-    browser.until("!document.querySelector('#createPet .reading').checkVisibility()");
-}
-
-#[needs(chromium)]
-#[test]
-fn the_key_lies_in_the_storage_of_the_tab_alone() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(1);
-    let browser = zoo.enter("/catalogue");
-    assert_eq!(browser.value("Object.values(sessionStorage)"), json!([KEY]));
-    assert_eq!(browser.value("localStorage.length"), 0);
-    assert_eq!(browser.value("document.cookie"), "");
-    assert_eq!(browser.value("key.value"), "");
-    assert!(!browser.value("document.documentElement.outerHTML").to_string().contains(KEY));
-    assert!(!browser.url().contains(KEY));
-
-    browser.reload();
-    browser.reads("#rows", "pet 1");
-    browser.click("#forget");
-    browser.see("#key");
-    assert_eq!(browser.value("sessionStorage.length"), 0);
-    assert!(!browser.value("document.body.textContent").to_string().contains("pet 1"));
-    browser.reload();
-    browser.see("#key");
-}
-
-#[needs(chromium)]
-#[test]
-fn the_key_can_be_looked_at_while_it_is_typed() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = &zoo.browser;
-    browser.go(&zoo.page("/catalogue"));
-    browser.fill("#key", KEY);
+    // It can be looked at while it is typed.
     for (kind, pressed) in [("password", "false"), ("text", "true"), ("password", "false")] {
-        assert_eq!(browser.value("key.type"), kind);
-        assert_eq!(browser.value("document.getElementById('key-show').ariaPressed"), pressed);
+        browser.is("key.type", kind);
+        browser.is("$('#key-show').ariaPressed", pressed);
         browser.click("#key-show");
     }
 }
 
 #[needs(chromium)]
 #[test]
-fn a_browser_that_forbids_storage_keeps_the_key_as_long_as_the_page() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(1);
-    let forbid = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error() } })";
-    let forbid = json!({ "source": forbid });
-    zoo.browser.devtools("Page.addScriptToEvaluateOnNewDocument", forbid);
+fn the_key_lies_in_the_storage_of_the_tab_alone_for_both_pages() {
+    let zoo = Zoo::with(1);
+    for (entered, accepted, other) in
+        [("/catalogue", "#rows tr", "/docs"), ("/docs", "#key-state", "/catalogue")]
+    {
+        let browser = zoo.visit(entered, "");
+        zoo.enter_key(KEY).see(accepted);
+        // The next thing to do is below the heading, not to forget the key again.
+        browser.is("document.activeElement.tagName", "H1");
+        browser.is("Object.values(sessionStorage)", json!([KEY]));
+        browser.is("localStorage.length + document.cookie + key.value", "0");
+        assert!(!browser.value("document.documentElement.outerHTML").to_string().contains(KEY));
+        assert!(!browser.url().contains(KEY));
+        browser.reload();
+        browser.see(accepted);
+        // The pages lead to each other.
+        browser.click(&format!("header a[href='{}']", &other[1..]));
+        browser.reads(
+            if other == "/docs" { "#key-state" } else { "#rows" },
+            if other == "/docs" { "accepted" } else { "pet 1" },
+        );
+        assert!(browser.url().starts_with(&zoo.page(other)));
+    }
     let browser = zoo.enter("/catalogue");
-    browser.click("#refresh");
-    browser.reads("#rows", "pet 1");
+    browser.click("#forget");
+    browser.focus_is_on("key");
+    browser.is("sessionStorage.length", 0);
+    assert!(!browser.value("document.body.textContent").to_string().contains("pet 1"));
+    browser.is("document.title", "Catalogue – petstore");
     browser.reload();
     browser.see("#key");
+
+    let browser = zoo.visit("/docs", "");
+    authorize(browser, KEY);
+    execute(browser, LIST, 200);
+    browser.click("#forget");
+    browser.reads("#key-state", "forgotten");
+    browser.is("sessionStorage.length", 0);
+    assert!(!has_answer(browser, LIST));
+    browser.focus_is_on("key");
+    execute(browser, LIST, 401);
+    // A browser that forbids storage keeps the key as long as the page.
+    let forbid = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error() } })";
+    browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": forbid }));
+    browser.go(&zoo.page("/catalogue"));
+    zoo.enter_key(KEY).click("#refresh");
+    shows(browser, 1..=1);
+    browser.reload();
+    browser.see("#key");
+}
+
+#[needs(chromium)]
+#[test]
+fn a_key_that_is_revoked_leads_back_to_the_form_and_takes_nothing_that_is_typed() {
+    let zoo = Zoo::on(Store::sqlite());
+    zoo.stock(1);
+    let key = zoo.new_key(&["for-the-browser"]);
+    let browser = zoo.enter_with("/catalogue", &key);
+    // The outcome of one animal is not known, the answer about another has not come, and a third is typed.
+    browser.lose_one_answer();
+    add(browser, "Ada", "7");
+    browser.reads("#add-failure", "It is not known whether “Ada” was added");
+    browser.hold_answers("method === 'POST'");
+    add(browser, "Rex", "7");
+    browser.until("window.held === 1");
+    fill_in(browser, "Max", "8");
+    browser.js("$('#status').value = 'sold'");
+    zoo.revoke("for-the-browser", &key);
+    browser.click("#refresh");
+    let reason = "This key is no longer accepted: it was revoked, or has expired.";
+    browser.reads("#key-error", reason);
+    browser.is("sessionStorage.length + rows.rows.length", 0);
+    let typed = "$$('#name, #categoryId, #status').map(e => e.value)";
+    browser.is(typed, json!(["Max", "8", "sold"]));
+    let browser = zoo.enter_key(KEY);
+    browser.reads(
+        "#add-failure",
+        "still not known whether “Ada” and “Rex” was added. Look for it in the list",
+    );
+    browser.until("$('#add-send').ariaDisabled === 'false'");
+    browser.is(typed, json!(["Max", "8", "sold"]));
+    browser.let_through();
+    browser.click("#add-send");
+    browser.reads("#added", "Added Max (id 4, category 8, sold).");
+    // A key that is forgotten on purpose takes everything with it.
+    fill_in(browser, "Eve", "7");
+    browser.click("#forget");
+    browser.see("#key");
+    browser.is(typed, json!(["", "", ""]));
+
+    // A key that is refused while an animal is sent adds none.
+    let key = zoo.new_key(&["another"]);
+    let browser = zoo.enter_with("/catalogue", &key);
+    browser.lose_one_answer();
+    add(browser, "Ivy", "7");
+    browser.reads("#add-failure", "It is not known whether “Ivy” was added");
+    zoo.revoke("another", &key);
+    add(browser, "Max", "7");
+    browser.reads("#key-error", reason);
+    let browser = zoo.enter_key(KEY);
+    browser
+        .reads("#add-failure", "still not known whether “Ivy” was added. Look for it in the list");
+    assert!(!browser.text("#add-failure").contains("Max"));
+    browser.is("$('#name').value", "Max");
+
+    // On the reference, no longer called accepted.
+    let key = zoo.new_key(&["third"]);
+    let browser = zoo.visit("/docs", "");
+    authorize(browser, &key);
+    zoo.revoke("third", &key);
+    execute(browser, LIST, 401);
+    browser.reads("#key-error", "no longer accepted");
+    browser.is("sessionStorage.length", 0);
+}
+
+#[needs(chromium)]
+#[test]
+fn a_key_that_may_only_read_says_so_on_the_reference_too() {
+    let zoo = Zoo::on(Store::sqlite());
+    let browser = zoo.visit("/docs", "");
+    authorize(browser, &zoo.new_key(&["reader", "--read-only"]));
+    browser.reads("#key-state", "It may only read: adding an animal is answered 403.");
+    browser.reads("#createPet .try", "Your key may only read: the response is 403.");
+    browser.click("#forget");
+    browser.until("!$('#createPet .reading').checkVisibility()");
 }

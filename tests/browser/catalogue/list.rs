@@ -1,14 +1,20 @@
-//! The list: pages, filter, and what its cells show.
-
-use std::fmt::Write as _;
+//! The list: pages, filter, counts, and what its cells show.
 
 use petstore_testing::needs;
 use serde_json::{Value, json};
 
-use super::conditions::settle;
-use crate::support::{browser::Browser, catalogue, command::petstore, store::Store, zoo::Zoo};
+use crate::{
+    states::add,
+    support::{
+        browser::Browser,
+        catalogue,
+        server::Launch,
+        store::Store,
+        zoo::{Zoo, store_of},
+    },
+};
 
-pub(super) const IDS: &str = "[...rows.rows].map(row => row.cells[0].textContent)";
+const IDS: &str = "[...rows.rows].map(row => row.cells[0].textContent)";
 
 /// Waits until the list shows exactly the animals with these ids.
 #[track_caller]
@@ -18,45 +24,49 @@ pub(super) fn shows(browser: &Browser, ids: impl Iterator<Item = usize>) {
     browser.until(&format!("animals.ariaBusy === 'false' && {shown} === {}", json!(expected)));
 }
 
-/// Returns whether a button of the pager can be used.
-fn is_on(browser: &Browser, button: &str) -> bool {
-    browser.value(&format!("document.getElementById('{button}').ariaDisabled")) == "false"
+/// Which buttons of the pager can be used.
+#[track_caller]
+fn can_turn(browser: &Browser, buttons: &[&str]) {
+    browser.is(
+        "[...pager.querySelectorAll('button')].filter(e => e.ariaDisabled === 'false').map(e => e.id)",
+        json!(buttons),
+    );
+}
+
+/// The requests for animals since this was last asked.
+fn reads(browser: &Browser) -> Vec<String> {
+    let requests = browser.requests().into_iter();
+    let reads = requests.filter(|request| request.method == "GET" && request.url.contains("/v1/"));
+    reads.map(|request| request.url).collect()
 }
 
 #[needs(chromium)]
 #[test]
-fn pages_are_walked_along_the_links_of_the_service() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(45);
+fn pages_are_walked_along_the_links_and_stay_in_address_title_and_history() {
+    let zoo = Zoo::with(45);
     let browser = zoo.enter("/catalogue");
     shows(browser, 1..=20);
     browser.reads("#list-status", "20 animals shown, page 1");
-    assert!(!is_on(browser, "first") && !is_on(browser, "previous") && is_on(browser, "next"));
-
-    browser.requests();
+    browser.is("document.title", "All animals, page 1 – Catalogue – petstore");
+    can_turn(browser, &["next"]);
+    reads(browser);
     let link = zoo.client().get("/v1/pets?limit=20").send().is(200).link("next").unwrap();
     browser.click("#next");
     shows(browser, 21..=40);
-    let requests = browser.requests();
-    assert!(requests.iter().any(|request| request.url == zoo.page(&link)), "{link} {requests:?}");
-
-    browser.click("#next");
+    assert_eq!(reads(browser), [zoo.page(&link)]);
+    // The pager above the list turns too.
+    browser.click(".pager:first-child [data-step=next]");
     shows(browser, 41..=45);
     browser.reads("#list-status", "5 animals shown, page 3");
-    assert!(!is_on(browser, "next"));
+    browser.reads(".pager:first-child", "Page 3");
+    browser.is("document.title", "All animals, page 3 – Catalogue – petstore");
+    can_turn(browser, &["first", "previous"]);
     browser.click("#previous");
     shows(browser, 21..=40);
     browser.click("#first");
     shows(browser, 1..=20);
-}
 
-#[needs(chromium)]
-#[test]
-fn reload_and_the_way_back_of_the_browser_keep_the_place() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(45);
     let browser = zoo.enter("/catalogue?limit=10");
-    shows(browser, 1..=10);
     browser.click("#next");
     shows(browser, 11..=20);
     browser.reload();
@@ -68,7 +78,6 @@ fn reload_and_the_way_back_of_the_browser_keep_the_place() {
     shows(browser, 11..=20);
     browser.back();
     shows(browser, 1..=10);
-
     browser.click("#next");
     shows(browser, 11..=20);
     // The address alone names the place too, as in a bookmark.
@@ -76,50 +85,81 @@ fn reload_and_the_way_back_of_the_browser_keep_the_place() {
     browser.reload();
     shows(browser, 11..=20);
     browser.reads("#page", "A later page");
-    assert!(is_on(browser, "first") && !is_on(browser, "previous"));
+    can_turn(browser, &["first", "next"]);
+}
+
+/// A proxy strips the prefix, and the reader comes to the service without the proxy.
+#[needs(chromium)]
+#[test]
+fn a_page_that_is_opened_without_its_proxy_turns_pages() {
+    let store = Store::memory();
+    let public = "https://api.example/animals/v1";
+    let server = Launch::on(&store).flag("--public-url", public).start();
+    let zoo = Zoo { browser: Browser::open(), server, store };
+    zoo.stock(25);
+    let browser = zoo.enter("/catalogue");
+    browser.click("#next");
+    shows(browser, 21..=25);
 }
 
 #[needs(chromium)]
 #[test]
 fn the_filter_shows_one_status_and_stays_in_the_address() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(45);
+    let zoo = Zoo::with(45);
     let browser = zoo.enter("/catalogue");
     browser.click("#filter label:has([value=pending])");
     shows(browser, (1..=45).filter(|number| number % 4 == 1));
     assert!(browser.url().ends_with("?limit=20&status=pending"), "{}", browser.url());
-    let kinds = browser.value("[...rows.rows].map(row => row.cells[3].textContent)");
-    assert!(kinds.as_array().unwrap().iter().all(|kind| kind == "Pending"), "{kinds}");
-
+    browser.is("document.title", "Pending, page 1 – Catalogue – petstore");
+    browser.is("[...rows.rows].every(row => row.cells[3].textContent === 'Pending')", true);
     browser.js("limit.value = '10'; limit.dispatchEvent(new Event('change', { bubbles: true }))");
     browser.click("#next");
     shows(browser, [41, 45].into_iter());
     browser.reload();
     shows(browser, [41, 45].into_iter());
-    assert_eq!(browser.value("filter.elements.status.value"), "pending");
+    browser.is("filter.elements.status.value", "pending");
     browser.click("#filter label:has([value=''])");
     shows(browser, 1..=10);
+
+    // An answer that a later choice has overtaken is dropped.
+    browser.intercept(
+        "String(url).includes('sold')",
+        "const answer = await real(url, { headers: options.headers }), text = await answer.text();
+         await gate;
+         window.is_through = true;
+         return new Response(text, { status: 200 });",
+    );
+    browser.click("#filter label:has([value=sold])");
+    browser.click("#filter label:has([value=pending])");
+    shows(browser, (1..=37).filter(|number| number % 4 == 1));
+    browser.let_through();
+    browser.until("window.is_through");
+    browser.settle();
+    shows(browser, (1..=37).filter(|number| number % 4 == 1));
 }
 
 #[needs(chromium)]
 #[test]
-fn an_empty_list_says_so() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = zoo.enter("/catalogue");
-    browser.reads("#empty", "There is no animal yet");
+fn an_empty_list_says_so_and_a_bad_cursor_leads_to_the_first_page() {
+    let zoo = Zoo::open();
+    zoo.enter("/catalogue").reads("#empty", "There is no animal yet");
     zoo.stock(1);
-    browser.click("#filter label:has([value=available])");
+    let browser = zoo.enter("/catalogue?status=available");
     browser.reads("#empty", "There is no animal with the status available");
     browser.click("#show-all");
     shows(browser, 1..=1);
     // The button is gone; the focus is not.
-    assert_eq!(browser.value("document.activeElement.id"), "list-title");
+    browser.focus_is_on("list-title");
+    let browser = zoo.enter("/catalogue?cursor=nonsense");
+    browser.click("#list-retry");
+    shows(browser, 1..=1);
+    browser.is("$('#list-failure').hidden", true);
 }
 
 #[needs(chromium)]
 #[test]
 fn names_are_text_and_numbers_keep_every_digit() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let zoo = Zoo::open();
     let names = [
         "<img src=x onerror=alert(1)>",
         "كلب \u{202e}لطيف",
@@ -130,58 +170,38 @@ fn names_are_text_and_numbers_keep_every_digit() {
     for (name, category) in names.iter().zip(categories) {
         catalogue::add(&zoo.client(), &json!({"name": name, "categoryId": category}));
     }
-    let long = "x".repeat(255);
-    catalogue::add(&zoo.client(), &catalogue::pet(&long));
     let browser = zoo.enter("/catalogue");
-    shows(browser, 1..=5);
-    let shown = browser.value("[...rows.rows].map(row => row.cells[1].textContent)");
-    assert_eq!(shown, json!([names[0], names[1], names[2], names[3], long]));
-    let shown = browser.value("[...rows.rows].map(row => row.cells[2].textContent)");
+    shows(browser, 1..=4);
+    browser.is("[...rows.rows].map(row => row.cells[1].textContent)", json!(names));
     let categories: Vec<Value> = categories.iter().map(|id| json!(id.to_string())).collect();
-    assert_eq!(shown.as_array().unwrap()[..4], categories);
-    assert_eq!(browser.value("rows.querySelectorAll('img').length"), 0);
-}
-
-#[needs(chromium)]
-#[test]
-fn a_cursor_that_the_service_refuses_is_explained() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(1);
-    let browser = zoo.enter("/catalogue?cursor=nonsense");
-    browser.reads("#list-failure", "`cursor`: must be one that a next link has given");
-    browser.click("#list-retry");
-    shows(browser, 1..=1);
-    assert_eq!(browser.value("document.getElementById('list-failure').hidden"), true);
+    browser.is("[...rows.rows].map(row => row.cells[2].textContent)", categories);
+    browser.is("rows.querySelectorAll('img').length", 0);
+    // A row with the focus keeps it when the page is read again.
+    browser.js("rows.rows[1].focus(); window.old = rows.rows[1]; refresh.click()");
+    browser.until("!window.old.isConnected");
+    browser.is("document.activeElement === rows.rows[1]", true);
 }
 
 #[needs(chromium)]
 #[test]
 fn animals_without_a_status_are_looked_for_until_a_page_is_full() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(250);
+    let zoo = Zoo::with(250);
     let bare = |numbers: std::ops::Range<usize>| numbers.map(|number| 4 * number + 3);
     let browser = zoo.enter("/catalogue?limit=50");
-    browser.requests();
+    reads(browser);
     browser.click("#filter label:has([value=none])");
     shows(browser, bare(0..50));
     // The 51st was met, or there would be no next page.
-    browser.reads(
-        "#list-status",
-        "50 animals shown, page 1. Looked through 202 animals, up to id 202.",
-    );
+    let far = "50 animals shown, page 1. Looked through 202 animals, up to id 202.";
+    browser.reads("#list-status", far);
     assert!(browser.url().ends_with("?limit=50&status=none"), "{}", browser.url());
-    let requests = browser.requests();
-    let asked = requests.iter().filter(|request| request.url.contains("/v1/"));
-    assert!(asked.clone().all(|request| !request.url.contains("none")), "{requests:?}");
-    assert_eq!(asked.count(), 3);
-
+    let asked = reads(browser);
+    assert!(asked.len() == 3 && asked.iter().all(|url| !url.contains("none")), "{asked:?}");
     browser.click("#next");
     shows(browser, bare(50..62));
-    browser.reads(
-        "#list-status",
-        "12 animals shown, page 2. Looked through 50 animals, up to id 250.",
-    );
-    assert!(!is_on(browser, "next"));
+    let far = "12 animals shown, page 2. Looked through 50 animals, up to id 250.";
+    browser.reads("#list-status", far);
+    can_turn(browser, &["first", "previous"]);
     browser.reload();
     shows(browser, bare(50..62));
     browser.click("#previous");
@@ -190,70 +210,112 @@ fn animals_without_a_status_are_looked_for_until_a_page_is_full() {
     shows(browser, (1..=199).filter(|number| number % 4 == 2));
 }
 
+/// The label and the number of each bar.
+const BARS: &str = "[...bars.children].map(bar => [bar.firstChild.textContent,
+    bar.querySelector('.value').firstChild.textContent])";
+
 #[needs(chromium)]
 #[test]
-fn the_search_for_animals_without_a_status_has_a_bound_says_so_and_goes_on() {
-    let store = Store::sqlite();
-    let mut animals = String::new();
-    for number in 1..=5101 {
-        let status = if number == 5101 { "" } else { r#","status":"sold""# };
-        writeln!(animals, r#"{{"id":{number},"name":"pet","categoryId":1{status}}}"#).unwrap();
+fn counts_are_made_on_demand_can_be_stopped_and_include_each_added_animal_once() {
+    let zoo = Zoo::with(250);
+    reads(&zoo.browser);
+    let browser = zoo.enter("/catalogue");
+    browser.reads("#count-status", "Not counted yet");
+    add(browser, "Rex", "1");
+    browser.reads("#added", "Added Rex");
+    browser.until("animals.ariaBusy === 'false'");
+    browser.is("bars.childElementCount", 0);
+    assert_eq!(reads(browser).len(), 2);
+
+    browser.click("#count");
+    browser.reads("#count-status", "251 animals in all");
+    browser.reads("#announcement", "251 animals in all");
+    let bars = json!([["Available", "62"], ["Pending", "63"], ["Sold", "63"], ["No status", "63"]]);
+    browser.is(BARS, bars.clone());
+    let share = "(bar => bar.getBoundingClientRect().width / bar.ownerSVGElement.clientWidth)";
+    browser.is(&format!("Math.abs({share}($('#bars rect')) - 62 / 251) < 0.01"), true);
+    assert_eq!(reads(browser).len(), 3);
+
+    // An added animal counts without a request but that of the list.
+    browser.js("$('#status').value = 'sold'");
+    add(browser, "Max", "1");
+    browser.reads("#count-status", "252 animals in all");
+    browser.reads("#count-status", "1 added here since");
+    browser.is(&format!("{BARS}[2][1]"), "64");
+    browser.until("animals.ariaBusy === 'false'");
+    assert_eq!(reads(browser).len(), 1);
+
+    // The counts of before stay when another one is stopped.
+    browser.hold_answers("url.includes('cursor')");
+    browser.click("#count");
+    browser.reads("#count-status", "Counting… 100 animals so far");
+    browser.reads("#count", "Stop");
+    browser.click("#count");
+    browser.reads("#count-status", "Stopped after 100 animals. 252 animals in all");
+    browser.is(&format!("{BARS}[2][1]"), "64");
+    browser.let_through();
+
+    // One that is added during a count may be on the page that is held back, or not: the last page is read before
+    // it is added, or after it.
+    for (page, name, total) in [("limit=100'", "Ada", "253"), ("cursor'", "Bea", "254")] {
+        let which =
+            format!("method === 'GET' && url.includes('{page}) && !url.includes('limit=20')");
+        browser.hold_answers(&which);
+        browser.click("#count");
+        browser.until("window.held === 1");
+        add(browser, name, "1");
+        browser.reads("#added", name);
+        browser.let_through();
+        browser.reads("#count-status", &format!("{total} animals in all"));
     }
-    let file = store.folder().join("animals.ndjson");
-    std::fs::write(&file, animals).unwrap();
-    petstore(&["import", "--create", file.to_str().unwrap(), "--store", &store.url])
-        .finish()
-        .succeeds();
-    let Some(zoo) = Zoo::on_or_skip(store) else { return };
+}
+
+/// A press reads at most 5,000 animals, says so, and goes on if asked.
+#[needs(chromium)]
+#[test]
+fn a_count_and_a_search_have_a_bound_and_go_on_if_asked() {
+    let zoo = Zoo::on(store_of(5101));
     let browser = zoo.enter("/catalogue");
     browser.click("#filter label:has([value=none])");
     browser.reads("#empty", "No animal without a status so far. “Next” looks further.");
     browser.reads("#list-status", "Looked through 5,000 animals, up to id 5000.");
     browser.click("#next");
     shows(browser, 5101..=5101);
-    browser.reads(
-        "#list-status",
-        "1 animal shown, page 2. Looked through 101 animals, up to id 5101.",
-    );
+    let far = "1 animal shown, page 2. Looked through 101 animals, up to id 5101.";
+    browser.reads("#list-status", far);
+
+    browser.click("#count");
+    browser.reads("#count-status", "At least 5,000 animals, counted up to id 5000");
+    browser.is(&format!("{BARS}[2]"), json!(["Sold", "5,000"]));
+    // The added animal comes after those that are counted.
+    add(browser, "Rex", "1");
+    browser.reads("#added", "Added Rex");
+    browser.reads("#count-status", "At least 5,000 animals");
+    browser.click("#count-on");
+    browser.reads("#count-status", "5,102 animals in all");
+    browser.is("$('#count-on').hidden", true);
+    browser.focus_is_on("count");
 }
 
 #[needs(chromium)]
 #[test]
-fn a_row_with_the_focus_keeps_it_when_the_page_is_read_again() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(3);
+fn a_walk_waits_as_long_as_the_service_asks_for() {
+    let zoo = Zoo::with(150);
     let browser = zoo.enter("/catalogue");
-    browser.js("rows.rows[1].focus(); window.old = rows.rows[1];
-        document.getElementById('refresh').click()");
-    browser.until("!window.old.isConnected");
-    assert_eq!(browser.value("document.activeElement === rows.rows[1]"), true);
-}
-
-#[needs(chromium)]
-#[test]
-fn an_answer_that_a_later_choice_has_overtaken_is_dropped() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(8);
-    let browser = zoo.enter("/catalogue");
-    shows(browser, 1..=8);
-    // The answer about the sold ones arrives whatever happens, but only when it is let through.
-    browser.js(
-        "const real = window.fetch; window.late = new Promise(go => window.let_through = go);
-         window.fetch = async (url, options) => {
-             if (!String(url).includes('sold')) return real(url, options);
-             const answer = await real(url, { headers: options.headers });
-             const text = await answer.text();
-             await window.late;
-             window.is_through = true;
-             return new Response(text, { status: 200 });
-         };",
-    );
-    browser.click("#filter label:has([value=sold])");
-    browser.click("#filter label:has([value=pending])");
-    shows(browser, [1, 5].into_iter());
-    browser.js("window.let_through()");
-    browser.until("window.is_through");
-    // The page acts on it before the next task.
-    settle(browser);
-    shows(browser, [1, 5].into_iter());
+    let refuse = "window.held += 1;
+        return window.held % 3 ? refusal(429, 'rate_limited', { 'Retry-After': '1' }) : carry();";
+    browser.intercept("url.includes('limit=100')", refuse);
+    browser.click("#count");
+    browser.reads("#count-status", "150 animals in all");
+    browser.click("#filter label:has([value=none])");
+    browser.reads("#list-status", "20 animals shown, page 1");
+    browser.is("window.held > 6", true);
+    browser.click("#filter label:has([value=''])");
+    shows(browser, 1..=20);
+    // A page of the list is told when to try again, in words for people.
+    browser.intercept("true", "const answer = refusal(429, 'rate_limited', { 'Retry-After': '7' }), body = await answer.json();
+        body.message = 'too many requests; try again after the time in Retry-After';
+        return new Response(JSON.stringify(body), { status: 429, headers: answer.headers });");
+    browser.click("#refresh");
+    browser.reads("#list-failure", "The service refused: too many requests. Try again in 7 s.");
 }

@@ -3,16 +3,16 @@
 use petstore_testing::needs;
 use serde_json::json;
 
-use super::{CREATE, GET, LIST, ORDERS, unfold, visit};
+use super::{CREATE, GET, LIST, ORDERS, enter, unfold, visit};
 use crate::support::{
-    browser::{Browser, Look, PHONE},
+    browser::{DESK, Look, PHONE},
     zoo::Zoo,
 };
 
 #[needs(chromium)]
 #[test]
-fn what_is_deprecated_or_not_yet_stable_is_marked() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
+fn an_operation_has_its_stability_parameters_and_errors_and_nothing_is_said_twice() {
+    let zoo = Zoo::open();
     let browser = visit(&zoo);
     browser.reads(&format!("{GET} h3"), "deprecated, removed on 5 December 2030");
     browser.reads(&format!("{ORDERS} h3"), "experimental");
@@ -21,13 +21,8 @@ fn what_is_deprecated_or_not_yet_stable_is_marked() {
         assert!(!title.contains("deprecated") && !title.contains("experimental"), "{title}");
     }
     browser.reads(&format!("{CREATE} .fields .field:first-child"), "Idempotency-Key string beta");
-}
+    browser.reads(&format!("{CREATE} .description"), "Responses");
 
-#[needs(chromium)]
-#[test]
-fn a_parameter_has_its_type_bounds_and_default() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = visit(&zoo);
     let limit = browser.text(&format!("{LIST} .fields .field"));
     for text in ["limit int32", "query", "1 to 100.", "Default: 20."] {
         assert!(limit.contains(text), "{text}: {limit}");
@@ -36,44 +31,29 @@ fn a_parameter_has_its_type_bounds_and_default() {
     let id = browser.text(&format!("{GET} .fields .field"));
     assert!(id.contains("petId int64 required"), "{id}");
     browser.reads(&format!("{CREATE} .description"), "name string required");
-}
 
-#[needs(chromium)]
-#[test]
-fn the_errors_of_an_operation_are_folded_and_have_code_reason_and_body() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = visit(&zoo);
-    let folded = format!("document.querySelectorAll('{CREATE} details.error:not([open])')");
-    let statuses =
-        browser.value(&format!("[...{folded}].map(e => e.querySelector('.status').innerText)"));
-    assert_eq!(statuses, json!(["400", "403", "415", "422"]));
+    // Its errors are folded, and have code, reason and body.
+    let folded = format!("$$('{CREATE} details.error:not([open])')");
+    browser.is(
+        &format!("{folded}.map(e => e.querySelector('.status').innerText)"),
+        json!(["400", "403", "415", "422"]),
+    );
     let error = format!("{CREATE} details.error");
     assert!(!browser.text(&error).contains("not a new animal"));
     browser.click(&format!("{error} > summary"));
     for text in ["invalid_pet", "not a new animal", "An id in the body", "\"status\": 400"] {
         browser.reads(&error, text);
     }
-}
 
-/// Repetitions confuse: an error that every operation has, a bound or a list of values that the text
-/// gives in words already.
-#[needs(chromium)]
-#[test]
-fn nothing_is_said_twice() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = visit(&zoo);
+    // Said twice would confuse: an error that every operation has, a bound or a list of values that the text gives in
+    // words already.
     unfold(browser);
-    browser.reads(
-        &format!("{LIST} .description"),
-        "As every operation: 401, 408, 413, 429, 500, 503.",
-    );
+    let common = "As every operation: 401, 408, 413, 429, 500, 503.";
+    browser.reads(&format!("{LIST} .description"), common);
     let common = browser.text("#errors");
-    for code in ["`unauthorized`", "`rate_limited`", "`unavailable`"] {
-        let code = code.trim_matches('`');
-        let heads = "[...document.querySelectorAll('.error > summary')].map(e => e.innerText)";
-        let heads = browser.value(heads).as_array().unwrap().clone();
-        let heads = heads.iter().filter(|head| head.as_str().unwrap().contains(code));
-        assert_eq!(heads.count(), 1, "{code}");
+    for code in ["unauthorized", "rate_limited", "unavailable"] {
+        let heads = "$$('.error > summary').map(e => e.innerText)";
+        browser.is(&format!("{heads}.filter(head => head.includes('{code}')).length"), 1);
         assert!(common.contains(code), "{code}: {common}");
     }
     let page = browser.text("main");
@@ -82,35 +62,91 @@ fn nothing_is_said_twice() {
     }
 }
 
-/// Where the top of the create operation is in the window, in CSS pixels.
-fn top(browser: &Browser) -> f64 {
-    let top = format!("document.querySelector('{CREATE}').getBoundingClientRect().top");
-    browser.value(&top).as_f64().unwrap()
-}
-
 #[needs(chromium)]
 #[test]
-fn an_operation_has_an_address_that_outlives_a_reload() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
+fn an_operation_has_an_address_that_outlives_a_reload_and_its_form_stays_in_view() {
+    let zoo = Zoo::open();
     let browser = visit(&zoo);
-    assert!(top(browser) > 600.0);
+    let top = format!("$('{CREATE}').getBoundingClientRect().top");
+    browser.is(&format!("{top} > 600"), true);
+    // The section that is read is marked in the contents, from the start on.
+    browser.until("$('nav a[href=\"#start\"]').ariaCurrent === 'true'");
     browser.click(&format!("nav a[href='{CREATE}']"));
     browser.until(&format!("location.hash === '{CREATE}'"));
     for _ in 0..2 {
         browser.see(CREATE);
-        browser.until(&format!(
-            "Math.abs(document.querySelector('{CREATE}').getBoundingClientRect().top) < 100"
-        ));
-        browser.until(&format!("document.querySelector(\"nav a[href='{CREATE}']\").ariaCurrent"));
+        browser.until(&format!("Math.abs({top}) < 100"));
+        browser.until(&format!("$('nav a[href=\"{CREATE}\"]').ariaCurrent"));
         browser.reload();
     }
+    for operation in [LIST, CREATE, GET] {
+        browser.js(&format!(
+            "$('{operation} .description > h4:last-of-type').scrollIntoView({{ block: 'center' }})"
+        ));
+        let aside = format!("$('{operation} .aside').getBoundingClientRect()");
+        browser.until(&format!(
+            "(box => box.top >= 0 && box.top < 300 && box.bottom <= innerHeight)({aside})"
+        ));
+    }
+
+    // On a phone the contents are folded.
+    browser.look(PHONE);
+    browser.go(&zoo.page("/docs?phone"));
+    browser.see(LIST);
+    browser.is("$('h1').getBoundingClientRect().top < 150", true);
+    browser.click("#fold");
+    browser.click(&format!("#contents a[href='{CREATE}']"));
+    browser.until("fold.ariaExpanded === 'false'");
+    // Below what stays at the top.
+    browser.until(&format!("{top} >= fold.getBoundingClientRect().bottom"));
 }
 
 #[needs(chromium)]
 #[test]
-fn without_javascript_the_page_leads_to_what_works_without_it() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = &zoo.browser;
+fn code_has_three_colours_scrolls_and_has_a_button_that_copies_it() {
+    let zoo = Zoo::open();
+    let browser = enter(&zoo);
+    unfold(browser);
+    browser.is("$$('.code').length > 10", true);
+    browser
+        .is("$$('.code').filter(code => !code.closest('.panel').querySelector('.copy')).length", 0);
+    let color = "getComputedStyle(e).color";
+    browser.is(&format!("new Set($$('.documented span[class^=tok]').map(e => {color})).size"), 3);
+    browser.is("getComputedStyle($('.code code')).fontSize", "13px");
+    for dark in [false, true] {
+        browser.look(Look { dark, ..DESK });
+        let ground = "getComputedStyle(document.body).backgroundColor";
+        browser.is(&format!("getComputedStyle($('.panel')).borderColor !== {ground}"), true);
+    }
+    // A line stays a line.
+    browser.is("$$('.code').every(e => getComputedStyle(e).whiteSpace === 'pre')", true);
+    browser.is(&format!("(e => e.scrollWidth > e.clientWidth)($('{CREATE} .sample'))"), true);
+    browser.is(
+        "$$('#first code span').map(e => [e.className, e.textContent.slice(0, 5)])",
+        json!([
+            ["tok-name", "curl"],
+            ["tok-text", "'http"],
+            ["tok-name", "-H"],
+            ["tok-text", "\"Auth"]
+        ]),
+    );
+}
+
+#[needs(chromium)]
+#[test]
+fn without_javascript_and_on_paper_there_are_words_and_no_controls() {
+    let zoo = Zoo::open();
+    let browser = visit(&zoo);
+    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    let controls = "$$('button, input, select, textarea')";
+    browser.is(&format!("{controls}.some(e => e.checkVisibility())"), false);
+    // Everything is open.
+    for operation in [LIST, CREATE, GET] {
+        browser.reads(&format!("{operation} details.error"), "\"code\"");
+        browser.reads(&format!("{operation} .sample"), "curl");
+    }
+    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
+
     browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     browser.go(&zoo.page("/docs"));
     let tree = browser.devtools("Accessibility.getFullAXTree", json!({})).to_string();
@@ -121,41 +157,4 @@ fn without_javascript_the_page_leads_to_what_works_without_it() {
     for text in ["Loading the operations", "Your API key"] {
         assert!(!tree.contains(text), "{text}: {tree}");
     }
-}
-
-#[needs(chromium)]
-#[test]
-fn on_paper_everything_is_open_and_nothing_is_a_control() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = visit(&zoo);
-    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
-    let controls = "[...document.querySelectorAll('button, input, select, textarea')]";
-    assert_eq!(browser.value(&format!("{controls}.some(e => e.checkVisibility())")), false);
-    for operation in [LIST, CREATE, GET] {
-        browser.reads(&format!("{operation} details.error"), "\"code\"");
-        browser.reads(&format!("{operation} .sample"), "curl");
-    }
-    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
-}
-
-/// The elements that stick out of the box that they belong to, or of the window.
-const OUTSIDE: &str = "
-    const boxes = '.card, .try, .panel, .row, .description, .aside';
-    return [...document.querySelectorAll('main *')].filter(e => e.checkVisibility()).filter(e => {
-        const { right, width } = e.getBoundingClientRect(), box = e.parentElement.closest(boxes);
-        if (width === 0 || e.closest('pre, .scroll')?.contains(e.parentElement)) return false;
-        return right > innerWidth + 1 || (box && right > box.getBoundingClientRect().right + 1);
-    }).map(e => e.outerHTML.slice(0, 80));
-";
-
-#[needs(chromium)]
-#[test]
-fn nothing_leaves_its_card_on_the_narrowest_phone() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.browser.look(Look { width: 320, ..PHONE });
-    let browser = visit(&zoo);
-    unfold(browser);
-    assert_eq!(browser.js(OUTSIDE), json!([]));
-    browser.js("document.querySelector('.try').style.width = '4rem'");
-    assert_ne!(browser.js(OUTSIDE), json!([]), "what sticks out is noticed");
 }

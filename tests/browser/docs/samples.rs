@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
-use petstore_testing::{needs, or_skip_without};
+use petstore_testing::{find_program, needs, or_skip_without};
 use serde_json::json;
 
-use super::{BODY, CREATE, LIST, authorize, visit};
-use crate::support::{KEY, browser::Browser, chromedriver::on_path, command::complete, zoo::Zoo};
+use super::{BODY, CREATE, LIST, enter};
+use crate::support::{KEY, browser::Browser, command::complete, zoo::Zoo};
 
 /// The sample of an operation in a language.
 fn sample(browser: &Browser, operation: &str, language: &str) -> String {
@@ -32,13 +32,13 @@ fn run(program: &str, arguments: &[&str], sample: &str) -> String {
 #[needs(chromium)]
 #[test]
 fn every_sample_runs_as_it_is_shown() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = visit(&zoo);
-    authorize(browser, KEY);
+    let zoo = Zoo::open();
+    let browser = enter(&zoo);
     browser.fill("#createPet-X-Request-Id", "it's-mine");
     for (number, (language, program, arguments)) in LANGUAGES.into_iter().enumerate() {
         let test = "every_sample_runs_as_it_is_shown";
-        if or_skip_without(program, test, on_path(program)).is_none() {
+        let found = find_program(program).ok_or("it is not installed");
+        if or_skip_without(program, test, found).is_none() {
             continue;
         }
         let body = json!({ "name": format!("O'Hara \"{language}\" \\ ü"), "categoryId": i64::MIN });
@@ -57,38 +57,39 @@ fn every_sample_runs_as_it_is_shown() {
 
 #[needs(chromium)]
 #[test]
-fn the_samples_follow_the_form_without_the_key() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = visit(&zoo);
-    authorize(browser, KEY);
-    let list = format!("{LIST} .sample");
+fn the_samples_follow_the_form_and_only_a_copy_for_curl_has_the_key() {
+    let zoo = Zoo::with(1);
+    let browser = enter(&zoo);
+    browser.watch_clipboard();
     browser.fill("#listPets-limit", "7");
-    browser.js("const status = document.getElementById('listPets-status'); status.value = 'sold';
+    browser.js("const status = $('#listPets-status'); status.value = 'sold';
          status.dispatchEvent(new Event('input', { bubbles: true }));");
     for (language, masked) in [
-        ("curl", "$PETSTORE_API_KEY"),
         ("Python", "os.environ[\"PETSTORE_API_KEY\"]"),
         ("TypeScript", "process.env.PETSTORE_API_KEY"),
+        ("curl", "$PETSTORE_API_KEY"),
     ] {
         let shown = sample(browser, LIST, language);
         assert!(shown.contains(&zoo.page("/v1/pets?limit=7&status=sold")), "{shown}");
         assert!(shown.contains(masked) && !shown.contains(KEY), "{shown}");
         // The choice of a language is one for the page.
         browser.reads(&format!("{CREATE} .sample"), masked);
+        let copy = format!("{LIST} .aside .copy");
+        let is_curl = language == "curl";
+        browser.reads(&copy, if is_curl { "Copy with key" } else { "Copy" });
+        browser.click(&copy);
+        browser.reads(&copy, "Copied");
+        let copied = browser.value("window.copied");
+        assert_eq!(copied.as_str().unwrap() == shown, !is_curl, "{copied}");
+        assert_eq!(copied.as_str().unwrap().contains(KEY), is_curl, "{copied}");
     }
     browser.fill("#listPets-limit", "8");
-    browser.reads(&list, "limit=8");
-}
-
-#[needs(chromium)]
-#[test]
-fn a_sample_is_copied_by_a_button() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = visit(&zoo);
-    browser.js("Object.defineProperty(navigator, 'clipboard', { value: {
-         writeText: async text => { window.copied = text; } } });");
-    browser.click(&format!("{LIST} .aside .copy"));
-    browser.reads(&format!("{LIST} .aside .copy"), "Copied");
+    browser.reads(&format!("{LIST} .sample"), "limit=8");
+    assert!(!browser.value("document.documentElement.outerHTML").to_string().contains(KEY));
+    // The first request on the page, as it is copied, needs nothing else.
+    browser.click("#first .copy");
+    browser.reads("#first .copy", "Copied");
     let copied = browser.value("window.copied");
-    assert_eq!(copied.as_str().unwrap(), browser.text(&format!("{LIST} .sample")));
+    let printed = complete(Command::new("sh").args(["-c", copied.as_str().unwrap()])).succeeds();
+    assert!(printed.contains("pet 1"), "{printed}");
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use petstore_testing::or_skip_without;
+use petstore_testing::find_program;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thirtyfour::{
@@ -21,11 +21,7 @@ use thirtyfour::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-use super::{
-    chromedriver::{Chromedriver, on_path},
-    guard::guard,
-    wait,
-};
+use super::{chromedriver::Chromedriver, guard::guard, wait};
 
 /// How the browser is started. It makes no requests but those of the page.
 const FLAGS: [&str; 9] = [
@@ -40,7 +36,11 @@ const FLAGS: [&str; 9] = [
     "--disable-sync",
 ];
 
-/// The appearance that a reader may ask of a page.
+const FINDERS: &str = "const $ = selector => document.querySelector(selector),
+    $$ = selector => [...document.querySelectorAll(selector)];
+";
+
+/// The look of a page for one reader.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// CSS pixels.
@@ -75,20 +75,18 @@ struct Chromium {
 static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
 
 impl Browser {
-    /// A browser for the test that runs; `None` without Chromium.
+    /// A browser for the test that runs.
     #[track_caller]
-    pub(crate) fn open_or_skip() -> Option<Self> {
+    pub(crate) fn open() -> Self {
         let test = thread::current().name().unwrap_or("a test").to_owned();
-        let need = "Chromium (Debian's packages chromium and chromium-driver)";
-        let program = or_skip_without(need, &test, Chromedriver::installed())?;
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let chromium = idle.unwrap_or_else(|| Chromium::start(program));
+        let chromium = idle.unwrap_or_else(Chromium::start);
         let browser = Self { test, chromium: Some(chromium) };
         browser.clear();
         browser.look(DESK);
         browser.requests();
         browser.complaints();
-        Some(browser)
+        browser
     }
 
     /// Puts a new tab in place of the one before, and removes all that pages have stored.
@@ -152,15 +150,28 @@ impl Browser {
         self.ask(self.driver().current_url()).to_string()
     }
 
-    /// Returns the value of a function body in JavaScript.
+    /// Returns the value of a function body in JavaScript. In it, `$` finds an element and `$$` all that match.
     pub(crate) fn js(&self, body: &str) -> Value {
-        let answer = self.runtime().block_on(self.driver().execute(body, []));
+        let script = format!("{FINDERS}{body}");
+        let answer = self.runtime().block_on(self.driver().execute(&script, []));
         answer.unwrap_or_else(|error| panic!("{error}: {body}")).json().clone()
     }
 
     /// The value of a JavaScript expression.
     pub(crate) fn value(&self, expression: &str) -> Value {
         self.js(&format!("return ({expression});"))
+    }
+
+    /// Holds that a JavaScript expression has this value.
+    #[track_caller]
+    pub(crate) fn is(&self, expression: &str, expected: impl Into<Value>) {
+        assert_eq!(self.value(expression), expected.into(), "{expression}");
+    }
+
+    /// Holds that the focus is on the element with this id.
+    #[track_caller]
+    pub(crate) fn focus_is_on(&self, id: &str) {
+        self.is("document.activeElement.id", id);
     }
 
     /// Polls until a JavaScript expression is true.
@@ -194,8 +205,8 @@ impl Drop for Browser {
 }
 
 impl Chromium {
-    fn start(program: PathBuf) -> Self {
-        let chromedriver = Chromedriver::start(program);
+    fn start() -> Self {
+        let chromedriver = Chromedriver::start();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let profile = tempfile::tempdir().unwrap();
         let guard = guard(&format!("-{}", chromedriver.pid()), profile.path());
@@ -208,7 +219,7 @@ impl Chromium {
 /// A browser with a profile of its own, which writes down what it says and whom it asks.
 fn wishes(profile: &TempDir) -> WebDriverResult<ChromeCapabilities> {
     let mut wishes = DesiredCapabilities::chrome();
-    let program = on_path("chromium").unwrap();
+    let program = find_program("chromium").unwrap();
     wishes.set_binary(program.to_str().unwrap())?;
     for flag in FLAGS {
         wishes.add_arg(flag)?;

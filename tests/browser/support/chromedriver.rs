@@ -2,7 +2,6 @@
 
 use std::{
     os::unix::process::CommandExt as _,
-    path::PathBuf,
     process::{Command, Stdio},
 };
 
@@ -21,18 +20,12 @@ pub(crate) struct Chromedriver {
 }
 
 impl Chromedriver {
-    /// Where it is; the reason if it, or the browser, is not installed.
-    pub(crate) fn installed() -> Result<PathBuf, String> {
-        on_path("chromium")?;
-        on_path("chromedriver")
-    }
-
     /// Starts it. A port of the kernel's choice would not do: it takes one of IPv6, and ends if the
     /// same one of IPv4 is in use.
     #[track_caller]
-    pub(crate) fn start(program: PathBuf) -> Self {
+    pub(crate) fn start() -> Self {
         let port = free_port().unwrap();
-        let mut command = Command::new(program);
+        let mut command = Command::new(find_program("chromedriver").unwrap());
         command.arg(format!("--port={port}"));
         // The browser is in its group, by which both can be ended.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -50,9 +43,4 @@ impl Chromedriver {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
-}
-
-/// Where a program of this name is.
-pub(crate) fn on_path(program: &str) -> Result<PathBuf, String> {
-    find_program(program).ok_or(format!("there is no {program}"))
 }

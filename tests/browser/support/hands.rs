@@ -79,6 +79,12 @@ impl Browser {
         self.ask(self.driver().action_chain().send_keys(keys).perform());
     }
 
+    /// From now on what is copied is `window.copied`.
+    pub(crate) fn watch_clipboard(&self) {
+        self.js("Object.defineProperty(navigator, 'clipboard', { configurable: true, value: {
+             writeText: async text => { window.copied = text } } })");
+    }
+
     /// Puts the focus to where it is when a page has been opened and nothing has been pressed.
     pub(crate) fn focus_nothing(&self) {
         self.js("document.body.tabIndex = -1; document.body.focus();

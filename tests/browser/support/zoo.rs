@@ -1,14 +1,19 @@
 //! A service with a browser in front of it.
 
+use std::{fmt::Write as _, fs};
+
 use serde_json::{Value, json};
+use thirtyfour::Key;
 
 use super::{
     KEY,
     browser::Browser,
     catalogue::{self, STATUSES},
     client::Client,
+    command::petstore,
     server::{Launch, Server},
     store::Store,
+    wait,
 };
 
 /// Both, for one test.
@@ -19,18 +24,25 @@ pub(crate) struct Zoo {
 }
 
 impl Zoo {
-    /// A service in memory; `None` without Chromium.
+    /// A service in memory.
     #[track_caller]
-    pub(crate) fn open_or_skip() -> Option<Self> {
-        Self::on_or_skip(Store::memory())
+    pub(crate) fn open() -> Self {
+        Self::on(Store::memory())
     }
 
-    /// A service on `store`; `None` without Chromium.
+    /// A service in memory with so many animals; see `stock`.
     #[track_caller]
-    pub(crate) fn on_or_skip(store: Store) -> Option<Self> {
-        let browser = Browser::open_or_skip()?;
+    pub(crate) fn with(animals: usize) -> Self {
+        let zoo = Self::open();
+        zoo.stock(animals);
+        zoo
+    }
+
+    /// A service on `store`.
+    #[track_caller]
+    pub(crate) fn on(store: Store) -> Self {
         let server = Launch::on(&store).start();
-        Some(Self { browser, server, store })
+        Self { browser: Browser::open(), server, store }
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -61,20 +73,79 @@ impl Zoo {
         catalogue::everything(&self.client())
     }
 
-    /// Opens `/catalogue`, with a query if there is one behind the path, and enters the key.
+    /// Opens a page with a key, or without one if it is empty, and nothing else in the storage of the tab.
     #[track_caller]
-    pub(crate) fn enter(&self, path: &str) -> &Browser {
+    pub(crate) fn visit(&self, path: &str, key: &str) -> &Browser {
+        if !self.browser.url().starts_with(&self.page("/")) {
+            self.browser.go(&self.page("/livez"));
+        }
+        self.browser.js("sessionStorage.clear()");
+        if !key.is_empty() {
+            self.browser.js(&format!("sessionStorage.setItem('petstore.key', '{key}')"));
+        }
         self.browser.go(&self.page(path));
-        self.enter_key()
+        self.browser.see("#main");
+        &self.browser
     }
 
-    /// Enters the key where `/catalogue` asks for it.
+    /// Opens `/catalogue` with a key, with a query if there is one behind the path, and waits for the list.
     #[track_caller]
-    pub(crate) fn enter_key(&self) -> &Browser {
-        self.browser.fill("#key", KEY);
-        self.browser.click("#key-send");
-        self.browser.see("#catalogue");
+    pub(crate) fn enter(&self, path: &str) -> &Browser {
+        self.enter_with(path, KEY)
+    }
+
+    /// The same with another key.
+    #[track_caller]
+    pub(crate) fn enter_with(&self, path: &str, key: &str) -> &Browser {
+        self.visit(path, key).see("#catalogue");
         self.browser.until("animals.ariaBusy === 'false'");
         &self.browser
     }
+
+    /// Enters a key where a page asks for it.
+    pub(crate) fn enter_key(&self, key: &str) -> &Browser {
+        self.browser.fill("#key", key);
+        self.browser.press(Key::Enter);
+        &self.browser
+    }
+
+    /// Makes a key, and waits until the server takes it.
+    #[track_caller]
+    pub(crate) fn new_key(&self, arguments: &[&str]) -> String {
+        let made = self.store.keys(&[&["create"], arguments].concat()).succeeds();
+        let key = made.split_whitespace().find(|word| word.starts_with("ps")).unwrap();
+        self.until_key_is(key, 200);
+        key.to_owned()
+    }
+
+    /// Revokes a key by its name, and waits until the server no longer takes it.
+    #[track_caller]
+    pub(crate) fn revoke(&self, name: &str, key: &str) {
+        self.store.keys(&["revoke", name]).succeeds();
+        self.until_key_is(key, 401);
+    }
+
+    /// The server takes notice of either within a second.
+    #[track_caller]
+    fn until_key_is(&self, key: &str, status: u16) {
+        wait::until("the server judges the key anew", || {
+            self.client().get("/v1/pets").key(key).send().status == status
+        });
+    }
+}
+
+/// A store of so many animals, all sold but the last one, which has no status.
+pub(crate) fn store_of(count: usize) -> Store {
+    let store = Store::sqlite();
+    let mut animals = String::new();
+    for number in 1..=count {
+        let status = if number == count { "" } else { r#","status":"sold""# };
+        writeln!(animals, r#"{{"id":{number},"name":"pet {number}","categoryId":1{status}}}"#)
+            .unwrap();
+    }
+    let file = store.folder().join("animals.ndjson");
+    fs::write(&file, animals).unwrap();
+    let file = file.to_str().unwrap();
+    petstore(&["import", "--create", file, "--store", &store.url]).finish().succeeds();
+    store
 }

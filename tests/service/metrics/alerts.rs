@@ -60,7 +60,8 @@ fn the_service_serves_what_they_name() {
     let mut named = named();
     assert!(named.len() > 20, "{named:?}");
     named.retain(|name| {
-        !["petstore_postgres_", "petstore_etcd_"].iter().any(|of| name.starts_with(of))
+        let others = ["petstore_postgres_", "petstore_etcd_", "petstore_backup_"];
+        !others.iter().any(|of| name.starts_with(of))
     });
     for name in named {
         wait::until(name, || watched.scrape().has(name));
@@ -77,6 +78,37 @@ fn the_service_serves_what_they_name_of_postgres() {
 #[test]
 fn the_service_serves_what_they_name_of_etcd() {
     are_served("petstore_etcd_", Kind::Etcd);
+}
+
+#[test]
+fn each_alert_links_its_part_of_the_runbook() {
+    let runbook = include_str!("../../../docs/OPERATING.md");
+    let mut parts = BTreeSet::new();
+    for alert in ALERTS.split("- alert: ").skip(1) {
+        let name = alert.lines().next().unwrap();
+        let link = alert.lines().find_map(|line| line.trim().strip_prefix("runbook_url: "));
+        let (_, anchor) = link.unwrap_or_else(|| panic!("{name}")).split_once('#').unwrap();
+        assert_eq!(anchor, name.to_lowercase());
+        parts.insert(name);
+    }
+    let described = runbook.lines().filter_map(|line| line.strip_prefix("#### "));
+    assert_eq!(parts, described.filter(|part| part.starts_with("Petstore")).collect());
+}
+
+#[test]
+fn an_alert_that_follows_from_another_is_inhibited() {
+    let rules = include_str!("../../../docs/deploy/prometheus/alertmanager.yml");
+    let names = rules.split(|part: char| !part.is_ascii_alphanumeric());
+    let names: Vec<_> = names.filter(|word| word.starts_with("Petstore")).collect();
+    for name in &names {
+        assert!(ALERTS.contains(&format!("- alert: {name}\n")), "there is no {name}");
+    }
+    // A dead store fires these too.
+    let (_, rule) = rules.split_once("'alertname=\"PetstoreNotReady\"'").unwrap();
+    let rule = rule.split("source_matchers").next().unwrap();
+    for name in ["PetstoreStoreErrors", "PetstoreFailing"] {
+        assert!(rule.contains(name), "{name}: {rule}");
+    }
 }
 
 #[test]

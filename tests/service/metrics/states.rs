@@ -93,11 +93,13 @@ fn a_service_that_is_not_ready_says_so_although_nobody_calls() {
     assert!(watched.scrape().is_at_zero("petstore_store_errors_total"));
     fs::rename(&aside, &file).unwrap();
     watched.until("petstore_ready", 1.0);
-    let log = watched.server.log();
-    for line in ["the store does not answer: the service is not ready", "the store answers again"] {
-        assert_eq!(log.matches(line).count(), 1, "{log}");
+    // A thread of the service writes the log.
+    let lines = ["the store does not answer: the service is not ready", "the store answers again"];
+    for line in lines.into_iter().chain(["was removed"]) {
+        wait::until(line, || watched.server.log().contains(line));
     }
-    assert!(log.contains("was removed"), "{log}");
+    let log = watched.server.log();
+    assert!(lines.iter().all(|line| log.matches(line).count() == 1), "{log}");
 }
 
 #[test]

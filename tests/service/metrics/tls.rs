@@ -69,7 +69,11 @@ fn handshakes_that_fail_are_counted_and_logged_by_their_reason() {
     service.fails("not_tls", || {
         let mut plain = service.watched.server.raw();
         plain.send("GET /v1/pets?secret HTTP/1.1\r\nhost: petstore\r\n\r\n");
-        plain.rest();
+        let answer = plain.rest();
+        let text = String::from_utf8_lossy(&answer);
+        assert!(text.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{text}");
+        assert!(text.contains("\r\ncontent-type: text/plain\r\n"), "{text}");
+        assert!(text.ends_with("the URL must begin with https://\n"), "{text}");
     });
     service.fails("refused_by_client", || {
         assert!(Tls::connect(address, &Pair::new(), &["http/1.1"]).is_err());

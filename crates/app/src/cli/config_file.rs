@@ -20,7 +20,7 @@ pub(super) type Values = BTreeMap<String, Vec<String>>;
 pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values, Failure> {
     let shown = quotable_path(path);
     let text = read_text(path)
-        .map_err(|error| Failure::runtime(format!("cannot read the settings {shown}: {error}")))?;
+        .map_err(|error| Failure::usage(format!("cannot read the settings {shown}: {error}")))?;
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         Failure::usage(format!("{shown}, line {line}: {}", error.message()))

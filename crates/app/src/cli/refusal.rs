@@ -7,6 +7,15 @@ use clap::{
 
 use crate::system::failure::quotable;
 
+/// Words that other programs use, and the right ones.
+const HINTS: [(&str, &str); 5] = [
+    ("petstore serve --port", "'--listen ADDRESS:PORT'"),
+    ("petstore serve -p", "'--listen ADDRESS:PORT'"),
+    ("petstore keys delete", "'keys revoke'"),
+    ("petstore keys rotate", "'keys roll'"),
+    ("petstore keys show", "'keys list'"),
+];
+
 /// Condenses clap's several lines: the message, its tips, and where the help is.
 pub(super) fn one_line(error: Error, definition: &Command, path: &[String]) -> String {
     // Only a definition that is built knows how its arguments are shown.
@@ -16,9 +25,17 @@ pub(super) fn one_line(error: Error, definition: &Command, path: &[String]) -> S
     let mut args = command.into_iter().flat_map(Command::get_arguments);
     let invalid = string_of(&error, ContextKind::InvalidArg).unwrap_or_default();
     let is_secret = args.any(|arg| arg.is_hide_env_values_set() && arg.to_string() == invalid);
-    let message = message(&with_harmless_quotes(error, is_secret));
     let names = path.iter().fold("petstore".to_owned(), |names, name| format!("{names} {name}"));
-    format!("{message}; try '{names} --help'")
+    let word = string_of(&error, ContextKind::InvalidSubcommand).unwrap_or(invalid);
+    let word = format!("{names} {word}");
+    let hint = HINTS.iter().find(|(guess, _)| *guess == word);
+    let mut error = with_harmless_quotes(error, is_secret);
+    if hint.is_some() {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedSubcommand);
+    }
+    let hint = hint.map_or(String::new(), |(_, right)| format!("; did you mean {right}?"));
+    format!("{}{hint}; try '{names} --help'", message(&error))
 }
 
 /// Says why a value of `arg` is refused that `source` gives.

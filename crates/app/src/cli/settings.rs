@@ -151,13 +151,19 @@ pub(crate) struct Sources {
     pub(super) path: Vec<String>,
     /// The file that gives a setting, by the name of its flag.
     pub(super) origins: BTreeMap<String, PathBuf>,
+    /// Flags that give a password, which the process list shows to every user of the machine.
+    pub(crate) passwords: Vec<String>,
 }
 
 impl Sources {
     /// Reads the files that the words, or variables, name.
     pub(crate) fn read(words: &[OsString], root: &Command) -> Result<Self, Failure> {
-        let mut read =
-            Self { definition: root.clone(), path: Vec::new(), origins: BTreeMap::new() };
+        let mut read = Self {
+            definition: root.clone(),
+            path: Vec::new(),
+            origins: BTreeMap::new(),
+            passwords: Vec::new(),
+        };
         // Parsing with all defaults reports invalid words later.
         let found = root.clone().ignore_errors(true).try_get_matches_from(words);
         let Ok(mut matches) = found else { return Ok(read) };
@@ -187,6 +193,11 @@ impl Sources {
             let is_outweighed = is_secret && given.is_some();
             let by_flag =
                 matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+            if is_secret && by_flag {
+                let urls = matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
+                let shown = urls.filter(|url| holds_password(&url.to_string_lossy()));
+                read.passwords.extend(shown.map(|_| name.to_owned()));
+            }
             if let Some(value) =
                 arg.get_env().filter(|_| !is_outweighed && !by_flag).and_then(variable)
             {
@@ -205,6 +216,13 @@ impl Sources {
         read.definition = with_args(read.definition, &read.path, &args);
         Ok(read)
     }
+}
+
+/// Returns whether the URL of a store has a password.
+fn holds_password(url: &str) -> bool {
+    let authority = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
+    let user = authority.and_then(|authority| authority.rsplit_once('@'));
+    user.is_some_and(|(user, _)| user.contains(':'))
 }
 
 /// Replaces arguments of the command at `path`, each in its place.

@@ -18,7 +18,8 @@ fn definition() -> clap::Command {
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    let sources = Sources { definition: definition(), path: Vec::new(), origins: BTreeMap::new() };
+    let (path, origins, passwords) = (Vec::new(), BTreeMap::new(), Vec::new());
+    let sources = Sources { definition: definition(), path, origins, passwords };
     super::parse(&sources, args)
 }
 
@@ -59,6 +60,34 @@ fn help_calls_the_program_petstore_whatever_its_file_is_called() {
     for line in ["/opt/zoo", "/opt/zoo serve --help"] {
         let help = parse(&words(line)).unwrap_err().to_string();
         assert!(help.contains("Usage: petstore") && !help.contains("Usage: zoo"), "{help}");
+    }
+}
+
+#[test]
+fn the_words_of_other_programs_lead_to_the_right_ones() {
+    for (line, right) in [
+        ("petstore serve --port 8080", "did you mean '--listen ADDRESS:PORT'?"),
+        ("petstore serve -p 8080", "did you mean '--listen ADDRESS:PORT'?"),
+        ("petstore keys delete web", "did you mean 'keys revoke'?"),
+        ("petstore keys rotate web", "did you mean 'keys roll'?"),
+        ("petstore keys show", "did you mean 'keys list'?"),
+        ("petstore keys create web --expires 90", "write 90d for 90 days"),
+        ("petstore keys create web --expires never", "leave it out for a key that does not expire"),
+    ] {
+        let refusal = refusal(line);
+        assert!(refusal.contains(right) && !refusal.contains("tip:"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_password_on_the_command_line_is_noticed() {
+    for (line, flags) in [
+        ("petstore check --store postgres://me:secret@db/zoo", &["store"][..]),
+        ("petstore check --store postgres://me@db:5432/zoo", &[]),
+        ("petstore check --store sqlite:a:b@c", &[]),
+        ("petstore store copy --from etcd://u:p@a/x --to postgres://u:p@b/x", &["from", "to"]),
+    ] {
+        assert_eq!(Sources::read(&words(line), &definition()).unwrap().passwords, flags, "{line}");
     }
 }
 
@@ -114,10 +143,10 @@ fn every_command_has_examples_that_it_understands() {
 fn the_defaults_of_the_flags_are_those_of_the_server() {
     let args = serve("petstore serve --no-docs");
     assert_eq!(format!("{:?}", args.settings()), format!("{:?}", Settings::default()));
-    let listen: Vec<_> = args.listen.listen.iter().map(ToString::to_string).collect();
+    let listen: Vec<_> = args.listen.iter().map(ToString::to_string).collect();
     assert_eq!(listen, ["127.0.0.1:8080"]);
     let several = serve("petstore serve --listen a:1 --listen unix:/run/x,[::1]:2");
-    let listen: Vec<_> = several.listen.listen.iter().map(ToString::to_string).collect();
+    let listen: Vec<_> = several.listen.iter().map(ToString::to_string).collect();
     assert_eq!(listen, ["a:1", "unix:/run/x", "[::1]:2"]);
     assert_eq!(args.store.store.location.to_string(), "sqlite:petstore.db");
 }
@@ -127,7 +156,7 @@ fn every_limit_reaches_its_own_setting() {
     let args = serve(
         "petstore serve --max-connections 7 --header-timeout 1s --idle-timeout 5s --body-timeout 2s \
          --write-timeout 3s --request-timeout 4s --max-body 5KiB \
-         --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-delay 6s \
+         --max-buffered-bodies 8KiB --max-buffered-answers 7KiB --page-cache 6KiB --shutdown-delay 6s \
          --shutdown-grace 0s --rate-limit 9",
     );
     let Limits {
@@ -139,6 +168,7 @@ fn every_limit_reaches_its_own_setting() {
         max_connections,
         max_body,
         max_buffered_bodies,
+        max_buffered_answers,
         rate_limit,
         refusal_delay,
         page_cache,
@@ -150,7 +180,7 @@ fn every_limit_reaches_its_own_setting() {
     let of_connections = [idle_timeout, shutdown_delay, shutdown_grace];
     assert_eq!(of_connections.map(|time| time.as_secs()), [5, 6, 0]);
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
-    assert_eq!(max_buffered_bodies, 8 * 1024);
+    assert_eq!([max_buffered_bodies, max_buffered_answers], [8 * 1024, 7 * 1024]);
     assert_eq!((rate_limit, refusal_delay.as_millis()), (NonZeroU32::new(9), 100));
     let former_name = serve("petstore serve --kept-pages 6KiB");
     assert_eq!(former_name.settings().limits.page_cache, 6 * 1024);
@@ -210,7 +240,7 @@ fn a_refusal_is_one_line_that_says_what_would_be_right() {
         (
             "petstore serve --header-timeout 10",
             "invalid value '10' for '--header-timeout <DURATION>': \
-             a duration is written like 10s, 500ms or 24h; try 'petstore serve --help'",
+             a duration is written like 10s, 500ms or 24h; write 10s for 10 seconds; try 'petstore serve --help'",
         ),
         (
             "petstore serve --header-timeuot 10s",

@@ -17,10 +17,16 @@ use std::{
 };
 
 use bytesize::ByteSize;
-use clap::Args;
 
 const DAY: Duration = Duration::from_hours(24);
 const CENTURY: Duration = Duration::from_hours(24 * 36_525);
+
+/// Parses the character between the fields of CSV: an ASCII character, or `tab`.
+pub(crate) fn delimiter(text: &str) -> Result<char, String> {
+    let character = if text == "tab" { Some('\t') } else { text.parse::<char>().ok() };
+    let fits = |it: &char| *it == '\t' || it.is_ascii_punctuation() && *it != '"' || *it == ' ';
+    character.filter(fits).ok_or_else(|| "it is one character, such as ';', or 'tab'".to_owned())
+}
 
 /// Reads a time limit: 1 ms to 24 h.
 pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
@@ -39,11 +45,18 @@ pub(crate) fn latency(text: &str) -> Result<Duration, String> {
 
 /// Reads the lifetime of a key: 1 s to 100 years.
 pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
+    if ["never", "none", "off"].contains(&text) {
+        return Err("leave it out for a key that does not expire".to_owned());
+    }
     // A bare number most likely means days.
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+    if is_number(text) {
         return Err(format!("a duration has a unit; write {text}d for {text} days"));
     }
     duration(text, Duration::from_secs(1)..=CENTURY, "1s to 100years")
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Reads how long a key outlives its successor's creation: 0 s to 100 years.
@@ -63,8 +76,11 @@ fn duration(
     if text.len() > MAX_CHARS {
         return Err(outside());
     }
-    let duration = humantime::parse_duration(text)
-        .map_err(|_| "a duration is written like 10s, 500ms or 24h".to_owned())?;
+    let duration = humantime::parse_duration(text).map_err(|_| {
+        let form = "a duration is written like 10s, 500ms or 24h";
+        let hint = is_number(text).then(|| format!("; write {text}s for {text} seconds"));
+        form.to_owned() + &hint.unwrap_or_default()
+    })?;
     if allowed.contains(&duration) { Ok(duration) } else { Err(outside()) }
 }
 
@@ -114,14 +130,8 @@ pub(crate) fn variable_of(flag: &str) -> String {
     format!("PETSTORE_{}", words.to_ascii_uppercase())
 }
 
-/// The flag of `serve`, and of what asks a service.
-#[derive(Debug, Args)]
-pub(crate) struct ListenArg {
-    /// Address and port where the service listens; with port 0, serve picks one and prints it. Or
-    /// unix:PATH, a Unix socket. Given again, or with commas, for several.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_delimiter = ',')]
-    pub(crate) listen: Vec<ListenAddress>,
-}
+/// The address of a service where none is named.
+pub(crate) const LISTEN: &str = "127.0.0.1:8080";
 
 /// Why a text is no address and port.
 const INVALID: &str =

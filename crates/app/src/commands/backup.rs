@@ -1,16 +1,19 @@
 //! The command `backup`.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
 use bytesize::ByteSize;
 use clap::Args;
+use petstore_domain::Clock as _;
 
 use crate::{
     stores::{StoreArgs, driver::OpenMode, opening::not_open},
     system::{
+        clock::SystemClock,
         console::{Console, Output as _},
         failure::Failure,
         files::{Access, IfExists, PartialFile},
@@ -19,18 +22,24 @@ use crate::{
     },
 };
 
+/// The metric of the last backup that is sound.
+const METRIC: &str = "petstore_backup_last_success_timestamp_seconds";
+
 /// Copies a store that may be in use into a file.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     /// The file to make; one that is there is never replaced.
     #[arg(long, value_name = "FILE")]
     pub(crate) to: PathBuf,
+    /// A file for Prometheus (a textfile collector), written after a backup that is sound.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metrics_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
 /// Writes a copy of the store, as it is at one moment, to a new file.
-pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Failure> {
+pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> Result<(), Failure> {
     if to == Path::new("-") {
         let why = "--to: a backup is read again, so it cannot go to standard output; name a file";
         return Err(Failure::usage(why));
@@ -56,9 +65,28 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
     })?;
     let size = fs::metadata(file.temporary()).map_or(0, |metadata| metadata.len());
     let place = file.finish()?;
+    if let Some(file) = metrics_file {
+        note_success(&file).map_err(|failure| {
+            Failure::runtime(format!("{place} is sound, but its metric is missing: {failure}"))
+        })?;
+    }
     let answer = format!(
         "backed up {location} to {place}: {}, read again and found sound\n",
         ByteSize(size).display().iec()
     );
     Console.print(&answer)
+}
+
+/// Writes the time of the backup for Prometheus, in a file that every user may read.
+fn note_success(file: &Path) -> Result<(), Failure> {
+    let seconds = SystemClock.now().0 / 1_000;
+    let text = format!(
+        "# HELP {METRIC} When the last backup succeeded, in seconds since 1970.\n# TYPE {METRIC} gauge\n{METRIC} \
+         {seconds}\n"
+    );
+    let mut new = PartialFile::begin(file, IfExists::Replace, Access::Everybody)?;
+    new.write(text.as_bytes())?;
+    fs::set_permissions(new.temporary(), Permissions::from_mode(0o644))
+        .map_err(Failure::runtime)?;
+    new.finish().map(drop)
 }

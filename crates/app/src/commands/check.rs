@@ -18,7 +18,7 @@ use crate::{
     },
     system::{
         console::{Console, Output},
-        failure::{Failure, one_line_of},
+        failure::{Failure, count, one_line_of},
         process::Signals,
         progress::Progress,
     },
@@ -225,17 +225,20 @@ fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {
 /// Prints a line for each finding, and a verdict.
 fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result<(), Failure> {
     let lines: String = findings.iter().map(line).collect();
-    out.print(&lines)?;
-    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
-    let verdict = match (count(Severity::Error), count(Severity::Warning)) {
+    let number = |severity| findings.iter().filter(|it| it.severity == severity).count() as u64;
+    let verdict = match (number(Severity::Error), number(Severity::Warning)) {
         (0, 0) => format!("the store is sound: {location}\n"),
-        (0, 1) => format!("the store is sound, with 1 warning: {location}\n"),
-        (0, warnings) => format!("the store is sound, with {warnings} warnings: {location}\n"),
+        (0, warnings) => {
+            format!("the store is sound, with {}: {location}\n", count(warnings, "warning"))
+        }
         (faults, _) => {
-            return Err(Failure::runtime(format!("{faults} faults were found in {location}")));
+            out.show(&lines)?;
+            let were = if faults == 1 { "was" } else { "were" };
+            let faults = count(faults, "fault");
+            return Err(Failure::runtime(format!("{faults} {were} found in {location}")));
         }
     };
-    out.print(&verdict)
+    out.show(&format!("{lines}{verdict}"))
 }
 
 fn line(Finding { subject, severity, detail }: &Finding) -> String {
@@ -379,7 +382,7 @@ mod tests {
         );
         let mut out = Recorded::default();
         let failure = report(&[good, warning, fault], "sqlite:a", &mut out).unwrap_err();
-        assert_eq!(failure.to_string(), "1 faults were found in sqlite:a");
+        assert_eq!(failure.to_string(), "1 fault was found in sqlite:a");
         assert!(out.answers.ends_with("FAULT    indexes     missing\\npet_sold\n"));
     }
 

@@ -17,7 +17,7 @@ use crate::{
     },
     system::{
         console::write_stdout,
-        failure::Failure,
+        failure::{Failure, count},
         files::{Access, IfExists, PartialFile},
         process::Signals,
         progress::Progress,
@@ -93,7 +93,7 @@ async fn export(
         write(&mut file, &text)?;
     }
     let place = file.map_or_else(|| Ok("standard output".to_owned()), PartialFile::finish)?;
-    progress.note(&format!("exported {written} animals to {place}"));
+    progress.note(&format!("exported {} to {place}", count(written, "animal")));
     Ok(())
 }
 

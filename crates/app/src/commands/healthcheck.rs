@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    cli::values::{self, ListenAddress, ListenArg},
+    cli::values::{self, LISTEN, ListenAddress},
     system::failure::Failure,
 };
 
@@ -24,8 +24,9 @@ const MAX_ANSWER: u64 = 16 * 1024;
 /// The flags of `healthcheck`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthcheckArgs {
-    #[command(flatten)]
-    pub(crate) listen: ListenArg,
+    /// Address and port of the service, or unix:PATH. Of several, the first is asked.
+    #[arg(long, value_name = "ADDRESS", default_value = LISTEN, value_delimiter = ',')]
+    pub(crate) listen: Vec<ListenAddress>,
 
     /// Maximum time until there is an answer.
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = values::timeout)]
@@ -35,7 +36,7 @@ pub(crate) struct HealthcheckArgs {
 /// Succeeds if the service answers that it is ready. If it listens at several places, the first is asked.
 pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
     let none = || Failure::usage("--listen names no address".to_owned());
-    let address = args.listen.listen.first().ok_or_else(none)?;
+    let address = args.listen.first().ok_or_else(none)?;
     let failed = |why: &dyn std::fmt::Display| {
         Failure::runtime(format!("the service at {address} is not ready: {why}"))
     };
@@ -74,14 +75,13 @@ mod tests {
     use tokio::{net::TcpListener, time::Instant};
 
     use super::{HealthcheckArgs, run};
-    use crate::cli::values::ListenArg;
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_service_is_waited_for_as_long_as_was_asked() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = silent.local_addr().unwrap().to_string();
         for timeout in [1, 60, 60 * 60].map(Duration::from_secs) {
-            let listen = ListenArg { listen: vec![address.parse().unwrap()] };
+            let listen = vec![address.parse().unwrap()];
             let began = Instant::now();
             let failure = run(HealthcheckArgs { listen, timeout }).await.unwrap_err().to_string();
             assert!(failure.contains("no answer within"), "{failure}");

@@ -10,18 +10,20 @@ use std::{
 
 use clap::Args;
 use petstore_domain::{
-    Archive, ArchiveError, Clock, HighestIds, IdempotencyRequest, NewPet, PetId, Rows, WriterRole,
+    Archive, ArchiveError, Clock, HighestIds, IdempotencyRequest, NewPet, PetId, PetRepository,
+    Rows, WriterRole,
 };
 use petstore_json::Record;
 
 use self::source::{Input, Source};
 use crate::{
+    cli::values,
     commands::records::{Format, RecordsArgs},
     stores::{StoreArgs, driver::OpenMode, opening::with_archive},
     system::{
         clock::SystemClock,
         console::{Console, Output as _},
-        failure::{Failure, one_line_of},
+        failure::{Failure, count, one_line_of},
         process::Signals,
         progress::Progress,
     },
@@ -39,6 +41,7 @@ const MAX_REASON_CHARS: usize = 400;
 
 /// Adds the animals of a file.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ImportArgs {
     #[command(flatten)]
     pub(crate) records: RecordsArgs,
@@ -51,6 +54,12 @@ pub(crate) struct ImportArgs {
     /// Make the store if there is none.
     #[arg(long)]
     create: bool,
+    /// Only say what would be done.
+    #[arg(long, conflicts_with = "create")]
+    dry_run: bool,
+    /// The character between the fields of CSV, such as ';', or 'tab'.
+    #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = values::delimiter)]
+    delimiter: char,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -58,16 +67,23 @@ pub(crate) struct ImportArgs {
 /// Adds the animals of the file, batch by batch.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let ImportArgs { records, skip_bad, again, create, store } = args;
-    let format = records.format().unwrap_or(Format::Ndjson);
+    let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
     let path = records.path();
+    let format = records.format().or_else(|| path.and_then(Format::of_compressed));
+    let format = format.unwrap_or(Format::Ndjson);
     note_if_typed(path);
     let input = Input::open(path)?;
-    let mode = if create { OpenMode::Create } else { OpenMode::ReadWrite };
+    let mode = match (create, dry_run) {
+        (true, _) => OpenMode::Create,
+        (false, true) => OpenMode::ReadOnly,
+        (false, false) => OpenMode::ReadWrite,
+    };
     let location = &*store.store.location;
     let done = with_archive(location, mode, async |store, archive| {
         store.require_open(location).await?;
-        Import::new(archive, skip_bad, again).run(input, format, &signals).await
+        let import = Import { skip_bad, again, delimiter, ..Import::new(archive) };
+        let import = Import { dry_run: dry_run.then_some(&*store.pets), ..import };
+        import.run(input, format, &signals).await
     });
     Console.print(&done.await?)
 }
@@ -79,8 +95,9 @@ pub(crate) async fn all_of(
     signals: &Signals,
 ) -> Result<String, Failure> {
     let input = Input::open(Some(file))?;
-    let format = Format::of(file).unwrap_or(Format::Ndjson);
-    let done = Import::new(archive, false, false).run(input, format, signals).await?;
+    let format = Format::of(file).or_else(|| Format::of_compressed(file));
+    let format = format.unwrap_or(Format::Ndjson);
+    let done = Import::new(archive).run(input, format, signals).await?;
     Ok(done.trim_end().to_owned())
 }
 
@@ -96,6 +113,9 @@ struct Import<'a> {
     archive: &'a dyn Archive,
     skip_bad: bool,
     again: bool,
+    delimiter: char,
+    /// The animals of the store, if the import only says what it would do.
+    dry_run: Option<&'a dyn PetRepository>,
     progress: Progress,
     /// The highest identifier in the file, if it has some.
     highest: Option<PetId>,
@@ -109,10 +129,20 @@ struct Import<'a> {
 }
 
 impl<'a> Import<'a> {
-    fn new(archive: &'a dyn Archive, skip_bad: bool, again: bool) -> Self {
-        let progress = Progress::of_about("animals");
-        let (highest, [kept, added, passed, bad]) = (None, [0; 4]);
-        Self { archive, skip_bad, again, progress, highest, kept, added, passed, bad }
+    fn new(archive: &'a dyn Archive) -> Self {
+        Self {
+            archive,
+            skip_bad: false,
+            again: false,
+            delimiter: ',',
+            dry_run: None,
+            progress: Progress::of_about("animals"),
+            highest: None,
+            kept: 0,
+            added: 0,
+            passed: 0,
+            bad: 0,
+        }
     }
 
     /// Imports the file. Returns what was done with its lines, for people.
@@ -130,14 +160,15 @@ impl<'a> Import<'a> {
         let file = file.map_err(|reason| self.failed(&reason))?;
         let max = BATCH_LINES.min(self.archive.max_batch());
         for is_check in [true, false] {
-            let mut source = Source::new(&file, format).map_err(|reason| self.failed(&reason))?;
+            let source = Source::new(&file, format, self.delimiter);
+            let mut source = source.map_err(|reason| self.failed(&reason))?;
             while let Some(batch) = source.next(max).map_err(|reason| self.failed(&reason))? {
                 if signals.stop_asked() {
                     return Err(self.failed(STOPPED));
                 }
                 let (line, of) = (batch.last_line, batch.of);
                 if is_check {
-                    self.check(&batch);
+                    self.check(&batch).await?;
                     self.progress.at("checking", line, of);
                 } else {
                     self.write(batch).await?;
@@ -146,16 +177,29 @@ impl<'a> Import<'a> {
             }
             if is_check {
                 self.require_good()?;
+                if self.dry_run.is_some() {
+                    break;
+                }
             }
         }
-        let Self { added, passed, bad, .. } = self;
+        let Self { passed, .. } = self;
+        let [added, bad] = [count(self.added, "animal"), count(self.bad, "bad line")];
+        if self.dry_run.is_none() {
+            return Ok(format!(
+                "added {added}, passed over {passed} that were there, skipped {bad}\n"
+            ));
+        }
+        let may_be_known = self.highest.is_none() && !self.again;
+        let unless = "; none, if the file was imported within the last 24 hours";
+        let unless = if may_be_known { unless } else { "" };
         Ok(format!(
-            "added {added} animals, passed over {passed} that were there, skipped {bad} bad lines\n"
+            "would add {added}{unless}; {passed} already there, {bad}; nothing was changed\n"
         ))
     }
 
-    /// Shows bad lines and counts them, and looks for the highest identifier.
-    fn check(&mut self, batch: &source::Batch) {
+    /// Shows bad lines and counts them, and looks for the highest identifier. For a dry run, also looks for the animals
+    /// in the store.
+    async fn check(&mut self, batch: &source::Batch) -> Result<(), Failure> {
         for (line, reason) in &batch.faults {
             if self.bad < MAX_SHOWN {
                 let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
@@ -165,19 +209,36 @@ impl<'a> Import<'a> {
         }
         let ids = batch.records.iter().filter_map(|(_, record)| record.id);
         self.highest = self.highest.max(ids.max());
+        let Some(pets) = self.dry_run else { return Ok(()) };
+        for (line, Record { id, pet }) in &batch.records {
+            let found = match id {
+                Some(id) => pets.find(*id).await.map_err(Failure::of_store)?.value,
+                None => None,
+            };
+            match found {
+                None => self.added += 1,
+                Some(found) if pet.clone().with_id(found.id) == found => self.passed += 1,
+                Some(found) => {
+                    let error = ArchiveError::OtherPet(found.id);
+                    return Err(self.failed(&reason(&error, &[(found.id, *line)])));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Says how many bad lines were not shown, and refuses the file for them unless they are skipped.
     fn require_good(&self) -> Result<(), Failure> {
         let bad = self.bad;
         if bad > MAX_SHOWN {
-            self.progress.note(&format!("and {} more bad lines", bad - MAX_SHOWN));
+            self.progress.note(&format!("and {}", count(bad - MAX_SHOWN, "more bad line")));
         }
         if bad == 0 || self.skip_bad {
             return Ok(());
         }
+        let (lines, them) = if bad == 1 { ("line is", "it") } else { ("lines are", "them") };
         let reason = format!(
-            "{bad} lines are bad; mend them, or let 'petstore import --skip-bad' leave them out"
+            "{bad} {lines} bad; mend {them}, or let 'petstore import --skip-bad' leave {them} out"
         );
         Err(self.failed(&reason))
     }

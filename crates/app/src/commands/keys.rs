@@ -151,7 +151,7 @@ impl<O: Output> Keys<'_, O> {
             ListForm::Table => listing::table(&stored.keys, &soon, now),
             ListForm::Json => listing::json(&stored.keys, &soon, now),
         };
-        out.print(&listed)?;
+        out.show(&listed)?;
         if stored.corrupt.is_empty() {
             return Ok(());
         }

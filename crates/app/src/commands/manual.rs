@@ -20,8 +20,19 @@ const NAME: &str = "petstore";
 const SOURCE: &str = concat!("petstore ", env!("CARGO_PKG_VERSION"));
 /// The first line of each, in the middle.
 const MANUAL: &str = "petstore Manual";
-/// How `clap_mangen` begins the last part of a `--help`.
+/// The date of each page, which is that of the release.
+const DATE: &str = "2026-11-26";
+/// The title that `clap_mangen` gives the text after the options.
 const EXTRA: &str = ".SH EXTRA\nExamples:\n";
+const EXIT_STATUS: &str = ".SH EXIT STATUS\n.TP\n0\nSuccess, also after a stop that a signal asked for.\n.TP\n1\n\
+     A failure, which standard error names in one line.\n.TP\n2\nWrong usage, or a setting that is not valid.\n";
+const EXIT_STATUS_OF_SERVE: &str =
+    ".TP\n78\nA store that cannot be served until somebody changes something.\n";
+const ENVIRONMENT: &str =
+    ".SH ENVIRONMENT\nAn option that has an environment variable names it above.\n";
+const FILES: &str = ".SH FILES\n.TP\n.I petstore.db\nThe default store, with\n.I petstore.db\\-wal\nand\n\
+     .I petstore.db\\-shm\nwhile it is open.\n.TP\n.I /etc/petstore/petstore.env\nThe settings of the service that a \
+     package installs.\n.TP\n.I /usr/share/doc/petstore/OPERATING.md\nThe guide for operators.\n";
 
 /// The flags of `completions`.
 #[derive(Clone, Copy, Debug, Args)]
@@ -46,7 +57,7 @@ pub(crate) fn completions(
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition.clone(), NAME, &mut script);
     let script = String::from_utf8(script).map_err(Failure::runtime)?;
-    Console.print(&script)
+    Console.show(&script)
 }
 
 /// Writes the manual pages into a folder that exists.
@@ -63,29 +74,50 @@ pub(crate) fn pages(definition: &clap::Command, args: &ManArgs) -> Result<(), Fa
 
 /// Writes the page of `command`, and those of its own commands.
 fn write_pages(command: &clap::Command, folder: &Path) -> io::Result<()> {
-    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+    let inner: Vec<_> = command.get_subcommands().filter(|inner| !inner.is_hide_set()).collect();
+    for inner in &inner {
         write_pages(inner, folder)?;
     }
-    let page = Man::new(command.clone()).source(SOURCE).manual(MANUAL);
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_owned();
+    let page = Man::new(command.clone().override_usage(usage));
+    let page = page.date(DATE).source(SOURCE).manual(MANUAL);
     let mut text = Vec::new();
     page.render(&mut text)?;
     let text = String::from_utf8(text).map_err(io::Error::other)?;
-    fs::write(folder.join(page.get_filename()), with_examples(&text))
+    let name = command.get_display_name().unwrap_or(NAME);
+    let mut others: Vec<_> = inner.iter().filter_map(|inner| inner.get_display_name()).collect();
+    if let Some((parent, _)) = name.rsplit_once('-') {
+        others.insert(0, parent);
+    }
+    let exit_status = if name.ends_with("-serve") { EXIT_STATUS_OF_SERVE } else { "" };
+    fs::write(folder.join(page.get_filename()), complete(&text, exit_status, &others))
 }
 
-/// Returns `page` with its last part under the usual name. Lines that are indented there stay as they are, others are filled.
-fn with_examples(page: &str) -> String {
-    let Some((options, examples)) = page.split_once(EXTRA) else { return page.to_owned() };
-    let mut text = format!("{options}.SH EXAMPLES\n");
-    let mut verbatim = false;
-    for line in examples.lines() {
-        let indented = line.starts_with(' ');
-        if indented != verbatim && !line.is_empty() {
-            text.push_str(if indented { ".nf\n" } else { ".fi\n" });
-            verbatim = indented;
-        }
-        text.push_str(line);
-        text.push('\n');
-    }
-    text
+/// Returns `page` with a list for each list of its texts, and with sections in the place of the text after the options.
+fn complete(page: &str, exit_status: &str, others: &[&str]) -> String {
+    let page = page.replace("\n\\- ", "\n.br\n\\(bu ");
+    let (options, after) = page.split_once(EXTRA).unwrap_or((&page, ""));
+    let after = after.split(".SH VERSION").next().unwrap_or_default().trim_end();
+    let mut parts = after.split("\n\n");
+    let examples = parts.next().unwrap_or_default();
+    let (environment, notes): (Vec<_>, Vec<_>) =
+        parts.partition(|part| part.to_lowercase().contains("environment"));
+    let variables = environment.iter().map(|part| {
+        let part = part.strip_prefix("Environment:\n").unwrap_or(part).trim();
+        let (name, text) = part.split_once("  ").unwrap_or(("", part));
+        if name.is_empty() { format!(".PP\n{text}\n") } else { format!(".TP\n.B {name}\n{text}\n") }
+    });
+    let notes = if notes.is_empty() {
+        String::new()
+    } else {
+        format!(".SH NOTES\n{}\n", notes.join("\n.PP\n"))
+    };
+    let others: Vec<_> = others.iter().map(|name| format!(".BR {name} (1)\n")).collect();
+    format!(
+        "{options}{EXIT_STATUS}{exit_status}{ENVIRONMENT}{}{FILES}.SH EXAMPLES\n.nf\n{examples}\n.fi\n{notes}.SH SEE \
+         ALSO\n{}",
+        variables.collect::<String>(),
+        others.concat()
+    )
 }

@@ -15,6 +15,8 @@ use clap::{Args, ValueEnum};
 use petstore_domain::{Pet, PetStatus};
 use petstore_json::{Draft, Field, Record, read_record, write_pet};
 
+use crate::system::failure::quotable;
+
 /// A format of animals in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -48,7 +50,12 @@ impl RecordsArgs {
 }
 
 impl Format {
-    /// Returns the format that the end of a file's name stands for: [`Format::Ndjson`] for a name without an end.
+    /// Returns the format for the extension before `.gz`; `None` for a file that is not compressed.
+    pub(crate) fn of_compressed(file: &Path) -> Option<Self> {
+        Self::of(Path::new(file.file_stem().filter(|_| is_compressed(file))?))
+    }
+
+    /// Returns the format for a file extension; [`Format::Ndjson`] if there is none.
     pub(crate) fn of(file: &Path) -> Option<Self> {
         let end = file.extension().map(OsStr::to_ascii_lowercase);
         match end.as_deref().map(OsStr::as_encoded_bytes) {
@@ -57,6 +64,11 @@ impl Format {
             Some(_) => None,
         }
     }
+}
+
+/// Returns whether the file has the extension `.gz`.
+pub(crate) fn is_compressed(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
 /// Returns the line before the first animal, if the format has one.
@@ -102,42 +114,46 @@ fn quoted(name: &str) -> Cow<'_, str> {
 #[derive(Debug)]
 pub(crate) enum RecordReader {
     Ndjson,
-    /// The field of each column, from the left.
-    Csv(Vec<Field>),
+    /// The field of each column, from the left, and the character between them.
+    Csv(Vec<Field>, char),
 }
 
 impl RecordReader {
     /// Reads the header of CSV: the names of fields in any order, `name` and `categoryId` among them.
-    pub(crate) fn csv(header: &[u8]) -> Result<Self, String> {
-        let rule = || {
+    pub(crate) fn csv(header: &[u8], delimiter: char) -> Result<Self, String> {
+        let refused = |why: String| {
             let all = HEADER.trim_end();
-            format!("the header must be {all}, in any order; id and status may be left out")
+            format!("{why}; the header must be {all}, in any order; id and status may be left out")
         };
-        for (separator, noun) in [(b';', "semicolons"), (b'\t', "tabs")] {
-            if header.contains(&separator) && !header.contains(&b',') {
+        for (other, noun, word) in [(b';', "semicolons", "';'"), (b'\t', "tabs", "tab")] {
+            if delimiter == ',' && header.contains(&other) && !header.contains(&b',') {
                 return Err(format!(
-                    "fields must be separated by commas, but the header has {noun}"
+                    "fields must be separated by commas, but the header has {noun}; \
+                     --delimiter {word} takes them"
                 ));
             }
         }
         let mut columns = Vec::new();
-        for name in cells(header)? {
-            let field = Field::from_name(&name).ok_or_else(rule)?;
+        for name in cells(header, delimiter)? {
+            let unknown = || refused(format!("there is no field '{}'", quotable(&name)));
+            let field = Field::from_name(&name).ok_or_else(unknown)?;
             if columns.contains(&field) {
-                return Err(rule());
+                return Err(refused(format!("the column '{name}' is there twice")));
             }
             columns.push(field);
         }
-        let complete = columns.contains(&Field::Name) && columns.contains(&Field::CategoryId);
-        if complete { Ok(Self::Csv(columns)) } else { Err(rule()) }
+        let missing = [Field::Name, Field::CategoryId].into_iter().find(|it| !columns.contains(it));
+        missing.map_or(Ok(Self::Csv(columns, delimiter)), |field| {
+            Err(refused(format!("the column '{}' is missing", field.as_str())))
+        })
     }
 
     /// Reads a line, which has no line break, or says everything that is wrong with it.
     pub(crate) fn read(&self, line: &[u8]) -> Result<Record, String> {
-        let Self::Csv(columns) = self else {
+        let Self::Csv(columns, delimiter) = self else {
             return read_record(line).map_err(|error| error.to_string());
         };
-        let cells = cells(line)?;
+        let cells = cells(line, *delimiter)?;
         let (expected, actual) = (columns.len(), cells.len());
         if actual != expected {
             return Err(format!("the line must have {expected} fields, but has {actual}"));
@@ -154,7 +170,7 @@ impl RecordReader {
 }
 
 /// Takes a line apart as RFC 4180 writes it; `None` if its quotes are not around whole fields, or a quote is left open.
-fn split(line: &str) -> Option<Vec<Cow<'_, str>>> {
+fn split(line: &str, delimiter: char) -> Option<Vec<Cow<'_, str>>> {
     let (mut cells, mut rest) = (Vec::new(), line);
     loop {
         let (cell, end) = if let Some(quoted) = rest.strip_prefix('"') {
@@ -164,14 +180,14 @@ fn split(line: &str) -> Option<Vec<Cow<'_, str>>> {
             }
             (Cow::Owned(quoted[..end].replace("\"\"", "\"")), &quoted[end + 1..])
         } else {
-            let (cell, end) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
+            let (cell, end) = rest.split_at(rest.find(delimiter).unwrap_or(rest.len()));
             if cell.contains('"') {
                 return None;
             }
             (Cow::Borrowed(cell), end)
         };
         cells.push(cell);
-        match end.strip_prefix(',') {
+        match end.strip_prefix(delimiter) {
             Some(next) => rest = next,
             None => return end.is_empty().then_some(cells),
         }
@@ -179,7 +195,7 @@ fn split(line: &str) -> Option<Vec<Cow<'_, str>>> {
 }
 
 /// Returns the cells of a line, or says what is wrong with it.
-fn cells(line: &[u8]) -> Result<Vec<Cow<'_, str>>, String> {
+fn cells(line: &[u8], delimiter: char) -> Result<Vec<Cow<'_, str>>, String> {
     if line.is_empty() {
         return Err("the line is empty".to_owned());
     }
@@ -187,7 +203,7 @@ fn cells(line: &[u8]) -> Result<Vec<Cow<'_, str>>, String> {
         format!("the line must be UTF-8, but byte {} is not", error.valid_up_to())
     })?;
     let rule = "quotes must be around a whole field, closed on its line, and doubled inside it";
-    split(text).ok_or_else(|| rule.to_owned())
+    split(text, delimiter).ok_or_else(|| rule.to_owned())
 }
 
 #[cfg(test)]

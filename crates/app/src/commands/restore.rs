@@ -54,7 +54,7 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let signals = Signals::take_over()?;
     let shown = quotable_path(&file);
     let missing = || Failure::runtime(format!("there is no backup at {shown}"));
-    match fs::metadata(&file) {
+    match File::open(&file).and_then(|file| file.metadata()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
         Err(error) => return Err(Failure::runtime(format!("cannot read {shown}: {error}"))),
         Ok(found) if !found.is_file() => {

@@ -18,14 +18,14 @@ use petstore_pages::pages;
 use tracing_subscriber::filter::Targets;
 
 use crate::{
-    cli::values::{self, ListenArg, variable},
+    cli::values::{self, LISTEN, ListenAddress, variable},
     serve::{
         listener::MAX_SOCKETS,
         reload::{self, Followed, KEY_VARIABLE},
         simulate::{self, Simulation},
         tls::{PairFiles, Tls},
     },
-    stores::{StoreArg, StoreArgs},
+    stores::{StoreArg, StoreArgs, opening::require_folder},
     system::{
         failure::{Failure, quotable_path},
         log::{self, LogFormat},
@@ -35,8 +35,10 @@ use crate::{
 /// The flags of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    #[command(flatten)]
-    pub(crate) listen: ListenArg,
+    /// Address and port where the service listens; with port 0, serve picks one and prints it. Or
+    /// unix:PATH, a Unix socket. Given again, or with commas, for several.
+    #[arg(long, value_name = "ADDRESS", default_value = LISTEN, value_delimiter = ',')]
+    pub(crate) listen: Vec<ListenAddress>,
 
     /// Maximum number of connections that wait to be accepted [default: the system's limit].
     #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
@@ -120,6 +122,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_bodies: usize,
 
+    /// Maximum size of all responses that wait for their clients; beyond it the slowest are ended.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
+    max_buffered_answers: usize,
+
     /// Maximum number of requests a second of each API key, and at once; beyond it the answer is 429
     /// [default: no limit].
     #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
@@ -182,17 +188,19 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// Which requests are logged: each, those answered with 400 or above, or only failures of the
-    /// service itself.
+    /// Which requests are logged: each, each but health checks that pass, those answered with 400 or above, or
+    /// only failures of the service itself.
     #[arg(
         long,
         value_name = "WHICH",
         default_value = "errors",
-        value_parser = PossibleValuesParser::new(["all", "errors", "off"]).map(|which| match &*which {
-            "all" => AccessLog::All,
-            "off" => AccessLog::Off,
-            _ => AccessLog::Errors,
-        })
+        value_parser = PossibleValuesParser::new(["all", "all-but-probes", "errors", "off"])
+            .map(|which| match &*which {
+                "all" => AccessLog::All,
+                "all-but-probes" => AccessLog::AllButProbes,
+                "off" => AccessLog::Off,
+                _ => AccessLog::Errors,
+            })
     )]
     access_log: AccessLog,
 }
@@ -219,6 +227,7 @@ impl ServeArgs {
                 max_body: self.max_body,
                 max_buffered_bodies: self.max_buffered_bodies,
                 rate_limit: self.rate_limit,
+                max_buffered_answers: self.max_buffered_answers,
                 refusal_delay: Limits::default().refusal_delay,
                 page_cache: self.page_cache,
                 shutdown_delay: self.shutdown_delay,
@@ -240,10 +249,10 @@ impl ServeArgs {
             "--next-store: a store that ends with the process cannot be handed over"
         } else if next.is_some_and(|next| next.location.to_string() == store.location.to_string()) {
             "--next-store is --store; name two"
-        } else if self.listen.listen.len() > MAX_SOCKETS {
+        } else if self.listen.len() > MAX_SOCKETS {
             return Some(format!("--listen may be given {MAX_SOCKETS} times at most"));
         } else {
-            let addresses = self.listen.listen.iter().map(ToString::to_string);
+            let addresses = self.listen.iter().map(ToString::to_string);
             let mut seen = BTreeSet::new();
             // At port 0, each listener has a port of its own.
             let twice = addresses
@@ -288,6 +297,8 @@ pub(crate) struct Config {
     /// The file of that key, if it has one.
     pub(super) key_file: Option<Followed>,
     pub(super) settings: Settings,
+    /// Flags of the command line that give a password.
+    pub(crate) passwords: Vec<String>,
 }
 
 impl Config {
@@ -308,6 +319,7 @@ impl Config {
             key_file,
             settings,
             args,
+            passwords: Vec::new(),
         })
     }
 
@@ -317,6 +329,7 @@ impl Config {
             let cannot = |error| format!("--seed: cannot read {}: {error}", quotable_path(file));
             File::open(file).map_err(|error| Failure::usage(cannot(error)))?;
         }
+        require_folder(&*self.args.store.store.location)?;
         self.tls.map(Tls::new).transpose().map(drop)
     }
 }

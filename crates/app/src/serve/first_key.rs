@@ -31,13 +31,22 @@ const NAME: &str = "default";
 const BEGINNING: &str = "This store has no API key yet, so one named 'default' is made.\n";
 const MADE_ELSEWHERE: &str = "Another process has just made it: see there.\n";
 
+/// The text that people read with the first key.
+pub(super) struct FirstKey {
+    /// How to make a key.
+    pub(super) how: String,
+    /// Where the key is used.
+    pub(super) address: BoundAddress,
+    /// Lines that name the browser pages, if they are served.
+    pub(super) pages: String,
+}
+
 /// Makes a key if the store has none at all, neither live nor revoked. `file` is where it goes if there is no
-/// terminal. The log says in one line where the key is, or why no key is live and `how` to make one.
+/// terminal. The log says in one line where the key is, or why no key is live and how to make one.
 pub(super) async fn ensure(
     keys: &dyn KeyStore,
     file: Option<PathBuf>,
-    how: &str,
-    address: &BoundAddress,
+    FirstKey { how, address, pages }: &FirstKey,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     let stored = load_keys(keys).await.map_err(Failure::of_store)?;
@@ -47,7 +56,7 @@ pub(super) async fn ensure(
     let reason = if !stored.is_empty() {
         None
     } else if out.is_terminal() {
-        return on_terminal(keys, address, out).await;
+        return on_terminal(keys, address, pages, out).await;
     } else if let Some(file) = &file {
         let Some(reason) = in_file(keys, file).await? else { return Ok(()) };
         Some(reason)
@@ -62,6 +71,7 @@ pub(super) async fn ensure(
 async fn on_terminal(
     keys: &dyn KeyStore,
     address: &BoundAddress,
+    pages: &str,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     out.print(BEGINNING)?;
@@ -73,7 +83,7 @@ async fn on_terminal(
     let target = address.curl("/v1/pets");
     let text = format!(
         "It is shown this once:\n{secret}\nTry it:\n\
-         curl -H 'Authorization: Bearer {secret}' {target}\n"
+         curl -H 'Authorization: Bearer {secret}' {target}\n{pages}"
     );
     show(keys, &key, &text, out).await
 }
@@ -82,7 +92,7 @@ async fn on_terminal(
 async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Failure> {
     let shown = file.display();
     // Of two processes that start at once, one does all of it before the other.
-    let _lock = match lock_folder_of(file) {
+    let _lock = match lock_folder_of(file).await {
         Ok(lock) => lock,
         Err(error) => return Ok(Some(format!("cannot lock the folder of {shown}: {error}"))),
     };

@@ -4,14 +4,18 @@ use std::{
     fmt,
     fs::{self, Permissions},
     io,
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     num::NonZeroU32,
-    os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _},
+    os::{
+        fd::AsFd,
+        unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _},
+    },
     path::{Path, PathBuf, absolute},
 };
 
 use listenfd::ListenFd;
 use petstore_http::Listener;
+use rustix::net::sockopt::socket_acceptconn;
 use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket, UnixStream, lookup_host};
 
 use crate::{
@@ -39,22 +43,24 @@ pub(super) enum BoundAddress {
 }
 
 impl BoundAddress {
+    /// Returns the URL of `target` on this machine; `None` for a Unix socket.
+    pub(super) fn url(&self, target: &str) -> Option<String> {
+        let Self::Tcp { scheme, address } = self else { return None };
+        let loopback: IpAddr = match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        };
+        let ip = if address.ip().is_unspecified() { loopback } else { address.ip() };
+        Some(format!("{scheme}://{}{target}", SocketAddr::new(ip, address.port())))
+    }
+
     /// Returns the words for `curl` to reach `target` here, from this machine.
     pub(super) fn curl(&self, target: &str) -> String {
         match self {
-            Self::Tcp { scheme, address } => {
-                let mut address = *address;
-                if address.ip().is_unspecified() {
-                    address.set_ip(match address {
-                        SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-                        SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-                    });
-                }
-                format!("{scheme}://{address}{target}")
-            }
             Self::Unix(path) => {
                 format!("--unix-socket '{}' http://localhost{target}", path.display())
             }
+            Self::Tcp { .. } => self.url(target).unwrap_or_default(),
         }
     }
 }
@@ -109,9 +115,11 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
     for index in 0..manager.len() {
         // A socket of the other kind is refused, and stays.
         let socket = if let Ok(Some(listener)) = manager.take_tcp_listener(index) {
+            require_listening(&listener)?;
             listener.set_nonblocking(true)?;
             over_tcp(TcpListener::from_std(listener)?, scheme)?
         } else if let Some(listener) = manager.take_unix_listener(index)? {
+            require_listening(&listener)?;
             listener.set_nonblocking(true)?;
             let address = listener.local_addr()?;
             let path = address.as_pathname().unwrap_or(Path::new("(unnamed)")).to_owned();
@@ -123,6 +131,12 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
         sockets.push((socket.0.shared(), socket.1));
     }
     Ok(sockets)
+}
+
+/// Refuses a socket that is connected, which systemd passes for `Accept=yes`.
+fn require_listening(socket: impl AsFd) -> io::Result<()> {
+    let why = "it is a connection, not a socket that listens: set Accept=no in the socket unit";
+    if socket_acceptconn(socket)? { Ok(()) } else { Err(io::Error::other(why)) }
 }
 
 fn over_tcp(listener: TcpListener, scheme: &'static str) -> io::Result<Socket> {
@@ -199,7 +213,7 @@ impl Drop for SocketFile {
 /// process listens on, and a file that is no socket, are left alone.
 async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     let path = absolute(path)?;
-    let _lock = lock_folder_of(&path)?;
+    let _lock = lock_folder_of(&path).await?;
     remove_stale(&path).await?;
     let socket = UnixSocket::new_stream()?;
     socket.bind(&path)?;

@@ -17,7 +17,7 @@ use petstore_domain::ServiceKey;
 use tokio::{
     signal::unix::Signal,
     task::spawn_blocking,
-    time::{MissedTickBehavior, interval},
+    time::{Instant, MissedTickBehavior, interval},
 };
 
 use crate::system::{
@@ -28,6 +28,9 @@ use crate::system::{
 /// How often the files are looked at. They are read when they have not changed for as long: first one is
 /// written, then the other. So a change is in force within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
+/// Changed files that cannot be used are read again for so long before that counts as a failure: of a pair, the second
+/// file may be written a moment after the first.
+const FAILURE_GRACE: Duration = Duration::from_secs(3);
 
 /// The variable that may hold the API key of the service itself. It has no flag: a command line is there for
 /// everybody to read.
@@ -70,8 +73,8 @@ pub(super) struct Followed {
     pub(super) paths: Vec<PathBuf>,
     /// The state of the files when they were last read.
     stamp: Stamp,
-    /// The state of the files at the last poll, if it differs from `stamp`.
-    changing: Option<Stamp>,
+    /// The state of the files at the last poll, if it differs from `stamp`, and since when.
+    changing: Option<(Stamp, Instant)>,
     reload: Arc<Reload>,
     pub(super) reloads: Arc<Reloads>,
 }
@@ -99,18 +102,25 @@ impl Followed {
         let paths = self.paths.clone();
         // A file system may hang.
         let Ok(stamp) = spawn_blocking(move || stamp(&paths)).await else { return };
-        if asked || self.changing.as_ref() == Some(&stamp) {
-            self.stamp.clone_from(&stamp);
+        let before = self.changing.take().filter(|(before, _)| *before == stamp);
+        if asked || before.is_some() {
             let reload = Arc::clone(&self.reload);
             let outcome = spawn_blocking(move || reload()).await;
-            self.reloads.count(matches!(outcome, Ok(Ok(()))));
-            match outcome {
-                Ok(Ok(())) => tracing::info!("{} was read again", self.name),
-                Ok(Err(error)) => tracing::error!(error, "{} in force is kept", self.name),
-                Err(error) => tracing::error!(%error, "{} in force is kept", self.name),
+            let outcome = outcome.unwrap_or_else(|panic| Err(panic.to_string()));
+            let may_be_half_done = before.filter(|(_, since)| since.elapsed() < FAILURE_GRACE);
+            if let (Err(_), false, Some(before)) = (&outcome, asked, may_be_half_done) {
+                self.changing = Some(before);
+                return;
             }
+            self.stamp.clone_from(&stamp);
+            self.reloads.count(outcome.is_ok());
+            match outcome {
+                Ok(()) => tracing::info!("{} was read again", self.name),
+                Err(error) => tracing::error!(error, "{} in force is kept", self.name),
+            }
+        } else if stamp != self.stamp {
+            self.changing = Some((stamp, Instant::now()));
         }
-        self.changing = (stamp != self.stamp).then_some(stamp);
     }
 }
 

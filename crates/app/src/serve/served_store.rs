@@ -6,30 +6,45 @@ mod tests;
 
 use std::{
     future,
+    path::PathBuf,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, KeyStore, PetRepository, StoreError};
+use petstore_domain::{KeyStore, PetRepository, StoreError};
 use petstore_http::{MonitoringSources, Sample};
 use petstore_transfer::{CurrentStore, NextStoreOpener, Poller, StorePorts};
 use sd_notify::NotifyState;
-use tokio::{sync::watch, task::JoinSet, time::sleep};
+use tokio::{
+    sync::{Notify, watch},
+    task::JoinSet,
+    time::{Instant, interval_at, sleep},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    commands::upgrade,
-    serve::{first_key, listener::BoundAddress, service_manager::notify},
+    commands::{import, upgrade},
+    serve::{
+        first_key::{self, FirstKey},
+        service_manager::notify,
+    },
     stores::{
         driver::{OpenMode, OpenOptions, OpenStore, StoreLocation},
         opening::{next_not_open, not_open},
     },
-    system::{console::Console, failure::Failure},
+    system::{console::Console, failure::Failure, process::Signals},
 };
 
 /// How often a store that cannot be reached is tried.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Clients wait in the accept queue for so long while the store is prepared, so that a restart refuses nobody.
+const BACKLOG_WAIT: Duration = Duration::from_secs(1);
+/// The interval at which the service manager learns that the store is still being prepared.
+const EXTENSION_INTERVAL: Duration = Duration::from_secs(5);
+/// The time that the service manager gives the start from each notification on, in microseconds.
+const EXTENSION_USEC: u32 = 30_000_000;
 
 /// The configuration of the service's store.
 pub(super) struct Opening {
@@ -38,8 +53,13 @@ pub(super) struct Opening {
     pub(super) next: Option<Arc<dyn StoreLocation>>,
     /// `true` if an older schema is upgraded.
     pub(super) upgrade: bool,
-    /// How to make an API key, and where it is used, if the store is to have one.
-    pub(super) first_key: Option<(String, BoundAddress)>,
+    /// The text that is printed with the first API key, if the store is to have one.
+    pub(super) first_key: Option<FirstKey>,
+    /// A file of animals that the store begins with.
+    pub(super) seed: Option<PathBuf>,
+    pub(super) signals: Signals,
+    /// Called once: when the store is open, or as soon as it is found out of reach.
+    pub(super) on_started: Box<dyn Fn() + Send + Sync>,
 }
 
 /// The ports of the service.
@@ -63,36 +83,30 @@ struct Opened {
 }
 
 impl ServedStore {
-    /// Opens the store. One that cannot be reached is opened later, and its ports are unavailable until then.
+    /// Opens the store. Returns after [`BACKLOG_WAIT`] at the latest: a store that cannot be reached, or takes longer, is
+    /// opened later, and its ports are unavailable until then.
     ///
     /// # Errors
-    /// [`Failure::Unusable`] says why the store cannot be used whether it is reached or not.
+    /// Says why the store cannot be used whether it is reached or not.
     pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
         let has_next = opening.next.is_some();
         let (current, slot) = (Arc::<CurrentStore>::default(), Slot::default());
+        let (started, mut watching) = (Arc::new(Notify::new()), JoinSet::new());
+        watching.spawn(opening.run(Arc::clone(&current), Arc::clone(&slot), started.clone()));
+        tokio::select! {
+            biased;
+            () = started.notified() => {}
+            Some(failure) = watching.join_next() => {
+                return Err(failure.unwrap_or_else(|_| Failure::of_bug()));
+            }
+            () = sleep(BACKLOG_WAIT) => {
+                tracing::info!("the store is being prepared: requests are answered 503 until it is open");
+            }
+        }
         let mut ports: (Arc<dyn PetRepository>, Arc<dyn KeyStore>) =
             (current.clone(), current.clone());
-        let mut watching = JoinSet::new();
-        match opening.open(&current).await {
-            Ok((opened, watch)) => {
-                if !has_next {
-                    ports = (opened.store.pets.clone(), opened.store.keys.clone());
-                }
-                *locked(&slot) = Some(opened);
-                watching.spawn(watch);
-            }
-            Err(Failure::Unreachable(cause)) => {
-                let store = opening.location.to_string();
-                tracing::error!(
-                    store,
-                    cause,
-                    "the store cannot be reached: requests are answered 503 until it can"
-                );
-                notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
-                let (current, slot) = (Arc::clone(&current), Arc::clone(&slot));
-                watching.spawn(async move { opening.open_late(&current, &slot).await });
-            }
-            Err(failure) => return Err(failure),
+        if let Some(opened) = locked(&slot).as_ref().filter(|_| !has_next) {
+            ports = (opened.store.pets.clone(), opened.store.keys.clone());
         }
         let (figures, of_figures) = (Arc::clone(&slot), Arc::clone(&current));
         let of_next = Arc::clone(&current);
@@ -102,11 +116,6 @@ impl ServedStore {
                 .then(|| Arc::new(move || of_next.next_is_reachable()) as _),
         };
         Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, current, opened: slot })
-    }
-
-    /// Returns the archive of the store, if it is open and has one.
-    pub(super) fn archive(&self) -> Option<Arc<dyn Archive>> {
-        locked(&self.opened).as_ref()?.store.archive.clone()
     }
 
     /// Closes what is open.
@@ -127,21 +136,57 @@ impl ServedStore {
 
 impl Opening {
     /// Tries until the store is open, and then watches it. Returns why the service cannot continue.
-    async fn open_late(&self, current: &Arc<CurrentStore>, slot: &Slot<Opened>) -> Failure {
+    async fn run(
+        self,
+        current: Arc<CurrentStore>,
+        slot: Slot<Opened>,
+        started: Arc<Notify>,
+    ) -> Failure {
+        let (mut is_late, store) = (false, self.location.to_string());
         let (opened, watch) = loop {
-            sleep(RETRY_INTERVAL).await;
-            match self.open(current).await {
+            match self.open_in_time(&current).await {
                 Ok(opened) => break opened,
                 Err(Failure::Unreachable(cause)) => {
                     notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
+                    if !is_late {
+                        tracing::error!(
+                            store,
+                            cause,
+                            "the store cannot be reached: requests are answered 503 until it can"
+                        );
+                        (self.on_started)();
+                        started.notify_one();
+                    }
+                    is_late = true;
+                    sleep(RETRY_INTERVAL).await;
                 }
                 Err(failure) => return failure,
             }
         };
-        *locked(slot) = Some(opened);
-        tracing::info!("the store can be reached: requests are answered");
-        notify(&[NotifyState::Status("Serving")]);
+        *locked(&slot) = Some(opened);
+        if is_late {
+            tracing::info!("the store can be reached: requests are answered");
+            notify(&[NotifyState::Status("Serving")]);
+        } else {
+            (self.on_started)();
+            started.notify_one();
+        }
         watch.await
+    }
+
+    /// Opens the store. While that takes longer than [`BACKLOG_WAIT`], the service manager is asked for more time.
+    async fn open_in_time(
+        &self,
+        current: &Arc<CurrentStore>,
+    ) -> Result<(Opened, impl Future<Output = Failure> + Send + use<>), Failure> {
+        let mut opening = pin!(self.open(current));
+        let mut tick = interval_at(Instant::now() + BACKLOG_WAIT, EXTENSION_INTERVAL);
+        loop {
+            tokio::select! {
+                opened = &mut opening => return opened,
+                _ = tick.tick() => notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)]),
+            }
+        }
     }
 
     /// Opens the store as the current one. Returns it, and a task that ends when the service cannot continue.
@@ -155,17 +200,24 @@ impl Opening {
             }
             let options = OpenOptions::new(OpenMode::Create);
             let options = options.reads_while_sealed(self.next.is_some());
-            let store = self.location.open(options).await.map_err(not_open)?;
-            match self.complete(&store, current).await {
-                Ok((next, watch)) => Ok((Opened { store, next }, watch)),
-                Err(failure) => {
-                    current.clear();
-                    store.close().await;
-                    Err(failure)
-                }
-            }
+            self.location.open(options).await.map_err(not_open)
         };
-        opening.await.map_err(Failure::of_unusable_store)
+        let store = opening.await.map_err(Failure::of_unusable_store)?;
+        let completing = async {
+            if let (Some(file), Some(archive)) = (&self.seed, &store.archive) {
+                let done = import::all_of(file, &**archive, &self.signals).await?;
+                tracing::info!("--seed: {done}");
+            }
+            self.complete(&store, current).await.map_err(Failure::of_unusable_store)
+        };
+        match completing.await {
+            Ok((next, watch)) => Ok((Opened { store, next }, watch)),
+            Err(failure) => {
+                current.clear();
+                store.close().await;
+                Err(failure)
+            }
+        }
     }
 
     /// Lets the service use `store`, which must be open unless a next store is named. If it has no API key, it gets one.
@@ -185,9 +237,9 @@ impl Opening {
             store.require_open(&*self.location).await?;
             current.set(store.pets.clone(), store.keys.clone());
         }
-        if let Some((how, address)) = &self.first_key {
+        if let Some(first_key) = &self.first_key {
             let file = self.location.first_key_path();
-            first_key::ensure(&**current, file, how, address, &mut Console).await?;
+            first_key::ensure(&**current, file, first_key, &mut Console).await?;
         }
         if let Some(store) = &store.created_at {
             tracing::info!(store, "made a new store");

@@ -8,7 +8,8 @@ use tokio::time::{MissedTickBehavior, interval};
 /// Pings the watchdog, if there is one, twice in each of its intervals. Never ends. A runtime whose threads all hang
 /// does not ping.
 pub(super) async fn ping_watchdog() {
-    match sd_notify::watchdog_enabled() {
+    // A limit of 0 means that there is no watchdog.
+    match sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) {
         Some(limit) => ping_every(limit, || notify(&[NotifyState::Watchdog])).await,
         None => future::pending().await,
     }

@@ -77,9 +77,9 @@ fn config(words: &str) -> Config {
 
 /// All that the words of a command line configure. A new field of `Config` does not compile until it is here.
 fn configured(words: &str) -> String {
-    let Config { args, tls, service_key, key_file, settings } = config(words);
+    let Config { args, tls, service_key, key_file, settings, passwords: _ } = config(words);
     let next_store = args.next_store.map(|next| next.location.to_string());
-    let sockets = (args.listen.listen, args.listen_backlog, args.metrics_listen);
+    let sockets = (args.listen, args.listen_backlog, args.metrics_listen);
     let stores = (args.store.store.location.to_string(), next_store, args.no_upgrade);
     let key = (service_key, key_file.map(|file| file.paths));
     let for_tests = (args.seed, args.simulate);
@@ -111,6 +111,7 @@ fn each_flag_of_serve_configures_something() {
         "--request-timeout 4s",
         "--max-body 9",
         "--max-buffered-bodies 65536",
+        "--max-buffered-answers 12",
         "--rate-limit 11",
         "--page-cache 13",
         "--shutdown-delay 7s",

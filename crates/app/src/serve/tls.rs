@@ -48,6 +48,9 @@ const KEY_RULE: &str = "a PEM block that begins with '-----BEGIN PRIVATE KEY----
 /// The form that the certificates must have.
 const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----', each line on its own, \
      the first an X.509 certificate of version 3";
+/// The labels in PEM that begin a certificate, and a private key of any kind.
+const CERTIFICATE_LABEL: &[u8] = b"BEGIN CERTIFICATE";
+const KEY_LABEL: &[u8] = b"PRIVATE KEY";
 /// The text in the PEM of an encrypted key.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
@@ -172,6 +175,7 @@ impl PairFiles {
     /// A file cannot be read or has not what it must, or the two do not belong together. No error has words of
     /// a parser, which may hold a piece of the private key.
     fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
+        self.require_in_order()?;
         let chain = self.chain()?;
         let first = chain.first().ok_or_else(|| self.certificate("there is none"))?;
         let invalid = || self.certificate("the first is not an X.509 certificate of version 3");
@@ -195,6 +199,25 @@ impl PairFiles {
             not_before: timestamp(validity.not_before.to_unix_duration()),
             not_after: timestamp(validity.not_after.to_unix_duration()),
         })
+    }
+
+    /// Refuses files that have changed places.
+    fn require_in_order(&self) -> Result<(), String> {
+        let has = |path: &Path, label: &[u8]| {
+            read(path).is_ok_and(|text| text.windows(label.len()).any(|words| words == label))
+        };
+        let (certificate, key) = (&self.certificate, &self.key);
+        if !has(certificate, CERTIFICATE_LABEL)
+            && has(certificate, KEY_LABEL)
+            && has(key, CERTIFICATE_LABEL)
+        {
+            return Err(format!(
+                "the two files are swapped: {} holds a private key, and {} a certificate",
+                certificate.display(),
+                key.display()
+            ));
+        }
+        Ok(())
     }
 
     fn chain(&self) -> Result<Vec<CertificateDer<'static>>, String> {

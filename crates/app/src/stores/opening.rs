@@ -57,6 +57,17 @@ pub(crate) async fn with_archive<T>(
     .await
 }
 
+/// Refuses a store in a file whose folder is missing, for example because its disk is not mounted yet.
+pub(crate) fn require_folder(location: &dyn StoreLocation) -> Result<(), Failure> {
+    let path = location.restore_path().filter(|path| path.parent().is_some_and(|it| !it.exists()));
+    path.map_or(Ok(()), |path| {
+        let path = path.display();
+        Err(Failure::runtime(format!(
+            "cannot open {path}: its directory does not exist; create it"
+        )))
+    })
+}
+
 /// Refuses a store in which its own examination finds damage: a copy or an export of it might lack animals.
 pub(crate) async fn require_undamaged(location: &dyn StoreLocation) -> Result<(), Failure> {
     let findings = location.inspect().await.map_err(Failure::of_store)?;

@@ -14,6 +14,7 @@ use petstore_sqlite::{
     Activity, BackupProgress, SqliteConfig, SqliteSettings, SqliteStore, Synchronous,
 };
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
+use rustix::fs::statvfs;
 use tokio::task;
 use tokio_util::sync::CancellationToken;
 
@@ -68,11 +69,15 @@ impl StoreLocation for DatabaseFile {
         let store = SqliteStore::open_with(&self.0, &settings);
         let store = Arc::new(store.map_err(StoreError::from)?);
         let open = Arc::downgrade(&store);
-        let [file, log] = [self.0.path.clone(), log_of(&self.0.path)].map(bytes_of);
+        let [file, log] = [self.0.path.clone(), log_of(&self.0.path)]
+            .map(|path| read_of(path, |path| fs::metadata(path).ok().map(|file| file.len())));
+        let free = read_of(self.0.path.clone(), |path| {
+            statvfs(path).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+        });
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_samples(move || samples(&open, file(), log()))
+            .with_samples(move || samples(&open, file(), log(), free()))
             .with_panic_token(panicked);
         if !store.was_created() {
             return Ok(opened);
@@ -182,21 +187,29 @@ fn log_of(database: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns what gives the size of a file; `None` where there is none.
-fn bytes_of(path: PathBuf) -> impl Fn() -> Option<u64> + Send + Sync {
+/// Returns a function that gives what `read` returned last for the file.
+fn read_of(
+    path: PathBuf,
+    read: fn(&Path) -> Option<u64>,
+) -> impl Fn() -> Option<u64> + Send + Sync {
     in_background(move || {
         let path = path.clone();
         // A file system may hang.
-        let length = task::spawn_blocking(move || fs::metadata(path).ok().map(|file| file.len()));
-        async { length.await.ok().flatten() }
+        let value = task::spawn_blocking(move || read(&path));
+        async { value.await.ok().flatten() }
     })
 }
 
 /// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn samples(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Sample> {
+fn samples(
+    store: &Weak<SqliteStore>,
+    file: Option<u64>,
+    log: Option<u64>,
+    free: Option<u64>,
+) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
-    let help = "Reads that found no worker: they wait for a thread or run on one.";
+    let help = "Reads that found no worker and wait for a thread.";
     let mut samples = vec![
         Sample::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
         Sample::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
@@ -211,6 +224,8 @@ fn samples(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Ve
     samples.extend(file.map(size("petstore_sqlite_database_bytes", "Size of the database file.")));
     let help = "Size of the write-ahead log beside the database file.";
     samples.extend(log.map(size("petstore_sqlite_wal_bytes", help)));
+    let help = "Room that is free on the file system of the database file.";
+    samples.extend(free.map(size("petstore_sqlite_disk_free_bytes", help)));
     samples
 }
 

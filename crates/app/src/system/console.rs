@@ -13,8 +13,21 @@ pub(crate) mod tests;
 
 /// Where a command writes.
 pub(crate) trait Output {
+    /// Writes `text` to stdout.
+    fn write(&mut self, text: &str) -> io::Result<()>;
+
     /// Writes `text` to stdout, as the answer of a command that fails without it.
-    fn print(&mut self, text: &str) -> Result<(), Failure>;
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.write(text).map_err(cannot_write)
+    }
+
+    /// Writes `text` to stdout, of which a reader such as head(1) may take the beginning alone.
+    fn show(&mut self, text: &str) -> Result<(), Failure> {
+        match self.write(text) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(cannot_write),
+        }
+    }
 
     /// Writes a line to stderr. If that fails there is no other place to report it.
     fn note(&mut self, line: &str);
@@ -32,8 +45,8 @@ pub(crate) trait Output {
 pub(crate) struct Console;
 
 impl Output for Console {
-    fn print(&mut self, text: &str) -> Result<(), Failure> {
-        write_stdout(text.as_bytes())
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        write(text.as_bytes())
     }
 
     fn note(&mut self, line: &str) {
@@ -57,9 +70,18 @@ impl Output for Console {
 
 /// Writes to stdout, at once.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
+    write(bytes).map_err(cannot_write)
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::runtime(format!("cannot write to stdout: {error}")))
+    stdout.write_all(bytes)?;
+    stdout.flush()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn cannot_write(error: io::Error) -> Failure {
+    Failure::runtime(format!("cannot write to stdout: {error}"))
 }
 
 /// Returns a line for each row. Each column is as wide as its widest cell.

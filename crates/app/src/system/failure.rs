@@ -88,6 +88,11 @@ pub(crate) fn quotable_path(path: &Path) -> String {
     quotable(&path.display().to_string())
 }
 
+/// Returns a number with its noun: `1 animal`, `2 animals`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Returns the text with its control characters escaped.
 pub(crate) fn one_line_of(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

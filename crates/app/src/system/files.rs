@@ -1,18 +1,24 @@
 //! Files: small ones that are read whole, and large ones that appear under their name whole or not at all.
 
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, File, Permissions, TryLockError},
     io::{self, Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use tempfile::{Builder, NamedTempFile};
+use tokio::time::{Instant, sleep};
 
 use crate::system::failure::{Failure, quotable_path};
 
 /// The largest file of settings, of a secret or of certificates that is read, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
+/// Limits the wait for the lock of a folder, which petstore itself holds for some milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval at which a locked folder is tried again.
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Reads a whole file of at most 1 MiB.
 ///
@@ -155,10 +161,26 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Locks the folder of a file until the value is dropped: of two processes that make the file at once, one does all of
 /// it before the other.
-pub(crate) fn lock_folder_of(file: &Path) -> io::Result<File> {
-    let folder = File::open(folder_of(file))?;
-    folder.lock()?;
-    Ok(folder)
+///
+/// # Errors
+/// The folder cannot be opened, or another process holds the lock for longer than [`LOCK_TIMEOUT`].
+pub(crate) async fn lock_folder_of(file: &Path) -> io::Result<File> {
+    let (path, began) = (folder_of(file), Instant::now());
+    let folder = File::open(path)?;
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Ok(folder),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if began.elapsed() >= LOCK_TIMEOUT => {
+                let shown = quotable_path(path);
+                return Err(io::Error::other(format!(
+                    "another process holds a lock (flock) of the folder {shown} for more than {LOCK_TIMEOUT:?}; \
+                     'lslocks' shows it"
+                )));
+            }
+            Err(TryLockError::WouldBlock) => sleep(LOCK_INTERVAL).await,
+        }
+    }
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Failure {

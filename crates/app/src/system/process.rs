@@ -37,8 +37,8 @@ const RESERVED_FILES: u64 = 48;
 #[derive(Clone, Debug)]
 pub(crate) struct Signals {
     stop: watch::Receiver<bool>,
-    /// `true` if the log has been told how the process ends.
-    ending_is_told: Arc<AtomicBool>,
+    /// Whether the log has the line that says how the process ends.
+    is_end_logged: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -52,19 +52,17 @@ impl Signals {
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
         let (asked, stop) = watch::channel(false);
-        let signals = Self { stop, ending_is_told: Arc::default() };
+        let signals = Self { stop, is_end_logged: Arc::default() };
         let ending = signals.clone();
         tokio::spawn(async move {
             let (first, began) = (next(&mut terminate, &mut interrupt).await, Instant::now());
             tracing::info!(signal = first, "stopping; a second signal would stop at once");
             asked.send_replace(true);
-            let second = loop {
-                let name = next(&mut terminate, &mut interrupt).await;
-                if is_another(first, name, began.elapsed()) {
-                    break name;
-                }
-            };
-            if ending.tell_ending() {
+            let mut second = next(&mut terminate, &mut interrupt).await;
+            while second == first && began.elapsed() < ONE_SIGNAL {
+                second = next(&mut terminate, &mut interrupt).await;
+            }
+            if ending.is_first_end() {
                 tracing::warn!(
                     signal = second,
                     "stopped at once: connections may have been cut off"
@@ -76,9 +74,9 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Returns whether nobody else has told how the process ends: there is one line for that.
-    pub(crate) fn tell_ending(&self) -> bool {
-        !self.ending_is_told.swap(true, Ordering::Relaxed)
+    /// Returns `true` to the one caller that may log how the process ends.
+    pub(crate) fn is_first_end(&self) -> bool {
+        !self.is_end_logged.swap(true, Ordering::Relaxed)
     }
 
     /// Returns whether the first signal has come.
@@ -120,11 +118,6 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
 fn listen(kind: SignalKind) -> Result<Signal, Failure> {
     let failed = |error: io::Error| Failure::runtime(format!("cannot listen to signals: {error}"));
     signal(kind).map_err(failed)
-}
-
-/// Returns whether a signal that comes so long after the first one is another one.
-fn is_another(first: &str, name: &str, after: Duration) -> bool {
-    name != first || after >= ONE_SIGNAL
 }
 
 async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
@@ -176,23 +169,4 @@ pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroU
         "fewer files may be open than --max-connections needs; fewer connections are served at once"
     );
     Ok(connections)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::is_another;
-
-    #[test]
-    fn an_equal_signal_at_once_is_the_same() {
-        for (name, millis, expected) in [
-            ("SIGTERM", 0, false),
-            ("SIGTERM", 199, false),
-            ("SIGTERM", 200, true),
-            ("SIGINT", 0, true),
-        ] {
-            assert_eq!(is_another("SIGTERM", name, Duration::from_millis(millis)), expected);
-        }
-    }
 }

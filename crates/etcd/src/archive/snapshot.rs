@@ -24,8 +24,8 @@ pub(super) struct EtcdSnapshot {
 
 impl EtcdSnapshot {
     async fn count(&self, folder: &str) -> Result<u64, Failure> {
-        let range = Range::after(None, folder);
-        let range = Range { revision: self.read.revision, count_only: true, ..range };
+        let revision = self.read.revision;
+        let range = Range { revision, count_only: true, ..Range::after(None, folder) };
         let deadline = self.core.client.deadline();
         let reply = self.core.client.call::<RangeAnswer>("/v3/kv/range", &range, deadline).await?;
         Ok(reply.answer.count.unsigned_abs())

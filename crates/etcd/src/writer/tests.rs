@@ -8,12 +8,12 @@ use petstore_domain::{
 };
 use petstore_storage::writer::{Add, Job, Jobs, channel};
 
-use super::{MAX_GROUP, Outcome, fitting, plan};
+use super::{Outcome, plan};
 use crate::{
     draft::Draft,
     head::{Head, HeadRead},
     kv::KeyValue,
-    limits::ENTRY_OPS,
+    limits::MaxOps,
     rows::{self, Changes, Keys},
 };
 
@@ -27,15 +27,20 @@ fn pet(status: Option<PetStatus>) -> NewPet {
     NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status }
 }
 
-fn request(key: u8, pet: &NewPet, at: i64) -> IdempotencyRequest {
-    IdempotencyRequest::new(IdempotencyId([key; 16]), pet, Timestamp(at))
+fn id(key: u16) -> IdempotencyId {
+    IdempotencyId(u128::from(key).to_be_bytes())
+}
+
+fn request(key: u16, pet: &NewPet, at: i64) -> IdempotencyRequest {
+    IdempotencyRequest::new(id(key), pet, Timestamp(at))
 }
 
 /// Returns additions as the writing task gets them. Their callers wait for as long as the tasks are kept.
 async fn adds(
     requests: impl IntoIterator<Item = (NewPet, Option<IdempotencyRequest>)>,
 ) -> (Vec<Add>, Vec<tokio::task::JoinHandle<()>>) {
-    let (writer, mut jobs): (_, Jobs) = channel(MAX_GROUP * 2, Some(Duration::from_mins(1)));
+    let (writer, mut jobs): (_, Jobs) =
+        channel(MaxOps::DEFAULT.rows(), Some(Duration::from_mins(1)));
     let (writer, mut tasks) = (std::sync::Arc::new(writer), Vec::new());
     for (pet, request) in requests {
         let writer = std::sync::Arc::clone(&writer);
@@ -72,7 +77,7 @@ fn new_head() -> Head {
 }
 
 /// A record that is stored under `key`, as its two entries.
-fn stored(key: u8, pet: PetId, at: i64) -> Vec<KeyValue> {
+fn stored(key: u16, pet: PetId, at: i64) -> Vec<KeyValue> {
     let record = request(key, &self::pet(None), at).into_record(pet);
     let mut changes = Changes::new();
     rows::put_record(&mut changes, &keys(), &record);
@@ -84,31 +89,26 @@ fn stored(key: u8, pet: PetId, at: i64) -> Vec<KeyValue> {
     changes.into_iter().filter(|(key, _)| key.starts_with("zoo/records/")).map(entry).collect()
 }
 
+/// Each addition has a status, and a record that replaces an expired one.
 #[tokio::test]
-async fn a_transaction_holds_as_many_additions_as_its_operations_allow() {
-    for (status, has_key, most) in
-        [(None, false, 126), (SOLD, false, 63), (None, true, 41), (SOLD, true, 31)]
-    {
-        let requests = (0..=u8::try_from(most).unwrap())
-            .map(|key| (pet(status), has_key.then(|| request(key, &pet(status), 9))));
-        let (adds, _callers) = adds(requests).await;
-        assert_eq!(fitting(&adds), most, "{status:?} {has_key}");
-        let (outcomes, changes, last) = planned(&adds, &read(new_head(), Vec::new()));
-        assert!(changes.len() <= ENTRY_OPS, "{}", changes.len());
-        assert_eq!((outcomes.len(), last), (most, i64::try_from(most).unwrap()));
-    }
-}
-
-#[tokio::test]
-async fn expired_records_leave_room_for_their_deletion() {
+async fn the_largest_group_fits_whatever_number_of_operations_etcd_takes() {
     let day = 86_400_000;
-    let requests = (0..31).map(|key| (pet(SOLD), Some(request(key, &pet(SOLD), 3 * day))));
-    let (adds, _callers) = adds(requests).await;
-    let found = (0..31).flat_map(|key| stored(key, PetId(i64::from(key) - 100), 1)).collect();
-    let (outcomes, changes, _) = planned(&adds, &read(new_head(), found));
-    assert_eq!((outcomes.len(), changes.len()), (25, 126));
-    let deleted = changes.values().filter(|value| value.is_none()).count();
-    assert_eq!(deleted, 25);
+    for (max, rows) in [(8, 1), (16, 9), (20, 16), (32, 44), (64, 128), (128, 128)]
+        .map(|(max, rows)| (MaxOps(max), rows))
+    {
+        assert_eq!(max.rows(), rows, "{max:?}");
+        let all = 0..u16::try_from(rows).unwrap();
+        let requests = all.clone().map(|key| (pet(SOLD), Some(request(key, &pet(SOLD), 3 * day))));
+        let (adds, _callers) = adds(requests).await;
+        let found = all.flat_map(|key| stored(key, PetId(i64::from(key) - 1000), 1)).collect();
+        let (outcomes, changes, _) = planned(&adds, &read(new_head(), found));
+        assert_eq!((outcomes.len(), changes.len()), (rows, 5 * rows + 1));
+        let deleted = changes.values().filter(|value| value.is_none()).count();
+        assert_eq!(deleted, rows);
+        let level = 2 + changes.len().div_ceil(max.nested());
+        assert!(level + max.nested() <= max.0, "{level} and {} of {max:?}", max.nested());
+        assert!(1 + max.nested() + max.nested() <= max.0, "as many comparisons");
+    }
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a_second_write_under_one_key_is_for_the_next_transaction() {
 #[tokio::test]
 async fn a_corrupt_record_and_a_missing_identifier_fail_their_own_addition_alone() {
     let broken = KeyValue {
-        key: (&*keys().record(&IdempotencyId([1; 16]))).into(),
+        key: (&*keys().record(&id(1))).into(),
         value: "[]".into(),
         ..KeyValue::default()
     };

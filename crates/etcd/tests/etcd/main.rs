@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod instances;
+mod limits;
 mod lost_answers;
 mod opening;
 mod support;

@@ -1,10 +1,16 @@
 //! Opening and refusing stores; users, and nodes that restart.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use petstore_etcd::{EtcdConfig, EtcdStore};
-use petstore_testing::{etcd_or_skip, needs};
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
 
-use crate::support::{add, open, page, put, refusal, try_open, url};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use petstore_domain::{AddError, PetId, PetRepository as _, StoreError};
+use petstore_etcd::{EtcdConfig, EtcdStore};
+use petstore_testing::{Etcd, etcd_or_skip, needs};
+
+use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
 
 #[needs(etcd)]
 #[tokio::test]
@@ -31,6 +37,36 @@ async fn a_prefix_of_somebody_else_or_of_a_newer_release_is_refused() {
         broken.contains("the store holds the head of the store, which breaks the rule"),
         "{broken}"
     );
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn the_rest_of_a_deleted_store_is_no_key_of_somebody_else() {
+    let Some(etcd) = etcd_or_skip("the_rest_of_a_deleted_store", 1) else { return };
+    put(&etcd, "zoo/waiting", "an instance that was not stopped");
+    let store = open(&url(&etcd)).await;
+    add(&store).await;
+    for (deleted, key) in [("store", "head"), ("head", "pets/8000000000000001")] {
+        delete(&etcd, &format!("zoo/{deleted}"));
+        let refusal = refusal(&url(&etcd)).await;
+        let says = format!("it holds the key zoo/{key} of a petstore store whose key zoo/store is");
+        assert!(refusal.contains(&says) && refusal.contains("--prefix zoo/'"), "{refusal}");
+    }
+}
+
+/// Sends a request in the name of the user `root`, whose password is `r`.
+fn post_as_root(etcd: &Etcd, path: &str, json: &str) {
+    let login = r#"{"name":"root","password":"r"}"#;
+    let answer = etcd.post(0, "/v3/auth/authenticate", login).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let (token, length) = (answer["token"].as_str().unwrap(), json.len());
+    let mut stream = TcpStream::connect(etcd.endpoints()).unwrap();
+    let head =
+        format!("POST {path} HTTP/1.0\r\nAuthorization: {token}\r\nContent-Length: {length}");
+    write!(stream, "{head}\r\n\r\n{json}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains(" 200 OK\r\n"), "{answer}");
 }
 
 #[needs(etcd)]
@@ -95,4 +131,19 @@ async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
     add(&store).await;
     assert_eq!(page(&store).await.len(), 2);
     assert!(store.inspect().await.unwrap().iter().any(|finding| finding.subject == "server"));
+
+    // Further calls are a matter of the operator, not of the client.
+    let denied = async |says: &str| {
+        let read = store.find(PetId(1)).await.unwrap_err();
+        let Err(AddError::Store(written)) = store.add(rex(), None).await else { panic!("{says}") };
+        for error in [read, written] {
+            let is_passing = matches!(error, StoreError::Unavailable(_));
+            assert!(is_passing && error.to_string().contains(says), "{error}");
+        }
+    };
+    let role = format!(r#"{{"role":"zoo","key":"{key}","range_end":"{end}"}}"#);
+    post_as_root(&etcd, "/v3/auth/role/revoke", &role);
+    denied("permission denied; grant the user's role readwrite").await;
+    post_as_root(&etcd, "/v3/auth/user/changepw", r#"{"name":"me","password":"other"}"#);
+    denied("authentication failed, invalid user ID or password; fix the user").await;
 }

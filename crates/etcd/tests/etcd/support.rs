@@ -84,3 +84,10 @@ pub(crate) fn entries(etcd: &Etcd) -> Vec<(String, String)> {
     let found = answer["kvs"].as_array().into_iter().flatten();
     found.map(|entry| (text(&entry["key"]), text(&entry["value"]))).collect()
 }
+
+/// Returns the revision of the newest change.
+pub(crate) fn revision(etcd: &Etcd) -> u64 {
+    let status = etcd.post(0, "/v3/maintenance/status", "{}").unwrap();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    status["header"]["revision"].as_str().unwrap().parse().unwrap()
+}

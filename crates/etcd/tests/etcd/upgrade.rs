@@ -140,15 +140,18 @@ async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced
     let Some(etcd) = etcd_or_skip("the_step_to_2_0_is_not_begun", 1) else { return };
     restore(&etcd);
     let head = value(&etcd, "zoo/head");
-    let upgrading = async {
-        let refusal = upgrade(&etcd, UpgradeMode::Run).await.unwrap_err();
-        assert!(refusal.contains("another process is writing to the store; stop it"), "{refusal}");
-    };
     let writing = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        put(&etcd, "zoo/head", &head.replace("\"rewrites\":1", "\"rewrites\":2"));
+        for rewrites in 2.. {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            let rewrites = format!("\"rewrites\":{rewrites}");
+            put(&etcd, "zoo/head", &head.replace("\"rewrites\":1", &rewrites));
+        }
     };
-    tokio::join!(upgrading, writing);
+    let refusal = tokio::select! {
+        upgraded = upgrade(&etcd, UpgradeMode::Run) => upgraded.unwrap_err(),
+        () = writing => unreachable!("it goes on"),
+    };
+    assert!(refusal.contains("another process is writing to the store; stop it"), "{refusal}");
     assert!(entries(&etcd).iter().all(|(key, _)| key != "zoo/store"));
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
 }

@@ -1,21 +1,23 @@
 //! Writes that the kit cannot bring about: groups of records, rows that were deleted, keys in pages.
 
 use petstore_domain::{
-    Added, ApiKeySecret, Archive as _, IdempotencyId, IdempotencyRecord, IdempotencyRequest, KeyId,
-    KeyName, KeyStore as _, NewApiKey, PetId, PetRepository as _, Rows, SaveOutcome, StoreError,
-    Timestamp, WriterRole, load_keys,
+    Added, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, KeyId, KeyName, KeyStore as _, NewApiKey, NewPet, PetId, PetName,
+    PetRepository as _, PetStatus, Rows, SaveOutcome, StoreError, Timestamp, WriterRole, load_keys,
 };
+use petstore_storage::Severity;
 use petstore_testing::{etcd_or_skip, needs};
 
-use crate::support::{add, delete, entries, open, page, put, rex, url};
+use crate::support::{add, delete, entries, open, page, put, revision, rex, url};
 
 const DAY: i64 = 86_400_000;
 
-fn request(key: u8, at: i64) -> IdempotencyRequest {
-    IdempotencyRequest::new(IdempotencyId([key; 16]), &rex(), Timestamp(at))
+fn request(key: u16, at: i64) -> IdempotencyRequest {
+    let id = IdempotencyId(u128::from(key).to_be_bytes());
+    IdempotencyRequest::new(id, &rex(), Timestamp(at))
 }
 
-fn record(key: u8, pet: i64, at: i64) -> IdempotencyRecord {
+fn record(key: u16, pet: i64, at: i64) -> IdempotencyRecord {
     request(key, at).into_record(PetId(pet))
 }
 
@@ -41,15 +43,15 @@ async fn a_repeat_does_not_read_the_animal() {
 async fn the_largest_batch_of_records_replaces_as_many() {
     let Some(etcd) = etcd_or_skip("the_largest_batch_of_records", 1) else { return };
     let store = open(&url(&etcd)).await;
-    let most = u8::try_from(store.max_batch()).unwrap();
-    for (pet, at) in [(1, 5), (100, 6)] {
+    let most = u16::try_from(store.max_batch()).unwrap();
+    for (pet, at) in [(1, 5), (1000, 6)] {
         let records = (0..most).map(|key| record(key, pet + i64::from(key), at)).collect();
         let rows = Rows { records, ..Rows::default() };
         assert_eq!(store.write_rows(WriterRole::Service, rows).await.unwrap(), 0);
     }
     let mut snapshot = store.snapshot().await.unwrap();
     let records = snapshot.records(None, 1000).await.unwrap();
-    let expected: Vec<_> = (0..most).map(|key| record(key, 100 + i64::from(key), 6)).collect();
+    let expected: Vec<_> = (0..most).map(|key| record(key, 1000 + i64::from(key), 6)).collect();
     assert_eq!(records, expected);
     assert_eq!(snapshot.counts().await.unwrap().records, u64::from(most));
     for _ in 0..2 {
@@ -57,6 +59,43 @@ async fn the_largest_batch_of_records_replaces_as_many() {
     }
     let left = entries(&etcd).into_iter().map(|(key, _)| key);
     assert_eq!(left.collect::<Vec<_>>(), ["zoo/head", "zoo/store"]);
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn the_largest_animals_are_written_in_one_transaction() {
+    let Some(etcd) = etcd_or_skip("the_largest_animals", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    let name = PetName::parse("🐕".repeat(255)).unwrap();
+    let category_id = CategoryId(i64::MIN);
+    let pet = NewPet { name, category_id, status: Some(PetStatus::Available) };
+    let before = revision(&etcd);
+    let pets = vec![pet.clone(); store.max_batch()];
+    assert_eq!(store.add_new(pets, Some(request(1, 5))).await.unwrap(), 128);
+    let pets: Vec<_> = (1000..1128).map(|id| pet.clone().with_id(PetId(id))).collect();
+    let rows = Rows { pets, ..Rows::default() };
+    assert_eq!(store.write_rows(WriterRole::Service, rows.clone()).await.unwrap(), 128);
+    assert_eq!(revision(&etcd), before + 2);
+    assert_eq!(store.write_rows(WriterRole::Service, rows).await.unwrap(), 0);
+    assert_eq!(store.snapshot().await.unwrap().counts().await.unwrap().pets, 256);
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_copy_does_not_overwrite_an_animal_that_another_process_has_added() {
+    let Some(etcd) = etcd_or_skip("a_copy_does_not_overwrite", 1) else { return };
+    let (store, other) = (open(&url(&etcd)).await, open(&url(&etcd)).await);
+    let copy = async |pet: NewPet, id| {
+        let rows = Rows { pets: vec![pet.with_id(PetId(id))], ..Rows::default() };
+        store.write_rows(WriterRole::Service, rows).await
+    };
+    assert_eq!(copy(rex(), 1).await.unwrap(), 1);
+    assert_eq!(add(&other).await.id, PetId(2));
+    let max = NewPet { name: PetName::parse("Max").unwrap(), ..rex() };
+    let refused = copy(max.clone(), 2).await.unwrap_err().to_string();
+    assert!(refused.contains("animal 2"), "{refused}");
+    assert_eq!(copy(rex(), 2).await.unwrap(), 0);
+    assert_eq!(copy(max, 3).await.unwrap(), 1);
 }
 
 /// Release 1.2.0 wrote up to 62 records in one transaction.
@@ -155,4 +194,26 @@ async fn an_animal_that_was_deleted_leaves_its_identifier_behind() {
     let rows = Rows { pets, highest, ..Rows::default() };
     assert_eq!(copy.write_rows(WriterRole::Service, rows).await.unwrap(), 2);
     assert_eq!(add(&open(&url).await).await.id, PetId(4));
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_check_shows_the_space_in_use_and_the_quota() {
+    let Some(etcd) = etcd_or_skip("a_check_shows_the_space", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    let space = async || {
+        let found = store.inspect().await.unwrap().into_iter();
+        found.filter(|finding| finding.subject == "space").collect::<Vec<_>>().remove(0)
+    };
+    let small = space().await;
+    assert!(
+        small.severity == Severity::Ok && small.detail.ends_with("quota 2048 MiB"),
+        "{small:?}"
+    );
+    etcd.kill(0);
+    etcd.resume_with(0, &["--quota-backend-bytes=20000".to_owned()]).unwrap();
+    etcd.wait_for_leader(None).unwrap();
+    let full = space().await;
+    assert!(full.severity == Severity::Warning, "{full:?}");
+    assert!(full.detail.contains("or raise --quota-backend-bytes"), "{full:?}");
 }

@@ -1,5 +1,5 @@
-//! Deadlines of a connection: request head, keep-alive and response write. A connection is closed at
-//! its deadline. hyper's own timer counts idling and the head as one.
+//! Deadlines of one connection: request head, keep-alive and response write. hyper's own timer counts idling and the
+//! head as one.
 
 use std::{
     pin::Pin,
@@ -8,17 +8,34 @@ use std::{
 };
 
 use futures_util::stream::FuturesUnordered;
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
 
-use super::ending::Drain;
+use super::{
+    ending::Drain,
+    stream::MAX_HEAD,
+    waiting::{SHORT_TIMEOUT, WaitingBodies, WaitingBody},
+};
 use crate::settings::Limits;
 
 /// The slowest rate at which a client may read its answers, in bytes a second: enough for the slowest honest line.
 const MIN_RATE: u64 = 1024;
 
+/// The largest piece of an answer that one stream of HTTP/2 sends before the others have their turn, in bytes: one frame.
+const MAX_PIECE: usize = 16 * 1024;
+/// The smallest such piece, unless the client's windows are smaller.
+const MIN_PIECE: usize = 1024;
+
 /// The deadlines of a connection, shared by everything that serves it.
 #[derive(Clone, Debug)]
-pub(super) struct Activity(Arc<Mutex<Inner>>);
+pub(super) struct Activity {
+    inner: Arc<Mutex<Inner>>,
+    bodies: Arc<WaitingBodies>,
+    /// Notified when a deadline has come nearer.
+    wake: Arc<Notify>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -27,12 +44,14 @@ struct Inner {
     requests: usize,
     /// Requests whose answers are being sent, over HTTP/2.
     answers: usize,
-    /// `true` if the socket takes no more, because the client does not.
-    is_blocked: bool,
+    /// The length of the last answer over HTTP/1, in bytes.
+    last_answer: usize,
+    /// The last answer over HTTP/1, while the socket takes no more because the client does not.
+    blocked: Option<WaitingBody>,
     /// When the client must have sent something, while there is no request: the head that is under way, as the first
     /// one is from the beginning, or else another one.
     read_deadline: Option<(Instant, Reason)>,
-    /// When the client must have taken more of its answers, while there are `answers` or the socket is blocked.
+    /// When the client must have taken more of its answers, while there are `answers` or one is `blocked`.
     write_deadline: Option<Instant>,
 }
 
@@ -53,15 +72,17 @@ type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send +
 
 impl Activity {
     /// Creates the activity of a connection without requests, which was accepted at that moment.
-    pub(super) fn new(accepted: Instant, limits: Limits) -> Self {
-        Self(Arc::new(Mutex::new(Inner {
+    pub(super) fn new(accepted: Instant, limits: Limits, bodies: Arc<WaitingBodies>) -> Self {
+        let inner = Arc::new(Mutex::new(Inner {
             limits,
             requests: 0,
             answers: 0,
-            is_blocked: false,
+            last_answer: 0,
+            blocked: None,
             read_deadline: Some((accepted + limits.header_timeout, Reason::LateHead)),
             write_deadline: None,
-        })))
+        }));
+        Self { inner, bodies, wake: Arc::default() }
     }
 
     /// Begins a request; it lasts until the returned value is dropped.
@@ -69,7 +90,7 @@ impl Activity {
         let mut inner = self.lock();
         inner.requests += 1;
         inner.read_deadline = None;
-        InFlightRequest { activity: self.clone(), is_sending: false }
+        InFlightRequest { activity: self.clone(), is_sending: false, length: 0 }
     }
 
     /// Notes that bytes of HTTP/1 were read. They are of a head if no request is in flight: its time counts from
@@ -90,16 +111,25 @@ impl Activity {
         inner.note_end();
     }
 
-    /// Notes whether the socket takes no more for now.
+    /// Notes whether the socket takes no more for now, over HTTP/1.
     pub(super) fn set_blocked(&self, is_blocked: bool) {
         let mut inner = self.lock();
-        inner.is_blocked = is_blocked;
         if is_blocked {
+            self.count_blocked(&mut inner);
             inner.read_deadline.take_if(|(_, reason)| *reason == Reason::Idle);
             inner.begin_to_send();
+            self.wake.notify_one();
         } else {
+            inner.blocked = None;
             inner.note_end();
         }
+    }
+
+    /// Counts what waits for a socket that takes no more: the last answer, and as much of others as hyper collects.
+    fn count_blocked(&self, inner: &mut Inner) {
+        inner.blocked = None;
+        let length = inner.last_answer + MAX_HEAD as usize;
+        inner.blocked = Some(self.bodies.add(length, Arc::clone(&self.wake)));
     }
 
     /// Notes that the client has taken `bytes` bytes. They extend its deadline by the time that they take at
@@ -113,6 +143,9 @@ impl Activity {
             let later = *deadline + Duration::from_micros(gained).min(limit);
             *deadline = later.min(Instant::now() + limit);
         }
+        if let Some(blocked) = &mut inner.blocked {
+            blocked.note_progress();
+        }
     }
 
     /// Resolves when a head is late, when no request has come for too long, or when the client takes its answers
@@ -121,17 +154,23 @@ impl Activity {
         loop {
             let wake = {
                 let (now, inner) = (Instant::now(), self.lock());
-                let write = inner.write_deadline.map(|deadline| (deadline, Reason::Stalled));
-                let next = write.into_iter().chain(inner.read_deadline).min_by_key(|next| next.0);
                 let Limits { header_timeout, idle_timeout, write_timeout, .. } = inner.limits;
-                // Nothing that begins while this sleeps can end the connection before that.
+                let blocked = inner.blocked.as_ref().map(|body| body.deadline(write_timeout));
+                let write = inner.write_deadline.into_iter().chain(blocked);
+                let write = write.map(|deadline| (deadline, Reason::Stalled));
+                let next = write.chain(inner.read_deadline).min_by_key(|next| next.0);
+                // Nothing that begins while this sleeps can end the connection before that, but for what wakes it.
                 let later = now + idle_timeout.min(write_timeout).min(header_timeout);
+                let later = if blocked.is_some() { later.min(now + SHORT_TIMEOUT) } else { later };
                 match next {
                     Some((deadline, reason)) if deadline <= now => return reason,
                     next => next.map_or(later, |(deadline, _)| deadline.min(later)),
                 }
             };
-            sleep_until(wake).await;
+            tokio::select! {
+                () = sleep_until(wake) => (),
+                () = self.wake.notified() => (),
+            }
         }
     }
 
@@ -148,7 +187,7 @@ impl Activity {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -161,10 +200,11 @@ impl Inner {
 
     /// Notes that a request has ended, or that the socket takes more again.
     fn note_end(&mut self) {
-        if self.answers == 0 && !self.is_blocked {
+        let is_blocked = self.blocked.is_some();
+        if self.answers == 0 && !is_blocked {
             self.write_deadline = None;
         }
-        if self.requests == 0 && !self.awaits_head() && !self.is_blocked {
+        if self.requests == 0 && !self.awaits_head() && !is_blocked {
             self.read_deadline = Some((Instant::now() + self.limits.idle_timeout, Reason::Idle));
         }
     }
@@ -177,17 +217,28 @@ impl Inner {
 /// One request whose answer has not been taken whole.
 #[derive(Debug)]
 pub(super) struct InFlightRequest {
-    activity: Activity,
+    pub(super) activity: Activity,
     is_sending: bool,
+    /// The length of its answer over HTTP/1, which is sent when the request has ended.
+    pub(super) length: usize,
 }
 
 impl InFlightRequest {
-    /// Notes that its answer is there, of which the client has taken nothing.
+    /// Notes that its answer over HTTP/2 is there, of which the client has taken nothing.
     pub(super) fn begin_answer(&mut self) {
         self.is_sending = true;
         let mut inner = self.activity.lock();
         inner.answers += 1;
         inner.begin_to_send();
+    }
+
+    /// Returns the number of bytes of its answer that are sent before other answers of the connection have their turn: at
+    /// [`MIN_RATE`], each has one within the write timeout.
+    pub(super) fn next_piece(&self) -> usize {
+        let inner = self.activity.lock();
+        let in_time = MIN_RATE.saturating_mul(inner.limits.write_timeout.as_secs());
+        let share = usize::try_from(in_time).unwrap_or(MAX_PIECE) / inner.answers.max(1);
+        share.clamp(MIN_PIECE, MAX_PIECE)
     }
 }
 
@@ -196,6 +247,10 @@ impl Drop for InFlightRequest {
         let mut inner = self.activity.lock();
         inner.requests = inner.requests.saturating_sub(1);
         inner.answers = inner.answers.saturating_sub(usize::from(self.is_sending));
+        inner.last_answer = self.length;
+        if inner.blocked.is_some() {
+            self.activity.count_blocked(&mut inner);
+        }
         inner.note_end();
     }
 }

@@ -9,9 +9,13 @@ use std::{
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 use hyper::{
-    Request, StatusCode, body::Incoming, server::conn::http1::Builder, service::service_fn,
+    Request, StatusCode,
+    body::{Body as _, Incoming},
+    server::conn::http1::Builder,
+    service::service_fn,
 };
 use hyper_util::rt::TokioIo;
+use tokio::time::Instant;
 
 use super::{
     activity::{Activity, Reason},
@@ -22,6 +26,7 @@ use crate::{
     answer::{answer, late_head, note_unread},
     request::{Peer, body::RequestBody},
     response::Response,
+    settings::Limits,
     state::State,
 };
 
@@ -62,14 +67,16 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
             let too_large = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
             let status =
                 if error.is_parse_too_large() { too_large } else { StatusCode::BAD_REQUEST };
-            note_unread(state, peer, Ok(status));
+            note_unread(state, peer, Instant::now(), Ok(status));
             linger(&mut stream, b"").await;
         }
         // An idle client expects to be left without a word, one in mid-request does not.
-        Err(Reason::LateHead | Reason::Idle)
+        Err(reason @ (Reason::LateHead | Reason::Idle))
             if parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte)) =>
         {
-            linger(&mut stream, &encode(late_head(state, peer)).await).await;
+            let Limits { header_timeout, idle_timeout, .. } = state.settings.limits;
+            let limit = if reason == Reason::Idle { idle_timeout } else { header_timeout };
+            linger(&mut stream, &encode(late_head(state, peer, limit)).await).await;
         }
         Ok(Err(_)) | Err(_) => (),
     }
@@ -83,18 +90,20 @@ async fn respond(
     unread: &AtomicBool,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let _in_flight = activity.begin_request();
+    let mut in_flight = activity.begin_request();
     let (mut head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
     let response = answer(state, peer, &mut head, &mut body).await;
     if !body.has_ended() {
         unread.store(true, Ordering::Relaxed);
     }
+    let length = response.body().size_hint().lower();
+    in_flight.length = usize::try_from(length).unwrap_or_default();
     Ok(response)
 }
 
-/// Returns a response as the bytes of HTTP/1.1, for the one that hyper does not write.
-async fn encode(response: Response) -> Vec<u8> {
+/// Returns a response as the bytes of HTTP/1.1, for those that hyper does not write.
+pub(super) async fn encode(response: Response) -> Vec<u8> {
     let (head, body) = response.into_parts();
     let mut bytes = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();
     for (name, value) in &head.headers {

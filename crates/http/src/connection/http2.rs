@@ -4,6 +4,7 @@
 //! waits for that never sends its body.
 
 use std::{
+    convert::Infallible,
     future::poll_fn,
     pin::{Pin, pin},
     sync::{
@@ -17,16 +18,16 @@ use std::{
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use h2::{
-    RecvStream,
+    RecvStream, SendStream,
     server::{Builder, Connection, SendResponse},
 };
 use http_body_util::BodyExt as _;
 use hyper::{
     HeaderMap, Request, StatusCode,
     body::{Body, Frame, SizeHint},
-    header::{CONNECTION, CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
+    header::{CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
 };
-use tokio::{sync::Notify, time::timeout};
+use tokio::{sync::oneshot, task::yield_now, time::timeout};
 
 use super::{
     activity::{Activity, InFlightRequest, Reason},
@@ -43,7 +44,7 @@ use crate::{
 /// The most requests of one connection at a time.
 const MAX_STREAMS: u32 = 128;
 /// The bytes that a client may send of one body, and of all bodies of a connection, before the service has read
-/// them. They are held outside the bound of all bodies, so it is as small as the protocol lets it
+/// them. They are held outside the bound of all bodies, so the window is as small as the protocol lets it
 /// begin with (RFC 9113, section 6.9.2).
 const WINDOW: u32 = 65_535;
 /// How long a connection that was asked to end stays open without a request in flight. Clients send no
@@ -61,12 +62,9 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
     let limit = state.settings.limits.write_timeout;
     let Ok(Ok(mut connection)) = timeout(limit, handshake).await else { return };
 
-    // Notified by an answer that is to be the last one.
-    let ending = Arc::new(Notify::new());
     let mut reasons = activity.reasons(&state.drain);
     let reason = tokio::select! {
-        () = serve_requests(&mut connection, &state, peer, &activity, &ending) => return,
-        () = ending.notified() => None,
+        () = serve_requests(&mut connection, &state, peer, &activity) => return,
         reason = reasons.next() => reason,
     };
     if reason == Some(Reason::Stalled) {
@@ -76,7 +74,7 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
     connection.graceful_shutdown();
     activity.expect_end(GOAWAY_TIMEOUT);
     tokio::select! {
-        () = serve_requests(&mut connection, &state, peer, &activity, &ending) => (),
+        () = serve_requests(&mut connection, &state, peer, &activity) => (),
         _ = activity.wait_until_inactive() => (),
     }
 }
@@ -87,12 +85,10 @@ async fn serve_requests(
     state: &Arc<State>,
     peer: Peer,
     activity: &Activity,
-    ending: &Arc<Notify>,
 ) {
     while let Some(Ok((request, respond))) = connection.accept().await {
         let in_flight = activity.begin_request();
-        let (state, ending) = (Arc::clone(state), Arc::clone(ending));
-        tokio::spawn(respond_to(request, respond, state, peer, in_flight, ending));
+        tokio::spawn(respond_to(request, respond, Arc::clone(state), peer, in_flight));
     }
 }
 
@@ -103,7 +99,6 @@ async fn respond_to(
     state: Arc<State>,
     peer: Peer,
     in_flight: InFlightRequest,
-    ending: Arc<Notify>,
 ) {
     let (mut head, stream) = request.into_parts();
     let is_wanted = AtomicBool::new(false);
@@ -126,50 +121,103 @@ async fn respond_to(
         })
         .await
     };
-    let Some(mut response) = response else { return };
-    // No header of this protocol.
-    if response.headers_mut().remove(CONNECTION).is_some() {
-        ending.notify_one();
-    }
+    let Some(response) = response else { return };
     let ended = body.has_ended();
-    drop(body);
+    drop((body, head));
 
-    send(response, respond, http_date(state.ports.clock.now()), in_flight).await;
-    if !ended {
-        discard(incoming).await;
-    }
+    // At the same time: a body that is not read takes the window of the whole connection.
+    let rest = async {
+        if !ended {
+            discard(incoming).await;
+        }
+    };
+    tokio::join!(send(response, respond, &state, in_flight), rest);
 }
 
-/// Gives a response to h2, which keeps its body while the client's windows are closed. The request is in flight
-/// until the client has taken it.
+/// Gives a response to h2. The request is in flight until the client has taken its body.
 async fn send(
     response: Response,
     mut respond: SendResponse<Bytes>,
-    date: HeaderValue,
+    state: &State,
     mut in_flight: InFlightRequest,
 ) {
     let (mut head, body) = response.into_parts();
-    head.headers.insert(DATE, date);
+    head.headers.insert(DATE, http_date(state.ports.clock.now()));
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     let is_empty = body.is_empty();
     // An error concerns only this request, and its client knows of it.
     let sent = respond.send_response(hyper::Response::from_parts(head, ()), is_empty);
-    if let (Ok(mut stream), false) = (sent, is_empty) {
+    if let (Ok(stream), false) = (sent, is_empty) {
         in_flight.begin_answer();
-        let _ = stream.send_data(Bytes::from_owner(Answered { body, _in_flight: in_flight }), true);
+        send_body(stream, body, state, &in_flight).await;
     }
 }
 
-/// The body of an answer, which keeps its request in flight until h2 drops it.
-struct Answered {
-    body: Bytes,
-    _in_flight: InFlightRequest,
+/// Gives a body to h2 as the client takes it. A stream whose client takes nothing for too long is reset.
+async fn send_body(
+    mut stream: SendStream<Bytes>,
+    mut body: Bytes,
+    state: &State,
+    in_flight: &InFlightRequest,
+) {
+    let (length, limit) = (body.len(), state.settings.limits.write_timeout);
+    let mut waiting = None;
+    while !body.is_empty() {
+        let taken = {
+            let mut piece = pin!(send_piece(&mut stream, &mut body, in_flight.next_piece()));
+            tokio::select! {
+                biased;
+                taken = &mut piece => taken,
+                // Most clients take it while the task of the connection has its turn.
+                () = yield_now() => {
+                    let bodies = &state.waiting_bodies;
+                    let waiting =
+                        waiting.get_or_insert_with(|| bodies.add(length, Arc::default()));
+                    tokio::select! {
+                        biased;
+                        taken = piece => taken,
+                        () = waiting.stalled(limit) => None,
+                    }
+                }
+            }
+        };
+        let Some(bytes) = taken else {
+            return stream.send_reset(h2::Reason::CANCEL);
+        };
+        in_flight.activity.note_written(bytes);
+        if let Some(waiting) = &mut waiting {
+            waiting.note_progress();
+        }
+    }
 }
 
-impl AsRef<[u8]> for Answered {
+/// Sends at most `max` bytes of `body` when the client's windows allow it, and returns their number when they are
+/// written; `None` if the stream has ended.
+async fn send_piece(stream: &mut SendStream<Bytes>, body: &mut Bytes, max: usize) -> Option<usize> {
+    stream.reserve_capacity(max.min(body.len()));
+    while stream.capacity() == 0 {
+        poll_fn(|cx| stream.poll_capacity(cx)).await?.ok()?;
+    }
+    let length = max.min(body.len()).min(stream.capacity());
+    let bytes = body.split_to(length);
+    let (when_dropped, written) = oneshot::channel();
+    let piece = Bytes::from_owner(Piece { bytes, _when_dropped: when_dropped });
+    stream.send_data(piece, body.is_empty()).ok()?;
+    // h2 drops it when it is written.
+    let _ = written.await;
+    Some(length)
+}
+
+/// A part of a body.
+struct Piece {
+    bytes: Bytes,
+    _when_dropped: oneshot::Sender<Infallible>,
+}
+
+impl AsRef<[u8]> for Piece {
     fn as_ref(&self) -> &[u8] {
-        &self.body
+        &self.bytes
     }
 }
 

@@ -1,5 +1,5 @@
-//! The bytes of one connection: any stream, of which the first bytes have been read already. What is read and
-//! written is noted, as it says what the connection waits for.
+//! The bytes of one connection: any stream, of which the first bytes have been read already. Over HTTP/1, the reads and
+//! writes are noted, as they say what the connection waits for. Over HTTP/2, the frames say it.
 
 use std::{
     io::{self, IoSlice},
@@ -25,21 +25,16 @@ pub(super) struct Stream {
     io: Box<dyn Io>,
     /// Bytes that have arrived and are still to be read.
     unread: Bytes,
-    activity: Activity,
-    is_http2: bool,
-    /// `true` if the socket has not taken all that was written.
+    /// `None` over HTTP/2.
+    activity: Option<Activity>,
+    /// `true` while the socket has not taken all that was written.
     is_blocked: bool,
 }
 
 impl Stream {
     /// Creates a stream of `first_bytes` and what follows them on `io`.
-    pub(super) fn new(
-        io: Box<dyn Io>,
-        first_bytes: Bytes,
-        activity: Activity,
-        is_http2: bool,
-    ) -> Self {
-        Self { io, unread: first_bytes, activity, is_http2, is_blocked: false }
+    pub(super) fn new(io: Box<dyn Io>, first_bytes: Bytes, activity: Option<Activity>) -> Self {
+        Self { io, unread: first_bytes, activity, is_blocked: false }
     }
 
     /// Returns whether some of the first bytes were not read.
@@ -48,12 +43,12 @@ impl Stream {
     }
 
     fn note_write(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        match &written {
-            Poll::Ready(Ok(bytes)) if self.is_blocked || self.is_http2 => {
-                self.activity.note_written(*bytes);
+        match (&written, &self.activity) {
+            (Poll::Ready(Ok(bytes)), Some(activity)) if self.is_blocked => {
+                activity.note_written(*bytes);
             }
-            Poll::Ready(_) => (),
-            Poll::Pending => self.set_blocked(true),
+            (Poll::Pending, _) => self.set_blocked(true),
+            (Poll::Ready(_), _) => (),
         }
         written
     }
@@ -64,9 +59,11 @@ impl Stream {
     }
 
     fn set_blocked(&mut self, is_blocked: bool) {
-        if self.is_blocked != is_blocked {
+        if let Some(activity) = &self.activity
+            && self.is_blocked != is_blocked
+        {
             self.is_blocked = is_blocked;
-            self.activity.set_blocked(is_blocked);
+            activity.set_blocked(is_blocked);
         }
     }
 }
@@ -84,9 +81,10 @@ impl AsyncRead for Stream {
             let length = self.unread.len().min(buffer.remaining());
             buffer.put_slice(&self.unread.split_to(length));
         }
-        // Over HTTP/2 only the first head has a time of its own.
-        if !self.is_http2 && buffer.filled().len() > before {
-            self.activity.note_read();
+        if let Some(activity) = &self.activity
+            && buffer.filled().len() > before
+        {
+            activity.note_read();
         }
         Poll::Ready(Ok(()))
     }

@@ -17,6 +17,7 @@ use crate::{
 
 mod http2;
 mod slow;
+mod waiting;
 
 const HEADER: Duration = Duration::from_secs(3);
 const IDLE: Duration = Duration::from_secs(20);
@@ -61,14 +62,22 @@ fn connect_to(
 
 /// The same within these limits.
 fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream, JoinHandle<()>) {
+    connect_in(&state(limits, ports), buffer)
+}
+
+fn state(limits: Limits, ports: Ports) -> Arc<State> {
     let static_files = vec![StaticFile {
         path: "/large",
         content: vec![b' '; LARGE].into(),
         ..StaticFile::default()
     }];
-    let state =
-        Arc::new(State::new(ports, Settings { limits, static_files, ..Settings::default() }, None));
+    Arc::new(State::new(ports, Settings { limits, static_files, ..Settings::default() }, None))
+}
+
+/// One more connection to the same service.
+fn connect_in(state: &Arc<State>, buffer: usize) -> (DuplexStream, JoinHandle<()>) {
     let (client, server) = duplex(buffer);
+    let state = Arc::clone(state);
     let task = tokio::spawn(async move {
         let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
         serve(Box::new(server), peer, None, state).await;
@@ -220,7 +229,9 @@ async fn a_part_of_a_head_is_refused_wherever_it_lies() {
             for _ in 0..answers {
                 assert!(!answer(&mut client).await.starts_with("HTTP/1.1 408 "));
             }
-            assert!(rest(&mut client).await.starts_with("HTTP/1.1 408 "), "{before:?}");
+            let refusal = rest(&mut client).await;
+            assert!(refusal.starts_with("HTTP/1.1 408 "), "{before:?}");
+            assert!(refusal.contains(&format!("within {expected:?}")), "{refusal}");
             assert!(is_about(began.elapsed(), expected), "{before:?}: {:?}", began.elapsed());
         }
     }

@@ -77,7 +77,8 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     }
     // An address that can no longer be fetched is not given.
     if !deprecation::has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
-        let location = format!("{}/pets/{}", state.public_base, pet.id);
+        let mut digits = itoa::Buffer::new();
+        let location = [&state.public_base, "/pets/", digits.format(pet.id.0)].concat();
         headers.insert(LOCATION, HeaderValue::try_from(location).map_err(ApiError::internal)?);
     }
     Ok(response)
@@ -86,11 +87,18 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
 /// Returns the answer from the cache, if the cache holds `resource` in the current version.
 fn cached(context: &RequestContext<'_>, resource: Resource) -> Option<Response> {
     let State { ports, page_cache, metrics, .. } = context.state;
-    let cached = ports.pets.version().and_then(|version| page_cache.get(resource, version));
+    let version = ports.pets.version();
+    let cached = version.and_then(|version| Some((version, page_cache.get(resource, version)?)));
     if let Some(metrics) = metrics {
         metrics.page_looked_up(cached.is_some());
     }
-    cached.map(|cached| cached.answer(&context.head.headers))
+    let (version, cached) = cached?;
+    let size = cached.size();
+    let response = answer(context, resource, &cached);
+    if cached.size() != size {
+        page_cache.weigh_again(resource, version, cached);
+    }
+    Some(response)
 }
 
 /// Caches the representation of `resource`, which was read in `version`, and answers with it. A read without a version
@@ -101,11 +109,17 @@ fn cache_and_answer(
     version: Option<CatalogueVersion>,
     read: Representation,
 ) -> Response {
-    let read = Arc::new(read);
+    let response = answer(context, resource, &read);
     if let Some(version) = version {
-        context.state.page_cache.insert(resource, version, Arc::clone(&read));
+        context.state.page_cache.insert(resource, version, Arc::new(read));
     }
-    read.answer(&context.head.headers)
+    response
+}
+
+/// Answers with a page, or with an animal: that announces the end of getPet.
+fn answer(context: &RequestContext<'_>, resource: Resource, read: &Representation) -> Response {
+    let template = matches!(resource, Resource::Pet(_)).then_some(&context.state.pet_template);
+    read.answer(&context.head.headers, template)
 }
 
 /// Returns the link to the next page (RFC 8288), relative, with the limit and the filter of this one.
@@ -114,11 +128,12 @@ fn next_link(
     limit: PageLimit,
     position: CursorPosition,
 ) -> Result<HeaderValue, ApiError> {
-    let limit = limit.get();
-    let status = position.status.map(|status| format!("&status={status}")).unwrap_or_default();
-    let cursor = cursor::encode(position);
-    let link = format!("<{base}/pets?limit={limit}{status}&cursor={cursor}>; rel=\"next\"");
-    HeaderValue::try_from(link).map_err(ApiError::internal)
+    let (mut digits, cursor) = (itoa::Buffer::new(), cursor::encode(position));
+    let (name, status) = position.status.map_or(("", ""), |status| ("&status=", status.as_str()));
+    let limit = digits.format(limit.get());
+    let link =
+        ["<", base, "/pets?limit=", limit, name, status, "&cursor=", &cursor, ">; rel=\"next\""];
+    HeaderValue::try_from(link.concat()).map_err(ApiError::internal)
 }
 
 #[cfg(test)]

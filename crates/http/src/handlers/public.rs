@@ -14,7 +14,7 @@ use crate::{
 
 /// Answers with the OpenAPI document of this deployment.
 pub(crate) fn openapi(context: &RequestContext<'_>) -> Response {
-    context.state.openapi.answer(&context.head.headers)
+    context.state.openapi.answer(&context.head.headers, None)
 }
 
 /// Answers that the process runs.
@@ -25,7 +25,7 @@ pub(crate) fn livez() -> Response {
 /// Answers that the service is ready: it does not drain, and the store has answered a read at most a second ago.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     if state.drain.has_begun() {
-        return Err(ApiError::unavailable("the service is shutting down"));
+        return Err(ApiError::shutting_down());
     }
     state.readiness.check(&state.ports.pets, state.settings.limits.request_timeout).await?;
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
@@ -62,7 +62,7 @@ pub(crate) fn static_file(context: &RequestContext<'_>) -> Result<Response, ApiE
     let mut files = settings.static_files.iter().zip(static_files);
     let found = files.find(|(file, _)| file.path == context.parameter);
     let (file, representation) = found.ok_or_else(ApiError::route_not_found)?;
-    let mut response = representation.answer(&context.head.headers);
+    let mut response = representation.answer(&context.head.headers, None);
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, value(file.content_security_policy)?);
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

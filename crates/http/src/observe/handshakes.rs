@@ -2,58 +2,32 @@
 
 use std::io;
 
-use tokio_rustls::rustls::{Error, InvalidMessage};
+use tokio_rustls::rustls::Error;
 
-/// Why a TLS handshake has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HandshakeFailure {
-    /// The client did not speak TLS: mostly plain HTTP.
-    NotTls,
-    /// It offers no version, cipher suite or protocol that the service has.
-    Incompatible,
-    /// It has sent an alert: mostly, it does not trust the certificate.
-    RefusedByClient,
-    /// It went away, as the probes of balancers do.
-    Disconnected,
-    /// It was not done in the time for a head.
-    Timeout,
-    /// The client broke the rules of TLS, or the service is at fault.
-    Other,
-}
+/// The client sent something that is not TLS: mostly plain HTTP.
+pub(crate) const NOT_TLS: &str = "not_tls";
+/// The handshake was not done in the time for a head.
+pub(crate) const TIMEOUT: &str = "timeout";
+/// The client went away, as the probes of balancers do.
+pub(crate) const DISCONNECTED: &str = "disconnected";
+/// The client offers no version, cipher suite or protocol that the service has.
+const INCOMPATIBLE: &str = "incompatible";
+/// The client has sent an alert: mostly, it does not trust the certificate.
+const REFUSED_BY_CLIENT: &str = "refused_by_client";
+/// The client breaks the rules of TLS, or the service is at fault.
+const OTHER: &str = "other";
 
-impl HandshakeFailure {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::NotTls,
-        Self::Incompatible,
-        Self::RefusedByClient,
-        Self::Disconnected,
-        Self::Timeout,
-        Self::Other,
-    ];
+/// The values of the label `reason`.
+pub(crate) const REASONS: [&str; 6] =
+    [NOT_TLS, INCOMPATIBLE, REFUSED_BY_CLIENT, DISCONNECTED, TIMEOUT, OTHER];
 
-    /// Returns the value of the label `reason`.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotTls => "not_tls",
-            Self::Incompatible => "incompatible",
-            Self::RefusedByClient => "refused_by_client",
-            Self::Disconnected => "disconnected",
-            Self::Timeout => "timeout",
-            Self::Other => "other",
-        }
-    }
-}
-
-impl From<&io::Error> for HandshakeFailure {
-    fn from(error: &io::Error) -> Self {
-        let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<Error>());
-        match cause {
-            // The connection has failed, or has ended too soon.
-            None => Self::Disconnected,
-            Some(Error::InvalidMessage(InvalidMessage::InvalidContentType)) => Self::NotTls,
-            Some(Error::PeerIncompatible(_) | Error::NoApplicationProtocol) => Self::Incompatible,
-            Some(Error::AlertReceived(_)) => Self::RefusedByClient,
-            Some(_) => Self::Other,
-        }
+/// Returns the reason for which a handshake that began as TLS has failed.
+pub(crate) fn reason(error: &io::Error) -> &'static str {
+    match error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) {
+        // The connection has failed, or has ended too soon.
+        None => DISCONNECTED,
+        Some(Error::PeerIncompatible(_) | Error::NoApplicationProtocol) => INCOMPATIBLE,
+        Some(Error::AlertReceived(_)) => REFUSED_BY_CLIENT,
+        Some(_) => OTHER,
     }
 }

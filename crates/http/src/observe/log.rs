@@ -22,7 +22,11 @@ use tokio::time::Instant;
 use tracing::field::{DisplayValue, display};
 
 use crate::{
-    observe::{handshakes::HandshakeFailure, ids::TraceContext, metrics::Metrics},
+    observe::{
+        handshakes::{DISCONNECTED, NOT_TLS},
+        ids::TraceContext,
+        metrics::Metrics,
+    },
     rate_limit::RateLimit,
     request::{
         Peer,
@@ -36,6 +40,9 @@ use crate::{
 /// The methods that HTTP defines (RFC 9110, section 9.3; RFC 5789).
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"];
+
+/// The routes of health checks.
+const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
 /// The lines a second about refused requests, and about failures, unless every request is logged: neither a client that
 /// does everything wrong nor a store that is gone must fill the disk.
@@ -126,8 +133,10 @@ impl Observer {
         let status = request.status();
         let error = request.outcome.err();
         let cause = error.and_then(|error| error.cause.as_deref());
+        let is_probe = PROBES.contains(&request.route());
         let budget = match (self.access_log, cause) {
-            (AccessLog::All, _) => None,
+            (AccessLog::AllButProbes, None) if is_probe && status == StatusCode::OK => return,
+            (AccessLog::All | AccessLog::AllButProbes, _) => None,
             (AccessLog::Errors | AccessLog::Off, Some(_)) => Some(&self.failures),
             (AccessLog::Errors, None) if status.as_u16() >= 400 => Some(&self.refusals),
             (AccessLog::Errors | AccessLog::Off, None) => return,
@@ -157,21 +166,22 @@ impl Observer {
     pub(crate) fn handshake_failed(
         &self,
         peer: Peer,
-        failure: HandshakeFailure,
+        reason: &'static str,
         error: &dyn fmt::Display,
     ) {
         if let Some(metrics) = &self.metrics {
-            metrics.handshake_failed(failure);
+            metrics.handshake_failed(reason);
         }
-        let reason = failure.as_str();
-        let unwritten = match (self.access_log, failure) {
-            (AccessLog::All, _) => Some(0),
-            (AccessLog::Off, _) | (AccessLog::Errors, HandshakeFailure::Disconnected) => None,
-            (AccessLog::Errors, _) => self.handshakes.take(Some(reason)),
+        let unwritten = match self.access_log {
+            AccessLog::All => Some(0),
+            AccessLog::AllButProbes | AccessLog::Errors if reason == DISCONNECTED => None,
+            AccessLog::AllButProbes => Some(0),
+            AccessLog::Errors => self.handshakes.take(Some(reason)),
+            AccessLog::Off => None,
         };
         let Some(unwritten) = unwritten else { return };
         let unwritten = (unwritten > 0).then_some(unwritten);
-        let message = if failure == HandshakeFailure::NotTls {
+        let message = if reason == NOT_TLS {
             "a client speaks no TLS: plain HTTP, or another protocol"
         } else {
             "a TLS handshake failed"

@@ -2,8 +2,8 @@
 //!
 //! **What it buys.** An operator sees load, latency and refusals without reading the log.
 //!
-//! **What it costs.** For a request the lookup of two series by their labels, and nothing if the metrics have no
-//! listener: then there is no [`Metrics`].
+//! **What it costs.** A request that succeeds counts in series that were looked up at the start. Nothing is counted if the
+//! metrics have no listener: then there is no [`Metrics`].
 
 use std::{
     collections::BTreeSet,
@@ -12,14 +12,15 @@ use std::{
 };
 
 use hyper::{Method, StatusCode};
+use petstore_domain::{KeyDigest, KeyLabel};
 use prometheus::{
-    GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
-    TextEncoder, core::Collector,
+    GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
+    Registry, TextEncoder, core::Collector,
 };
 
 use crate::{
     observe::{
-        handshakes::HandshakeFailure,
+        handshakes::REASONS,
         samples::{self, Sample},
     },
     response::error::ErrorCode,
@@ -40,6 +41,8 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: IntCounterVec,
     durations: HistogramVec,
+    /// The series of each operation that succeeds, by its route, its method and its status.
+    successes: Vec<((&'static str, &'static str, StatusCode), IntCounter, Histogram)>,
     in_flight: IntGauge,
     accepted_connections: IntCounter,
     open_connections: IntGauge,
@@ -50,23 +53,25 @@ pub(crate) struct Metrics {
     page_misses: IntCounter,
     /// Calls of the deprecated operation.
     pub(crate) deprecated: ByKey,
+    /// The series of those by the key of the caller.
+    deprecated_callers: Cache<KeyDigest, IntCounter>,
     /// Requests with a revoked key.
     pub(crate) revoked: ByKey,
 }
 
 /// Keeps a gauge one higher until it is dropped.
 #[derive(Debug)]
-pub(crate) struct GaugeGuard(IntGauge);
+pub(crate) struct GaugeGuard<'m>(&'m IntGauge);
 
-impl Drop for GaugeGuard {
+impl Drop for GaugeGuard<'_> {
     fn drop(&mut self) {
         self.0.dec();
     }
 }
 
-fn increment(gauge: &IntGauge) -> GaugeGuard {
+fn increment(gauge: &IntGauge) -> GaugeGuard<'_> {
     gauge.inc();
-    GaugeGuard(gauge.clone())
+    GaugeGuard(gauge)
 }
 
 impl Metrics {
@@ -108,8 +113,8 @@ impl Metrics {
         }
         let help = "TLS handshakes that failed, by the reason.";
         let handshake_failures = by(&["reason"], "petstore_tls_handshake_failures_total", help)?;
-        for failure in HandshakeFailure::ALL {
-            handshake_failures.with_label_values(&[failure.as_str()]);
+        for reason in REASONS {
+            handshake_failures.with_label_values(&[reason]);
         }
         let help = "Requests for the deprecated operation getPet, by the name of the API key.";
         let deprecated = by(&["key"], "petstore_deprecated_requests_total", help)?;
@@ -118,6 +123,7 @@ impl Metrics {
         Ok(Self {
             requests,
             durations: register(&registry, durations)?,
+            successes: Vec::new(),
             in_flight: in_flight?,
             accepted_connections: accepted_connections?,
             open_connections: open_connections?,
@@ -127,6 +133,7 @@ impl Metrics {
             page_hits: page_hits?,
             page_misses: page_misses?,
             deprecated: ByKey::new(deprecated),
+            deprecated_callers: Cache::new(MAX_NAMES),
             revoked: ByKey::new(revoked),
             registry,
         })
@@ -134,12 +141,19 @@ impl Metrics {
 
     /// Creates the series of an operation at 0: of its success, and of what is the service's own fault. A series that
     /// begins at 1 has not grown for Prometheus.
-    pub(crate) fn expect(&self, route: &str, method: &Method, success: StatusCode) {
+    pub(crate) fn expect(
+        &mut self,
+        route: &'static str,
+        method: &'static Method,
+        success: StatusCode,
+    ) {
+        let (method, durations) = (method.as_str(), self.durations.with_label_values(&[route]));
+        let of =
+            |status: StatusCode| self.requests.with_label_values(&[route, method, status.as_str()]);
         let statuses = ErrorCode::ALL.iter().map(|code| code.status());
-        for status in statuses.filter(StatusCode::is_server_error).chain([success]) {
-            self.requests.with_label_values(&[route, method.as_str(), status.as_str()]);
-        }
-        self.durations.with_label_values(&[route]);
+        statuses.filter(StatusCode::is_server_error).map(of).for_each(drop);
+        let count = of(success);
+        self.successes.push(((route, method, success), count, durations));
     }
 
     /// Counts a request whose answer is known.
@@ -150,8 +164,31 @@ impl Metrics {
         status: StatusCode,
         took: Duration,
     ) {
+        let took = took.as_secs_f64();
+        let mut successes = self.successes.iter();
+        if let Some((_, count, durations)) =
+            successes.find(|(series, ..)| *series == (route, method, status))
+        {
+            count.inc();
+            return durations.observe(took);
+        }
         self.requests.with_label_values(&[route, method, status.as_str()]).inc();
-        self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
+        self.durations.with_label_values(&[route]).observe(took);
+    }
+
+    /// Counts a call of the deprecated operation with the key `caller`, by the name that `label` returns.
+    pub(crate) fn count_deprecated(
+        &self,
+        caller: KeyDigest,
+        label: impl FnOnce() -> Option<KeyLabel>,
+    ) {
+        if let Some(count) = self.deprecated_callers.get(&caller) {
+            return count.inc();
+        }
+        let Some(label) = label() else { return };
+        let count = self.deprecated.series(label.as_str());
+        count.inc();
+        self.deprecated_callers.insert(caller, count);
     }
 
     /// Counts a request that is answered with the error `code`.
@@ -163,17 +200,17 @@ impl Metrics {
     }
 
     /// Counts a TLS handshake that has failed.
-    pub(crate) fn handshake_failed(&self, failure: HandshakeFailure) {
-        self.handshake_failures.with_label_values(&[failure.as_str()]).inc();
+    pub(crate) fn handshake_failed(&self, reason: &str) {
+        self.handshake_failures.with_label_values(&[reason]).inc();
     }
 
     /// Counts a request as in flight until the returned value is dropped.
-    pub(crate) fn begin_request(&self) -> GaugeGuard {
+    pub(crate) fn begin_request(&self) -> GaugeGuard<'_> {
         increment(&self.in_flight)
     }
 
     /// Counts a connection as accepted, and as open until the returned value is dropped.
-    pub(crate) fn begin_connection(&self) -> GaugeGuard {
+    pub(crate) fn begin_connection(&self) -> GaugeGuard<'_> {
         self.accepted_connections.inc();
         increment(&self.open_connections)
     }
@@ -219,14 +256,18 @@ impl ByKey {
 
     /// Creates the series of the key that is called `name` at 0, unless it is there.
     pub(crate) fn expect(&self, name: &str) {
-        self.inc_by(name, 0);
+        self.series(name);
     }
 
     /// Counts `requests` more with the key that is called `name`.
     pub(crate) fn inc_by(&self, name: &str, requests: u64) {
+        self.series(name).inc_by(requests);
+    }
+
+    fn series(&self, name: &str) -> IntCounter {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
-        self.counts.with_label_values(&[if own { name } else { OTHERS }]).inc_by(requests);
+        self.counts.with_label_values(&[if own { name } else { OTHERS }])
     }
 }
 

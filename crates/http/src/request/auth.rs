@@ -2,7 +2,7 @@
 //!
 //! A refusal waits for 100 ms at least, and until the key was checked again by keys that were read after the request
 //! arrived. So a new key works at its first use, and a client that tries keys is slow. Each refusal that waits holds a
-//! permit; without a permit, the answer is 429 at once, and the connection is closed.
+//! permit; without a permit, the answer is 429 at once.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use petstore_domain::{ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel};
@@ -93,7 +93,7 @@ impl LateRefusals {
         refusal: &ApiError,
         again: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let _permit = self.permits.try_acquire().map_err(|_| ApiError::too_many_refusals())?;
+        let _permit = self.permits.try_acquire().map_err(|_| ApiError::rate_limited())?;
         let late = async { tokio::join!(again, sleep(self.limits.refusal_delay)).0 };
         // Before the time for the request as a whole is over, which would be 503.
         let time = self.limits.request_timeout * 9 / 10;

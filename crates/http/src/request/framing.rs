@@ -3,10 +3,12 @@
 //! `Content-Length` beside `Transfer-Encoding` is not among it: hyper reads such a request by the
 //! latter, answers it and closes the connection, so that nothing behind it is taken for a request.
 
+use std::net::Ipv6Addr;
+
 use hyper::{
     HeaderMap, Version,
     header::{HOST, TRANSFER_ENCODING},
-    http::{request, uri::Authority},
+    http::request,
 };
 
 use crate::response::error::{ApiError, ErrorCode};
@@ -39,34 +41,106 @@ fn host_error(head: &request::Parts) -> Option<&'static str> {
     if host.is_none() && head.version == Version::HTTP_11 {
         return Some("the Host header is required");
     }
-    let is_good =
-        host.is_none_or(|host| is_host(host.as_bytes())) && authority.is_none_or(is_host_and_port);
+    // An empty one stands for a target without an authority (RFC 9110, section 7.2).
+    let is_good = host.is_none_or(|host| host.is_empty() || is_host_and_port(host.as_bytes()))
+        && authority.is_none_or(|authority| is_host_and_port(authority.as_str().as_bytes()));
     (!is_good)
         .then_some("the host of a request must be a name or an address and, if need be, a port")
 }
 
-/// Returns whether it may be a `Host`. An empty one stands for a target without an authority (RFC 9110, section 7.2).
-fn is_host(host: &[u8]) -> bool {
-    host.is_empty() || Authority::try_from(host).is_ok_and(|authority| is_host_and_port(&authority))
+/// Returns whether `text` is a host that is not empty and, if need be, a port (RFC 3986, sections 3.2.2 and 3.2.3).
+fn is_host_and_port(text: &[u8]) -> bool {
+    let at = |wanted| text.iter().position(|byte| *byte == wanted);
+    let end = if text.first() == Some(&b'[') { at(b']').map(|end| end + 1) } else { at(b':') };
+    let (host, port) = text.split_at(end.unwrap_or(text.len()));
+    let is_port = match port {
+        [b':', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
+        other => other.is_empty(),
+    };
+    is_port
+        && match host {
+            [b'[', b'v' | b'V', future @ .., b']'] => is_future_address(future),
+            [b'[', address @ .., b']'] => {
+                str::from_utf8(address).is_ok_and(|address| address.parse::<Ipv6Addr>().is_ok())
+            }
+            name => !name.is_empty() && is_name(name),
+        }
 }
 
-/// Returns whether it has no user, and its port, if it has one, is a number (RFC 3986, section 3.2).
-fn is_host_and_port(authority: &Authority) -> bool {
-    let text = authority.as_str();
-    let at = |byte| text.bytes().position(|it| it == byte);
-    let end = if text.starts_with('[') { at(b']').map(|end| end + 1) } else { at(b':') };
-    let (host, port) = text.split_at(end.unwrap_or(text.len()));
-    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    let is_port = |port: &str| port.is_empty() || is_number(port) && port.parse::<u16>().is_ok();
-    let has_host = !host.is_empty() && at(b'@').is_none();
-    has_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+/// Returns whether it is an `IPvFuture` without its `v`.
+fn is_future_address(text: &[u8]) -> bool {
+    let mut parts = text.splitn(2, |byte| *byte == b'.');
+    let (version, rest) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let is_version = !version.is_empty() && version.iter().all(u8::is_ascii_hexdigit);
+    is_version && !rest.is_empty() && rest.iter().all(|byte| *byte == b':' || is_plain(*byte))
+}
+
+/// Returns whether it is a `reg-name`; an IPv4 address is one too.
+fn is_name(mut name: &[u8]) -> bool {
+    while let [byte, rest @ ..] = name {
+        name = match (byte, rest) {
+            (b'%', [high, low, rest @ ..])
+                if [high, low].iter().all(|it| it.is_ascii_hexdigit()) =>
+            {
+                rest
+            }
+            (byte, rest) if is_plain(*byte) => rest,
+            _ => return false,
+        };
+    }
+    true
+}
+
+/// Returns whether it is `unreserved` or one of the `sub-delims` (RFC 3986, sections 2.2 and 2.3).
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&byte)
 }
 
 #[cfg(test)]
 mod tests {
     use hyper::{Request, Uri, Version};
+    use proptest::{prelude::*, string::string_regex};
+    use regex::Regex;
 
-    use super::require_unambiguous;
+    use super::{is_host_and_port, require_unambiguous};
+
+    /// The grammar of RFC 3986, appendix A, as a regular expression: a host that is not empty, and a port.
+    fn grammar() -> String {
+        let h16 = "[0-9A-Fa-f]{1,4}";
+        let dec_octet = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])";
+        let ls32 = format!("({h16}:{h16}|{dec_octet}(\\.{dec_octet}){{3}})");
+        let before = |max: usize| format!("(({h16}:){{0,{max}}}{h16})?::");
+        let ipv6 = [
+            format!("({h16}:){{6}}{ls32}"),
+            format!("::({h16}:){{5}}{ls32}"),
+            format!("({h16})?::({h16}:){{4}}{ls32}"),
+            format!("{}({h16}:){{3}}{ls32}", before(1)),
+            format!("{}({h16}:){{2}}{ls32}", before(2)),
+            format!("{}{h16}:{ls32}", before(3)),
+            format!("{}{ls32}", before(4)),
+            format!("{}{h16}", before(5)),
+            before(6),
+        ];
+        let plain = "[A-Za-z0-9._~!$&'()*+,;=-]";
+        let future = format!("[vV][0-9A-Fa-f]+\\.({plain}|:)+");
+        let name = format!("({plain}|%[0-9A-Fa-f]{{2}})+");
+        format!("(\\[({}|{future})\\]|{name})(:[0-9]*)?", ipv6.join("|"))
+    }
+
+    proptest! {
+        #[test]
+        fn a_host_that_follows_the_grammar_is_taken(host in string_regex(&grammar()).unwrap()) {
+            prop_assert!(is_host_and_port(host.as_bytes()));
+        }
+
+        #[test]
+        fn any_text_is_a_host_if_it_follows_the_grammar(
+            host in "[]\\[:.%@/?#vVg0aF1-]{0,12}|\\[[:.0-9a-g]{1,20}\\]|\\[(([0-9a-f]{1,4}|1.2.3.4)?:){2,8}([0-9a-f]{1,4}|1.2.3.4)?\\]|\\PC{0,8}",
+        ) {
+            let expected = Regex::new(&format!("^({})$", grammar())).unwrap().is_match(&host);
+            prop_assert_eq!(is_host_and_port(host.as_bytes()), expected);
+        }
+    }
 
     fn passes(version: Version, headers: &[(&str, &str)]) -> bool {
         let mut request = Request::builder().version(version).uri("/");
@@ -103,15 +177,19 @@ mod tests {
             ("a_b~c", true),
             ("a,b", true),
             ("[v1.a]", true),
-            ("[fe80::1%25eth0]", true),
-            ("a%20b", false),
+            ("[fe80::1%25eth0]", false),
+            ("a%2Db", true),
+            ("a%20b", true),
+            ("a%2", false),
+            ("a%zz", false),
             ("user@a", false),
             ("a@a", false),
             ("user:secret@a:80", false),
             ("@a", false),
             ("a:port", false),
             ("a:+80", false),
-            ("a:65536", false),
+            ("a:65536", true),
+            ("a:00080", true),
             ("a:80:80", false),
             (":80", false),
             ("[::1]x", false),

@@ -28,14 +28,15 @@ pub(crate) enum Resource {
 /// version of the catalogue, so no write needs to know what is cached.
 pub(crate) struct PageCache(Cache<Resource, Entry, Weight>);
 
-type Entry = (CatalogueVersion, Arc<Representation>);
+/// A resource in a version, with its weight, which must not change while the entry is in the table.
+type Entry = (CatalogueVersion, Arc<Representation>, u64);
 
 #[derive(Clone)]
 struct Weight;
 
 impl Weighter<Resource, Entry> for Weight {
-    fn weight(&self, _: &Resource, (_, representation): &Entry) -> u64 {
-        (representation.size() + OVERHEAD) as u64
+    fn weight(&self, _: &Resource, (_, _, weight): &Entry) -> u64 {
+        *weight
     }
 }
 
@@ -51,7 +52,7 @@ impl PageCache {
         resource: Resource,
         version: CatalogueVersion,
     ) -> Option<Arc<Representation>> {
-        let (read_in, representation) = self.0.get(&resource)?;
+        let (read_in, representation, _) = self.0.get(&resource)?;
         (read_in == version).then_some(representation)
     }
 
@@ -62,7 +63,18 @@ impl PageCache {
         version: CatalogueVersion,
         representation: Arc<Representation>,
     ) {
-        self.0.insert(resource, (version, representation));
+        self.0.insert(resource, entry(version, representation));
+    }
+
+    /// Weighs `resource` in `version` again, after its representation has grown.
+    pub(crate) fn weigh_again(
+        &self,
+        resource: Resource,
+        version: CatalogueVersion,
+        representation: Arc<Representation>,
+    ) {
+        // It is refused if the cache holds it no longer.
+        let _ = self.0.replace(resource, entry(version, representation), true);
     }
 
     /// Returns the number of entries.
@@ -74,6 +86,11 @@ impl PageCache {
     pub(crate) fn bytes(&self) -> u64 {
         self.0.weight()
     }
+}
+
+fn entry(version: CatalogueVersion, representation: Arc<Representation>) -> Entry {
+    let weight = (representation.size() + OVERHEAD) as u64;
+    (version, representation, weight)
 }
 
 #[cfg(test)]

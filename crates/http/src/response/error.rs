@@ -68,8 +68,6 @@ pub(crate) struct ApiError {
     pub(crate) cause: Option<Box<str>>,
     /// Only for the metrics: the store failed.
     pub(crate) by_store: bool,
-    /// `true` if its connection is closed after the answer.
-    pub(crate) closes: bool,
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
@@ -80,14 +78,7 @@ const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 impl ApiError {
     /// Creates an error without a header of its own.
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            header: None,
-            cause: None,
-            by_store: false,
-            closes: false,
-        }
+        Self { code, message: message.into(), header: None, cause: None, by_store: false }
     }
 
     fn with(self, name: HeaderName, value: HeaderValue) -> Self {
@@ -149,6 +140,12 @@ impl ApiError {
         Self::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
     }
 
+    /// Creates 503 for a service that is asked to stop, which is no failure.
+    pub(crate) fn shutting_down() -> Self {
+        let message = "the service is shutting down; try again after the time in Retry-After";
+        Self::new(ErrorCode::Unavailable, message).with(RETRY_AFTER, RETRY_SECONDS)
+    }
+
     /// Creates 503: not now. `cause` goes to the log, never to the client.
     pub(crate) fn unavailable(cause: impl fmt::Display) -> Self {
         let message = "the service cannot answer now; try again after the time in Retry-After";
@@ -160,11 +157,6 @@ impl ApiError {
     pub(crate) fn rate_limited() -> Self {
         let message = "too many requests in a second; try again after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)
-    }
-
-    /// Creates 429 for one of too many requests without a live key.
-    pub(crate) fn too_many_refusals() -> Self {
-        Self { closes: true, ..Self::rate_limited() }
     }
 
     /// Returns the response with its body and its header.

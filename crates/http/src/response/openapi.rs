@@ -115,16 +115,16 @@ mod tests {
     #[test]
     fn the_tag_of_the_document_is_that_of_its_bytes() {
         let document = representation(&Settings::default());
-        let fresh = document.answer(&HeaderMap::new());
+        let fresh = document.answer(&HeaderMap::new(), None);
         assert_eq!(fresh.status(), 200);
         for (sent, status) in [(fresh.headers()[ETAG].to_str().unwrap(), 304), ("\"x\"", 200)] {
             let sent = HeaderValue::from_str(sent).unwrap();
-            let answer = document.answer(&HeaderMap::from_iter([(IF_NONE_MATCH, sent)]));
+            let answer = document.answer(&HeaderMap::from_iter([(IF_NONE_MATCH, sent)]), None);
             assert_eq!(answer.status(), status);
             assert_eq!(answer.headers()[ETAG], fresh.headers()[ETAG]);
         }
         let environment = Some("staging".to_owned());
         let other = representation(&Settings { environment, ..Settings::default() });
-        assert_ne!(other.answer(&HeaderMap::new()).headers()[ETAG], fresh.headers()[ETAG]);
+        assert_ne!(other.answer(&HeaderMap::new(), None).headers()[ETAG], fresh.headers()[ETAG]);
     }
 }

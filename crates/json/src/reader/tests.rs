@@ -174,8 +174,8 @@ fn a_record_has_the_field_errors_of_a_body_and_of_its_identifier() {
         ),
         (r#"{"id":1,"id":1,"name":"a","categoryId":1}"#, "`id`: must be given once"),
         (
-            r#"{"id":1,"name":"a","categoryId":1,"status":null}"#,
-            "`status`: must be a string, but is",
+            r#"{"name":"a","categoryId":1,"status":null,"status":null}"#,
+            "`status`: must be given once",
         ),
         (r#"{"name":" ","status":"x"}"#, "`name`: must not be white space alone; `status`: must"),
     ];

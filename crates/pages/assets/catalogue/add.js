@@ -2,7 +2,7 @@
 // stays the same until it is known what became of it. So whatever is pressed twice, and whichever
 // answer is lost, nothing is added twice, and what the page says is true.
 
-import { $, announce, enable, make, onPress, onSubmit, show, showFault, showText, spin } from '../shared/dom.js';
+import { $, announce, busy, capital, make, onPress, onSubmit, show, showFault, showText } from '../shared/dom.js';
 import { isKeyRefused, leaveIfRefused, onKeyGone } from '../shared/key.js';
 import { explain, Refusal } from '../shared/service.js';
 import { countAdded } from './counts.js';
@@ -38,12 +38,12 @@ async function submit() {
   clearFaults();
   const body = bodyOf(pet);
   sending = new AbortController();
-  showBusy(true);
+  busy($('add-send'), true, 'Adding…');
   try {
     await send(body, pet.name, sending.signal);
   } finally {
     sending = null;
-    showBusy(false);
+    busy($('add-send'), false, 'Add');
   }
 }
 
@@ -98,7 +98,7 @@ function faultsOf(message) {
   for (const part of message.split(/; (?=`[^`]*`: )/)) {
     const [, field, text] = /^`([^`]*)`: (.*)$/s.exec(part) ?? [];
     if (!FIELDS.includes(field)) rest.push(part);
-    else faults[field] = faults[field] ? `${faults[field]}; ${text}` : text[0].toUpperCase() + text.slice(1);
+    else faults[field] = `${faults[field] ?? ''} ${capital(text)}.`.trim();
   }
   return { faults, rest: rest.join('; ') };
 }
@@ -157,12 +157,6 @@ function showRefusal(failure, name, body) {
   showFaults(faults, rest && `The service refused: ${rest}.`);
 }
 
-function showBusy(busy) {
-  enable($('add-send'), !busy);
-  spin($('add-send'), busy);
-  $('add-send').textContent = busy ? 'Adding…' : 'Add';
-}
-
 function clearAdded() {
   added = null;
   $('added').replaceChildren();
@@ -189,6 +183,6 @@ export function connectAdd() {
     isEmptied = false;
     showFaultOf(target.id, '');
   });
-  onPress('added-show', () => showInList(added));
+  onPress($('added-show'), () => showInList(added));
   onKeyGone(clear);
 }

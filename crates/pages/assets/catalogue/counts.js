@@ -124,8 +124,8 @@ function barOf(status, total, seen) {
 /** Connects the buttons of the counts. */
 export function connectCounts() {
   showState(IDLE);
-  onPress('count', () => (running ? running.abort() : count(false)));
-  onPress('count-on', () => {
+  onPress($('count'), () => (running ? running.abort() : count(false)));
+  onPress($('count-on'), () => {
     // The button goes, and with it the focus.
     $('count').focus();
     count(true);

@@ -48,7 +48,7 @@ function fill(pet) {
   $('found-title').replaceChildren(make('bdi', {}, pet.name ?? `Animal ${pet.id}`));
   showText($('found-text'), pet.name === undefined ? '' : detailsOf(pet));
   show($('found-json'), pet.json !== undefined);
-  if (pet.json) json.show(indented(pet.json), pet.json);
+  if (pet.json) json.show(indented(pet.json), () => pet.json);
 }
 
 function close() {
@@ -75,7 +75,7 @@ async function find() {
     if (mine.signal.aborted || leaveIfRefused(failure)) return;
     if (failure instanceof Refusal && failure.status === 410) return showInList({ id });
     const isMissing = failure instanceof Refusal && failure.code === 'pet_not_found';
-    showFindFault(isMissing ? `There is no animal with the id ${id}.` : explain(failure));
+    showFindFault(isMissing ? 'No animal has this id.' : explain(failure));
   } finally {
     if (running === mine) running = null;
     enable($('find-send'), true);
@@ -192,15 +192,15 @@ export function connectFind() {
   $('found-json').append(json.element);
   onSubmit('find', find);
   $('find-id').addEventListener('input', () => showFindFault(''));
-  onPress('refresh', () => showFindFault(''));
+  onPress($('refresh'), () => showFindFault(''));
   $('rows').addEventListener('click', ({ target }) => openFound(petShown(target.closest('tr').dataset.id)));
-  onPress('found-show', () => ($('found-show').textContent === 'Stop' ? running?.abort() : locate()));
+  onPress($('found-show'), () => ($('found-show').textContent === 'Stop' ? running?.abort() : locate()));
   const leave = () => {
     const row = mark(found.id);
     close();
     (opener?.checkVisibility() && opener !== document.body ? opener : row?.querySelector('button') ?? $('list-title')).focus();
   };
-  onPress('found-close', leave);
+  onPress($('found-close'), leave);
   $('found').addEventListener('keydown', ({ key }) => key === 'Escape' && leave());
   onKeyGone(() => {
     close();

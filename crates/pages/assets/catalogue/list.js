@@ -1,6 +1,6 @@
 // The list of animals: one page of it at a time.
 
-import { $, enable, make, onPress, show, spin } from '../shared/dom.js';
+import { $, capital, enable, make, onPress, show, spin } from '../shared/dom.js';
 import { copies } from '../shared/code.js';
 import { leaveIfRefused, onKeyGone } from '../shared/key.js';
 import { explain, Refusal } from '../shared/service.js';
@@ -9,6 +9,9 @@ import { parameterOf, placeOfAddress, pushPlace, referenceOf, withQuery } from '
 
 /** Milliseconds after which a page that has not come is announced. */
 const SLOW = 250;
+
+/** What the page is called before a list is shown. */
+const TITLE = document.title;
 
 /** Where the reader wants to be. */
 let place;
@@ -28,22 +31,22 @@ export const wantedPlace = () => place;
 /** The animal with this id, if the page that is shown has it. */
 export const petShown = (id) => shown?.pets.find((pet) => pet.id === id);
 
-/** Shows the place that the address names. `button` is the one that was pressed for it. */
-export function openPlace(button) {
+/** Shows the place that the address names. */
+export function openPlace() {
   place = placeOfAddress();
-  return load(button);
+  return load();
 }
 
 /** Goes to another place, as a step that the browser's back undoes. */
-export function go(reference, trail, page, button) {
+export function go(reference, trail, page) {
   pushPlace(reference, trail, page);
-  return openPlace(button);
+  return openPlace();
 }
 
-const goFirst = (button, status = place.status, limit = place.limit) => go(referenceOf(status, limit), [], 1, button);
-const goNext = (button) => go(shown.next, [...place.trail, place.reference], place.page && place.page + 1, button);
+const goFirst = (status = place.status, limit = place.limit) => go(referenceOf(status, limit), [], 1);
+const goNext = () => go(shown.next, [...place.trail, place.reference], place.page && place.page + 1);
 
-async function goPrevious(button) {
+async function goPrevious() {
   const [from, trail] = [place, place.trail.slice(0, -1)];
   let reference = from.trail.at(-1);
   // A search has noted where each 100 animals begin: the page before is the last one of those.
@@ -55,19 +58,18 @@ async function goPrevious(button) {
     reference = pages.pop();
     trail.push(...pages);
   }
-  await go(reference, trail, from.page && from.page - 1, button);
+  await go(reference, trail, from.page && from.page - 1);
 }
 
 /**
  * Reads and shows the page at `place`. A newer call overtakes this one. If it fails, the rows stay
  * that were shown before.
  */
-export async function load(button) {
+export async function load() {
   loading?.abort();
   const mine = (loading = new AbortController());
   const slow = setTimeout(() => ($('list-status').textContent = 'Loading…'), SLOW);
   $('animals').ariaBusy = 'true';
-  spin(button, true);
   show($('list-failure'), false);
   showControls();
   try {
@@ -80,7 +82,6 @@ export async function load(button) {
     if (!mine.signal.aborted && !leaveIfRefused(failure)) showFailure(failure);
   } finally {
     clearTimeout(slow);
-    spin(button, false);
     if (loading === mine) {
       $('animals').ariaBusy = 'false';
       showControls();
@@ -110,28 +111,38 @@ async function listWithoutStatus(reference, options) {
 }
 
 const pageName = ({ page }) => (page ? `page ${format(page)}` : 'a later page');
+const kindName = ({ status }) => (status ? labelOf(status) : 'All animals');
 
 function showControls() {
   for (const radio of $('filter').elements.status) radio.checked = radio.value === place.status;
   $('limit').value = String(place.limit);
-  const isCurrent = shown !== null && shown.place.reference === place.reference;
-  enable($('first'), place.page !== 1);
-  enable($('previous'), place.trail.length > 0);
-  enable($('next'), $('animals').ariaBusy === 'false' && isCurrent && shown.next !== null);
   enable($('copy'), shown !== null);
-  $('page').textContent = place.page ? `Page ${format(place.page)}` : 'A later page';
+  if (shown === null) return;
+  const next = $('animals').ariaBusy === 'false' && shown.place.reference === place.reference && shown.next !== null;
+  const steps = { first: place.page !== 1, previous: place.trail.length > 0, next };
+  for (const button of buttons()) enable(button, steps[button.dataset.step]);
+  for (const pager of pagers()) {
+    show(pager, isPaged());
+    pager.querySelector('.hint').textContent = capital(pageName(shown.place));
+  }
 }
 
+const pagers = () => document.querySelectorAll('.pager');
+const buttons = () => document.querySelectorAll('[data-step]');
+
+/** Whether there is a page besides the one that is shown. */
+const isPaged = () => shown.next !== null || shown.place.page !== 1;
+
 function showPage() {
-  const { pets, next, far } = shown;
+  const { pets, far } = shown;
   drawRows();
   show($('animals'), pets.length > 0);
-  show($('pager'), true);
   show($('empty'), pets.length === 0);
   show($('show-all'), shown.place.status !== '');
   $('empty-text').textContent = emptyText();
-  const where = next !== null || shown.place.page !== 1 ? `, ${pageName(shown.place)}` : '';
+  const where = isPaged() ? `, ${pageName(shown.place)}` : '';
   $('list-status').textContent = `${animals(pets.length)} shown${where}${far ? `. ${far}.` : ''}`;
+  document.title = `${kindName(shown.place)}, ${pageName(shown.place)} – ${TITLE}`;
 }
 
 function emptyText() {
@@ -151,7 +162,8 @@ function showFailure(failure) {
   $('list-failure-text').textContent = explain(failure) + before;
   $('list-retry').textContent = isStale ? 'Start from the first page' : 'Try again';
   $('list-retry').onclick = () => fromList(isStale ? goFirst : load);
-  for (const part of ['list-failure', 'pager']) show($(part), true);
+  show($('list-failure'), true);
+  $('list-failure').scrollIntoView({ block: 'nearest' });
   $('list-status').textContent = '';
 }
 
@@ -198,7 +210,8 @@ function clear() {
   shown = null;
   marked = null;
   $('rows').replaceChildren();
-  for (const part of ['animals', 'empty', 'list-failure', 'pager']) show($(part), false);
+  for (const part of [$('animals'), $('empty'), $('list-failure'), ...pagers()]) show(part, false);
+  document.title = TITLE;
 }
 
 /** Turns to another page; once it is there, the list is shown from its top. */
@@ -206,7 +219,7 @@ async function turn(step, button) {
   const before = shown;
   spin(button, true);
   try {
-    await step(button);
+    await step();
     if (shown !== before) $('list-title').scrollIntoView({ block: 'nearest' });
   } catch (failure) {
     if (!leaveIfRefused(failure)) showFailure(failure);
@@ -223,14 +236,13 @@ function fromList(action) {
 
 /** Connects the controls of the list. */
 export function connectList() {
-  onPress('refresh', load);
-  for (const [id, step] of Object.entries({ first: goFirst, previous: goPrevious, next: goNext })) {
-    onPress(id, (button) => turn(step, button));
-  }
-  onPress('show-all', () => fromList(() => goFirst(undefined, '')));
+  onPress($('refresh'), (button) => turn(load, button));
+  const steps = { first: goFirst, previous: goPrevious, next: goNext };
+  for (const button of buttons()) onPress(button, () => turn(steps[button.dataset.step], button));
+  onPress($('show-all'), () => fromList(() => goFirst('')));
   copies($('copy'), () => shown?.text ?? '');
   $('filter').addEventListener('submit', (event) => event.preventDefault());
   $('filter').addEventListener('change', () =>
-    goFirst(undefined, $('filter').elements.status.value, Number($('limit').value)));
+    goFirst($('filter').elements.status.value, Number($('limit').value)));
   onKeyGone(clear);
 }

@@ -12,10 +12,7 @@ connectList();
 connectFind();
 connectCounts();
 connectAdd();
-connectKey(() => {
-  openPlace();
-  $('list-title').focus();
-});
+connectKey(openPlace);
 onKeyGone(() => $('key').focus());
 addEventListener('popstate', () => storedKey() && openPlace());
 if (storedKey()) openPlace();

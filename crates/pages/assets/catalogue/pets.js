@@ -2,7 +2,7 @@
 
 import { make, ROOT } from '../shared/dom.js';
 import { parse } from '../shared/json.js';
-import { call, nextPage, Unreachable } from '../shared/service.js';
+import { call, nextQuery, Unreachable } from '../shared/service.js';
 
 /** The address of the animals. */
 export const PETS = `${ROOT}v1/pets`;
@@ -76,8 +76,26 @@ export async function list(reference, options) {
   // An animal has no object in it.
   const objects = text.match(/\{(?:"(?:[^"\\]|\\.)*"|[^"}])*\}/g) ?? [];
   const pets = parseExactly(text).map((pet, index) => ({ ...pet, json: objects[index] }));
-  const next = nextPage(headers);
-  return { pets, text, next: next && next.pathname + next.search };
+  const next = nextQuery(headers);
+  return { pets, text, next: next && PETS + next };
+}
+
+/** How often a walk asks for one page, and the most seconds that it waits before it asks again. */
+const [MAX_TRIES, MAX_WAIT] = [20, 30];
+
+/** A page of animals. If the service refuses it for now, the page waits as long as the service asks for, and tries again. */
+async function listInTime(reference, options) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await list(reference, options);
+    } catch (failure) {
+      if (!(failure.retryAfter > 0 && failure.retryAfter <= MAX_WAIT) || tries === MAX_TRIES) throw failure;
+      await new Promise((done, stop) => {
+        setTimeout(done, 1000 * failure.retryAfter);
+        options.signal?.addEventListener('abort', () => stop(options.signal.reason));
+      });
+    }
+  }
 }
 
 /**
@@ -87,7 +105,7 @@ export async function list(reference, options) {
 export async function walk(reference, max, options, take) {
   let next = reference;
   for (let pages = 0; next !== null && pages < max; pages += 1) {
-    const page = await list(next, options);
+    const page = await listInTime(next, options);
     if (take(page, next)) return page.next;
     next = page.next;
   }

@@ -1,16 +1,18 @@
 // The page: fetches the OpenAPI document and shows it.
 
-import { codePanel } from '../shared/code.js';
-import { $, make, ROOT, showText } from '../shared/dom.js';
+import { $, capital, make, ROOT, showText } from '../shared/dom.js';
 import { connectKey, leaveIfRefused, onKeyGone } from '../shared/key.js';
 import { call, explain } from '../shared/service.js';
 import { isReadOnly, storedKey } from '../shared/stored.js';
 import { groups, parseDocument } from './document.js';
 import { commonErrors, errorText, fieldList, methodPill, operationSection, properties } from './operation.js';
+import { BASE, sample } from './request.js';
 import { blocks, inline } from './text.js';
 import { clearAnswers } from './tryout.js';
 
-const FIRST = `curl '${location.origin}${ROOT}v1/pets' \\\n  -H "Authorization: Bearer $PETSTORE_API_KEY"`;
+/** The first request of a reader. */
+const first = sample('The first request');
+first.show({ method: 'GET', target: `${BASE}/pets`, headers: {} });
 
 /** Where else the service is, for who wants to call it from elsewhere than this page. */
 function showServers(servers = []) {
@@ -22,17 +24,15 @@ function showServers(servers = []) {
   $('elsewhere').hidden = false;
 }
 
-const title = ({ name }) => name[0].toUpperCase() + name.slice(1);
-
 const contentsOf = (tag) => make('li', {},
-  make('span', { class: 'group' }, title(tag)),
+  make('span', { class: 'group' }, capital(tag.name)),
   make('ul', {}, tag.operations.map(({ id, method, summary, deprecated }) => make('li', {},
     make('a', { href: `#${id}`, class: deprecated && 'old' }, make('span', {}, summary), ' ', methodPill(method))))));
 
 function groupSection(tag, common) {
   const id = `group-${tag.name}`;
   return make('section', { class: 'group', 'aria-labelledby': id },
-    make('h2', { id }, title(tag)), make('p', { class: 'lead' }, inline(tag.description)),
+    make('h2', { id }, capital(tag.name)), make('p', { class: 'lead' }, inline(tag.description)),
     tag.operations.map((operation) => operationSection(operation, common)));
 }
 
@@ -70,7 +70,7 @@ function followReader(contents) {
     for (const { target, isIntersecting } of entries) {
       links.get(target.id).ariaCurrent = isIntersecting ? 'true' : null;
     }
-  }, { rootMargin: '-15% 0px -80% 0px' });
+  }, { rootMargin: '-5% 0px -85% 0px' });
   for (const id of links.keys()) watcher.observe($(id));
   contents.addEventListener('click', ({ target }) => target.closest('a') && ($('fold').ariaExpanded = 'false'));
   // The browser looked for the section of the address before it was there.
@@ -93,17 +93,14 @@ function showAccepted() {
   if (storedKey()) $('key-state').textContent = `Your key is accepted.${rights}`;
 }
 
-$('first').replaceChildren(codePanel('The first request', 'The first request', FIRST).element);
+$('first').replaceChildren(first.element);
 onKeyGone((reason) => {
   showText($('key-state'), reason ? '' : 'The key is forgotten.');
   if (reason) return;
   clearAnswers();
   $('key').focus();
 });
-connectKey(() => {
-  showAccepted();
-  $('forget').focus();
-});
+connectKey(showAccepted);
 if (storedKey()) checkKey();
 try {
   show(parseDocument((await call(`${ROOT}openapi.json`, { key: '' })).text));

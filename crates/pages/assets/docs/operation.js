@@ -1,10 +1,10 @@
-// An operation: on the left what it does, on the right how it is called and what it answers.
+// An operation: on the left what it does and answers, on the right how it is called.
 
 import { codePanel } from '../shared/code.js';
 import { make } from '../shared/dom.js';
 import { BASE } from './request.js';
 import { blocks, day, inline } from './text.js';
-import { tryout } from './tryout.js';
+import { statusPill, tryout } from './tryout.js';
 
 /** The section of an operation, without the errors that are common to all. */
 export function operationSection(operation, common) {
@@ -21,10 +21,9 @@ export function operationSection(operation, common) {
     parameters.length > 0 && [make('h4', {}, 'Parameters'), fieldList(parameters.map((described) => ({
       ...described, described, place: described.in })))],
     body && [make('h4', {}, 'Body'), blocks(body.description), fieldList(properties(body.schema))],
-    make('h4', {}, 'Answers'), good.map(answerText), own.map(errorText),
+    make('h4', {}, 'Responses'), good.map(answerText), own.map(errorText),
     statuses && make('p', { class: 'hint' }, 'As every operation: ', make('a', { href: '#errors' }, statuses), '.'));
-  const aside = make('div', { class: 'aside' }, tryout(operation), exampleAnswers(good));
-  return make('section', attributes, title, make('div', { class: 'columns' }, text, aside));
+  return make('section', attributes, title, make('div', { class: 'columns' }, text, make('div', { class: 'aside' }, tryout(operation))));
 }
 
 const isSame = (answer, other) => answer.status === other.status && String(answer.codes) === String(other.codes);
@@ -37,8 +36,6 @@ export function commonErrors(operations) {
 
 /** The badge of a method. */
 export const methodPill = (method) => make('span', { class: `method ${method.toLowerCase()}` }, method);
-
-const statusPill = (status) => make('span', { class: `status ${status >= 400 ? 'red' : 'green'}` }, String(status));
 
 const COLOURS = { beta: 'blue', experimental: 'amber', deprecated: 'amber' };
 
@@ -99,13 +96,14 @@ function facts(schema, example, description = '') {
   return sentences.filter(Boolean).join(' ');
 }
 
-/** An answer that is no error: its meaning, its fields and its headers. */
+/** An answer that is no error: its meaning, its fields, its headers and its examples. */
 function answerText(answer) {
-  const { status, description, schema } = answer;
+  const { status, description, schema, examples } = answer;
   return make('div', { class: 'documented' },
     make('p', {}, statusPill(status), ' ', inline(description), ' ', marks(answer)),
     schema && make('details', {}, make('summary', {}, `Fields: ${typeOf(schema)}`), fieldList(properties(schema))),
-    headersText(answer));
+    headersText(answer),
+    examplePanels(examples));
 }
 
 function headersText({ headers = {} }) {
@@ -119,16 +117,9 @@ export function errorText(answer) {
   return make('details', { class: 'error' },
     make('summary', {}, statusPill(status), ' ', codes.map((code) => [make('code', {}, code), ' ']), marks(answer)),
     make('p', {}, inline(description)),
-    examples.map((example) => examplePanel(inline(example.summary), example)),
+    examplePanels(examples),
     headersText(answer));
 }
 
-function exampleAnswers(good) {
-  const panels = good.flatMap(({ status, examples }) =>
-    examples.map((example) => examplePanel([statusPill(status), ' ', inline(example.summary)], example)));
-  return panels.length > 0 && make('section', { class: 'examples', 'aria-label': 'Example answers' },
-    make('h4', {}, 'Example answers'), panels);
-}
-
-const examplePanel = (caption, { summary, value }) =>
-  codePanel(caption, `Example: ${summary}`, JSON.stringify(value, null, 2)).element;
+const examplePanels = (examples) => examples.map(({ summary, value }) =>
+  codePanel(inline(summary), `Example: ${summary}`, JSON.stringify(value, null, 2)).element);

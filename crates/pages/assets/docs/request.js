@@ -1,9 +1,10 @@
 // A request, made from the fields of a form, and what it is as a program in three languages. The key is not in
-// it: it comes from the environment.
+// what is shown: it comes from the environment. What is copied for curl has it.
 
 import { codePanel } from '../shared/code.js';
 import { make, ROOT } from '../shared/dom.js';
 import { compact } from '../shared/json.js';
+import { storedKey } from '../shared/stored.js';
 
 /** What every path of the document is relative to. */
 export const BASE = `${ROOT}v1`;
@@ -35,11 +36,11 @@ const shell = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 const quoted = JSON.stringify;
 const address = ({ target }) => location.origin + target;
 
-function curl(request) {
+function curl(request, key) {
   const { method, headers, body } = request;
   const parts = [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${shell(address(request))}`,
-    '-H "Authorization: Bearer $PETSTORE_API_KEY"',
+    key ? `-H ${shell(`Authorization: Bearer ${key}`)}` : '-H "Authorization: Bearer $PETSTORE_API_KEY"',
     ...Object.entries(headers).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`),
   ];
   if (body !== undefined) parts.push(`-d ${shell(compact(body))}`);
@@ -52,11 +53,12 @@ function python(request) {
   return [
     'import os, urllib.request',
     '',
+    'key = os.environ["PETSTORE_API_KEY"]',
     'request = urllib.request.Request(',
     `    ${quoted(address(request))},`,
     `    method=${quoted(method)},`,
     '    headers={',
-    '        "Authorization": "Bearer " + os.environ["PETSTORE_API_KEY"],',
+    '        "Authorization": f"Bearer {key}",',
     ...lines,
     '    },',
     ...(body === undefined ? [] : [`    data=${quoted(compact(body))}.encode(),`]),
@@ -70,10 +72,11 @@ function typeScript(request) {
   const { method, headers, body } = request;
   const lines = Object.entries(headers).map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`);
   return [
+    'const key = process.env.PETSTORE_API_KEY;',
     `const answer = await fetch(${quoted(address(request))}, {`,
     `  method: ${quoted(method)},`,
     '  headers: {',
-    '    Authorization: `Bearer ${process.env.PETSTORE_API_KEY}`,',
+    '    Authorization: `Bearer ${key}`,',
     ...lines,
     '  },',
     ...(body === undefined ? [] : [`  body: ${quoted(compact(body))},`]),
@@ -100,7 +103,7 @@ export function sample(label) {
   panel.element.querySelector('.code').classList.add('sample');
   let request;
   const draw = () => {
-    panel.show(LANGUAGES[language](request));
+    panel.show(LANGUAGES[language](request), () => LANGUAGES[language](request, storedKey()));
     for (const button of buttons) button.ariaPressed = String(button.textContent === language);
   };
   samples.add(draw);

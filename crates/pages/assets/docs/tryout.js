@@ -1,10 +1,10 @@
 // The form that sends an operation's request, with its sample above and its answer below.
 
 import { codePanel } from '../shared/code.js';
-import { enable, isEnabled, make, spin } from '../shared/dom.js';
+import { busy, isEnabled, make } from '../shared/dom.js';
 import { indented } from '../shared/json.js';
 import { leaveIfRefused } from '../shared/key.js';
-import { nextPage, Refusal, send } from '../shared/service.js';
+import { nextQuery, Refusal, send } from '../shared/service.js';
 import { storedKey } from '../shared/stored.js';
 import { formFields } from './form.js';
 import { requestOf, sample } from './request.js';
@@ -24,12 +24,12 @@ export function tryout(operation) {
   const request = () => requestOf(operation, fields.values(), fields.body());
   const draw = () => shown.show(request());
   const place = answerPlace(operation);
-  const execute = make('button', { type: 'submit', class: 'primary execute' }, 'Execute');
+  const execute = make('button', { type: 'submit', class: 'primary execute' }, 'Send request');
   const next = make('button', { type: 'button', class: 'secondary next-page', hidden: true }, 'Next page');
   const form = make('form', { class: 'try', novalidate: true, autocomplete: 'off', 'aria-label': `Try ${operation.id}` },
     make('h4', {}, 'Try it'), fields.elements,
-    make('p', { class: 'hint keyless' }, 'Without a key the answer is 401. ', make('a', { href: '#api-key' }, 'Enter your API key'), '.'),
-    operation.method !== 'GET' && make('p', { class: 'hint reading' }, 'Your key may only read: the answer is 403.'),
+    make('p', { class: 'hint keyless' }, 'Without a key the response is 401. ', make('a', { href: '#api-key' }, 'Enter your API key'), '.'),
+    operation.method !== 'GET' && make('p', { class: 'hint reading' }, 'Your key may only read: the response is 403.'),
     make('div', { class: 'actions' }, execute, next, place.status));
   let following = null;
 
@@ -39,8 +39,7 @@ export function tryout(operation) {
     place.clear();
     next.hidden = true;
     if (!fields.check()) return;
-    enable(execute, false);
-    spin(execute, true);
+    busy(execute, true);
     place.status.textContent = 'Sending…';
     const key = storedKey();
     const begun = performance.now();
@@ -50,15 +49,14 @@ export function tryout(operation) {
       const { response, text } = await send(target, { ...options, cache: 'no-store' });
       // What a key was answered goes with the key.
       if (key && !storedKey()) return place.clear();
-      following = nextPage(response.headers);
+      following = nextQuery(response.headers);
       next.hidden = following === null;
       place.show(response, text, Math.round(performance.now() - begun));
       if (key) leaveIfRefused(new Refusal(response, text));
     } catch (failure) {
       place.fail(failure.message);
     } finally {
-      enable(execute, true);
-      spin(execute, false);
+      busy(execute, false);
     }
     // The button that was pressed may be gone, and the focus must not go with it.
     if (hadFocus === next && next.hidden) place.focus();
@@ -71,7 +69,7 @@ export function tryout(operation) {
     run();
   });
   next.addEventListener('click', () => {
-    fields.fill(following.searchParams);
+    fields.fill(new URLSearchParams(following));
     draw();
     run();
   });
@@ -83,12 +81,16 @@ export function tryout(operation) {
   return [shown.element, form, place.element];
 }
 
+/** A status code with its colour, and its words if there are any. */
+export const statusPill = (code, words = '') =>
+  make('span', { class: `status ${code >= 400 ? 'red' : 'green'}` }, `${code} ${words}`.trim());
+
 /** Where the answer of an operation is shown, and the line that says how the request went. */
 function answerPlace(operation) {
   const status = make('p', { class: 'hint sent', role: 'status' });
-  const heading = make('h4', { tabindex: '-1' }, 'Answer');
+  const heading = make('h4', { tabindex: '-1' }, 'Response');
   const content = make('div', { class: 'answer-content' });
-  const element = make('section', { class: 'answer', 'aria-label': `Answer of ${operation.id}`, hidden: true }, heading, content);
+  const element = make('section', { class: 'answer', 'aria-label': `Response of ${operation.id}`, hidden: true }, heading, content);
   return {
     status,
     element,
@@ -101,17 +103,15 @@ function answerPlace(operation) {
     },
     show(response, text, time) {
       const { status: code, statusText, headers } = response;
-      const outcome = `${code} ${statusText}`.trim();
       const isJson = /json/i.test(headers.get('Content-Type') ?? '');
       content.replaceChildren(
-        make('p', {}, make('span', { class: `status ${code >= 400 ? 'red' : 'green'}` }, outcome), ` in ${time} ms`),
         text === ''
           ? make('p', { class: 'hint' }, 'No body.')
           : codePanel('Body', 'Body of the answer', isJson ? indented(text) : text).element,
         make('details', { class: 'received' }, make('summary', {}, 'Headers'), make('dl', {},
           [...headers].map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value))))));
       element.hidden = false;
-      status.textContent = `Answered ${outcome}`;
+      status.replaceChildren(statusPill(code, statusText), ` in ${time} ms`);
     },
     fail(message) {
       status.textContent = message;

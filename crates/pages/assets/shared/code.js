@@ -45,11 +45,11 @@ async function copy(text) {
 
 /** Lets a button copy the text that `source` returns, and say so. */
 export function copies(button, source) {
-  const label = button.textContent;
+  const label = [...button.childNodes];
   button.ariaLive = 'polite';
   button.addEventListener('click', async () => {
     button.textContent = (await copy(source())) ? 'Copied' : 'Not copied';
-    setTimeout(() => (button.textContent = label), SAID);
+    setTimeout(() => button.replaceChildren(...label), SAID);
   });
   return button;
 }
@@ -59,12 +59,12 @@ export function codePanel(caption, label, text = '') {
   let source;
   const code = make('code');
   // What is long can be scrolled with the keyboard.
-  const box = make('pre', { class: 'code', tabindex: '0', role: 'region', 'aria-label': label }, code);
-  const button = copies(make('button', { type: 'button', class: 'quiet copy' }, 'Copy'), () => source);
+  const box = make('pre', { class: 'code', tabindex: '0', role: 'group', 'aria-label': label }, code);
+  const button = copies(make('button', { type: 'button', class: 'quiet copy' }, 'Copy', make('span', { class: 'keyed' }, ' with key')), () => source());
   const panel = {
     element: make('div', { class: 'panel' }, make('div', { class: 'panel-head' }, make('span', {}, caption), button), box),
-    /** Shows `next`, and lets `original` be copied, which may have other spaces. */
-    show(next, original = next) {
+    /** Shows `next`, and lets the text be copied that `original` returns: with other spaces, or with the key. */
+    show(next, original = () => next) {
       source = original;
       code.replaceChildren(...coloured(next));
     },

@@ -20,6 +20,9 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** `text` with a capital letter at its start. */
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
 /** Shows or hides an element. */
 export function show(element, shown) {
   element.hidden = !shown;
@@ -46,11 +49,18 @@ export function enable(button, enabled) {
 }
 
 /** Lets a button turn its wheel, or not. */
-export const spin = (button, spins) => button?.classList.toggle('busy', spins);
+export const spin = (button, spins) => button.classList.toggle('busy', spins);
 
-/** Runs `action` with the button of this id when it is pressed, unless it cannot be used. */
-export function onPress(id, action) {
-  $(id).addEventListener('click', () => isEnabled($(id)) && action($(id)));
+/** Lets a button wait for an answer, or be used again; `label` is what it says then. */
+export function busy(button, isBusy, label = button.textContent) {
+  enable(button, !isBusy);
+  spin(button, isBusy);
+  button.textContent = label;
+}
+
+/** Runs `action` with `button` when it is pressed, unless it cannot be used. */
+export function onPress(button, action) {
+  button.addEventListener('click', () => isEnabled(button) && action(button));
 }
 
 /** Runs `action` instead of sending the form with this id. */
@@ -75,6 +85,6 @@ for (const link of document.querySelectorAll('[data-jump]')) {
   });
 }
 // What a small screen folds.
-for (const fold of document.querySelectorAll('.fold')) {
+for (const fold of document.querySelectorAll('.fold[aria-expanded]')) {
   fold.addEventListener('click', () => (fold.ariaExpanded = String(fold.ariaExpanded !== 'true')));
 }

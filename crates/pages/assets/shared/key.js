@@ -1,6 +1,6 @@
 // The API key of this tab coming and going: the form in which it is entered, and the button that forgets it.
 
-import { $, enable, isEnabled, onPress, onSubmit, ROOT, showFault, spin } from './dom.js';
+import { $, busy, isEnabled, onPress, onSubmit, ROOT, showFault } from './dom.js';
 import { call, explain, Refusal } from './service.js';
 import { faultOfKey, isReadOnly, storedKey, storeKey } from './stored.js';
 
@@ -58,31 +58,26 @@ function reveal(revealed) {
   $('key-show').textContent = revealed ? 'Hide' : 'Show';
 }
 
-/** Makes the form and the button work. `accepted` runs once the service has taken a key. */
+/** Makes the form and the button work. `accepted` runs once the service has taken a key, with the focus on the heading. */
 export function connectKey(accepted) {
-  const label = $('key-send').textContent;
-  const busy = (isBusy) => {
-    enable($('key-send'), !isBusy);
-    spin($('key-send'), isBusy);
-    $('key-send').textContent = isBusy ? 'Checking…' : label;
-  };
   onSubmit('key-form', async () => {
     if (!isEnabled($('key-send'))) return;
     const key = $('key').value.trim();
-    busy(true);
+    busy($('key-send'), true, 'Checking…');
     const fault = await verify(key);
-    busy(false);
+    busy($('key-send'), false, 'Use this key');
     showKeyFault(fault);
     if (fault) return $('key').focus();
     storeKey(key);
     $('key').value = '';
     reveal(false);
     showState();
+    document.querySelector('h1').focus();
     accepted();
   });
   $('key').addEventListener('input', () => showKeyFault(''));
-  onPress('key-show', () => reveal($('key').type === 'password'));
-  onPress('forget', () => leave());
+  onPress($('key-show'), () => reveal($('key').type === 'password'));
+  onPress($('forget'), () => leave());
   // The browser may show the page as it was, after the key was forgotten on the other one.
   addEventListener('pageshow', (event) => event.persisted && !storedKey() && leave());
   showState();

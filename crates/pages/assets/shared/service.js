@@ -47,20 +47,15 @@ export async function call(target, options) {
   return { headers: response.headers, text };
 }
 
-/** The address of the next page, or `null` on the last one. */
-export function nextPage(headers) {
-  const link = /<([^>]*)>\s*;\s*rel="?next"?/.exec(headers.get('Link') ?? '')?.[1];
-  if (link === undefined) return null;
-  const next = new URL(link, location.origin);
-  // The key goes to no other host, whatever the header says.
-  if (next.origin !== location.origin) throw new Unreachable(`The link to the next page leads to ${next.origin}.`);
-  return next;
-}
+/** The query of the next page, or `null` on the last one. Where the service is, the page knows better than the link. */
+export const nextQuery = (headers) => /<[^>?]*(\?[^>]*)>\s*;\s*rel="?next"?/.exec(headers.get('Link') ?? '')?.[1] ?? null;
 
 /** A failure in words. */
 export function explain(failure) {
   if (!(failure instanceof Refusal)) return failure.message;
   const wait = failure.retryAfter ? ` Try again in ${failure.retryAfter} s.` : '';
   const id = failure.requestId ? ` (request ${failure.requestId})` : '';
-  return `The service refused: ${failure.message}.${wait}${failure.status >= 500 ? id : ''}`;
+  // The header is for programs.
+  const message = failure.message.replace(/; try again after .*/, '');
+  return `The service refused: ${message}.${wait}${failure.status >= 500 ? id : ''}`;
 }

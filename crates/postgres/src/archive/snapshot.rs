@@ -51,7 +51,7 @@ impl Snapshot for PostgresSnapshot {
         let rows = self.transaction.query(COUNTS, &[]).await?;
         let count = |column| {
             let count = rows.first().and_then(|row| row.try_get::<_, i64>(column).ok());
-            count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default()
+            count.unwrap_or_default().unsigned_abs()
         };
         Ok(StoreCounts { pets: count(0), keys: count(1), records: count(2) })
     }

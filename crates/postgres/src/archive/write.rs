@@ -1,7 +1,6 @@
 //! Many rows, as one transaction on a connection outside of the pool.
 //!
-//! Its animals are uploaded into a temporary table. Only then does it lock the row of the state, as every
-//! writer does first: others wait for the server's work, not for the network, nor for this process if it is frozen
+//! It locks the row of the state first, as every writer does. Its limits end it soon if this process is frozen
 //! meanwhile. Where somebody writes the same rows past petstore, one of both is refused.
 
 #[cfg(test)]
@@ -13,9 +12,9 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, ArchiveError, CategoryId, Handover as _, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyDigest, KeyId, NewPet, PetId, PetName, PetStatus, Resolution, Rows,
-    StoreError, WriterRole,
+    ApiKey, ArchiveError, CategoryId, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
+    KeyDigest, KeyId, NewPet, Pet, PetId, PetName, PetStatus, Resolution, Rows, StoreError,
+    WriterRole,
 };
 
 use crate::{
@@ -23,57 +22,31 @@ use crate::{
     connection::{APPENDING, Connection, WRITING},
     connector::Purpose,
     error::StoreFailure,
+    handover,
     pets::idempotency,
     sequences,
     store::PostgresStore,
     values::{Values, column, scalar},
-    version::{self, state, where_state},
+    version::{self, where_state},
 };
 
 /// Should this process be frozen while it holds the lock, the server ends the batch, before the additions that wait for
 /// it end by their own `statement_timeout`.
 const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
      SET LOCAL statement_timeout = '30s'";
-/// Animals by their place in the batch. A new one has no identifier.
-const UPLOAD: &str = "CREATE TEMPORARY TABLE upload (place bigint, id bigint, name text, category_id bigint, \
-     status text) ON COMMIT DROP";
-const FILL: &str = "INSERT INTO upload SELECT * FROM \
-     unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[])";
-/// Adds those with identifiers, and counts them.
-macro_rules! insert {
-    ($condition:literal, $conflict:literal) => {
-        concat!(
-            "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
-               SELECT DISTINCT ON (id) id, name, category_id, status FROM upload WHERE id IS NOT NULL AND ",
-            $condition,
-            " ORDER BY id ",
-            $conflict,
-            " RETURNING 1) SELECT count(*) FROM added"
-        )
-    };
-}
-
-/// Where none is there in their range, which takes two thirds of the time. It is looked for in the order of the index,
-/// so that the server never reads all of the table for it.
-const INSERT: &str = insert!(
-    "(SELECT id FROM pet WHERE id BETWEEN (SELECT min(id) FROM upload) AND (SELECT max(id) FROM upload) \
-      ORDER BY id LIMIT 1) IS NULL",
-    ""
-);
-/// Inserts the rows that are not there.
-const MERGE: &str = insert!("true", "ON CONFLICT DO NOTHING");
-/// One that is there otherwise than it was given.
-const OTHER: &str = "SELECT u.id FROM upload u, \
-       LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p \
+const KEPT_OUT: &str = "a trigger or a rule of the database did not let each animal be stored";
+/// Inserts the animals that are not there, and counts them.
+const WRITE_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT DISTINCT ON (u.id) u.* \
+       FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
+       ORDER BY u.id ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) FROM added";
+/// One that is there otherwise than it was given, or not at all.
+const OTHER_PET: &str = "SELECT u.id \
+       FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
+       LEFT JOIN LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p ON true \
      WHERE (p.name, p.category_id, p.status) IS DISTINCT FROM (u.name, u.category_id, u.status) LIMIT 1";
-/// Adds those without identifiers if the store is open, and returns the first identifier.
-const ADD: &str = concat!(
-    "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
-       SELECT nextval('pet_id'), u.name, u.category_id, u.status FROM ",
-    state!(),
-    " c, (SELECT * FROM upload WHERE id IS NULL ORDER BY place) u WHERE c.state = 'open' RETURNING id) \
-     SELECT min(id) FROM added"
-);
+/// Adds animals under the next identifiers. Returns the first one, and how many animals were stored.
+const ADD_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT nextval('pet_id'), u.* \
+       FROM unnest($1::text[], $2::bigint[], $3::text[]) u RETURNING id) SELECT min(id), count(*) FROM added";
 /// The version, if there is a new one, and the highest identifier of a key.
 const RENEW: &str = concat!(
     "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1, \
@@ -95,10 +68,7 @@ pub(super) async fn rows(
     let Rows { pets, keys, records, highest } = rows;
     let begun = Begun::new(store, WRITING, writer).await?;
     let transaction = &begun.transaction;
-    let uploaded = pets.iter().map(|pet| (Some(pet.id.0), &pet.name, pet.category_id, pet.status));
-    upload(transaction, uploaded).await?;
-    transaction.query(version::LOCK, &[]).await?;
-    let added = write_pets(transaction, pets.len()).await?;
+    let added = write_pets(transaction, pets).await?;
     transaction.query(sequences::RAISE, &[&highest.pet.map(|id| id.0)]).await?;
     write_keys(transaction, keys).await?;
     write_records(transaction, records).await?;
@@ -112,12 +82,12 @@ pub(super) async fn new_pets(
     pets: &[NewPet],
     request: Option<&IdempotencyRequest>,
 ) -> Result<u64, ArchiveError> {
+    // A role that may not read or raise it may import all the same, if it need not.
+    if sequences::are_behind(&store.pool).await.unwrap_or(false) {
+        sequences::raise(&store.pool).await?;
+    }
     let begun = Begun::new(store, APPENDING, WriterRole::Service).await?;
-    let transaction = &begun.transaction;
-    upload(transaction, pets.iter().map(|pet| (None, &pet.name, pet.category_id, pet.status)))
-        .await?;
-    transaction.query(version::LOCK, &[]).await?;
-    let added = add_pets(transaction, pets.len(), request).await?;
+    let added = add_pets(&begun.transaction, pets, request).await?;
     begun.commit(store, added > 0, None).await?;
     Ok(added)
 }
@@ -129,23 +99,23 @@ struct Begun {
 }
 
 impl Begun {
+    /// Locks the row of the state, which says whether `writer` may write. The row's trigger refuses the commit, too, but a
+    /// sequence keeps what was drawn.
     async fn new(
         store: &PostgresStore,
         begin: &str,
         writer: WriterRole,
     ) -> Result<Self, ArchiveError> {
-        // The row's trigger refuses the commit, too.
-        store.state().await?.permit_write(writer)?;
-        // A role that may not read or raise it may import all the same, if it need not.
-        if sequences::are_behind(&store.pool).await.unwrap_or(false) {
-            sequences::raise(&store.pool).await?;
-        }
+        let mover = if let WriterRole::Mover(revision) = writer {
+            revision.to_string()
+        } else {
+            String::new()
+        };
+        let begin = format!("{begin}; SET LOCAL petstore.mover = '{mover}'; {LIMIT}");
         let at = Instant::now();
-        let transaction = store.pool.begin(Purpose::Archive, begin).await?;
-        if let WriterRole::Mover(revision) = writer {
-            transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
-        }
-        transaction.batch(LIMIT).await?;
+        let transaction = store.pool.begin(Purpose::Archive, &begin).await?;
+        let state = transaction.query(handover::LOCK, &[]).await?;
+        handover::from_row(state.first()).map_err(StoreError::from)?.permit_write(writer)?;
         Ok(Self { transaction, at })
     }
 
@@ -162,6 +132,7 @@ impl Begun {
         let values: Values<'_> = &[&version, &highest.map(|id| id.0)];
         let renewed = self.transaction.query(RENEW, values).await?;
         self.transaction.commit().await?;
+        store.pool.keep(self.transaction);
         if let Ok(stored) = version::from_row(renewed.first()) {
             store.tasks.version.observe(stored, self.at);
         }
@@ -169,55 +140,38 @@ impl Begun {
     }
 }
 
-/// Sends animals to the server, each with its identifier if it has one.
-async fn upload<'a>(
-    transaction: &Connection,
-    pets: impl ExactSizeIterator<Item = (Option<i64>, &'a PetName, CategoryId, Option<PetStatus>)>,
-) -> Result<(), StoreFailure> {
-    if pets.len() == 0 {
-        return Ok(());
-    }
-    transaction.batch(UPLOAD).await?;
-    let (mut places, mut ids, mut names) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut categories, mut statuses) = (Vec::new(), Vec::new());
-    for (place, (id, name, category, status)) in (0_i64..).zip(pets) {
-        places.push(place);
-        ids.push(id);
-        names.push(name.as_str());
-        categories.push(category.0);
-        statuses.push(status.map(PetStatus::as_str));
-    }
-    let values: Values<'_> = &[&places, &ids, &names, &categories, &statuses];
-    transaction.query(FILL, values).await.map(drop)
+/// Returns the columns of animals.
+fn columns<'a>(
+    pets: impl Iterator<Item = (&'a PetName, CategoryId, Option<PetStatus>)>,
+) -> (Vec<&'a str>, Vec<i64>, Vec<Option<&'static str>>) {
+    pets.map(|(name, category, status)| (name.as_str(), category.0, status.map(PetStatus::as_str)))
+        .collect()
 }
 
-/// Writes the animals that were uploaded with their identifiers; how many were not there before.
-async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, ArchiveError> {
-    if count == 0 {
-        return Ok(0);
-    }
-    let mut added: i64 = scalar(&transaction.query(INSERT, &[]).await?)?;
-    if added == 0 {
-        added = scalar(&transaction.query(MERGE, &[]).await?)?;
-    }
-    let added = u64::try_from(added).unwrap_or_default();
+/// Writes animals with their identifiers; how many were not there before.
+async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, ArchiveError> {
+    let ids: Vec<i64> = pets.iter().map(|pet| pet.id.0).collect();
+    let (names, categories, statuses) =
+        columns(pets.iter().map(|pet| (&pet.name, pet.category_id, pet.status)));
+    let values: Values<'_> = &[&ids, &names, &categories, &statuses];
+    let added: i64 = scalar(&transaction.query(WRITE_PETS, values).await?)?;
+    let added = added.unsigned_abs();
     // Rows that were there already must equal the given ones.
-    if added < count as u64
-        && let Some(&id) = column(&transaction.query(OTHER, &[]).await?)?.first()
+    if added < pets.len() as u64
+        && let Some(&id) = column(&transaction.query(OTHER_PET, values).await?)?.first()
     {
         return Err(ArchiveError::OtherPet(PetId(id)));
     }
     Ok(added)
 }
 
-/// Adds the animals that were uploaded without identifiers, in their order; how many, which is none if the request is
-/// a repeat.
+/// Adds animals in their order; how many, which is none if the request is a repeat.
 async fn add_pets(
     transaction: &Connection,
-    count: usize,
+    pets: &[NewPet],
     request: Option<&IdempotencyRequest>,
 ) -> Result<u64, ArchiveError> {
-    if count == 0 {
+    if pets.is_empty() {
         return Ok(0);
     }
     if let Some(request) = request {
@@ -226,16 +180,24 @@ async fn add_pets(
             return Ok(0);
         }
     }
-    let first: Option<i64> = scalar(&transaction.query(ADD, &[]).await?)?;
-    if let (Some(request), Some(first)) = (request, first) {
+    let (names, categories, statuses) =
+        columns(pets.iter().map(|pet| (&pet.name, pet.category_id, pet.status)));
+    let added = transaction.query(ADD_PETS, &[&names, &categories, &statuses]).await?;
+    let stored = added.first().and_then(|row| row.try_get::<_, i64>(1).ok());
+    if stored != i64::try_from(pets.len()).ok() {
+        return Err(StoreError::refused(KEPT_OUT).into());
+    }
+    if let Some(request) = request {
+        let first = scalar(&added)?;
         replace_records(transaction, &[request.into_record(PetId(first))]).await?;
     }
-    Ok(count as u64)
+    Ok(pets.len() as u64)
 }
 
 /// Writes keys under their own identifiers. The lock keeps others from changing one meanwhile.
 async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), ArchiveError> {
     if keys.is_empty() {
+        // Writing none would be a change of the keys.
         return Ok(());
     }
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
@@ -269,12 +231,9 @@ async fn write_records(
     let mut stored = stored_records(transaction, ids).await?;
     let mut changed = BTreeMap::new();
     for record in records {
-        match Resolution::of_record(stored.get(&record.id), record)? {
-            Resolution::Keep => {}
-            Resolution::Write => {
-                stored.insert(record.id, *record);
-                changed.insert(record.id, *record);
-            }
+        if Resolution::of_record(stored.get(&record.id), record)? == Resolution::Write {
+            stored.insert(record.id, *record);
+            changed.insert(record.id, *record);
         }
     }
     let changed: Vec<_> = changed.into_values().collect();

@@ -140,22 +140,17 @@ fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> Strin
         set("idle_in_transaction_session_timeout", &idle.as_millis().to_string()),
         // The warning of a commit that did not wait for its standby must arrive.
         set("client_min_messages", "warning"),
+        // An error, not an empty list, where a policy would hide rows.
+        set("row_security", "off"),
     ];
     if let Some(schema) = &config.schema {
         sql.push(set("search_path", &format!("\"{}\"", schema.replace('"', "\"\""))));
     }
-    let plans: &[_] = if purpose == Purpose::Calls { &FOR_SHORT_STATEMENTS } else { &[] };
-    if is_shared {
-        sql.extend(plans.iter().map(|(name, value)| set(name, value)));
-    } else {
-        let values = KEEPALIVES.iter().chain(plans);
-        let values: Vec<_> = values.map(|(name, value)| format!("('{name}', '{value}')")).collect();
-        // Settings that the server does not have are passed over.
-        sql.push(format!(
-            "SELECT set_config(name, v.value, false) FROM (VALUES {}) AS v (name, value) \
-             JOIN pg_catalog.pg_settings USING (name)",
-            values.join(", ")
-        ));
+    if purpose == Purpose::Calls {
+        sql.extend(FOR_SHORT_STATEMENTS.map(|(name, value)| set(name, value)));
+    }
+    if !is_shared {
+        sql.extend(KEEPALIVES.map(|(name, value)| set(name, value)));
     }
     sql.push(format!(
         "SELECT set_config('synchronous_commit', 'on', {is_shared}) \

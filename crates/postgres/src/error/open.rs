@@ -34,6 +34,11 @@ pub(crate) enum Reason {
          ?schema=NAME"
     )]
     NoSchema,
+    #[error(
+        "row level security hides rows of the table '{0}' from this role: ALTER ROLE … BYPASSRLS, or ALTER TABLE {0} \
+         DISABLE ROW LEVEL SECURITY"
+    )]
+    RowSecurity(String),
     #[error("no petstore store is in it")]
     Missing,
     #[error(
@@ -73,6 +78,7 @@ impl OpenError {
             | Reason::Tls(_)
             | Reason::Encoding(_)
             | Reason::NoSchema
+            | Reason::RowSecurity(_)
             | Reason::Missing
             | Reason::Foreign(_)
             | Reason::Schema(_)

@@ -44,13 +44,16 @@ pub(crate) const FROM: &str =
 
 /// Renews the version if there are any rows in `new`, and returns it with each of them, or without any. Also where
 /// nothing is added the row of the state is written again: it is refused if the store is not open, and the commit waits
-/// until all that it has read is durable, on a standby too.
+/// until all that it has read is durable, on a standby too. Where not all of `new` were `$stored`, the version would be
+/// empty, which the table refuses.
 macro_rules! renewed {
-    ($columns:literal) => {
+    ($stored:literal, $columns:literal) => {
         concat!(
             "), renewed AS ( \
-               UPDATE petstore_state SET changes = changes + 1, \
-                 version = CASE WHEN EXISTS (SELECT FROM new WHERE id IS NOT NULL) THEN $7::bytea ELSE version END",
+               UPDATE petstore_state SET changes = changes + 1, version = \
+                 CASE (SELECT count(id) FROM new) WHEN 0 THEN version WHEN ",
+            $stored,
+            " THEN $7::bytea END",
             where_state!(),
             "RETURNING version, changes \
              ) SELECT renewed.version, renewed.changes, new.place, new.id",
@@ -78,18 +81,18 @@ pub(crate) const ADD: &str = concat!(
      ), new AS MATERIALIZED ( \
        SELECT * FROM wanted WHERE key IS NULL OR id IN (SELECT pet_id FROM reserved) \
      ), inserted AS ( \
-       INSERT INTO pet (id, name, category_id, status) SELECT id, name, category_id, status FROM new ",
-    renewed!("")
+       INSERT INTO pet (id, name, category_id, status) SELECT id, name, category_id, status FROM new RETURNING id ",
+    renewed!("(SELECT count(*) FROM inserted)", "")
 );
 
 /// The same, each under a savepoint of its own. Returns every place: with an identifier, with the server's refusal, or with
 /// neither if somebody has the key.
 pub(crate) const ADD_EACH: &str = concat!(
     "WITH new AS MATERIALIZED ( \
-       SELECT e.nth AS place, e.new_id AS id, e.refusal FROM ",
+       SELECT e.nth AS place, e.new_id AS id, e.refusal, e.code, e.is_own FROM ",
     state!(),
     " c, petstore_add_each(c.state, $1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[]) e",
-    renewed!(", new.refusal")
+    renewed!("(SELECT count(id) FROM new)", ", new.refusal, new.code, new.is_own")
 );
 
 /// Reads the animals of rows that begin with the version. A row without an identifier holds none.

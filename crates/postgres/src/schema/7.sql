@@ -32,43 +32,19 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION petstore_renew_version() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    EXECUTE format(
-        'UPDATE %1$I.petstore_state SET version = decode(md5($1), ''hex''), changes = changes + 1 '
-        'WHERE changes >= (SELECT changes FROM %1$I.petstore_state ORDER BY changes DESC LIMIT 1)',
-        TG_TABLE_SCHEMA
-    ) USING random()::text || clock_timestamp()::text || txid_current()::text;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION petstore_require_open() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- The functions of the triggers follow the new name, and lock the newest version of the row.
+DO $$
 DECLARE
-    row record;
+    function text;
 BEGIN
-    EXECUTE format(
-        'SELECT state, label FROM %I.petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE', TG_TABLE_SCHEMA
-    ) INTO row;
-    IF row.state <> 'open' THEN
-        EXECUTE format('SELECT %I.petstore_sealed($1, $2)', TG_TABLE_SCHEMA) USING row.state, row.label;
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION petstore_renew_key_revision() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    EXECUTE format(
-        'UPDATE %1$I.petstore_state SET key_revision = decode(md5($1), ''hex''), highest_key_id = '
-        'greatest(highest_key_id, (SELECT max(id) FROM %1$I.api_key)) '
-        'WHERE changes >= (SELECT changes FROM %1$I.petstore_state ORDER BY changes DESC LIMIT 1)',
-        TG_TABLE_SCHEMA
-    ) USING random()::text || clock_timestamp()::text || txid_current()::text;
-    RETURN NULL;
+    FOR function IN
+        SELECT replace(replace(pg_get_functiondef(oid), 'I.catalogue FOR', 'I.catalogue ORDER BY changes DESC LIMIT 1 FOR'),
+            'I.catalogue', 'I.petstore_state')
+        FROM pg_proc WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+            AND proname IN ('petstore_renew_version', 'petstore_require_open', 'petstore_renew_key_revision')
+    LOOP
+        EXECUTE function;
+    END LOOP;
 END
 $$;
 
@@ -87,14 +63,15 @@ END
 $$;
 
 -- Adds each animal under a savepoint of its own, with the record of its key unless somebody has that key. Returns its place
--- in the arrays and its identifier, or why the server refuses it. What would be wrong with all of them ends the transaction.
--- A store that is not open draws no identifiers.
+-- in the arrays and its identifier, or the server's refusal, its state, and whether the statement itself met it: code that
+-- somebody has attached to the table may use any state. A store that is not open draws no identifiers.
 CREATE FUNCTION petstore_add_each(
     state text, names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
-) RETURNS TABLE (nth bigint, new_id bigint, refusal text) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (nth bigint, new_id bigint, refusal text, code text, is_own boolean) LANGUAGE plpgsql AS $$
 DECLARE
     row record;
     rule text;
+    context text;
 BEGIN
     SET CONSTRAINTS ALL IMMEDIATE;
     FOR row IN
@@ -113,16 +90,22 @@ BEGIN
             IF row.key IS NULL OR FOUND THEN
                 INSERT INTO pet (id, name, category_id, status)
                     VALUES (new_id, row.name, row.category_id, row.status);
+                IF NOT FOUND THEN
+                    RAISE EXCEPTION 'a trigger or a rule of the database did not let the animal be stored';
+                END IF;
             ELSE
                 new_id := NULL;
             END IF;
         EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS rule = CONSTRAINT_NAME;
-            IF rule = 'pet_pkey' OR left(SQLSTATE, 2) IN ('08', '25', '40', '53', '55', '57', '58', 'XX') THEN
+            GET STACKED DIAGNOSTICS rule = CONSTRAINT_NAME, context = PG_EXCEPTION_CONTEXT;
+            IF rule = 'pet_pkey' THEN
                 RAISE;
             END IF;
             new_id := NULL;
             refusal := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
+            code := SQLSTATE;
+            -- Each function that is under way has a line above the statement's.
+            is_own := position(E'\n' IN split_part(context, 'INSERT INTO pet (id', 1)) = 0;
         END;
         RETURN NEXT;
     END LOOP;

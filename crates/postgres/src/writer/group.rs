@@ -4,9 +4,9 @@
 //! that the server decides alone who is first with a key, and nobody waits for this process meanwhile.
 //!
 //! If the lock came late, nothing has happened. Then it is awaited first, and additions that nobody waits for any more are
-//! left out. If the server refuses a row, nothing has happened either. Then each row has a savepoint of its own
-//! (`schema/7.sql`): whatever the server refuses costs its own addition, and the others some milliseconds. Groups of the
-//! next second begin like that.
+//! left out. If the server refuses a row, or code of an operator keeps it out of the table, nothing has happened either.
+//! Then each row has a savepoint of its own (`schema/7.sql`): whatever the server refuses costs its own addition, and the
+//! others some milliseconds. Groups of the next second begin like that.
 
 use std::collections::HashMap;
 
@@ -19,8 +19,9 @@ use tokio_postgres::{Error, Row};
 use super::Attempt;
 use crate::{
     connection::{APPENDING, APPENDING_LOCKED, Connection},
-    error::StoreFailure,
+    error::{StoreFailure, passes},
     pets::{idempotency, rows},
+    pool::MAX_TRIES,
     values::Values,
     version,
 };
@@ -49,6 +50,12 @@ pub(super) struct Failed {
 impl Failed {
     pub(super) fn in_doubt(failure: StoreFailure) -> Self {
         Self { failure, in_doubt: true }
+    }
+
+    /// Names the sessions that the group has waited for.
+    pub(super) fn blocked_by(self, sessions: Option<String>) -> Self {
+        let Some(sessions) = sessions else { return self };
+        Self { failure: StoreFailure::Blocked(Box::new(self.failure), sessions), ..self }
     }
 }
 
@@ -86,13 +93,15 @@ pub(super) async fn write(
         way = match (&written, way) {
             (Err(failed), Way::AtOnce) if failed.failure.is_late() => Way::Locked,
             (Err(failed), Way::AtOnce | Way::Locked)
-                if failed.failure.is_refusal() && !failed.in_doubt =>
+                if failed.failure.may_be_of_a_row() && !failed.in_doubt =>
             {
                 Way::OneByOne
             }
             _ => return written,
         };
-        connection.rollback().await?;
+        if connection.rollback().await.is_err() {
+            return written;
+        }
     }
 }
 
@@ -146,15 +155,10 @@ async fn transaction(
     purged.map_err(refused)?;
     let found = found.map_err(refused)?;
     let added = added.map_err(refused)?;
-    committed.map_err(|failure| {
-        let in_doubt = !failure.is_conflict() && !failure.is_refusal();
-        Failed { failure, in_doubt }
-    })?;
+    committed.map_err(|failure| Failed { in_doubt: !failure.is_rolled_back(), failure })?;
     let outcomes = outcomes(group, &found, &added);
     let outcomes = outcomes.map_err(|error| Failed::in_doubt(error.into()))?;
-    let is_refused =
-        |outcome: &Outcome| matches!(outcome, Some(Err(AddError::Store(StoreError::Refused(_)))));
-    let has_refused = outcomes.iter().any(is_refused);
+    let has_refused = added.iter().any(|row| matches!(refusal(row), Ok(Some(_))));
     Ok(Written { outcomes, version: version::from_row(added.first()).ok(), has_refused })
 }
 
@@ -168,34 +172,61 @@ async fn unless<T: Default>(
 
 /// Returns what became of each addition, by the records that were there before and what was added.
 fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>, Error> {
-    let (mut records, mut ids, mut refusals) = (HashMap::new(), HashMap::new(), HashMap::new());
+    let (mut records, mut rows) = (HashMap::new(), HashMap::new());
     for row in found {
         records.insert(row.try_get::<_, &[u8]>(0)?, row);
     }
     for row in added {
-        let place = row.try_get::<_, Option<i64>>(2)?;
-        ids.insert(place, row.try_get::<_, Option<i64>>(3)?);
-        if row.len() > 4 {
-            refusals.insert(place, row.try_get::<_, Option<String>>(4)?);
-        }
+        rows.insert(row.try_get::<_, Option<i64>>(2)?, row);
     }
-    let outcomes = (1_i64..).zip(group).map(|(place, Attempt { add, .. })| {
-        if let Some(id) = ids.remove(&Some(place)).flatten() {
-            return Some(Ok(Added::Created(add.pet.clone().with_id(PetId(id)))));
+    let outcome = |(place, attempt): (i64, &Attempt)| {
+        let add = &attempt.add;
+        if let Some(row) = rows.get(&Some(place)) {
+            if let Some(id) = row.try_get::<_, Option<i64>>(3)? {
+                return Ok(Some(Ok(Added::Created(add.pet.clone().with_id(PetId(id))))));
+            }
+            if let Some(refusal) = refusal(row)? {
+                return Ok(refusal.outcome(attempt.tries < MAX_TRIES));
+            }
         }
-        if let Some(refusal) = refusals.remove(&Some(place)).flatten() {
-            return Some(Err(StoreError::refused(refusal).into()));
-        }
-        match &add.request {
+        Ok(match &add.request {
             Some(request) => {
-                let record = records.get(&request.id.0[..]).copied()?;
-                by_record(add, request, record).transpose()
+                let record = records.get(&request.id.0[..]).copied();
+                record.and_then(|record| by_record(add, request, record).transpose())
             }
             // There is no catalogue.
-            None => Some(Err(version::from_row(added.first()).err()?.into())),
+            None => version::from_row(added.first()).err().map(|error| Err(error.into())),
+        })
+    };
+    (1..).zip(group).map(outcome).collect()
+}
+
+/// Why the server has not added one row.
+struct Refusal {
+    message: String,
+    state: String,
+    /// `true` if the statement itself has met it, and not code that somebody has attached to the table.
+    is_own: bool,
+}
+
+/// Reads the refusal of a row of [`rows::ADD_EACH`]; `None` if there is none, and in rows of [`rows::ADD`].
+fn refusal(row: &Row) -> Result<Option<Refusal>, Error> {
+    let message = if row.len() > 4 { row.try_get::<_, Option<String>>(4)? } else { None };
+    let Some(message) = message else { return Ok(None) };
+    Ok(Some(Refusal { message, state: row.try_get(5)?, is_own: row.try_get(6)? }))
+}
+
+impl Refusal {
+    /// Returns what it means for the addition. A conflict is tried again if it `may_be_tried`.
+    fn outcome(self, may_be_tried: bool) -> Outcome {
+        let is_conflict = self.state.starts_with("40");
+        if is_conflict && may_be_tried {
+            return None;
         }
-    });
-    Ok(outcomes.collect())
+        let may_pass = self.is_own && (is_conflict || passes(&self.state));
+        let error = if may_pass { StoreError::unavailable } else { StoreError::refused };
+        Some(Err(error(self.message).into()))
+    }
 }
 
 /// Returns what the record with the id of `request` means for it.

@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{add, all, open, refusal};
+use crate::support::{add, all, open, query, refusal};
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
@@ -74,6 +74,35 @@ async fn tables_of_another_application_are_refused_and_left_alone() {
     assert!(refusal.contains("it holds 'pet' of somebody else"), "{refusal}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(database.sql(tables).unwrap().trim(), "1");
+}
+
+/// A policy, or none, would give empty lists, an empty export and a sound check.
+#[needs(postgres)]
+#[tokio::test]
+async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() {
+    let Some(database) = postgres_or_skip("a_store_whose_rows_a_policy_hides") else { return };
+    add(&open(&database.url).await, "Rex").await;
+    let role = format!("hidden_{}", std::process::id());
+    let grants = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'secret'; \
+         GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}; \
+         GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {role}"
+    );
+    database.sql(&grants).unwrap();
+    let address = database.url.split_once('@').unwrap().1;
+    for parameters in ["", "?pgbouncer=true"] {
+        let url = format!("postgres://{role}:secret@{address}{parameters}");
+        let store = open(&url).await;
+        database.sql("ALTER TABLE pet ENABLE ROW LEVEL SECURITY").unwrap();
+        let list = PetRepository::list(&store, query(9, None)).await;
+        assert!(matches!(list, Err(StoreError::Refused(_))), "{list:?}");
+        let refusal = refusal(&url).await;
+        assert!(refusal.contains("hides rows of the table 'pet'"), "{refusal}");
+        // The owner sees them all.
+        assert_eq!(all(&open(&database.url).await).await.len(), 1);
+        database.sql("ALTER TABLE pet DISABLE ROW LEVEL SECURITY").unwrap();
+    }
+    database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
 }
 
 #[needs(postgres)]

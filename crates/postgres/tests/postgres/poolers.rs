@@ -9,7 +9,7 @@ use petstore_postgres::PostgresStore;
 use petstore_testing::{Database, Pooler, Pooling, needs, pooler_or_skip, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{all, new_key, new_pet, open, query, refusal, request};
+use crate::support::{add, all, new_key, new_pet, open, query, recovers, refusal, request};
 
 /// Clients of each of two services.
 const CLIENTS: usize = 12;
@@ -99,6 +99,32 @@ async fn a_pooler_that_passes_options_over_is_found_out_too() {
 async fn two_services_share_a_pooler_of_sessions() {
     two_services(Pooling::Session, "").await;
     two_services(Pooling::Session, "&pgbouncer=false").await;
+}
+
+/// The pooler lets whoever asks for one more wait, and says nothing.
+#[needs(postgres, pgbouncer)]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_writer_gets_a_session_although_reads_have_taken_them_all() {
+    let test = "the_writer_gets_a_session";
+    let Some(database) = postgres_or_skip(test) else { return };
+    let Some(pooler) = pooler_or_skip(test, Pooling::FewSessions, &database.url) else { return };
+    let store = Arc::new(open(&pooler.url(&database.url)).await);
+    add(&store, "Rex").await;
+    database.disconnect_all().unwrap();
+    recovers(async || {
+        let reads = (0..4).map(|_| {
+            let store = store.clone();
+            async move { PetRepository::list(&*store, query(1, None)).await }
+        });
+        let answers = reads.collect::<JoinSet<_>>().join_all().await;
+        let failure = answers.into_iter().find_map(Result::err).map(|error| error.to_string());
+        let has_all = failure.is_none() && store.activity().connections == 4;
+        if has_all { Ok(()) } else { Err(failure) }
+    })
+    .await;
+    add(&store, "Bello").await;
+    add_key(&*store, new_key(1, "web")).await.unwrap();
+    assert_eq!(all(&store).await.len(), 2);
 }
 
 #[needs(postgres, pgbouncer)]

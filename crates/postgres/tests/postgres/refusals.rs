@@ -8,36 +8,63 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{AddError, KeyChangeError, PetRepository, StoreError, add_key};
+use petstore_domain::{
+    AddError, Archive as _, ArchiveError, KeyChangeError, PetId, PetRepository, Rows, StoreError,
+    WriterRole, add_key,
+};
 use petstore_postgres::PostgresStore;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::{task::JoinSet, time};
 
 use crate::support::{add, all, new_key, new_pet, open, request};
 
+/// A trigger that refuses a row with the name `lion`.
+fn trigger(table: &str, when: &str, state: &str) -> String {
+    format!(
+        "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN RAISE EXCEPTION 'as the operator has it' USING ERRCODE = '{state}'; END $$; \
+             DROP TRIGGER IF EXISTS refuse ON {table}; \
+             CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON {table} {when} \
+             FOR EACH ROW WHEN (NEW.name = 'lion') EXECUTE FUNCTION refuse()"
+    )
+}
+
+/// Rules that an operator attaches to the table of animals, one at a time.
+fn rules() -> Vec<String> {
+    let mut rules = vec![
+        "ALTER TABLE pet ADD CONSTRAINT no_lions CHECK (name <> 'lion')".to_owned(),
+        "ALTER TABLE pet DROP CONSTRAINT no_lions; CREATE UNIQUE INDEX one ON pet (name) \
+         WHERE name = 'lion'; INSERT INTO pet (name, category_id) VALUES ('lion', 1)"
+            .to_owned(),
+        format!("DROP INDEX one; {}", trigger("pet", "", "ZZ001")),
+    ];
+    // Also by states that the server itself gives to what passes, or to what ends a connection.
+    for state in ["08006", "0A000", "25006", "40001", "42P01", "53100", "55000", "57P03", "XX000"] {
+        rules.push(trigger("pet", "", state));
+    }
+    // At the commit.
+    for state in ["ZZ001", "08006", "40001", "55000"] {
+        rules.push(trigger("pet", "DEFERRABLE INITIALLY DEFERRED", state));
+    }
+    // A trigger that keeps the row out of the table without an error.
+    rules.push(
+        "DROP TRIGGER refuse ON pet; CREATE FUNCTION keep_out() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN RETURN NULL; END $$; CREATE TRIGGER refuse BEFORE INSERT ON pet \
+         FOR EACH ROW WHEN (NEW.name = 'lion') EXECUTE FUNCTION keep_out()"
+            .to_owned(),
+    );
+    rules
+}
+
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_database_refuses_for_good_fails_alone_and_is_not_tried_again() {
     let Some(database) = postgres_or_skip("what_the_database_refuses_for_good") else { return };
-    let store = Arc::new(open(&database.url).await);
-    let trigger = |table: &str, when: &str| {
-        format!(
-            "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
-             $$ BEGIN RAISE EXCEPTION 'as the operator has it' USING ERRCODE = 'ZZ001'; END $$; \
-             CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON {table} {when} \
-             FOR EACH ROW WHEN (NEW.name = 'lion') EXECUTE FUNCTION refuse()"
-        )
-    };
-    let refusals = [
-        "ALTER TABLE pet ADD CONSTRAINT no_lions CHECK (name <> 'lion')",
-        "ALTER TABLE pet DROP CONSTRAINT no_lions; CREATE UNIQUE INDEX one ON pet (name) \
-         WHERE name = 'lion'; INSERT INTO pet (name, category_id) VALUES ('lion', 1)",
-        &format!("DROP INDEX one; {}", trigger("pet", "")),
-        // At the commit.
-        &format!("DROP TRIGGER refuse ON pet; {}", trigger("pet", "DEFERRABLE INITIALLY DEFERRED")),
-    ];
-    for (round, refuse) in refusals.into_iter().enumerate() {
-        database.sql(refuse).unwrap();
+    let mut store = Arc::new(open(&database.url).await);
+    for (round, refuse) in rules().into_iter().enumerate() {
+        database.sql(&refuse).unwrap();
+        // One that remembers no refusal.
+        store = Arc::new(open(&database.url).await);
         let before = all(&store).await.len();
         let mut adding = JoinSet::new();
         for index in 0..40_u8 {
@@ -56,7 +83,16 @@ async fn what_the_database_refuses_for_good_fails_alone_and_is_not_tried_again()
         }
         assert_eq!(all(&store).await.len(), before + 36);
     }
-    database.sql(&trigger("api_key", "").replace("lion", "web")).unwrap();
+    let imported = store.add_new(vec![new_pet("Rex"), new_pet("lion")], None).await;
+    let refused = matches!(imported, Err(ArchiveError::Store(StoreError::Refused(_))));
+    assert!(refused, "{imported:?}");
+    let pets = vec![new_pet("lion").with_id(PetId(77_000))];
+    let copied =
+        store.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await.unwrap_err();
+    assert!(matches!(copied, ArchiveError::OtherPet(PetId(77_000))), "{copied:?}");
+    let records = "SELECT count(*) FROM idempotency WHERE pet_id NOT IN (SELECT id FROM pet)";
+    assert_eq!(database.sql(records).unwrap().trim(), "0");
+    database.sql(&trigger("api_key", "", "ZZ001").replace("lion", "web")).unwrap();
     let refused = add_key(&*store, new_key(1, "web")).await;
     assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Refused(_)))), "{refused:?}");
     add(&store, "Rex").await;

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::{
     api_keys::rows as keys,
     config::{BusyTimeout, Synchronous},
-    connection,
+    connection::{self, Statements},
     error::Failure,
     pets::{idempotency, rows as pets},
     writer::{FREE, WriteTransaction},
@@ -35,31 +35,36 @@ pub(super) fn in_transaction(
     path: &Path,
     versions: &VersionCache,
     writer: WriterRole,
-    work: impl FnOnce(&Connection) -> Result<Written, Failure<ArchiveError>>,
+    work: impl FnOnce(&mut Statements<'_>) -> Result<Written, Failure<ArchiveError>>,
 ) -> Result<u64, Failure<ArchiveError>> {
-    let mut connection =
+    let connection =
         connection::open_writer(path, Synchronous::Full, BusyTimeout::default().writer)?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     // One call may follow another at once, and would keep other writers from the lock, which has no queue.
     thread::sleep(FREE);
-    let mut transaction = WriteTransaction::begin(&mut connection, writer)?;
-    let (added, rewrites) = work(transaction.connection())?;
+    let mut statements = Statements::new(&connection);
+    let mut transaction = WriteTransaction::begin(&mut statements, writer)?;
+    let (added, rewrites) = work(transaction.statements())?;
     transaction.commit((added > 0).then_some(rewrites), versions)?;
     Ok(added)
 }
 
 /// Writes rows under their own identifiers.
-pub(super) fn rows(connection: &Connection, rows: &Rows) -> Result<Written, Failure<ArchiveError>> {
+pub(super) fn rows(
+    statements: &mut Statements<'_>,
+    rows: &Rows,
+) -> Result<Written, Failure<ArchiveError>> {
+    let connection = statements.connection;
     let Rows { pets, keys, records, highest } = rows;
     let mut added = 0;
     for pet in pets {
-        added += u64::from(write_pet(connection, pet)?);
+        added += u64::from(write_pet(statements, pet)?);
     }
     keys.iter().try_for_each(|key| write_key(connection, key))?;
     if !keys.is_empty() {
         keys::renew(connection)?;
     }
-    records.iter().try_for_each(|record| write_record(connection, record))?;
+    records.iter().try_for_each(|record| write_record(statements, record))?;
     assign_above(connection, "pet", highest.pet.map(|id| id.0))?;
     assign_above(connection, "api_key", highest.key.map(|id| id.0))?;
     Ok((added, 1))
@@ -67,35 +72,35 @@ pub(super) fn rows(connection: &Connection, rows: &Rows) -> Result<Written, Fail
 
 /// Adds animals under new identifiers, unless the request is a repeat.
 pub(super) fn new_pets(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     pets: &[NewPet],
     request: Option<IdempotencyRequest>,
 ) -> Result<Written, Failure<ArchiveError>> {
     let stored = match &request {
-        Some(request) => idempotency::find(connection, request.id)?,
+        Some(request) => idempotency::find(statements, request.id)?,
         None => None,
     };
     let resolution = request.map(|request| Resolution::of_new_pets(stored.as_ref(), &request));
     if resolution.transpose().map_err(Failure::Answer)? == Some(Resolution::Keep) {
         return Ok((0, 0));
     }
-    pets::require_identifiers(connection, pets.len())?;
+    pets::require_identifiers(statements.connection, pets.len())?;
     let mut request = request;
     for pet in pets {
-        let id = pets::insert(connection, pet)?;
+        let id = pets::insert(statements, pet)?;
         if let Some(request) = request.take() {
-            idempotency::write(connection, stored.as_ref(), &request.into_record(id))?;
+            idempotency::write(statements, stored.as_ref(), &request.into_record(id))?;
         }
     }
     Ok((pets.len() as u64, 0))
 }
 
 /// Returns whether the animal was added.
-fn write_pet(connection: &Connection, pet: &Pet) -> Result<bool, Failure<ArchiveError>> {
-    if pets::restore(connection, pet)? {
+fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure<ArchiveError>> {
+    if pets::restore(statements, pet)? {
         return Ok(true);
     }
-    let stored = pets::find::<ArchiveError>(connection, pet.id)?;
+    let stored = pets::find::<ArchiveError>(statements.connection, pet.id)?;
     Resolution::of_pet(stored.as_ref(), pet).map_err(Failure::Answer)?;
     Ok(false)
 }
@@ -113,13 +118,13 @@ fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<Archiv
 }
 
 fn write_record(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     record: &IdempotencyRecord,
 ) -> Result<(), Failure<ArchiveError>> {
-    let stored = idempotency::find(connection, record.id)?;
+    let stored = idempotency::find(statements, record.id)?;
     match Resolution::of_record(stored.as_ref(), record).map_err(Failure::Answer)? {
         Resolution::Keep => Ok(()),
-        Resolution::Write => Ok(idempotency::write(connection, stored.as_ref(), record)?),
+        Resolution::Write => Ok(idempotency::write(statements, stored.as_ref(), record)?),
     }
 }
 

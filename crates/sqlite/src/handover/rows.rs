@@ -1,14 +1,30 @@
 //! The state of the store, in its row of `petstore_state`.
 
-use petstore_domain::{CatalogueVersion, Corruption, Phase, StoreError, StoreId, StoreState};
+use petstore_domain::{
+    CatalogueVersion, Corruption, Phase, StoreError, StoreId, StoreState, WriterRole,
+};
 use rusqlite::{Connection, Row, params};
 
-use crate::error::Failure;
+use crate::{connection::Statements, error::Failure};
 
 pub(crate) const STATE: &str =
     "SELECT identity, revision, rewrites, state, other, label FROM petstore_state WHERE only = 1";
 const WRITE: &str = "UPDATE petstore_state SET identity = ?1, revision = ?2, state = ?3, other = ?4, label = ?5, \
      version = CASE ?3 WHEN 'open' THEN randomblob(16) ELSE zeroblob(0) END WHERE only = 1";
+
+/// Selects a row if the store is open.
+pub(crate) const IS_OPEN: &str = "SELECT 1 FROM petstore_state WHERE only = 1 AND state = 'open'";
+
+/// Refuses a write that the state does not permit to `writer`.
+pub(crate) fn permit_write<E: From<StoreError>>(
+    statements: &mut Statements<'_>,
+    writer: WriterRole,
+) -> Result<(), Failure<E>> {
+    if writer == WriterRole::Service && statements.get(IS_OPEN)?.exists([])? {
+        return Ok(());
+    }
+    Ok(state(statements.connection)?.permit_write(writer)?)
+}
 
 /// Returns the state.
 pub(crate) fn state<E: From<StoreError>>(

@@ -2,9 +2,9 @@
 
 use petstore_domain::{AddError, Added, IdempotencyDecision, NewPet, PetId};
 use petstore_storage::writer::Add;
-use rusqlite::Connection;
 
 use crate::{
+    connection::Statements,
     error::Failure,
     pets::{idempotency, rows},
 };
@@ -27,12 +27,12 @@ impl Stored {
 
 /// Adds the animal of a job. With `has_savepoint`, an error of SQLite undoes this job alone.
 pub(crate) fn add(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     Add { pet, request, .. }: &Add,
     has_savepoint: bool,
 ) -> Result<Stored, Failure<AddError>> {
     let stored = match request {
-        Some(request) => idempotency::find(connection, request.id)?,
+        Some(request) => idempotency::find(statements, request.id)?,
         None => None,
     };
     let decision = request.map(|request| request.decide(stored.as_ref()));
@@ -44,11 +44,11 @@ pub(crate) fn add(
         }
     }
     if has_savepoint {
-        rows::require_identifiers(connection, 1)?;
+        rows::require_identifiers(statements.connection, 1)?;
     }
-    let id = rows::insert(connection, pet)?;
+    let id = rows::insert(statements, pet)?;
     if let Some(request) = request {
-        idempotency::write(connection, stored.as_ref(), &request.into_record(id))?;
+        idempotency::write(statements, stored.as_ref(), &request.into_record(id))?;
     }
     Ok(Stored { id, is_new: true })
 }

@@ -6,7 +6,7 @@ use petstore_domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::error::Failure;
+use crate::{connection::Statements, error::Failure};
 
 pub(crate) const FIND: &str =
     "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ?1";
@@ -20,11 +20,10 @@ pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE id IN \
 
 /// Returns the record `id`.
 pub(crate) fn find<E: From<StoreError>>(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     id: IdempotencyId,
 ) -> Result<Option<IdempotencyRecord>, Failure<E>> {
-    let mut statement = connection.prepare_cached(FIND)?;
-    let found = statement.query_row([id.0], |row| Ok(record(row)));
+    let found = statements.get(FIND)?.query_row([id.0], |row| Ok(record(row)));
     Ok(found.optional()?.transpose()?)
 }
 
@@ -47,16 +46,16 @@ pub(crate) fn after(
 
 /// Stores a record, in place of `stored`.
 pub(crate) fn write(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     stored: Option<&IdempotencyRecord>,
     record: &IdempotencyRecord,
 ) -> rusqlite::Result<()> {
     let IdempotencyRecord { id, fingerprint, pet, at } = record;
     if stored.is_some() {
-        connection.prepare_cached(DELETE)?.execute([id.0])?;
+        statements.get(DELETE)?.execute([id.0])?;
     }
     let values = params![id.0, fingerprint.0, pet.0, at.0];
-    connection.prepare_cached(INSERT)?.execute(values).map(drop)
+    statements.get(INSERT)?.execute(values).map(drop)
 }
 
 /// Deletes up to `limit` records from `cutoff` or before, the oldest first. Returns how many.

@@ -5,7 +5,7 @@ use std::fmt;
 use petstore_domain::{Corruption, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, StoreError};
 use rusqlite::{Connection, Params, Row, params};
 
-use crate::error::Failure;
+use crate::{connection::Statements, error::Failure};
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
 /// The highest identifier that was ever assigned or stored.
@@ -42,10 +42,10 @@ pub(crate) const fn page_with(status: PetStatus) -> &'static str {
 }
 
 /// Adds an animal under the next identifier, which it returns.
-pub(crate) fn insert(connection: &Connection, pet: &NewPet) -> rusqlite::Result<PetId> {
+pub(crate) fn insert(statements: &mut Statements<'_>, pet: &NewPet) -> rusqlite::Result<PetId> {
     let NewPet { name, category_id, status } = pet;
     let values = params![name.as_str(), category_id.0, status.map(PetStatus::as_str)];
-    connection.prepare_cached(INSERT)?.insert(values).map(PetId)
+    statements.get(INSERT)?.insert(values).map(PetId)
 }
 
 /// Fails if fewer than `count` identifiers are left. An insertion would fail too, but as if the disk were full, and
@@ -66,10 +66,10 @@ pub(crate) fn highest(connection: &Connection) -> rusqlite::Result<Option<PetId>
 }
 
 /// Adds an animal under its own identifier. Returns `false` if that is taken.
-pub(crate) fn restore(connection: &Connection, pet: &Pet) -> rusqlite::Result<bool> {
+pub(crate) fn restore(statements: &mut Statements<'_>, pet: &Pet) -> rusqlite::Result<bool> {
     let Pet { id, name, category_id, status } = pet;
     let values = params![id.0, name.as_str(), category_id.0, status.map(PetStatus::as_str)];
-    Ok(connection.prepare_cached(RESTORE)?.execute(values)? == 1)
+    Ok(statements.get(RESTORE)?.execute(values)? == 1)
 }
 
 pub(crate) fn find<E: From<StoreError>>(

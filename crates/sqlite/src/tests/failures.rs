@@ -110,9 +110,9 @@ async fn a_file_that_is_taken_away_is_unavailable_until_it_is_back() {
     let away = place.path().with_extension("away");
     fs::rename(place.path(), &away).unwrap();
     // A reader that has the file open goes on; a new one does not find it.
-    assert!(store.readers.pool.open().is_err());
+    assert!(store.readers.pool().open().is_err());
     fs::rename(&away, place.path()).unwrap();
-    assert!(store.readers.pool.open().is_ok());
+    assert!(store.readers.pool().open().is_ok());
     add(&store).await;
 }
 

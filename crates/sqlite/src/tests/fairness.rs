@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
 use super::{Place, add, rex};
-use crate::{pets::rows, store::SqliteStore};
+use crate::{connection::Statements, pets::rows, store::SqliteStore};
 
 /// Writes of the busy store that wait at any time.
 const LOAD: usize = 64;
@@ -30,7 +30,7 @@ async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
             let work = move |connection: &Connection| {
                 drop(permit);
                 thread::sleep(DELAY);
-                Ok(rows::insert(connection, &rex())?)
+                Ok(rows::insert(&mut Statements::new(connection), &rex())?)
             };
             let added = store.writer().unwrap().write(work).await;
             failed.fetch_or(added.is_err(), Ordering::Relaxed);

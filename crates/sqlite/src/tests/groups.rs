@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use tokio::task::JoinSet;
 
 use super::{Place, add, block_writer, found, in_time, rex};
-use crate::{error::Failure, pets::rows, store::SqliteStore};
+use crate::{connection::Statements, error::Failure, pets::rows, store::SqliteStore};
 
 #[tokio::test]
 async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
@@ -28,7 +28,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
         let (store, raw) = (Arc::clone(&store), place.raw());
         group.spawn(async move {
             let work = move |connection: &Connection| {
-                rows::insert(connection, &rex())?;
+                rows::insert(&mut Statements::new(connection), &rex())?;
                 // The count that another process sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
             };
@@ -69,7 +69,7 @@ async fn another_write_that_fails_is_undone_and_leaves_the_rest_of_its_group() {
     let failing = Arc::clone(&store);
     let failed = tokio::spawn(async move {
         let work = |connection: &Connection| {
-            rows::insert(connection, &rex())?;
+            rows::insert(&mut Statements::new(connection), &rex())?;
             Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
         };
         failing.writer().unwrap().write(work).await
@@ -121,7 +121,7 @@ fn is_refused(result: &Result<Added, AddError>, constraint: &str) -> bool {
 #[tokio::test]
 async fn an_addition_that_a_constraint_refuses_fails_alone_and_leaves_nothing() {
     for (index, constraint) in
-        [("pet (name)", "pet.name"), ("idempotency (created_at)", "created_at")]
+        [("pet (name)", "pet.name (index own)"), ("idempotency (created_at)", "at (index own)")]
     {
         let place = Place::new();
         let store = Arc::new(place.open());

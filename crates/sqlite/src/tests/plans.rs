@@ -21,7 +21,7 @@ fn plan(connection: &Connection, sql: &str) -> String {
     details.map(|detail| detail.unwrap() + "\n").collect()
 }
 
-const SEARCHED: [&str; 20] = [
+const SEARCHED: [&str; 21] = [
     version::SELECT,
     version::RENEW,
     pets::INSERT,
@@ -35,6 +35,7 @@ const SEARCHED: [&str; 20] = [
     idempotency::AFTER,
     pets::HIGHEST_ID,
     version::SELECT_STORED,
+    handover::IS_OPEN,
     handover::STATE,
     keys::BY_ID,
     keys::DIGEST_OWNER,
@@ -62,7 +63,7 @@ fn assert_searched(connection: &Connection) {
 async fn no_statement_scans_or_sorts() {
     let place = Place::new();
     let store = place.open();
-    assert_searched(&store.readers.pool.open().unwrap());
+    assert_searched(&store.readers.pool().open().unwrap());
 }
 
 #[tokio::test]
@@ -76,14 +77,14 @@ async fn nor_when_the_statistics_tempt_it_to() {
          ANALYZE;",
     )
     .unwrap();
-    assert_searched(&store.readers.pool.open().unwrap());
+    assert_searched(&store.readers.pool().open().unwrap());
 }
 
 #[tokio::test]
 async fn a_record_is_found_by_its_id_or_its_place_and_purged_by_its_age() {
     let place = Place::new();
     let store = place.open();
-    let connection = store.readers.pool.open().unwrap();
+    let connection = store.readers.pool().open().unwrap();
     let by_id = "SEARCH idempotency USING INDEX idempotency_by_id (id=?)\n";
     assert_eq!(plan(&connection, idempotency::FIND), by_id);
     let by_place = "SEARCH idempotency USING PRIMARY KEY ((pet_id,id)>(?,?))\n";
@@ -103,7 +104,7 @@ async fn the_oldest_records_are_purged_first() {
         store.add(rex(), Some(request)).await.unwrap();
     }
     store.purge_expired(Timestamp(30), 2).await.unwrap();
-    let mut records = idempotency::after(&store.readers.pool.open().unwrap(), None, 9).unwrap();
+    let mut records = idempotency::after(&store.readers.pool().open().unwrap(), None, 9).unwrap();
     records.sort_by_key(|record| record.at);
     assert_eq!(records.iter().map(|record| record.at.0).collect::<Vec<_>>(), [30, 40]);
 }
@@ -112,7 +113,7 @@ async fn the_oldest_records_are_purged_first() {
 async fn a_page_of_one_status_is_read_from_its_place_in_the_index_alone() {
     let place = Place::new();
     let store = place.open();
-    let connection = store.readers.pool.open().unwrap();
+    let connection = store.readers.pool().open().unwrap();
     for status in PetStatus::ALL {
         assert_eq!(
             plan(&connection, pets::page_with(status)),

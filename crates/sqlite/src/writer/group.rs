@@ -13,7 +13,7 @@
 //! connection on which a transaction failed, unless it was for the write lock or for space: then SQLite
 //! has rolled back, and nothing is in doubt.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use petstore_domain::{AddError, StoreError, WriterRole};
 use petstore_storage::{
@@ -24,6 +24,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 
 use super::{MAX_GROUP, Tally, transaction::WriteTransaction};
 use crate::{
+    connection::Statements,
     error::{self, Failure},
     pets::{
         addition::{self, Stored},
@@ -35,126 +36,46 @@ use crate::{
 
 type Outcome = Result<Stored, AddError>;
 
-type Group = Vec<Job<Work<Connection>>>;
+pub(super) type GroupJob = Job<Work<Connection>>;
 
-/// Runs groups. It publishes new versions, and refuses to write when a file is lost.
+pub(super) type Group = Vec<GroupJob>;
+
+type GroupAnswers = Answers<Work<Connection>>;
+
+/// Opens the writer's connections. What writes through one publishes new versions, and refuses to write when a file is
+/// lost.
 pub(crate) struct Committer {
     /// Opens a connection.
     open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
-    connection: Connection,
-    /// `true` if the last transaction failed so that the connection must not be used any more.
-    in_doubt: bool,
-    /// `true` if the last transaction met a damaged page.
-    is_damaged: bool,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
 }
 
 impl Committer {
-    /// Accepts `connection`, which was opened by `open`.
     pub(crate) fn new(
         open: impl Fn() -> rusqlite::Result<Connection> + Send + 'static,
-        connection: Connection,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
     ) -> Self {
-        Self {
-            open: Box::new(open),
-            connection,
-            in_doubt: false,
-            is_damaged: false,
-            versions,
-            presence,
-        }
+        Self { open: Box::new(open), versions, presence }
     }
 
-    /// Runs the jobs in one transaction, but for those whose callers do not wait any more. If the transaction fails,
-    /// none of them has happened.
-    pub(super) fn commit(&mut self, mut group: Group, tally: &Tally) -> Answers<Work<Connection>> {
-        let (outcomes, error) = match self.run(&mut group) {
-            Ok(outcomes) => (outcomes, None),
-            Err(error) => (Vec::new(), Some(error)),
-        };
-        if self.is_damaged && group.len() > 1 && group.iter().all(|job| matches!(job, Job::Add(_)))
-        {
-            for job in group {
-                self.commit(vec![job], tally).send();
-            }
-            return Answers::default();
-        }
-        if error.is_none() && !group.is_empty() {
-            tally.note(group.len());
-        }
-        let failure = || error.as_ref().map(error::clone_for_caller);
-        let (mut answers, mut outcomes) = (Answers::default(), outcomes.into_iter());
-        for job in group {
-            match job {
-                Job::Add(Add { pet, reply, .. }) => {
-                    let failed = || Some(Err(failure()?.into()));
-                    if let Some(outcome) = outcomes.next().or_else(failed) {
-                        answers.add(reply, outcome.map(|stored| stored.answer(pet)));
-                    }
-                }
-                Job::Other(work) => answers.other(work, failure().map_or(Ok(()), Err)),
-            }
-        }
-        answers
+    /// Writes through `connection`.
+    pub(super) fn session<'a>(&'a self, connection: &'a Connection) -> Session<'a> {
+        let statements = Statements::new(connection);
+        Session { committer: self, statements, in_doubt: false, is_damaged: false }
     }
 
-    /// Runs the jobs, and leaves those in `group` that are committed: first the additions, whose outcomes it returns.
-    fn run(&mut self, group: &mut Group) -> Result<Vec<Outcome>, StoreError> {
-        self.is_damaged = false;
+    /// Opens another connection, which has read when this returns: the last connection that is closed removes the
+    /// write-ahead log.
+    pub(super) fn reopen(&self) -> Result<Connection, StoreError> {
         self.presence.check()?;
-        if self.in_doubt || !self.connection.is_autocommit() {
-            self.reopen().map_err(|error| {
-                StoreError::unavailable(format!("the store cannot be opened again: {error}"))
-            })?;
-        }
-        let done = match self.transaction(group, false) {
-            Ok(None) => self.transaction(group, true),
-            done => done,
-        };
-        self.in_doubt = matches!(&done, Err(Failure::Sqlite(error) | Failure::Commit(error)) if is_in_doubt(error));
-        let damage = Some(ErrorCode::DatabaseCorrupt);
-        self.is_damaged =
-            matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
-        let outcomes = done.map_err(explain)?;
-        // A file that was removed meanwhile has taken the transaction with it.
-        self.presence.check()?;
-        Ok(outcomes.unwrap_or_default())
+        self.try_to_open().map_err(|error| {
+            StoreError::unavailable(format!("the store cannot be opened again: {error}"))
+        })
     }
 
-    /// Runs the jobs in one transaction: additions first, as other writes run only once. Returns `None`, and has changed
-    /// nothing, if it must be run again with a savepoint for each addition.
-    fn transaction(
-        &mut self,
-        group: &mut Group,
-        with_savepoints: bool,
-    ) -> Result<Option<Vec<Outcome>>, Failure<AddError>> {
-        let mut transaction = WriteTransaction::begin(&mut self.connection, WriterRole::Service)?;
-        // Some may have been answered while this process waited for the lock.
-        group.retain(|job| !job.is_abandoned());
-        group.sort_by_key(|job| matches!(job, Job::Other(_)));
-        let mut outcomes = Vec::with_capacity(group.len());
-        for job in group.iter_mut() {
-            match job {
-                Job::Add(job) => match add(transaction.connection(), job, with_savepoints)? {
-                    Some(outcome) => outcomes.push(outcome),
-                    None => return Ok(None),
-                },
-                Job::Other(work) => run_other(transaction.connection(), work)?,
-            }
-        }
-        if !group.is_empty() {
-            let is_new = outcomes.iter().flatten().any(|stored| stored.is_new);
-            transaction.commit(is_new.then_some(0), &self.versions)?;
-        }
-        Ok(Some(outcomes))
-    }
-
-    /// The old connection is closed when the new one has read: the last connection that is closed
-    /// removes the write-ahead log.
-    fn reopen(&mut self) -> rusqlite::Result<()> {
+    fn try_to_open(&self) -> rusqlite::Result<Connection> {
         let connection = (self.open)()?;
         if connection.is_readonly(MAIN_DB)? {
             // SQLite opens a file so that cannot be opened for writing.
@@ -165,22 +86,136 @@ impl Committer {
             Err(Failure::Sqlite(error) | Failure::Commit(error)) => return Err(error),
             Ok(_) | Err(Failure::Answer(_)) => (),
         }
-        self.connection = connection;
-        Ok(())
+        Ok(connection)
     }
+}
+
+/// Runs groups on one connection, whose statements it holds.
+pub(super) struct Session<'a> {
+    committer: &'a Committer,
+    statements: Statements<'a>,
+    /// `true` if the last transaction failed so that the connection must not be used any more.
+    in_doubt: bool,
+    /// `true` if the last transaction met a damaged page.
+    is_damaged: bool,
+}
+
+impl Session<'_> {
+    /// Returns whether the connection may be used for another group.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.in_doubt && self.statements.connection.is_autocommit()
+    }
+
+    /// Runs the jobs in one transaction, but for those whose callers do not wait any more. If the transaction fails,
+    /// none of them has happened.
+    /// The jobs of a group that has met a damaged page go to `alone`.
+    pub(super) fn commit(
+        &mut self,
+        mut group: Group,
+        tally: &Tally,
+        alone: &mut VecDeque<GroupJob>,
+    ) -> GroupAnswers {
+        let outcomes = match self.run(&mut group) {
+            Ok(outcomes) => outcomes,
+            Err(_) if self.is_damaged && group.len() > 1 && group.iter().all(is_addition) => {
+                alone.extend(group);
+                return Answers::default();
+            }
+            Err(error) => return failed(group, &error),
+        };
+        if !group.is_empty() {
+            tally.note(group.len());
+        }
+        let (mut answers, mut outcomes) = (Answers::default(), outcomes.into_iter());
+        for job in group {
+            match job {
+                Job::Add(Add { pet, reply, .. }) => {
+                    if let Some(outcome) = outcomes.next() {
+                        answers.add(reply, outcome.map(|stored| stored.answer(pet)));
+                    }
+                }
+                Job::Other(work) => answers.other(work, Ok(())),
+            }
+        }
+        answers
+    }
+
+    /// Runs the jobs, and leaves those in `group` that are committed: first the additions, whose outcomes it returns.
+    fn run(&mut self, group: &mut Group) -> Result<Vec<Outcome>, StoreError> {
+        self.is_damaged = false;
+        self.committer.presence.check()?;
+        let done = match self.transaction(group, false) {
+            Ok(None) => self.transaction(group, true),
+            done => done,
+        };
+        self.in_doubt = matches!(&done, Err(Failure::Sqlite(error) | Failure::Commit(error)) if is_in_doubt(error));
+        let damage = Some(ErrorCode::DatabaseCorrupt);
+        self.is_damaged =
+            matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
+        let outcomes = done.map_err(explain)?;
+        // A file that was removed meanwhile has taken the transaction with it.
+        self.committer.presence.check()?;
+        Ok(outcomes.unwrap_or_default())
+    }
+
+    /// Runs the jobs in one transaction: additions first, as other writes run only once. Returns `None`, and has changed
+    /// nothing, if it must be run again with a savepoint for each addition.
+    fn transaction(
+        &mut self,
+        group: &mut Group,
+        with_savepoints: bool,
+    ) -> Result<Option<Vec<Outcome>>, Failure<AddError>> {
+        let mut transaction = WriteTransaction::begin(&mut self.statements, WriterRole::Service)?;
+        // Some may have been answered while this process waited for the lock.
+        group.retain(|job| !job.is_abandoned());
+        group.sort_by_key(|job| !is_addition(job));
+        let mut outcomes = Vec::with_capacity(group.len());
+        for job in group.iter_mut() {
+            match job {
+                Job::Add(job) => match add(transaction.statements(), job, with_savepoints)? {
+                    Some(outcome) => outcomes.push(outcome),
+                    None => return Ok(None),
+                },
+                Job::Other(work) => run_other(transaction.statements().connection, work)?,
+            }
+        }
+        if !group.is_empty() {
+            let is_new = outcomes.iter().flatten().any(|stored| stored.is_new);
+            transaction.commit(is_new.then_some(0), &self.committer.versions)?;
+        }
+        Ok(Some(outcomes))
+    }
+}
+
+fn is_addition(job: &GroupJob) -> bool {
+    matches!(job, Job::Add(_))
+}
+
+/// Returns the answers to a group whose transaction has failed.
+pub(super) fn failed(group: Group, error: &StoreError) -> GroupAnswers {
+    let mut answers = Answers::default();
+    for job in group {
+        let error = error::clone_for_caller(error);
+        match job {
+            Job::Add(Add { reply, .. }) => answers.add(reply, Err(error.into())),
+            Job::Other(work) => answers.other(work, Err(error)),
+        }
+    }
+    answers
 }
 
 /// Adds an animal, and undoes what a failure leaves. Without a savepoint it cannot, and returns `None` then.
 fn add(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     job: &Add,
     with_savepoint: bool,
 ) -> Result<Option<Outcome>, Failure<AddError>> {
+    let connection = statements.connection;
     let changes = connection.total_changes();
     if with_savepoint {
         connection.execute_batch("SAVEPOINT job")?;
     }
-    let outcome = match addition::add(connection, job, with_savepoint) {
+    let outcome = match addition::add(statements, job, with_savepoint) {
         Ok(stored) => Ok(stored),
         // Given before anything was written.
         Err(Failure::Answer(error)) => Err(error),
@@ -190,7 +225,7 @@ fn add(
             } else if !error::is_refusal(&error) || connection.total_changes() != changes {
                 return Ok(None);
             }
-            Err(error::of_statement(error).into())
+            Err(error::of_write(connection, error).into())
         }
         Err(failure) => return Err(failure),
     };
@@ -201,7 +236,7 @@ fn add(
 }
 
 /// Runs another write, and undoes what a failure leaves.
-fn run_other(connection: &mut Connection, work: &mut Work<Connection>) -> rusqlite::Result<()> {
+fn run_other(connection: &Connection, work: &mut Work<Connection>) -> rusqlite::Result<()> {
     connection.execute_batch("SAVEPOINT job")?;
     if !work.run(connection) {
         connection.execute_batch("ROLLBACK TO job")?;

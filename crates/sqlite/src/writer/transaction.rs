@@ -4,27 +4,26 @@ use std::time::Instant;
 
 use petstore_domain::{StoreError, WriterRole};
 use petstore_storage::VersionCache;
-use rusqlite::Connection;
 
-use crate::{error::Failure, handover::rows as handover, version};
+use crate::{connection::Statements, error::Failure, handover::rows as handover, version};
 
 /// A write transaction of a role that may write. Dropping it rolls it back.
-pub(crate) struct WriteTransaction<'a>(&'a mut Connection);
+pub(crate) struct WriteTransaction<'a, 'c>(&'a mut Statements<'c>);
 
-impl<'a> WriteTransaction<'a> {
+impl<'a, 'c> WriteTransaction<'a, 'c> {
     /// Waits for the write lock, and asks the state of the store whether `writer` may write.
     pub(crate) fn begin<E: From<StoreError>>(
-        connection: &'a mut Connection,
+        statements: &'a mut Statements<'c>,
         writer: WriterRole,
     ) -> Result<Self, Failure<E>> {
-        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let transaction = Self(connection);
-        handover::state(transaction.0)?.permit_write(writer)?;
+        statements.get("BEGIN IMMEDIATE")?.execute([])?;
+        let transaction = Self(statements);
+        handover::permit_write(transaction.0, writer)?;
         Ok(transaction)
     }
 
-    /// Returns the connection, to run statements.
-    pub(crate) fn connection(&mut self) -> &mut Connection {
+    /// Returns the statements, to run them.
+    pub(crate) fn statements(&mut self) -> &mut Statements<'c> {
         self.0
     }
 
@@ -37,7 +36,7 @@ impl<'a> WriteTransaction<'a> {
     ) -> Result<(), Failure<E>> {
         let renewed = rewrites.map(|rewrites| version::renew(self.0, rewrites)).transpose()?;
         let began = Instant::now();
-        self.0.prepare_cached("COMMIT")?.execute([]).map_err(Failure::Commit)?;
+        self.0.get("COMMIT")?.execute([]).map_err(Failure::Commit)?;
         if let Some(stored) = renewed {
             versions.observe(stored, began);
         }
@@ -45,11 +44,12 @@ impl<'a> WriteTransaction<'a> {
     }
 }
 
-impl Drop for WriteTransaction<'_> {
+impl Drop for WriteTransaction<'_, '_> {
     fn drop(&mut self) {
-        if !self.0.is_autocommit() {
+        let connection = self.0.connection;
+        if !connection.is_autocommit() {
             // The writer opens another connection if this one keeps its transaction.
-            let _ = self.0.execute_batch("ROLLBACK");
+            let _ = connection.execute_batch("ROLLBACK");
         }
     }
 }

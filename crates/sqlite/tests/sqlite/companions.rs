@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use petstore_domain::{Handover as _, StoreId, StoreState};
+use petstore_domain::{Handover as _, Phase, StoreId, StoreState};
 use petstore_sqlite::SqliteStore;
 use petstore_storage::{Severity, UpgradeMode};
 
@@ -165,4 +165,27 @@ async fn a_store_whose_identity_was_changed_a_moment_before_a_crash_is_opened() 
     let opened = crashed.open();
     assert_eq!(opened.state().await.unwrap().id, new.id);
     assert_eq!(all(&opened).await.len(), 2);
+}
+
+/// A crash behind the change would leave a log whose identity is not the file's, and the animals in it would go with it.
+#[tokio::test]
+async fn an_identity_is_changed_only_while_the_log_holds_nothing() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store, rex()).await;
+    let reader = place.raw();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM pet").unwrap();
+    add(&store, rex()).await;
+    let state = store.state().await.unwrap();
+    let new = StoreState { id: StoreId([7; 16]), ..state.next(state.phase.clone()) };
+    let refusal = store.change_state(state.revision, new.clone()).await.unwrap_err().to_string();
+    assert!(refusal.contains("the identity was not changed"), "{refusal}");
+    assert_eq!(store.state().await.unwrap(), state);
+    // Another change of the state needs no empty log.
+    let sealed = state.next(Phase::Sealed { to: StoreId([8; 16]), label: "x".to_owned() });
+    assert!(store.change_state(state.revision, sealed.clone()).await.unwrap());
+    drop(reader);
+    let new = StoreState { revision: sealed.revision + 1, ..new };
+    assert!(store.change_state(sealed.revision, new.clone()).await.unwrap());
+    assert_eq!(store.state().await.unwrap().id, new.id);
 }

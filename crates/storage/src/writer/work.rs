@@ -13,7 +13,7 @@ pub struct Work<X: ?Sized>(Box<dyn Task<X>>);
 impl<X: ?Sized + 'static> Work<X> {
     /// Boxes `work`.
     pub fn new<T, E>(
-        work: impl FnOnce(&mut X) -> Result<T, E> + Send + 'static,
+        work: impl FnOnce(&X) -> Result<T, E> + Send + 'static,
         reply: Reply<T, E>,
     ) -> Self
     where
@@ -25,7 +25,7 @@ impl<X: ?Sized + 'static> Work<X> {
 
     /// Runs the write. Returns whether it succeeded: if not, the adapter undoes what this write has done, and commits
     /// the rest of the group.
-    pub fn run(&mut self, transaction: &mut X) -> bool {
+    pub fn run(&mut self, transaction: &X) -> bool {
         self.0.run(transaction)
     }
 }
@@ -51,7 +51,7 @@ fn never_run() -> StoreError {
 }
 
 trait Task<X: ?Sized>: Send {
-    fn run(&mut self, transaction: &mut X) -> bool;
+    fn run(&mut self, transaction: &X) -> bool;
     fn is_abandoned(&self) -> bool;
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
@@ -67,9 +67,9 @@ where
     X: ?Sized,
     T: Send,
     E: From<StoreError> + Send,
-    F: FnOnce(&mut X) -> Result<T, E> + Send,
+    F: FnOnce(&X) -> Result<T, E> + Send,
 {
-    fn run(&mut self, transaction: &mut X) -> bool {
+    fn run(&mut self, transaction: &X) -> bool {
         self.result = self.work.take().map(|work| work(transaction));
         matches!(self.result, Some(Ok(_)))
     }

@@ -1,6 +1,7 @@
 //! The store: a thread that writes the file, and its content in memory for reads.
 
 use std::{
+    cell::RefCell,
     fmt, io,
     path::Path,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
@@ -34,7 +35,7 @@ pub struct FileStore {
 
 struct Writing {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
-    queue: Writer<Work<Draft>>,
+    queue: Writer<Work<RefCell<Draft>>>,
     _thread: JoinOnDrop,
 }
 
@@ -93,7 +94,7 @@ impl FileStore {
     }
 
     /// Returns the queue of writes.
-    pub(crate) fn writer(&self) -> Result<&Writer<Work<Draft>>, StoreError> {
+    pub(crate) fn writer(&self) -> Result<&Writer<Work<RefCell<Draft>>>, StoreError> {
         let writing = self.writing.as_ref();
         let refused = || StoreError::refused("the store was opened only to read");
         writing.map(|writing| &writing.queue).ok_or_else(refused)
@@ -105,29 +106,31 @@ impl FileStore {
         &self,
         work: impl FnOnce(&mut Draft) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
+        let work = |draft: &RefCell<Draft>| work(&mut draft.borrow_mut());
         self.writer()?.run(|reply| Work::new(work, reply)).await
     }
 }
 
 /// Writes group by group, until the store is closed.
-fn run(mut jobs: Jobs<Work<Draft>>, mut journal: Journal, shared: &RwLock<State>) {
+fn run(mut jobs: Jobs<Work<RefCell<Draft>>>, mut journal: Journal, shared: &RwLock<State>) {
     let read = || shared.read().unwrap_or_else(PoisonError::into_inner).clone();
     let mut state = read();
     while let Some(group) = jobs.blocking_next(0) {
         let (random, drawn) = random().map_or_else(|error| (0, Err(error)), |it| (it, Ok(())));
-        let mut draft = Draft::new(state, random);
+        let mut draft = RefCell::new(Draft::new(state, random));
         let (mut added, mut others) = (Vec::new(), Vec::new());
         for job in group {
             match job {
                 Job::Add(Add { pet, request, reply }) => {
-                    added.push((reply, pets::add(&mut draft, pet, request)));
+                    added.push((reply, pets::add(draft.get_mut(), pet, request)));
                 }
                 Job::Other(mut work) => {
-                    work.run(&mut draft);
+                    work.run(&draft);
                     others.push(work);
                 }
             }
         }
+        let draft = draft.into_inner();
         let written = drawn.and_then(|()| journal.append(&draft.group));
         let failure = written.err().map(|error| error.to_string());
         if failure.is_none() {

@@ -1,22 +1,22 @@
-//! Reads a file twice: first all of it is checked, then its animals are written. What cannot be read twice, as a pipe,
-//! is first put into a temporary file.
+//! Reads a file twice: first all of it is checked, then its animals are written. A pipe, which cannot be read twice, and
+//! a compressed file are first put into a temporary file.
 
 use std::{
     fs::File,
-    io::{self, BufReader, Seek as _},
-    mem,
+    io::{self, BufReader, Read, Seek as _},
     os::fd::AsFd as _,
     path::Path,
     thread,
 };
 
+use flate2::read::MultiGzDecoder;
 use petstore_json::Record;
 use tokio::sync::oneshot;
 
 use crate::{
     commands::{
         import::lines::Lines,
-        records::{Format, RecordReader},
+        records::{Format, RecordReader, is_compressed},
     },
     system::failure::{Failure, quotable_path},
 };
@@ -25,22 +25,29 @@ use crate::{
 const IS_ARRAY: &str = "the file must have one JSON object a line, but begins a JSON array; \
      \"jq -c '.[]'\" makes lines of it";
 
-/// Where the lines come from, and whether they can be read twice.
-pub(super) struct Input(File, bool);
+/// Where the lines come from.
+pub(super) struct Input {
+    file: File,
+    can_be_read_twice: bool,
+    is_compressed: bool,
+}
 
 impl Input {
     pub(super) fn open(file: Option<&Path>) -> Result<Self, Failure> {
-        let opened = match file {
-            None => io::stdin().as_fd().try_clone_to_owned().map(|stdin| Self(stdin.into(), false)),
-            Some(path) => File::open(path).and_then(|file| {
-                let metadata = file.metadata()?;
-                if metadata.is_dir() {
-                    return Err(io::ErrorKind::IsADirectory.into());
-                }
-                Ok(Self(file, metadata.is_file()))
-            }),
+        let open = || {
+            let opened = match file {
+                None => io::stdin().as_fd().try_clone_to_owned()?.into(),
+                Some(path) => File::open(path)?,
+            };
+            let metadata = opened.metadata()?;
+            if metadata.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            let is_compressed = file.is_some_and(is_compressed);
+            let can_be_read_twice = file.is_some() && metadata.is_file() && !is_compressed;
+            Ok(Self { file: opened, can_be_read_twice, is_compressed })
         };
-        opened.map_err(|error| {
+        open().map_err(|error: io::Error| {
             let shown = file.map_or_else(|| "standard input".to_owned(), quotable_path);
             Failure::runtime(format!("cannot read {shown}: {error}"))
         })
@@ -48,10 +55,14 @@ impl Input {
 
     /// Returns a file that can be read twice.
     pub(super) async fn into_file(self) -> Result<File, String> {
-        let Self(mut input, can_be_read_twice) = self;
-        if can_be_read_twice {
-            return Ok(input);
+        if self.can_be_read_twice {
+            return Ok(self.file);
         }
+        let mut input: Box<dyn Read + Send> = if self.is_compressed {
+            Box::new(MultiGzDecoder::new(BufReader::new(self.file)))
+        } else {
+            Box::new(self.file)
+        };
         let (sender, copied) = oneshot::channel();
         // The end of the program waits for threads of the runtime, and the input may come to no end.
         thread::spawn(move || {
@@ -85,29 +96,32 @@ pub(super) struct Source<'f> {
     size: u64,
     /// `Some(true)` if the records have identifiers; set by the first record.
     with_ids: Option<bool>,
-    /// Blank lines just before. At the end of the file they are no fault.
-    blank: u64,
 }
 
 impl<'f> Source<'f> {
     /// Begins to read, at the beginning of the file.
-    pub(super) fn new(mut file: &'f File, format: Format) -> Result<Self, String> {
+    pub(super) fn new(mut file: &'f File, format: Format, delimiter: char) -> Result<Self, String> {
         file.rewind().map_err(unreadable)?;
         let size = file.metadata().map_err(unreadable)?.len();
         let mut lines = Lines::new(BufReader::new(file));
-        let refused = |fault| format!("line 1: {fault}");
         let records = match format {
             Format::Ndjson if lines.begin_with(b'[').map_err(unreadable)? => {
-                return Err(refused(IS_ARRAY.to_owned()));
+                return Err(format!("line 1: {IS_ARRAY}"));
             }
             Format::Ndjson => RecordReader::Ndjson,
             Format::Csv => {
-                let header = lines.next().map_err(unreadable)?;
-                let header = header.unwrap_or_else(|| Err("the file is empty".to_owned()));
-                header.and_then(RecordReader::csv).map_err(refused)?
+                let header = loop {
+                    match lines.next().map_err(unreadable)? {
+                        Some(line) if is_blank(&line) => {}
+                        Some(line) => break line.map(<[u8]>::to_vec),
+                        None => break Err("the file is empty".to_owned()),
+                    }
+                };
+                let reader = header.and_then(|header| RecordReader::csv(&header, delimiter));
+                reader.map_err(|fault| format!("line {}: {fault}", lines.number.max(1)))?
             }
         };
-        Ok(Self { lines, records, size, with_ids: None, blank: 0 })
+        Ok(Self { lines, records, size, with_ids: None })
     }
 
     /// Reads the next lines, at most `max` of all kinds; `None` if there is none.
@@ -116,15 +130,11 @@ impl<'f> Source<'f> {
         let before = self.lines.number;
         for _ in 0..max {
             let Some(line) = self.lines.next().map_err(unreadable)? else { break };
-            if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
-                self.blank += 1;
+            if is_blank(&line) {
                 continue;
             }
             let record = line.and_then(|line| self.records.read(line));
             let number = self.lines.number;
-            if let blank @ 1.. = mem::take(&mut self.blank) {
-                faults.push((number - blank, format!("the line is empty ({blank} such lines)")));
-            }
             match record.and_then(|record| self.check_id(record)) {
                 Ok(record) => records.push((number, record)),
                 Err(reason) => faults.push((number, reason)),
@@ -148,6 +158,10 @@ impl<'f> Source<'f> {
         let (lines, bytes) = (u128::from(self.lines.number), u128::from(self.lines.bytes.max(1)));
         u64::try_from(lines * u128::from(self.size) / bytes).unwrap_or(0)
     }
+}
+
+fn is_blank(line: &Result<&[u8], String>) -> bool {
+    line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]

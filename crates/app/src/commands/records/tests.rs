@@ -22,7 +22,7 @@ fn reader(format: Format) -> RecordReader {
 }
 
 fn csv(header: &str) -> RecordReader {
-    RecordReader::csv(header.as_bytes()).unwrap()
+    RecordReader::csv(header.as_bytes(), ',').unwrap()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn columns_may_come_in_any_order_and_two_may_be_missing() {
     assert_eq!(csv("name,categoryId").read("Rex,2".as_bytes()), Ok(record.clone()));
     assert_eq!(csv("id,name,categoryId,status").read(",\"Rex\",2,".as_bytes()), Ok(record));
     for header in ["", "name", "name,categoryId,name", "Name,categoryId", "name,categoryId,x"] {
-        assert!(RecordReader::csv(header.as_bytes()).is_err(), "{header}");
+        assert!(RecordReader::csv(header.as_bytes(), ',').is_err(), "{header}");
     }
 }
 
@@ -88,9 +88,30 @@ fn every_fault_of_a_csv_line_is_named() {
 #[test]
 fn a_header_with_other_separators_is_told_what_is_wrong() {
     for (header, noun) in [("id;name;categoryId", "semicolons"), ("name\tcategoryId", "tabs")] {
-        let fault = RecordReader::csv(header.as_bytes()).unwrap_err();
-        let expected = format!("fields must be separated by commas, but the header has {noun}");
-        assert_eq!(fault, expected);
+        let fault = RecordReader::csv(header.as_bytes(), ',').unwrap_err();
+        let expected = format!("fields must be separated by commas, but the header has {noun}; ");
+        assert!(fault.starts_with(&expected), "{fault}");
+    }
+    for (header, says) in [
+        ("id,name,categoryId,color", "there is no field 'color'; the header must be id,"),
+        ("Name,categoryId", "there is no field 'Name'; "),
+        ("name,categoryId,name", "the column 'name' is there twice; "),
+        ("name,status", "the column 'categoryId' is missing; "),
+    ] {
+        let fault = RecordReader::csv(header.as_bytes(), ',').unwrap_err();
+        assert!(fault.starts_with(says), "{header}: {fault}");
+    }
+}
+
+#[test]
+fn the_delimiter_may_be_another_character() {
+    for delimiter in [';', '\t', '|'] {
+        let lines = ["name,categoryId", "\"a,b\",7"].map(|line| {
+            line.replace("a,b", "a;b").replace(',', &delimiter.to_string()).replace("a;b", "a,b")
+        });
+        let reader = RecordReader::csv(lines[0].as_bytes(), delimiter).unwrap();
+        let read = reader.read(lines[1].as_bytes());
+        assert_eq!(read, Ok(Record { id: None, pet: pet("a,b", 7, None) }), "{delimiter:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use petstore_domain::{
 use petstore_memory::MemoryStore;
 use tempfile::TempDir;
 
-use super::ensure;
+use super::{FirstKey, ensure};
 use crate::{
     serve::listener::BoundAddress,
     system::{clock::SystemClock, console::tests::Recorded, failure::Failure},
@@ -32,8 +32,9 @@ async fn first(
     file: Option<&Path>,
     out: &mut Recorded,
 ) -> Result<(), Failure> {
-    let place = BoundAddress::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() };
-    ensure(keys, file.map(Path::to_owned), "", &place, out).await
+    let address = BoundAddress::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() };
+    let first_key = FirstKey { how: String::new(), address, pages: String::new() };
+    ensure(keys, file.map(Path::to_owned), &first_key, out).await
 }
 
 /// The key that another process has made.

@@ -1,8 +1,14 @@
-use std::{ffi::OsStr, fs, path::Path};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::Path,
+    sync::Arc,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use petstore_domain::ServiceKey;
 
-use super::service_key as read;
+use super::{FAILURE_GRACE, Followed, POLL_INTERVAL, service_key as read, stamp};
 use crate::system::failure::Failure;
 
 const KEY: &str = "a-key-of-24-characters-x";
@@ -51,4 +57,30 @@ fn two_keys_are_wrong_usage_and_a_missing_file_is_a_failure() {
     let both = read(Some(OsStr::new(KEY)), Some(nowhere));
     assert!(matches!(both, Err(Failure::Usage(_))));
     assert!(matches!(read(None, Some(nowhere)), Err(Failure::Runtime(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pair_that_is_written_in_two_steps_fails_only_if_the_second_does_not_come() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let paths = vec![file.path().to_owned()];
+    let is_whole = Arc::new(AtomicBool::new(true));
+    let whole = Arc::clone(&is_whole);
+    let reload = move || whole.load(Ordering::Relaxed).then_some(()).ok_or("half".to_owned());
+    let mut files = Followed::new(["it", "it"], paths.clone(), stamp(&paths), reload);
+    let mut counts = Vec::new();
+    for comes in [true, false] {
+        is_whole.store(false, Ordering::Relaxed);
+        fs::write(file.path(), format!("a{comes}")).unwrap();
+        for poll in 0..20 {
+            if comes && poll == 5 {
+                fs::write(file.path(), "both").unwrap();
+                is_whole.store(true, Ordering::Relaxed);
+            }
+            files.look(false).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+        counts.push(files.reloads.counts());
+    }
+    assert!(20 * POLL_INTERVAL > 2 * FAILURE_GRACE);
+    assert_eq!(counts, [(1, 0, false), (1, 1, true)]);
 }

@@ -1,7 +1,6 @@
 use std::io;
 
 use super::Output;
-use crate::system::failure::Failure;
 
 /// An output that remembers.
 #[derive(Debug, Default)]
@@ -16,9 +15,9 @@ pub(crate) struct Recorded {
 }
 
 impl Output for Recorded {
-    fn print(&mut self, text: &str) -> Result<(), Failure> {
+    fn write(&mut self, text: &str) -> io::Result<()> {
         match &mut self.breaks_after {
-            Some(0) => return Err(Failure::runtime("cannot write to stdout: broken pipe")),
+            Some(0) => return Err(io::ErrorKind::StorageFull.into()),
             Some(left) => *left -= 1,
             None => {}
         }

@@ -1,7 +1,8 @@
 //! Failures inside: the answer, the count and the log line of each failure at each place.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use http_body_util::BodyExt as _;
 use hyper::{Method, StatusCode};
 use petstore_domain::{
     AddError, ApiKeySecret, AuthenticationError, Caller, KeyLabel, KeyRights, ManualClock,
@@ -11,8 +12,11 @@ use tracing::{Level, subscriber::set_default};
 
 use super::{JSON, REX, ask, request};
 use crate::{
+    answer::late_head,
     observe::{log::tests::Lines, metrics::Metrics},
-    settings::Settings,
+    request::Peer,
+    response::error::ApiError,
+    settings::{AccessLog, Settings},
     state::{Ports, State},
 };
 
@@ -107,4 +111,58 @@ async fn a_failure_is_answered_counted_and_logged_once_wherever_it_happens() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_health_check_that_passes_can_be_left_out_of_the_log() {
+    for (access_log, logged) in [(AccessLog::All, 5), (AccessLog::AllButProbes, 3)] {
+        let (state, _) = state(|| StoreError::unavailable("gone"), false);
+        let settings = Settings { access_log, ..Settings::default() };
+        let state = State::new(state.ports, settings, None);
+        let lines = Lines::default();
+        let _guard = set_default(lines.clone());
+        for (method, path, status) in [
+            (Method::GET, "/livez", 200),
+            (Method::HEAD, "/livez", 200),
+            // These say something.
+            (Method::POST, "/livez", 405),
+            (Method::GET, "/readyz", 503),
+            (Method::GET, "/openapi.json", 200),
+        ] {
+            let answer = ask(&state, request(&method, path, &[], "")).await;
+            assert_eq!(answer.status, status);
+        }
+        assert_eq!(lines.take().len(), logged, "{access_log:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_health_check_during_a_stop_is_no_failure() {
+    let (state, metrics) = state(|| StoreError::unavailable("gone"), false);
+    let lines = Lines::default();
+    let _guard = set_default(lines.clone());
+    state.drain.begin();
+    let answer = ask(&state, request(&Method::GET, "/readyz", &[], "")).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    let lines = lines.take();
+    assert!(lines.iter().all(|(level, _)| *level > Level::WARN), "{lines:?}");
+    assert!(metrics.to_text(Vec::new()).unwrap().contains("petstore_store_errors_total 0\n"));
+}
+
+#[test]
+fn a_cause_is_said_once() {
+    let twice = StoreError::unavailable(StoreError::unavailable("gone"));
+    assert_eq!(ApiError::from(twice).cause.as_deref(), Some("the store cannot answer: gone"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_head_has_taken_as_long_as_its_limit() {
+    let (state, metrics) = state(|| StoreError::unavailable("gone"), false);
+    let limit = Duration::from_secs(7);
+    tokio::time::advance(limit).await;
+    let answer = late_head(&state, Peer::Unix, limit);
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&body).contains("within 7s"), "{body:?}");
+    let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} 7\n";
+    assert!(metrics.to_text(Vec::new()).unwrap().contains(sum));
 }

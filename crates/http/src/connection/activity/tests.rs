@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, advance};
 
-use super::{Activity, MIN_RATE, Reason};
+use super::{Activity, MIN_RATE, Reason, WaitingBodies};
 use crate::settings::Limits;
 
 const IDLE: Duration = Duration::from_secs(75);
@@ -12,7 +12,7 @@ const WRITE: Duration = Duration::from_secs(30);
 /// Of a connection that is accepted now.
 fn accepted() -> Activity {
     let limits = Limits { header_timeout: HEAD, write_timeout: WRITE, ..Limits::default() };
-    Activity::new(Instant::now(), limits)
+    Activity::new(Instant::now(), limits, WaitingBodies::new(1 << 20))
 }
 
 #[tokio::test(start_paused = true)]

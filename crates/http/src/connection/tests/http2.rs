@@ -20,24 +20,24 @@ use super::{
 use crate::{settings::Limits, state::Ports};
 
 // Kinds of frames.
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
+pub(super) const DATA: u8 = 0;
+pub(super) const HEADERS: u8 = 1;
 /// It ends a stream early.
-const RESET: u8 = 3;
+pub(super) const RESET: u8 = 3;
 /// It asks to end the connection.
 const GOAWAY: u8 = 7;
-const WINDOW_UPDATE: u8 = 8;
+pub(super) const WINDOW_UPDATE: u8 = 8;
 
 /// The head of `100 Continue` in HPACK: `:status`, whose name is the eighth of its table, and `100` in
 /// Huffman's code.
 const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
 
-/// The first bytes of a client, with settings of its own.
-fn preface(settings: &[u8]) -> Vec<u8> {
+/// Returns the first bytes of a client, with settings of its own.
+pub(super) fn preface(settings: &[u8]) -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
 }
 
-fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [&[0, length[0], length[1], kind, flags, 0, 0, 0, stream], payload].concat()
 }
@@ -48,7 +48,7 @@ fn get(path: &str) -> Vec<u8> {
 }
 
 /// The head of `GET path` in HPACK: two fields of its table, a path and an authority.
-fn block(path: &str) -> Vec<u8> {
+pub(super) fn block(path: &str) -> Vec<u8> {
     let length = u8::try_from(path.len()).unwrap();
     [&[0x82, 0x86, 0x04, length], path.as_bytes(), &[0x01, 1, b'a']].concat()
 }
@@ -157,6 +157,40 @@ async fn a_connection_that_has_had_a_request_may_idle_for_longer_than_a_head_may
 }
 
 #[tokio::test(start_paused = true)]
+async fn frames_that_are_no_requests_keep_no_connection_open() {
+    const GOODBYE: Duration = Duration::from_secs(1);
+    let floods = [
+        frame(6, 0, 0, &[0; 8]),
+        frame(4, 0, 0, &[]),
+        frame(2, 0, 1, &[0, 0, 0, 0, 1]),
+        frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
+        frame(0x77, 0, 0, &[0; 100]),
+    ];
+    for flood in floods {
+        for (start, limit) in [(vec![], HEADER), (get("/livez"), IDLE)] {
+            // Small, so that the answers to the flood block it again and again.
+            let (client, task) = connect(500);
+            let (mut reader, mut writer) = tokio::io::split(client);
+            let began = Instant::now();
+            writer.write_all(&[preface(&[]), start].concat()).await.unwrap();
+            let reading = tokio::spawn(async move {
+                let mut space = [0; 100];
+                while let Ok(1..) = reader.read(&mut space).await {
+                    sleep(Duration::from_millis(5)).await;
+                }
+            });
+            while writer.write_all(&flood.repeat(3)).await.is_ok() {
+                assert!(began.elapsed() < 2 * limit, "{flood:?}: it is still open");
+                sleep(Duration::from_millis(10)).await;
+            }
+            let took = began.elapsed();
+            assert!(took < limit + GOODBYE + Duration::from_millis(100), "{flood:?}: {took:?}");
+            (task.await.unwrap(), reading.await.unwrap());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_that_lets_no_answer_through_is_cut_off() {
     let (mut client, _task) = connect(1 << 16);
     let no_window = [0, 4, 0, 0, 0, 0];
@@ -234,7 +268,7 @@ fn post(path: &str) -> Vec<u8> {
 }
 
 /// The next frame: its kind, its stream and its payload; `None` if the server ends the connection.
-async fn read_frame(client: &mut DuplexStream) -> Option<(u8, u8, Vec<u8>)> {
+pub(super) async fn read_frame(client: &mut DuplexStream) -> Option<(u8, u8, Vec<u8>)> {
     let mut head = [0; 9];
     client.read_exact(&mut head).await.ok()?;
     let mut payload = vec![0; usize::from(u16::from_be_bytes([head[1], head[2]]))];
@@ -341,7 +375,7 @@ async fn a_client_that_sends_no_more_of_its_body_keeps_no_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_more_refusal_than_may_wait_ends_the_connection() {
+async fn one_more_refusal_than_may_wait_leaves_the_connection_to_others() {
     let mut authenticator = MockAuthenticator::new();
     let refused = |_: &ApiKeySecret| Err(AuthenticationError::Refused(None));
     authenticator.expect_authenticate().returning(refused);
@@ -351,21 +385,19 @@ async fn one_more_refusal_than_may_wait_ends_the_connection() {
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let limits = Limits { max_connections: NonZeroUsize::MIN, ..Limits::default() };
     let ports = Ports { pets, authenticator, clock };
-    let (client, task) = connect_within(1 << 16, limits, ports);
+    let (client, _task) = connect_within(1 << 16, limits, ports);
     let (sender, connection) =
         http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
     let connection = tokio::spawn(connection);
-    let ask = || {
+    let ask = |path: &str| {
         let mut sender = sender.clone();
-        async move {
-            let request = Request::get("http://a/v1/pets").header("authorization", "Bearer x");
-            let request = request.body(Full::<Bytes>::default()).unwrap();
-            sender.send_request(request).await.unwrap().status().as_u16()
-        }
+        let request = Request::get(format!("http://a{path}")).header("authorization", "Bearer x");
+        let request = request.body(Full::<Bytes>::default()).unwrap();
+        async move { sender.send_request(request).await.unwrap().status().as_u16() }
     };
-    let (one, other) = tokio::join!(ask(), ask());
+    let (one, other) = tokio::join!(ask("/v1/pets"), ask("/v1/pets"));
     assert_eq!([one.min(other), one.max(other)], [401, 429]);
-    drop(sender);
-    connection.await.unwrap().unwrap();
-    task.await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    assert!(!connection.is_finished());
+    assert_eq!(ask("/livez").await, 200);
 }

@@ -16,7 +16,7 @@ use tracing::{
 
 use super::{LineBudget, Observer, RequestRecord};
 use crate::{
-    observe::{handshakes::HandshakeFailure, metrics::Metrics},
+    observe::{handshakes::NOT_TLS, metrics::Metrics},
     request::{Peer, auth::Credential},
     response::error::{ApiError, ErrorCode},
     settings::{AccessLog, Settings},
@@ -115,27 +115,24 @@ async fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
 async fn handshakes_that_fail_for_one_reason_have_ten_lines_at_once_and_probes_none() {
     for (choice, lines_of) in [
         (AccessLog::All, [50, 50, 50]),
+        (AccessLog::AllButProbes, [50, 50, 0]),
         (AccessLog::Errors, [10, 10, 0]),
         (AccessLog::Off, [0, 0, 0]),
     ] {
         let lines = Lines::default();
         let _guard = set_default(lines.clone());
         let observer = observer(choice);
-        let failures = [
-            HandshakeFailure::NotTls,
-            HandshakeFailure::RefusedByClient,
-            HandshakeFailure::Disconnected,
-        ];
-        let fail = |failure| observer.handshake_failed(Peer::Unix, failure, &"an error");
-        for (failure, expected) in failures.into_iter().zip(lines_of) {
-            (0..50).for_each(|_| fail(failure));
+        let fail = |reason| observer.handshake_failed(Peer::Unix, reason, &"an error");
+        let reasons = [NOT_TLS, "refused_by_client", "disconnected"];
+        for (reason, expected) in reasons.into_iter().zip(lines_of) {
+            (0..50).for_each(|_| fail(reason));
             let lines = lines.take();
-            assert_eq!(lines.len(), expected, "{choice:?} {failure:?}");
-            let says = format!("reason=\"{}\" error=an error", failure.as_str());
+            assert_eq!(lines.len(), expected, "{choice:?} {reason}");
+            let says = format!("reason=\"{reason}\" error=an error");
             assert!(lines.iter().all(|(_, line)| line.contains(&says)), "{lines:?}");
         }
         advance(Duration::from_secs(1)).await;
-        fail(HandshakeFailure::NotTls);
+        fail(NOT_TLS);
         let lines = lines.take();
         assert_eq!(
             lines.iter().any(|(_, line)| line.contains("unwritten=40")),
@@ -202,13 +199,14 @@ fn failures_have_a_few_lines_for_each_cause() {
     });
 }
 
-#[test]
-fn the_choice_of_the_operator_says_which_requests_have_a_line() {
+#[tokio::test(start_paused = true)]
+async fn the_choice_of_the_operator_says_which_requests_have_a_line() {
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let failure = ApiError::unavailable("the store is gone");
     let outcomes = [Ok(StatusCode::OK), Err(&refusal), Err(&failure)];
     for (choice, expected) in [
         (AccessLog::All, [200, 200, 200]),
+        (AccessLog::AllButProbes, [200, 200, 200]),
         (AccessLog::Errors, [0, 100, 10]),
         (AccessLog::Off, [0, 0, 10]),
     ] {

@@ -1,0 +1,139 @@
+"""Fails if a `cargo test` line of a document, or a test that GUARANTEES names, runs no test.
+
+The tests are listed out of what is built with PETSTORE_TEST_ALL=1. A line without that variable skips those that need
+`time`; the sources say which.
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+SOURCES = [path for root in ("tests", "crates") for path in Path(root).rglob("*.rs")]
+DOCUMENTS = [Path("README.md"), *sorted(Path("docs").rglob("*.md"))]
+ALL = "PETSTORE_TEST_ALL=1"
+# These need a build of their own, so cargo is asked itself.
+ELSEWHERE = ("--features", "--manifest-path")
+# These stand for any name.
+PLACEHOLDERS = ("A::B", "A", "B")
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def names(listing):
+    return [line.removesuffix(": test") for line in listing.splitlines() if line.endswith(": test")]
+
+
+def long_tests():
+    """Names of the tests that take long, or parts of them."""
+    found = set()
+    for path in SOURCES:
+        text = path.read_text()
+        found |= set(re.findall(r"needs\([^)]*\btime\b[^)]*\)\](?:\s*#\[[^\]]*\])*\s*(?:fn\s+)?(\w+)", text))
+        found |= set(re.findall(r"\((\w+) \w+ \w+,[^)]*\btime\)", text))
+    return found
+
+
+def built():
+    """Each test program of the workspace: its package, kind and name, its tests, and those of them that are ignored."""
+    programs = []
+    messages = run("cargo", "test", "--workspace", "--locked", "--no-run", "--message-format", "json")
+    for message in map(json.loads, messages.splitlines()):
+        if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
+            target, program = message["target"], message["executable"]
+            if "proc-macro" in target["kind"]:
+                continue  # it has no tests, and runs inside the compiler only
+            package = json.loads(run("cargo", "read-manifest", "--manifest-path", message["manifest_path"]))["name"]
+            listed = names(run(program, "--list"))
+            ignored = set(names(run(program, "--list", "--ignored")))
+            programs.append((package, target["kind"][0], target["name"], listed, ignored))
+    return programs
+
+
+def parted(words):
+    """The words for cargo, and those for the test programs behind `--`."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]
+
+
+def matches(variables, words, programs, long):
+    """Returns the tests that a line runs: `words` follow `cargo test`, `variables` stand before `cargo`."""
+    before, after = parted(words)
+    packages, tests, filters, library = [], [], [word for word in after if not word.startswith("-")], False
+    rest = iter(before)
+    for word in rest:
+        if word in ("-p", "--package"):
+            packages.append(next(rest))
+        elif word == "--test":
+            tests.append(next(rest))
+        elif word == "--lib":
+            library = True
+        elif not word.startswith("-"):
+            filters.append(word)
+    found = []
+    for package, kind, name, listed, ignored in programs:
+        if packages and package not in packages:
+            continue
+        if (tests or library) and not (kind == "test" and name in tests or library and kind != "test"):
+            continue
+        for test in listed:
+            skipped = test in ignored or (ALL not in variables and any(part in long for part in test.split("::")))
+            if skipped == ("--ignored" in after) and (not filters or any(word in test for word in filters)):
+                found.append(test)
+    return found
+
+
+def lines(document):
+    """The commands of a document: in blocks, in tables and in sentences."""
+    text = document.read_text()
+    candidates = re.findall(r"`([^`\n]+)`", text) + text.splitlines()
+    for line in candidates:
+        found = re.match(r"\|?\s*((?:[A-Z_]+=\S+ )*)cargo (test .*)", line.strip("`"))
+        if found and "|" not in found[2] and "`" not in found[2]:
+            yield found[1].split(), shlex.split(found[2], comments=True)[1:]
+
+
+def elsewhere(words):
+    """Lists the tests of a line in a build of its own."""
+    before, after = parted(words)
+    return names(run("cargo", "test", *before, "--", "--list", *[word for word in after if word[0] != "-"]))
+
+
+def main():
+    programs, long, faults, count = built(), long_tests(), [], 0
+    for document in DOCUMENTS:
+        seen = set()
+        for variables, words in lines(document):
+            line = " ".join([*variables, "cargo test", *words])
+            if line in seen or (not words and not variables):
+                continue
+            seen.add(line)
+            words = [word for word in words if word not in PLACEHOLDERS]
+            own = any(word.startswith(ELSEWHERE) for word in words)
+            found = elsewhere(words) if own else matches(variables, words, programs, long)
+            print(f"{len(found):5} tests: {document}: {line}")
+            count += 1
+            if not found:
+                faults.append(f"{document}: '{line}' runs no test")
+    suites = [test for *_, name, listed, _ in programs if name == "black_box" for test in listed]
+    promises = [test.split("::")[-1] for package, *_, listed, _ in programs if package == "petstore-sqlite" for test in listed]
+    suites += names(run("cargo", "test", "--locked", "--manifest-path", "tests/browser/Cargo.toml", "--target-dir",
+                        os.environ.get("CARGO_TARGET_DIR", "target"), "--", "--list"))
+    named = set(re.findall(r"`((?:[a-z_0-9]+::)+[a-z_0-9]+)`", Path("docs/GUARANTEES.md").read_text()))
+    for name in sorted(named):
+        is_promise = name.split("::")[-1] in promises
+        if not is_promise and not any(name.removeprefix("browser::") in test for test in suites):
+            faults.append(f"docs/GUARANTEES.md: '{name}' is no test")
+    print(f"{len(named):5} names of tests: docs/GUARANTEES.md")
+    if count < 5 or len(named) < 20:
+        faults.append("hardly any command or name was found: the documents are read wrongly")
+    for fault in faults:
+        print(f"FAILED: {fault}")
+    raise SystemExit(bool(faults))
+
+
+main()

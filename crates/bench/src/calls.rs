@@ -1,0 +1,148 @@
+//! System calls of each workload.
+//!
+//! `perf stat` counts them at full speed. strace slows the server down, so it sees waits for locks that do not happen
+//! at full speed; it is used where perf does not work, and the report says so.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{
+    cli::Options,
+    console::note,
+    generator::Target,
+    ratios::{Subject, seed, workloads},
+    report::Report,
+    round::Side,
+    setup::Setup,
+};
+
+/// The events that perf counts: all calls together, and each that a server makes often.
+const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_accept4,syscalls:sys_enter_epoll_wait,\
+    syscalls:sys_enter_fcntl,syscalls:sys_enter_fdatasync,syscalls:sys_enter_futex,syscalls:sys_enter_newfstat,\
+    syscalls:sys_enter_newfstatat,syscalls:sys_enter_pread64,syscalls:sys_enter_pwrite64,syscalls:sys_enter_read,\
+    syscalls:sys_enter_recvfrom,syscalls:sys_enter_sendto,syscalls:sys_enter_statx,syscalls:sys_enter_write,\
+    syscalls:sys_enter_writev";
+/// Calls that are rarer than one in so many requests are not named.
+const RARE: f64 = 0.01;
+/// The name of the sum of all calls.
+const TOTAL: &str = "total";
+/// Time until a counter is attached to the server.
+const ATTACHING: Duration = Duration::from_secs(1);
+
+/// A program that counts the calls of a process until SIGINT.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Counter {
+    Perf,
+    Strace,
+}
+
+/// Counts the calls of the workloads that were asked for.
+pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
+    let mut probe = Counter::Perf.command(std::process::id(), &setup.folder().join("probe"));
+    let perf = probe.args(["--", "true"]).stderr(Stdio::null()).status();
+    let counter =
+        if perf.is_ok_and(|status| status.success()) { Counter::Perf } else { Counter::Strace };
+    let mut rows = Vec::new();
+    for workload in workloads(options)?.into_iter().filter(|workload| workload.records == 0) {
+        note(format_args!("counting system calls: {}", workload.name));
+        let seed = seed(setup, options, workload)?;
+        let subject = Subject::start(setup, &setup.binary, workload, &seed)?;
+        let side = Side { server: &subject.server, load: &subject.load };
+        let target = Target::new(&subject.server, 64, setup.effort);
+        side.measure(target)?;
+        let output = subject.load.folder.join("calls");
+        let child = counter.start(subject.server.pid(), &output)?;
+        let requests = side.measure(target)?.tally.requests;
+        let mut calls = counter.finish(child, &output)?;
+        let total = calls.remove(TOTAL).context("the counter saw no call")?;
+        let per_request = |count: u64| count as f64 / requests as f64;
+        let mut named: Vec<_> =
+            calls.iter().map(|(name, count)| (per_request(*count), name)).collect();
+        named.retain(|(share, _)| *share >= RARE);
+        named.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let named: Vec<_> =
+            named.iter().map(|(share, name)| format!("{name} {share:.2}")).collect();
+        let total = format!("{:.2}", per_request(total));
+        rows.push(vec![workload.title.to_owned(), total, named.join(", ")]);
+    }
+    let by = match counter {
+        Counter::Perf => "perf stat, at full speed",
+        Counter::Strace => "strace, which slows the server down: futexes do not happen so often",
+    };
+    let note = format!("Of the server, with 64 connections, counted by {by}.");
+    let header = vec!["workload", "calls a request", "of which"];
+    Ok(Report { name: "calls", header, rows, note, built: setup.built })
+}
+
+impl Counter {
+    fn command(self, process: u32, output: &Path) -> Command {
+        let mut command = match self {
+            Self::Perf => Command::new("perf"),
+            Self::Strace => Command::new("strace"),
+        };
+        match self {
+            Self::Perf => command.args(["stat", "-x", ",", "-e", EVENTS]),
+            Self::Strace => command.args(["-f", "-c", "-U", "calls,name"]),
+        };
+        command.arg("-p").arg(process.to_string()).arg("-o").arg(output);
+        command
+    }
+
+    fn start(self, process: u32, output: &Path) -> Result<Child> {
+        let mut command = self.command(process, output);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        thread::sleep(ATTACHING);
+        child.context("neither perf nor strace can be started")
+    }
+
+    fn finish(self, mut child: Child, output: &Path) -> Result<BTreeMap<String, u64>> {
+        kill_process(Pid::from_child(&child), Signal::INT).context("cannot stop the counter")?;
+        child.wait().context("cannot wait for the counter")?;
+        let text = fs::read_to_string(output).context("the counter wrote nothing")?;
+        Ok(text.lines().filter_map(|line| self.parse(line)).collect())
+    }
+
+    /// Reads a line of perf (`5,,syscalls:sys_enter_futex,…`; the sum is `raw_syscalls:sys_enter`) or of
+    /// strace (`5 futex`).
+    fn parse(self, line: &str) -> Option<(String, u64)> {
+        let (count, name) = match self {
+            Self::Perf => {
+                let (count, event) = line.split_once(",,")?;
+                let event = event.strip_prefix("raw_syscalls:sys_enter,").map_or(event, |_| TOTAL);
+                (count, event.strip_prefix("syscalls:sys_enter_").unwrap_or(event))
+            }
+            Self::Strace => line.trim().split_once(' ')?,
+        };
+        let name = name.trim().split(',').next()?;
+        Some((name.to_owned(), count.parse().ok()?)).filter(|(_, count)| *count > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counter;
+
+    #[test]
+    fn the_lines_of_both_programs_are_read() {
+        let futex = || Some(("futex".to_owned(), 5));
+        let perf = |line| Counter::Perf.parse(line);
+        assert_eq!(perf("5,,syscalls:sys_enter_futex,1234,100.00,,"), futex());
+        assert_eq!(perf("0,,syscalls:sys_enter_iopl,1234,100.00,,"), None);
+        assert_eq!(perf("# started on Thu"), None);
+        let strace = |line| Counter::Strace.parse(line);
+        assert_eq!(strace("        5 futex"), futex());
+        assert_eq!(strace("--------- ----------------"), None);
+        let total = Some(("total".to_owned(), 29));
+        assert_eq!(strace("       29 total"), total);
+        assert_eq!(perf("29,,raw_syscalls:sys_enter,1234,100.00,,"), total);
+    }
+}

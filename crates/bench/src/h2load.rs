@@ -1,0 +1,69 @@
+//! h2load: load over HTTP/2, one request at a time on each connection.
+
+use std::{fs, process::Command};
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    generator::{Load, Tally, Target, output},
+    number::median,
+};
+
+/// One round.
+pub(crate) fn run(load: &Load, target: Target) -> Result<Tally> {
+    ask(load, target, &["--duration", &target.seconds.to_string()])
+}
+
+/// Sends the first request of `load` for a time or a number of times, as h2load's `amount` says.
+pub(crate) fn ask(load: &Load, target: Target, amount: &[&str]) -> Result<Tally> {
+    let log = load.folder.join("h2load.log");
+    // h2load would append to it.
+    let _ = fs::remove_file(&log);
+    let request = load.requests.first().context("there is no request")?;
+    let mut command = Command::new("h2load");
+    command.args(amount).args(["--max-concurrent-streams", "1"]);
+    command.args(["--clients", &target.connections.to_string()]);
+    command.args(["--threads", &target.threads.min(target.connections).to_string()]);
+    for (name, value) in &request.headers {
+        command.arg("--header").arg(format!("{name}: {value}"));
+    }
+    command.arg("--log-file").arg(&log).arg(format!("http://{}{}", target.address, request.path));
+    output(&command)?;
+    let text = fs::read_to_string(&log).context("h2load wrote no log")?;
+    parse(&text).context("cannot read the log of h2load")
+}
+
+/// Each line is one request: its start, its status and its duration, the times in microseconds.
+fn parse(log: &str) -> Option<Tally> {
+    let mut tally = Tally::default();
+    let (mut begin, mut end, mut durations) = (i64::MAX, 0, Vec::new());
+    for line in log.lines() {
+        let fields: Vec<i64> = line.split('\t').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [start, status, duration] = fields[..] else { return None };
+        tally.requests += 1;
+        tally.refused += u64::from(status >= 400);
+        tally.broken += u64::from(status < 200);
+        (begin, end) = (begin.min(start), end.max(start + duration));
+        durations.push(duration as f64);
+    }
+    tally.seconds = (end - begin) as f64 / 1e6;
+    durations.sort_by(f64::total_cmp);
+    tally.p99 = *durations.get(durations.len() * 99 / 100)?;
+    tally.p50 = median(durations);
+    Some(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn the_log_is_read() {
+        let log = "1000000\t200\t100\n1000400\t404\t300\n1500000\t-1\t500000\n";
+        let tally = parse(log).unwrap();
+        assert_eq!((tally.requests, tally.refused, tally.broken), (3, 1, 1));
+        assert!((tally.seconds - 1.0).abs() < 1e-9);
+        assert!((tally.p50 - 300.0).abs() < 1e-9 && (tally.p99 - 500_000.0).abs() < 1e-9);
+        assert!(parse("").is_none() && parse("1\t200\n").is_none());
+    }
+}

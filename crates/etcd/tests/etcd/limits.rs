@@ -1,0 +1,87 @@
+//! Nodes that take fewer operations in a transaction than etcd's default.
+
+use std::sync::Arc;
+
+use petstore_domain::{
+    Added, Archive as _, ArchiveError, IdempotencyId, IdempotencyRequest, NewPet, PetId,
+    PetRepository as _, PetStatus, Rows, StoreError, Timestamp, WriterRole,
+};
+use petstore_etcd::EtcdStore;
+use petstore_testing::{Etcd, etcd_or_skip, needs};
+
+use crate::support::{open, refusal, rex, url};
+
+const DAY: i64 = 86_400_000;
+
+fn restart(etcd: &Etcd, max_txn_ops: usize) {
+    etcd.kill(0);
+    etcd.resume_with(0, &[format!("--max-txn-ops={max_txn_ops}")]).unwrap();
+    etcd.wait_for_leader(None).unwrap();
+}
+
+/// Adds 60 animals at once, each with a status and a record. Returns how many are new.
+async fn add_sixty(store: &Arc<EtcdStore>, at: i64) -> usize {
+    let pet = NewPet { status: Some(PetStatus::Sold), ..rex() };
+    let adding = (0..60_u128).map(|key| {
+        let (store, pet) = (Arc::clone(store), pet.clone());
+        let request =
+            IdempotencyRequest::new(IdempotencyId(key.to_be_bytes()), &pet, Timestamp(at));
+        tokio::spawn(async move { store.add(pet, Some(request)).await.unwrap() })
+    });
+    let mut created = 0;
+    for added in adding.collect::<Vec<_>>() {
+        created += usize::from(matches!(added.await.unwrap(), Added::Created(_)));
+    }
+    created
+}
+
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn transactions_are_as_large_as_a_node_takes_them() {
+    let Some(etcd) = etcd_or_skip("transactions_are_as_large", 1) else { return };
+    let url = url(&etcd) + "?call_timeout=30s";
+    for (turn, (ops, rows)) in (0_i64..).zip([(128, 128), (64, 128), (50, 44), (16, 9), (8, 1)]) {
+        restart(&etcd, ops);
+        let store = Arc::new(open(&url).await);
+        assert_eq!(store.max_batch(), rows, "{ops}");
+        assert_eq!(add_sixty(&store, turn * 3 * DAY).await, 60);
+        let first = 1_000 * (turn + 1);
+        let pets = (first..).take(rows).map(|id| rex().with_id(PetId(id))).collect();
+        let pets = Rows { pets, ..Rows::default() };
+        assert_eq!(store.write_rows(WriterRole::Service, pets).await.unwrap(), rows as u64);
+        assert_eq!(store.add_new(vec![rex(); rows], None).await.unwrap(), rows as u64);
+    }
+    let store = open(&url).await;
+    let mut deleted = 0;
+    loop {
+        let purged = store.purge_expired(Timestamp(i64::MAX), 1000).await.unwrap();
+        deleted += purged.deleted;
+        if !purged.more {
+            break;
+        }
+    }
+    assert_eq!(deleted, 60);
+    restart(&etcd, 7);
+    let refusal = refusal(&url).await;
+    assert!(refusal.contains("start each node with --max-txn-ops=128"), "{refusal}");
+}
+
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_takes_less_after_a_restart_fails_no_addition() {
+    let Some(etcd) = etcd_or_skip("a_node_that_takes_less", 1) else { return };
+    let store = Arc::new(open(&(url(&etcd) + "?call_timeout=30s")).await);
+    restart(&etcd, 32);
+    assert_eq!(add_sixty(&store, 0).await, 60);
+    assert_eq!(store.max_batch(), 44);
+    restart(&etcd, 16);
+    let write = async |count: i64| {
+        let pets = (1000..1000 + count).map(|id| rex().with_id(PetId(id))).collect();
+        store.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await
+    };
+    // Rows are not split. The next ones are as many as fit.
+    let too_many = write(100).await.unwrap_err();
+    assert!(matches!(too_many, ArchiveError::Store(StoreError::Unavailable(_))), "{too_many}");
+    assert!(too_many.to_string().contains("--max-txn-ops"), "{too_many}");
+    assert_eq!((store.max_batch(), write(9).await.unwrap()), (9, 9));
+}

@@ -1,0 +1,195 @@
+//! Answers that wait for their clients: what one stream may keep, what all may, and who is not disturbed.
+
+use std::{sync::Arc, time::Duration};
+
+use http_body_util::{BodyExt as _, Empty};
+use hyper::{Request, body::Bytes, client::conn::http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use petstore_domain::{ManualClock, MockAuthenticator, MockPetService, Timestamp};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, duplex, split},
+    task::{JoinHandle, JoinSet},
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    IDLE, LARGE, WRITE, connect_in,
+    http2::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
+    is_about, state,
+};
+use crate::{
+    settings::Limits,
+    state::{Ports, State},
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const GET_LARGE: &[u8] = b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
+
+/// A service whose waiting answers may take so many bytes.
+fn service(max_buffered_answers: usize, write_timeout: Duration) -> Arc<State> {
+    let limits =
+        Limits { max_buffered_answers, write_timeout, idle_timeout: IDLE, ..Limits::default() };
+    let (pets, authenticator) = (MockPetService::new(), MockAuthenticator::new());
+    let clock = Arc::new(ManualClock::new(Timestamp(0)));
+    state(limits, Ports { pets: Arc::new(pets), authenticator: Arc::new(authenticator), clock })
+}
+
+/// The first streams of a client that lets nothing through: they ask for the large page.
+fn greedy(streams: u8) -> Vec<u8> {
+    let no_window = [0, 4, 0, 0, 0, 0];
+    let gets = (0..streams).flat_map(|n| frame(HEADERS, 4 | 1, 2 * n + 1, &block("/large")));
+    preface(&no_window).into_iter().chain(gets).collect()
+}
+
+async fn window_update(client: &mut (impl AsyncWrite + Unpin), stream: u8, window: u32) {
+    let window = window.to_be_bytes();
+    let both =
+        [frame(WINDOW_UPDATE, 0, 0, &window), frame(WINDOW_UPDATE, 0, stream, &window)].concat();
+    client.write_all(&both).await.unwrap();
+}
+
+/// The streams that are reset until the server is silent for `silence`.
+async fn resets(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
+    let mut reset = Vec::new();
+    while let Ok(Some((kind, stream, _))) = timeout(silence, read_frame(client)).await {
+        reset.extend((kind == RESET).then_some(stream));
+    }
+    reset.sort_unstable();
+    reset
+}
+
+/// A client that reads.
+async fn honest(stream: DuplexStream) -> http2::SendRequest<Empty<Bytes>> {
+    let (sender, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+async fn length_of(mut sender: http2::SendRequest<Empty<Bytes>>) -> usize {
+    let request = Request::get("http://a/large").body(Empty::new()).unwrap();
+    let answer = sender.send_request(request).await.unwrap();
+    answer.into_body().collect().await.unwrap().to_bytes().len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_of_which_nothing_is_taken_is_reset_beside_one_that_goes_on() {
+    let (client, _task) = connect_in(&service(1 << 30, WRITE), 1 << 16);
+    let (mut reader, mut writer) = split(client);
+    writer.write_all(&greedy(5)).await.unwrap();
+    tokio::spawn(async move {
+        loop {
+            window_update(&mut writer, 1, 2000).await;
+            // It counts for nothing.
+            writer.write_all(&frame(6, 0, 0, &[0; 8])).await.unwrap();
+            sleep(SECOND).await;
+        }
+    });
+    let (began, mut received, mut reset) = (Instant::now(), 0, Vec::new());
+    while received < LARGE {
+        let mut head = [0; 9];
+        reader.read_exact(&mut head).await.unwrap();
+        let length = usize::from(head[1]) << 8 | usize::from(head[2]);
+        reader.read_exact(&mut vec![0; length]).await.unwrap();
+        match (head[3], head[8]) {
+            (DATA, stream) => {
+                assert_eq!(stream, 1);
+                received += length;
+            }
+            (RESET, stream) => {
+                assert!(is_about(began.elapsed(), WRITE), "{stream}: {:?}", began.elapsed());
+                reset.push(stream);
+            }
+            _ => (),
+        }
+    }
+    reset.sort_unstable();
+    assert_eq!(reset, [3, 5, 7, 9]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn above_half_of_the_bound_a_client_has_one_second() {
+    for (streams, limit) in [(4, WRITE), (6, SECOND)] {
+        let (mut client, _task) = connect_in(&service(10 * LARGE, WRITE), 1 << 16);
+        client.write_all(&greedy(streams)).await.unwrap();
+        let early = resets(&mut client, limit - SECOND / 2).await;
+        assert!(early.is_empty(), "{early:?}");
+        let after = timeout(SECOND, resets(&mut client, IDLE)).await;
+        if limit == SECOND {
+            // Enough for the others to have their time.
+            assert!(after.is_err(), "it is not closed");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_bound_a_client_that_reads_is_served() {
+    // More than one attacker asks for at once.
+    const MAX: usize = 20 * LARGE;
+    let service = service(MAX, WRITE);
+    let mut attackers = Vec::new();
+    let honest = honest(connect_in(&service, 1 << 14).0).await;
+    for _ in 0..20 {
+        let (mut client, _task) = connect_in(&service, 1 << 16);
+        client.write_all(&greedy(10)).await.unwrap();
+        attackers.push(client);
+        assert_eq!(length_of(honest.clone()).await, LARGE);
+        assert!(service.waiting_bodies.bytes() <= MAX);
+    }
+    // At once: no time has passed but that of the honest client.
+    let mut reset = 0;
+    for client in &mut attackers {
+        reset += resets(client, SECOND / 10).await.len();
+    }
+    assert!(reset >= 180, "{reset}");
+    drop(attackers);
+    sleep(2 * SECOND).await;
+    assert_eq!(service.waiting_bodies.bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_bound_connections_of_http_1_end_whose_clients_read_nothing() {
+    const MAX: usize = 3 * LARGE;
+    let service = service(MAX, WRITE);
+    let mut tasks = Vec::new();
+    let mut clients = Vec::new();
+    for _ in 0..10 {
+        let (mut client, task) = connect_in(&service, 1000);
+        client.write_all(GET_LARGE).await.unwrap();
+        sleep(Duration::from_millis(1)).await;
+        assert!(service.waiting_bodies.bytes() <= MAX);
+        clients.push(client);
+        tasks.push(task);
+    }
+    let ended = tasks.iter().filter(|task| task.is_finished()).count();
+    assert_eq!(ended, 8, "the oldest ones");
+    assert_eq!(length_of(honest(connect_in(&service, 1 << 14).0).await).await, LARGE);
+    // The two that are left are above half of the bound, the last one is not.
+    sleep(2 * SECOND).await;
+    assert_eq!(tasks.iter().filter(|task| task.is_finished()).count(), 9);
+    sleep(WRITE).await;
+    assert!(tasks.iter().all(JoinHandle::is_finished));
+    assert_eq!(service.waiting_bodies.bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_that_share_a_slow_line_all_end_well() {
+    const LINE: usize = 8 * 1024;
+    let service = service(64 << 20, Limits::default().write_timeout);
+    let (client, _task) = connect_in(&service, 1000);
+    let (near, far) = duplex(1000);
+    let ((mut up, mut to_server), (mut from_near, mut to_near)) = (split(client), split(far));
+    tokio::spawn(async move {
+        let mut piece = vec![0; LINE / 16];
+        while let Ok(length @ 1..) = up.read(&mut piece).await {
+            to_near.write_all(&piece[..length]).await.unwrap();
+            sleep(SECOND * u32::try_from(length).unwrap() / u32::try_from(LINE).unwrap()).await;
+        }
+    });
+    tokio::spawn(async move { tokio::io::copy(&mut from_near, &mut to_server).await });
+    let sender = honest(near).await;
+    let began = Instant::now();
+    let answers: JoinSet<_> = (0..20).map(|_| length_of(sender.clone())).collect();
+    assert!(answers.join_all().await.into_iter().all(|length| length == LARGE));
+    assert!(began.elapsed() > Duration::from_secs(200), "{:?}", began.elapsed());
+}

@@ -1,0 +1,152 @@
+//! Threads for the reads that find no worker: two, and up to sixteen while the disk is slow.
+
+use std::{
+    collections::VecDeque,
+    io, mem,
+    panic::{self, AssertUnwindSafe},
+    sync::{Arc, MutexGuard, PoisonError},
+    thread,
+    time::Instant,
+};
+
+use petstore_domain::StoreError;
+use tokio::sync::oneshot;
+
+use crate::{readers::Shared, watch::TICK};
+
+/// Threads that are always there. More than a machine has processors only cost time while the disk is quick.
+pub(crate) const MIN_THREADS: usize = 2;
+
+/// Threads while the disk is slow. Each may open a connection, which is two files.
+const MAX_THREADS: usize = 16;
+
+/// Reads that a thread runs within a [`TICK`] if the disk is quick, and only processors are missing.
+const QUICK_READS: usize = 10;
+
+/// Reads that wait. One more is refused at once.
+const MAX_QUEUE: usize = 4096;
+
+/// Reads in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Queue {
+    /// Each with the moment since when it waits.
+    waiting: VecDeque<(Instant, Box<dyn FnOnce() + Send>)>,
+    threads: usize,
+    idle: usize,
+    /// Reads that were taken during this [`TICK`].
+    taken: usize,
+}
+
+impl Queue {
+    /// Returns how many reads wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Returns whether a read has waited for a [`TICK`] because reads take long, and begins the next [`TICK`].
+    fn needs_thread(&mut self) -> bool {
+        let is_late = self.waiting.front().is_some_and(|(since, _)| since.elapsed() >= TICK);
+        let is_slow = mem::take(&mut self.taken) < QUICK_READS * self.threads;
+        is_late && is_slow && self.threads < MAX_THREADS
+    }
+}
+
+impl Shared {
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the first threads.
+    pub(crate) fn start_threads(self: &Arc<Self>) -> io::Result<()> {
+        (0..MIN_THREADS).try_for_each(|_| self.add_thread(&mut self.queue()))
+    }
+
+    /// Lets a thread run `read`, unless the receiver of its result is dropped before that.
+    pub(crate) fn push<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<oneshot::Receiver<T>, StoreError> {
+        let (caller, answer) = oneshot::channel();
+        let job = move || {
+            if !caller.is_closed() {
+                // An error says that the caller has gone meanwhile.
+                drop(caller.send(read()));
+            }
+        };
+        let mut queue = self.queue();
+        if queue.len() >= MAX_QUEUE {
+            let reason = format!("the disk is too slow ({MAX_QUEUE} reads wait)");
+            return Err(StoreError::unavailable(reason));
+        }
+        queue.waiting.push_back((Instant::now(), Box::new(job)));
+        if queue.idle > 0 {
+            self.changed.notify_one();
+        }
+        Ok(answer)
+    }
+
+    /// Adds a thread if one is needed. To be called once in each [`TICK`].
+    pub(crate) fn relieve(self: &Arc<Self>) {
+        let mut queue = self.queue();
+        if queue.needs_thread() {
+            // If the system has no thread left, those that are there go on.
+            drop(self.add_thread(&mut queue));
+        }
+    }
+
+    fn add_thread(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
+        let shared = Arc::clone(self);
+        thread::Builder::new()
+            .name("sqlite-reader".to_owned())
+            .spawn(move || shared.run_reads())?;
+        queue.threads += 1;
+        Ok(())
+    }
+
+    /// Runs reads until the store is closed. A thread above [`MIN_THREADS`] ends when none waits.
+    fn run_reads(&self) {
+        let mut queue = self.queue();
+        loop {
+            if let Some((_, job)) = queue.waiting.pop_front() {
+                queue.taken += 1;
+                drop(queue);
+                // A read that panics is answered as one that has: its caller's channel is dropped.
+                drop(panic::catch_unwind(AssertUnwindSafe(job)));
+                queue = self.queue();
+            } else if self.is_open() && queue.threads <= MIN_THREADS {
+                queue.idle += 1;
+                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue.idle -= 1;
+            } else {
+                queue.threads -= 1;
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::{MAX_THREADS, MIN_THREADS, QUICK_READS, Queue};
+    use crate::watch::TICK;
+
+    #[test]
+    fn a_thread_is_added_while_a_read_waits_for_long_because_reads_take_long() {
+        let needs_thread = |waited, taken, threads| {
+            let mut queue = Queue { threads, taken, ..Queue::default() };
+            queue.waiting.push_back((Instant::now().checked_sub(waited).unwrap(), Box::new(|| ())));
+            let needs_thread = queue.needs_thread();
+            assert_eq!(queue.taken, 0);
+            needs_thread
+        };
+        assert!(needs_thread(TICK, 0, MIN_THREADS));
+        assert!(needs_thread(TICK, QUICK_READS * MIN_THREADS - 1, MIN_THREADS));
+        assert!(needs_thread(TICK, 0, MAX_THREADS - 1));
+        assert!(!needs_thread(TICK / 10, 0, MIN_THREADS));
+        assert!(!needs_thread(TICK, QUICK_READS * MIN_THREADS, MIN_THREADS));
+        assert!(!needs_thread(TICK, 0, MAX_THREADS));
+        assert!(!Queue::default().needs_thread());
+    }
+}

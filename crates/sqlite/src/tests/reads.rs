@@ -1,0 +1,93 @@
+//! Reads that take long, more of them than there are workers.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    task::{Context, Waker},
+};
+
+use petstore_domain::{PetId, StoreError};
+use tokio::{task::JoinHandle, time::sleep};
+
+use super::{Place, found, in_time};
+use crate::{store::SqliteStore, watch::TICK};
+
+/// One worker of two, and the most threads.
+const MOST: usize = 1 + 16;
+
+/// Begins reads that run until the sender is dropped.
+fn block(
+    store: &Arc<SqliteStore>,
+    count: usize,
+    begun: &Arc<AtomicUsize>,
+) -> (mpsc::Sender<()>, Vec<JoinHandle<Result<(), StoreError>>>) {
+    let (release, released) = mpsc::channel();
+    let released = Arc::new(Mutex::new(released));
+    let reads = (0..count).map(|_| {
+        let (store, begun, released) =
+            (Arc::clone(store), Arc::clone(begun), Arc::clone(&released));
+        tokio::spawn(async move {
+            let read = move |_: &_| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                // An error says that the sender is dropped.
+                let _ = released.lock().unwrap().recv();
+                Ok(())
+            };
+            store.readers.read::<(), StoreError>(read).await
+        })
+    });
+    (release, reads.collect())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_that_hang_take_all_workers_but_one_and_sixteen_threads() {
+    let place = Place::new();
+    let (store, begun) = (Arc::new(place.open()), Arc::<AtomicUsize>::default());
+    let (release, reads) = block(&store, MOST + 7, &begun);
+    in_time(async {
+        while begun.load(Ordering::SeqCst) < MOST || store.activity().read_queue != 7 {
+            sleep(TICK / 10).await;
+        }
+    })
+    .await;
+    sleep(TICK * 5).await;
+    assert_eq!((begun.load(Ordering::SeqCst), store.activity().read_queue), (MOST, 7));
+    // One whose caller goes away does not run.
+    let counted = Arc::clone(&begun);
+    let mut abandoned = Box::pin(store.readers.read::<(), StoreError>(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }));
+    assert!(abandoned.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(abandoned);
+    drop(release);
+    for read in reads {
+        in_time(read).await.unwrap().unwrap();
+    }
+    assert!(!found(&store, PetId(1)).await);
+    assert_eq!(begun.load(Ordering::SeqCst), MOST + 7);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_that_panics_is_unavailable_and_leaves_its_worker_or_thread() {
+    let place = Place::new();
+    let (store, begun) = (Arc::new(place.open()), Arc::default());
+    for busy_workers in [0, 1] {
+        let (release, _reads) = block(&store, busy_workers, &begun);
+        in_time(async {
+            while begun.load(Ordering::SeqCst) < busy_workers {
+                sleep(TICK / 10).await;
+            }
+        })
+        .await;
+        for _ in 0..4 {
+            let failed = store.readers.read::<(), StoreError>(|_| panic!("as asked")).await;
+            assert!(matches!(failed, Err(StoreError::Unavailable(_))), "{failed:?}");
+        }
+        assert!(!found(&store, PetId(1)).await);
+        drop(release);
+    }
+}

@@ -1,0 +1,178 @@
+//! The page in use: what is pressed, copied, printed, and read on a phone or without JavaScript.
+
+use petstore_testing::needs;
+use serde_json::json;
+use thirtyfour::Key;
+
+use super::list::shows;
+use crate::{
+    states::{self, find},
+    support::{
+        browser::{Browser, PHONE},
+        catalogue,
+        zoo::Zoo,
+    },
+};
+
+#[needs(chromium)]
+#[test]
+fn paper_has_the_animals_and_the_counts_and_no_controls() {
+    let zoo = Zoo::with(5);
+    let browser = zoo.enter("/catalogue");
+    browser.click("#count");
+    browser.reads("#count-status", "5 animals in all");
+    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    let controls = "$$('button:not(.open), input, select, nav, form, .adder')";
+    browser.is(&format!("{controls}.filter(e => e.checkVisibility()).length"), 0);
+    browser.reads("#rows", "pet 5");
+    browser.reads("#bars", "No status");
+    // Black on white, in each row.
+    let color = "getComputedStyle(e).color === 'rgb(0, 0, 0)'";
+    browser.is(&format!("$$('#rows th, #rows .pill').every(e => {color})"), true);
+    browser.is("getComputedStyle(document.body).backgroundColor", "rgb(255, 255, 255)");
+    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
+}
+
+#[needs(chromium)]
+#[test]
+fn without_javascript_the_page_leads_to_what_needs_none() {
+    let zoo = Zoo::open();
+    let browser = &zoo.browser;
+    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    browser.go(&zoo.page("/catalogue"));
+    let notice = browser.text("noscript .notice");
+    browser.click("noscript a");
+    let (document, url) = (browser.text("body"), browser.url());
+    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false }));
+    assert!(notice.contains("curl") && notice.contains("/v1/pets"), "{notice}");
+    assert_eq!(url, zoo.page("/openapi.json"));
+    assert!(document.contains("listPets"), "{document}");
+}
+
+#[needs(chromium)]
+#[test]
+fn what_is_pressed_answers_where_it_was_pressed() {
+    let zoo = Zoo::with(45);
+    let browser = zoo.enter("/catalogue");
+    for (button, held) in [("next", "cursor"), ("refresh", "limit")] {
+        browser.hold_answers(&format!("url.includes('{held}')"));
+        browser.click(&format!("#{button}"));
+        browser.until("window.held === 1");
+        browser.is(&format!("$('#{button}').classList.contains('busy')"), true);
+        browser.until("getComputedStyle(animals).opacity < 1");
+        // The page has not been moved away from the button.
+        let place = format!("$('#{button}').getBoundingClientRect()");
+        browser.is(&format!("(box => box.top >= 0 && box.bottom <= innerHeight)({place})"), true);
+        browser.let_through();
+        browser.until("!$('.busy') && getComputedStyle(animals).opacity === '1'");
+    }
+    // A row opens its animal, wherever it is pressed; closing leads back to it.
+    shows(browser, 21..=40);
+    browser.js("scrollTo(0, 0)");
+    browser.click_again("#rows tr:nth-child(2) td:last-child", 1);
+    browser.reads("#found-title", "pet 22");
+    browser.reads("#found .code", "\"categoryId\": 1");
+    browser.focus_is_on("found-title");
+    browser.is("$('#found-show').hidden", true);
+    browser.press(Key::Escape);
+    browser.until("found.hidden");
+    let third = "rows.querySelectorAll('button')[2]";
+    browser.js(&format!("{third}.focus()"));
+    browser.press(Key::Enter);
+    browser.reads("#found-title", "pet 23");
+    browser.click("#found-close");
+    browser.is(&format!("document.activeElement === {third}"), true);
+    // The head of the table stays in view over its rows.
+    browser.js("rows.rows[15].scrollIntoView({ block: 'center' })");
+    browser.is("Math.round($('thead th').getBoundingClientRect().top)", 0);
+    let over = "(box => document.elementFromPoint(box.x + 20, box.y + 10).closest('th')?.scope)";
+    browser.is(&format!("{over}($('thead th').getBoundingClientRect())"), "col");
+}
+
+#[needs(chromium)]
+#[test]
+fn on_a_phone_nothing_lies_over_the_list_and_the_form_is_one_press_away() {
+    let zoo = states::zoo();
+    zoo.browser.look(PHONE);
+    let browser = zoo.enter("/catalogue");
+    let top = browser.value("$('#rows tr').getBoundingClientRect().top");
+    assert!(top.as_f64() < Some(200.0), "{top}");
+    let covered = "$$('.pill, #next').filter(e => {
+        const { x, y, width, height } = e.getBoundingClientRect(), [left, top] = [x + width / 2, y + height / 2];
+        return top > 0 && top < innerHeight && !e.contains(document.elementFromPoint(left, top))
+            && !e.closest('tr')?.contains(document.elementFromPoint(left, top));
+    }).length";
+    browser.js("scrollTo(0, 0)");
+    while browser.value("scrollY + innerHeight < document.documentElement.scrollHeight - 1") == true
+    {
+        browser.is(covered, 0);
+        browser.js("scrollBy(0, 200)");
+    }
+    browser.js("scrollTo(0, 0)");
+    // The controls that are needed less are folded, one press away.
+    for part in ["find-id", "limit", "refresh", "copy"] {
+        browser.is(&format!("$('#{part}').checkVisibility()"), false);
+    }
+    browser.click("#more");
+    browser.see("#find-id");
+    browser.is("more.ariaExpanded", "true");
+    browser.click("#jump");
+    browser.focus_is_on("name");
+}
+
+/// Three animals, with what JavaScript would not get right.
+fn odd_animals(zoo: &Zoo) {
+    for pet in [
+        json!({"name": "{\"Rex\"}, \\ \u{1f415} ", "categoryId": i64::MAX, "status": "sold"}),
+        json!({"name": "[1.0]", "categoryId": 9_007_199_254_740_993_i64}),
+        json!({"name": "Mimi", "categoryId": i64::MIN}),
+    ] {
+        catalogue::add(&zoo.client(), &pet);
+    }
+}
+
+#[needs(chromium)]
+#[test]
+fn a_page_and_an_animal_are_copied_byte_for_byte() {
+    let zoo = Zoo::open();
+    odd_animals(&zoo);
+    let browser = zoo.enter("/catalogue");
+    browser.watch_clipboard();
+    browser.click("#copy");
+    browser.reads("#copy", "Copied");
+    browser.is("copy.ariaLive", "polite");
+    let page = zoo.client().get("/v1/pets?limit=20").send().is(200).text().to_owned();
+    browser.is("window.copied", page.as_str());
+    // Of a page that is filtered here, what is shown.
+    browser.click("#filter label:has([value=none])");
+    shows(browser, [2, 3].into_iter());
+    browser.click("#copy");
+    let start = page.find(r#"{"id":2,"#).unwrap();
+    copied(browser, &format!("[{}", &page[start..]));
+
+    browser.click("#filter label:has([value=''])");
+    shows(browser, 1..=3);
+    for id in 1..=3 {
+        find(browser, &id.to_string());
+        browser.reads("#found-text", &format!("id {id}"));
+        let one = zoo.client().get(&format!("/v1/pets/{id}")).send().is(200).text().to_owned();
+        let from_list = format!("rows.rows[{}].querySelector('button').click()", id - 1);
+        for again in ["", &from_list] {
+            browser.js(&format!("window.copied = ''; {again}"));
+            browser.click("#found .copy");
+            copied(browser, &one);
+        }
+    }
+    // Where there is no clipboard, the text is copied all the same.
+    browser.js("Object.defineProperty(navigator, 'clipboard', { value: undefined });
+         addEventListener('copy', () => window.copied = document.activeElement.value);");
+    browser.click("#copy");
+    copied(browser, &page);
+    browser.focus_is_on("copy");
+}
+
+/// Waits until exactly this has been copied.
+#[track_caller]
+fn copied(browser: &Browser, text: &str) {
+    browser.until(&format!("window.copied === {}", json!(text)));
+}

@@ -1,0 +1,176 @@
+//! Properties that both pages share, the cost of a load, and the pages without a mouse.
+
+use petstore_testing::needs;
+use serde_json::Value;
+use thirtyfour::Key;
+
+use crate::{
+    docs,
+    states::{self, list},
+    support::{
+        browser::{Browser, DESK, Look, PHONE},
+        zoo::Zoo,
+    },
+};
+
+/// Opens both pages with a key, one after the other, and returns what `look` sees on each.
+fn on_both(zoo: &Zoo, look: impl Fn(&Browser) -> Value) -> [Value; 2] {
+    zoo.browser.go(&zoo.page("/catalogue"));
+    zoo.browser.see("#animals");
+    let catalogue = look(&zoo.browser);
+    zoo.browser.go(&zoo.page("/docs"));
+    zoo.browser.see(docs::LIST);
+    [catalogue, look(&zoo.browser)]
+}
+
+/// Each part of the frame: what it reads, where it is, and how large.
+const FRAME: &str = "
+    const parts = $$('header, header .bar > *, header a, header svg, footer .bar');
+    return parts.filter(part => part.checkVisibility()).map(part => {
+        const { x, y, width, height } = part.getBoundingClientRect();
+        return [part.tagName, part.innerText, x, part.closest('footer') ? 0 : y, width, height];
+    });
+";
+
+/// The elements that have moved since the page was opened: Chromium's layout shifts, and the elements of each.
+const MOVED: &str = "
+    return new Promise(done => {
+        const observer = new PerformanceObserver(list => done(list.getEntries()));
+        observer.observe({ type: 'layout-shift', buffered: true });
+        setTimeout(() => done([]), 500);
+    }).then(shifts => shifts.map(shift => [shift.value, ...shift.sources.map(({ node }) => `${node?.tagName} ${node?.id}`)]));
+";
+
+#[needs(chromium)]
+#[test]
+fn nothing_of_the_frame_moves_from_page_to_page_or_while_a_page_loads() {
+    let zoo = states::zoo();
+    zoo.enter("/catalogue");
+    for look in [Look { width: 320, ..PHONE }, PHONE, DESK, Look { width: 1920, ..DESK }] {
+        zoo.browser.look(look);
+        let [catalogue, docs] = on_both(&zoo, |browser| {
+            let moved = browser.js(MOVED);
+            let shifts = moved.as_array().unwrap();
+            let sum = shifts.iter().map(|shift| shift[0].as_f64().unwrap()).sum::<f64>();
+            assert!(sum < 0.05, "{look:?}: {moved}");
+            browser.js(FRAME)
+        });
+        assert!(catalogue.as_array().unwrap().len() >= 7, "{catalogue}");
+        assert_eq!(catalogue, docs, "{look:?}");
+        assert!(catalogue.to_string().contains("staging"), "{catalogue}");
+    }
+    zoo.browser.look(DESK);
+    let title = "getComputedStyle($('h1')).font + $('h1').getBoundingClientRect().y";
+    let [catalogue, docs] = on_both(&zoo, |browser| browser.value(title));
+    assert_eq!(catalogue, docs);
+}
+
+/// On a line with a latency, the time is the number of answers that wait for each other: of a page that the
+/// browser has, that it is still the same, and then its data.
+#[needs(chromium)]
+#[test]
+fn a_page_that_the_browser_has_costs_one_round_trip_and_its_data_another() {
+    let zoo = states::zoo();
+    zoo.enter("/catalogue");
+    for (page, shown, data) in [
+        ("/catalogue", "#rows tr", &["/v1/pets?limit=20"][..]),
+        ("/docs", docs::LIST, &["/openapi.json", "/v1/pets?limit=1"]),
+    ] {
+        for load in ["cold", "warm"] {
+            zoo.browser.requests();
+            zoo.browser.go(&zoo.page(page));
+            zoo.browser.see(shown);
+            zoo.browser.until("$('#key-state')?.textContent !== 'Checking the key of this tab…'");
+            let requests = zoo.browser.requests().into_iter();
+            let asked = requests.filter(|request| request.went_out());
+            let mut asked = asked.map(|request| request.url).collect::<Vec<_>>();
+            let mut expected =
+                data.iter().chain([&page]).map(|path| zoo.page(path)).collect::<Vec<_>>();
+            asked.sort();
+            expected.sort();
+            assert_eq!(asked, expected, "{page}, {load}");
+            let bytes =
+                zoo.browser.value("performance.getEntriesByType('navigation')[0].transferSize");
+            let bytes = bytes.as_u64().unwrap();
+            assert!(bytes < if load == "warm" { 1_000 } else { 60_000 }, "{page}, {load}: {bytes}");
+        }
+    }
+}
+
+/// Where the focus is: what it is called, and whether it can be seen. A control that draws nothing
+/// itself has its ring around what stands beside it.
+const FOCUS: &str = "
+    const element = document.activeElement, ring = style =>
+        (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== 'none';
+    const seen = [element, element.nextElementSibling].some(e => e && ring(getComputedStyle(e)));
+    const box = element.getBoundingClientRect();
+    return [element.id || element.textContent.trim(), seen && box.width > 0 && box.top >= 0 && box.bottom <= innerHeight];
+";
+
+/// The names of what Tab reaches, one after the other, until the page is through.
+fn walk(browser: &Browser) -> Vec<String> {
+    browser.focus_nothing();
+    let mut names = Vec::new();
+    for _ in 0..200 {
+        browser.press(Key::Tab);
+        if browser.value("document.activeElement === document.body") == true {
+            return names;
+        }
+        let focus = browser.js(FOCUS);
+        let [Value::String(name), Value::Bool(seen)] = &focus.as_array().unwrap()[..] else {
+            panic!("{focus}")
+        };
+        assert!(seen, "the focus on {name} cannot be seen");
+        if names.first() == Some(name) && names.len() > 3 {
+            return names;
+        }
+        names.push(name.clone());
+    }
+    panic!("Tab is caught: {names:?}");
+}
+
+/// Holds that `expected` comes in this order, whatever is between.
+#[track_caller]
+fn holds_in_order(names: &[String], expected: &str) {
+    let mut rest = names.iter();
+    for wanted in expected.split(", ") {
+        assert!(rest.any(|name| name == wanted), "{wanted} in its turn: {names:?}");
+    }
+}
+
+#[needs(chromium)]
+#[test]
+fn tab_reaches_every_control_in_order_and_the_keyboard_is_enough() {
+    let zoo = Zoo::with(25);
+    let browser = zoo.visit("/catalogue", "");
+    browser.see("#key");
+    let entrance = "Skip to the content, Catalogue, Reference, key, key-show, key-send, reference";
+    holds_in_order(&walk(browser), entrance);
+    let browser = zoo.visit("/docs", "");
+    browser.see(docs::LIST);
+    let names = walk(browser);
+    assert!(names.len() > 8 && names[0].starts_with("Skip to the"), "{names:?}");
+
+    list(&zoo);
+    let expected = "Skip to the content, Catalogue, Reference, forget, find-id, find-send, limit, copy, refresh, \
+        Skip to the end of the list, First, Previous, Next, pet 1, pet 20, first, previous, next, name, categoryId, \
+        status, add-send, count";
+    holds_in_order(&walk(browser), expected);
+    // Past the rows in one step.
+    browser.js("$('[data-jump=pager]').focus()");
+    browser.press(Key::Enter);
+    browser.press(Key::Tab);
+    browser.focus_is_on("first");
+
+    browser.js("filter.querySelector('input').focus()");
+    browser.press(Key::Right);
+    browser.press(Key::Right);
+    browser.reads("#list-status", "7 animals shown");
+    browser.js("$('#name').focus()");
+    browser.press("R");
+    browser.press(Key::Tab);
+    browser.press("7");
+    browser.press(Key::Enter);
+    browser.reads("#added", "Added R (id 26, category 7).");
+    browser.focus_is_on("name");
+}

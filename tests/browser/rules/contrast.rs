@@ -1,0 +1,84 @@
+//! Readability of the text: the contrast that WCAG 2.2 asks for at level AA (1.4.3).
+
+use std::time::Instant;
+
+use petstore_testing::needs;
+
+use crate::{
+    states::add,
+    support::{
+        browser::{Browser, DESK, Look},
+        wait,
+        zoo::Zoo,
+    },
+};
+
+/// The texts on the page whose contrast is too low, as "ratio: text".
+const TOO_FAINT: &str = r"
+    const channels = color => color.match(/[\d.]+/g).map(Number);
+    const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, i) => a * c + (1 - a) * below[i]);
+    const ground = element => {
+        if (!element) return matchMedia('(prefers-color-scheme: dark)').matches ? [0, 0, 0] : [255, 255, 255];
+        const color = channels(getComputedStyle(element).backgroundColor);
+        return color[3] === undefined ? color : over(color, ground(element.parentElement));
+    };
+    const light = color => {
+        const [r, g, b] = color.map(c => c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const found = new Map(), texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    let seen = 0;
+    while (texts.nextNode()) {
+        const text = texts.currentNode.data.trim(), element = texts.currentNode.parentElement;
+        if (!text || !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+        if (element.closest('noscript, script, style, svg, option')) continue;
+        const style = getComputedStyle(element), below = ground(element);
+        const pair = [light(over(channels(style.color), below)), light(below)].sort((a, b) => b - a);
+        const ratio = (pair[0] + 0.05) / (pair[1] + 0.05), size = parseFloat(style.fontSize);
+        const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+        seen += 1;
+        if (ratio < (large ? 3 : 4.5)) found.set(style.color + below, `${ratio.toFixed(2)}: ${text.slice(0, 40)}`);
+    }
+    return seen < 10 ? ['only ' + seen + ' texts'] : [...found.values()];
+";
+
+pub(super) fn too_faint(browser: &Browser) -> Vec<String> {
+    let texts = browser.js(TOO_FAINT);
+    texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+/// Every text stands out from its ground, light or dark.
+pub(crate) fn is_legible(name: &str, browser: &Browser) {
+    for dark in [false, true] {
+        browser.look(Look { dark, ..DESK });
+        // Colours may fade from one scheme into the other.
+        let mut texts = too_faint(browser);
+        let start = Instant::now();
+        while !texts.is_empty() && start.elapsed() < wait::LIMIT {
+            texts = too_faint(browser);
+        }
+        assert_eq!(texts, [""; 0], "{name}, dark: {dark}");
+    }
+    browser.look(DESK);
+}
+
+#[needs(chromium)]
+#[test]
+fn a_busy_button_is_legible_also_under_the_pointer() {
+    let zoo = Zoo::open();
+    let browser = zoo.visit("/docs", "");
+    browser.see("#listPets");
+    for button in ["#key-send", "#listPets .execute"] {
+        browser.js(&format!("$('{button}').ariaDisabled = 'true'"));
+        browser.click(button);
+        browser.until(&format!("$('{button}:hover')"));
+        is_legible(button, browser);
+    }
+    let browser = zoo.enter("/catalogue");
+    browser.intercept("method === 'POST'", "return new Promise(() => {});");
+    add(browser, "Rex", "1");
+    browser.reads("#add-send", "Adding…");
+    browser.until("$('#add-send:hover')");
+    is_legible("a busy button", browser);
+    browser.is("$('#add-send').matches(':hover')", true);
+}

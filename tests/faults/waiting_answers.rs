@@ -1,0 +1,74 @@
+//! Clients that ask for much and read nothing: what waits for them is bounded, and others are answered.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use petstore_testing::EndOnDrop;
+
+use crate::support::{
+    catalogue::{add, pet, pets},
+    frames::{END_HEADERS, END_STREAM, Frames, HEADERS, SETTINGS, WINDOW_UPDATE, frame, request},
+    memory::{memory, peak_memory, reset_peak_memory},
+    server::Launch,
+    store::Store,
+    wait,
+};
+
+/// Connections of the attack, and requests of each: 50 MiB of pages.
+const CONNECTIONS: usize = 8;
+const STREAMS: u32 = 60;
+/// The process may grow by so much, in KiB, of which 4 MiB are for answers that wait.
+const MAX_GROWTH: u64 = 32 * 1024;
+/// How long the attack goes on when all is asked for.
+const TIME: Duration = Duration::from_secs(5);
+
+#[test]
+fn pages_that_nobody_reads_take_bounded_memory_and_others_are_answered() {
+    // Without the cache, each page is its own copy.
+    let launch = Launch::on(&Store::memory()).flag("--page-cache", "0");
+    let server = launch.flag("--max-buffered-answers", "4MiB").start();
+    for _ in 0..100 {
+        add(&server.client(), &pet(&"🐕".repeat(255)));
+    }
+    let before = reset_peak_memory(&server);
+    let asked = AtomicBool::new(false);
+    let attack = || {
+        let _asked = EndOnDrop::new(&asked);
+        let no_window = frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]);
+        let page = request("GET", "/v1/pets?limit=100");
+        let mut attackers = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut frames = Frames::to(&server);
+            frames.discard_answers();
+            frames.send(&no_window);
+            let gets =
+                (0..STREAMS).map(|n| frame(HEADERS, END_HEADERS | END_STREAM, 2 * n + 1, &page));
+            frames.send(&gets.collect::<Vec<_>>().concat());
+            attackers.push(frames);
+        }
+        let window = 2048_u32.to_be_bytes();
+        let more = [0, 1].map(|stream| frame(WINDOW_UPDATE, 0, stream, &window)).concat();
+        let began = Instant::now();
+        while began.elapsed() < TIME {
+            for attacker in &mut attackers {
+                attacker.send(&more);
+            }
+            thread::sleep(Duration::from_millis(500));
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(attack);
+        let mut answered = 0;
+        while !asked.load(Ordering::SeqCst) || answered < 3 {
+            let client = if answered % 2 == 0 { server.client() } else { server.http2() };
+            assert_eq!(pets(&client.get("/v1/pets?limit=100").send()).len(), 100);
+            answered += 1;
+        }
+    });
+    let growth = peak_memory(&server).saturating_sub(before);
+    assert!(growth < MAX_GROWTH, "{growth} KiB more");
+    wait::until("the memory after it", || memory(&server) < before + MAX_GROWTH);
+}
