@@ -78,10 +78,8 @@ fn fault(world: &World) -> Option<&'static str> {
         return Some("no store is open");
     }
     if is_calm && serving.len() == 1 && world.raw.is_none() {
-        // Also services that are started now, with either store.
-        let started = if is_killed { &[][..] } else { &[0, 1] };
-        for at in started.iter().chain(&world.services) {
-            let (other, current) = (&world.stores[1 - at].state, &world.stores[*at].state);
+        for at in world.services {
+            let (other, current) = (&world.stores[1 - at].state, &world.stores[at].state);
             if !current.phase.is_open() && !crate::switch::takes_over(other, current) {
                 return Some("a service uses no open store");
             }
