@@ -110,7 +110,7 @@ fn a_cursor_goes_with_any_limit_but_only_its_own_status() {
 }
 
 #[test]
-fn a_changed_cursor_is_refused_or_at_least_harmless() {
+fn a_changed_cursor_is_refused() {
     let (_store, server) = Server::start(Kind::Sqlite);
     fill(&server, 5);
     let client = server.client();
@@ -120,8 +120,7 @@ fn a_changed_cursor_is_refused_or_at_least_harmless() {
         let mut changed = cursor.clone().into_bytes();
         changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
         let changed = String::from_utf8(changed).unwrap();
-        let answer = client.get(&format!("/v1/pets?cursor={changed}")).send();
-        assert!([200, 400].contains(&answer.status), "{changed}: {answer:?}");
+        client.get(&format!("/v1/pets?cursor={changed}")).send().refuses(400, "invalid_query");
         let cut = &cursor[..at];
         client.get(&format!("/v1/pets?cursor={cut}")).send().refuses(400, "invalid_query");
     }

@@ -17,6 +17,7 @@ use prometheus::{
     GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
     Registry, TextEncoder, core::Collector,
 };
+use quick_cache::sync::Cache;
 
 use crate::{
     observe::{
