@@ -1,6 +1,10 @@
 //! Compares two stores, row by row.
 
-use std::{cmp::Ordering, collections::HashMap, vec};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, hash_map::Entry},
+    vec,
+};
 
 use petstore_domain::{
     ApiKey, Archive, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition, Rows, Snapshot,
@@ -156,14 +160,17 @@ async fn compare<'s, R: Row>(
         };
         let is_same = match (order, &our, &their) {
             (Ordering::Equal, Some(one), Some(other)) => one.is_same(other, expect),
-            (Ordering::Less, Some(one), _) => {
-                if replaced.get(&one.id()).is_some_and(|old| one.replaces(old)) {
-                    replaced.remove(&one.id());
+            (Ordering::Less, Some(one), _) if is_part && R::HAS_GAPS => {
+                if !replaced.is_empty()
+                    && let Entry::Occupied(old) = replaced.entry(one.name())
+                    && one.replaces(old.get())
+                {
+                    old.remove();
                 }
-                is_part && R::HAS_GAPS
+                true
             }
-            (Ordering::Greater, _, Some(other)) if is_part && R::IS_REPLACED => {
-                replaced.insert(other.id(), other.clone());
+            (Ordering::Greater, _, Some(other)) if is_part && R::HAS_GAPS => {
+                replaced.insert(other.name(), other.clone());
                 true
             }
             _ => false,

@@ -1,10 +1,10 @@
 //! The kinds of rows, and the first difference between two stores in words.
 
-use std::{fmt, hash::Hash};
+use std::fmt;
 
 use petstore_domain::{
-    ApiKey, IdempotencyId, IdempotencyRecord, KeyId, Pet, PetId, PetStatus, RecordPosition,
-    Snapshot, StoreError, Timestamp,
+    ApiKey, IdempotencyRecord, KeyId, Pet, PetId, PetStatus, RecordPosition, Snapshot, StoreError,
+    Timestamp,
 };
 
 use crate::{compare::Expect, progress::BATCH};
@@ -39,14 +39,10 @@ impl Difference {
 /// A kind of row, which a snapshot returns in the order of its places.
 pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
     type Place: Copy + Ord + Send + Sync;
-    type Id: Eq + Hash + Send;
-    /// An earlier copy may lack rows in front of its last one.
+    /// An earlier copy may lack rows in front of its last one, and hold rows that were [replaced](Self::replaces) since.
     const HAS_GAPS: bool = true;
-    /// A younger row in another place may replace a row.
-    const IS_REPLACED: bool = false;
 
     fn place(&self) -> Self::Place;
-    fn id(&self) -> Self::Id;
 
     /// Reads a [`BATCH`]. Fewer rows are the last ones.
     fn read(
@@ -62,6 +58,7 @@ pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
         self == theirs
     }
 
+    /// Returns whether the row took the place of an older one of the same name.
     fn replaces(&self, _: &Self) -> bool {
         false
     }
@@ -73,14 +70,9 @@ pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
 
 impl Row for Pet {
     type Place = PetId;
-    type Id = PetId;
     const HAS_GAPS: bool = false;
 
     fn place(&self) -> PetId {
-        self.id
-    }
-
-    fn id(&self) -> PetId {
         self.id
     }
 
@@ -104,13 +96,8 @@ impl Row for Pet {
 
 impl Row for ApiKey {
     type Place = KeyId;
-    type Id = KeyId;
 
     fn place(&self) -> KeyId {
-        self.id
-    }
-
-    fn id(&self) -> KeyId {
         self.id
     }
 
@@ -147,15 +134,9 @@ impl Row for ApiKey {
 
 impl Row for IdempotencyRecord {
     type Place = RecordPosition;
-    type Id = IdempotencyId;
-    const IS_REPLACED: bool = true;
 
     fn place(&self) -> RecordPosition {
         self.position()
-    }
-
-    fn id(&self) -> IdempotencyId {
-        self.id
     }
 
     async fn read(

@@ -197,16 +197,13 @@ impl<'m> Run<'m> {
                 Step::End(end) => return self.ended(*end),
                 Step::Change(change, state) => self.change(*change, state).await?,
                 Step::Work(work) => self.work(*work).await,
-                Step::Ask => self.pause(ASK_PAUSE).await,
-                Step::Retry => self.pause(RETRY_PAUSE).await,
+                Step::Ask | Step::Retry => {
+                    sleep(if step == Step::Ask { ASK_PAUSE } else { RETRY_PAUSE }).await;
+                    Outcome::Done
+                }
             };
             must_observe = self.seen.note(&step, outcome);
         }
-    }
-
-    async fn pause(&mut self, pause: Duration) -> Outcome {
-        sleep(pause).await;
-        Outcome::Done
     }
 
     /// Reads both states, that of the source first.
@@ -277,8 +274,11 @@ impl<'m> Run<'m> {
                 Outcome::Failed
             }
         };
-        if change == Change::Reopen && outcome == Outcome::Changed(true) {
-            self.sealed_at = None;
+        match (change, outcome) {
+            // The change waits for writes that have begun, and other writes do not wait for it.
+            (Change::Seal, Outcome::Changed(true)) => self.sealed_at = Some(Instant::now()),
+            (Change::Reopen, Outcome::Changed(true)) => self.sealed_at = None,
+            _ => {}
         }
         Ok(outcome)
     }

@@ -7,23 +7,19 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use clap::Args;
-use petstore_domain::{Handover, StoreId};
 use petstore_storage::{Severity, UpgradeMode};
-use petstore_transfer::{Mover, release};
 
 use crate::{
-    commands::{check, keys::random, store},
+    commands::{check, store},
     stores::{
         self, StoreArgs,
         driver::{OpenMode, StoreLocation},
         opening::with_store,
     },
     system::{
-        clock::SystemClock,
         console::{Console, Output as _},
         failure::{Failure, quotable_path},
         files::{Access, IfExists, PartialFile},
@@ -105,7 +101,7 @@ async fn into_file(
     if is_current {
         let copy = &*stores::in_file(partial.temporary().to_owned());
         with_store(copy, OpenMode::ReadWrite, async |store| {
-            give_identity(&*store.ports(copy).map_err(Failure::runtime)?.handover).await
+            store::give_identity(store, copy).await
         })
         .await?;
     }
@@ -140,12 +136,9 @@ async fn into_store(
     }
     with_store(copy, OpenMode::ReadWrite, async |source| {
         with_store(target, OpenMode::Create, async |store| {
-            let from = source.ports(copy).map_err(Failure::runtime)?;
-            let to = store.ports(target).map_err(Failure::runtime)?;
-            let handover = Arc::clone(&to.handover);
-            let mover = Mover::new(from, to, Arc::new(SystemClock));
+            let mover = store::mover(source, copy, store, target)?;
             mover.run(&mut store::watch(signals)).await.map_err(Failure::runtime)?;
-            give_identity(&*handover).await
+            store::give_identity(store, target).await
         })
         .await
     })
@@ -161,13 +154,6 @@ async fn copy(backup: &dyn StoreLocation, to: &Path, signals: &Signals) -> Resul
         stop.go_on()
     };
     backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)
-}
-
-/// Makes a store of its own of one that is a copy.
-async fn give_identity(handover: &dyn Handover) -> Result<(), Failure> {
-    let released = release(handover, StoreId(random()?)).await.map_err(Failure::runtime)?;
-    let why = "something else has changed the state of the store meanwhile; run it again";
-    if released { Ok(()) } else { Err(Failure::runtime(why)) }
 }
 
 /// Returns what is beside the file.

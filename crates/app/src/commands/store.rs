@@ -245,7 +245,7 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
     .await
 }
 
-fn mover(
+pub(crate) fn mover(
     source: &OpenStore,
     from: &dyn StoreLocation,
     target: &OpenStore,
@@ -322,14 +322,20 @@ async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<Str
             "if {location} was handed over or is a backup, it may hold less than the other store; --force makes a store of its own of it"
         )));
     }
-    with_store(location, OpenMode::ReadWrite, async |store| {
-        let ports = store.ports(location).map_err(Failure::runtime)?;
-        let id = StoreId(random()?);
-        let released = release(&*ports.handover, id).await.map_err(Failure::runtime)?;
-        if !released {
-            return Err(Failure::runtime("its state was changed meanwhile; run it again"));
-        }
-        Ok(format!("{location} is a store of its own now, and open\n"))
-    })
-    .await
+    let released = with_store(location, OpenMode::ReadWrite, async |store| {
+        give_identity(store, location).await
+    });
+    released.await?;
+    Ok(format!("{location} is a store of its own now, and open\n"))
+}
+
+/// Gives a store that is a copy an identity of its own, and opens it.
+pub(crate) async fn give_identity(
+    store: &OpenStore,
+    location: &dyn StoreLocation,
+) -> Result<(), Failure> {
+    let ports = store.ports(location).map_err(Failure::runtime)?;
+    let released = release(&*ports.handover, StoreId(random()?)).await;
+    let why = "the state of the store was changed meanwhile; run it again";
+    if released.map_err(Failure::runtime)? { Ok(()) } else { Err(Failure::runtime(why)) }
 }

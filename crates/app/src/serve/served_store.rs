@@ -1,6 +1,9 @@
 //! The store of the service: one, or one and the next one that it is handed over to. It is open from the start, or as
 //! soon as it can be reached; until then, its ports say that it is not.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     future,
     path::PathBuf,

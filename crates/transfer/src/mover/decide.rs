@@ -100,9 +100,8 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
     }
     match own.stage {
         Stage::Complete if seals => {
-            let revision = source.revision.max(target.revision) + 1;
             let phase = Phase::Open { from: Some(source.id) };
-            Step::Change(Change::Open, StoreState { revision, phase, ..target.clone() })
+            Step::Change(Change::Open, above(target, source.revision, phase))
         }
         _ if seals => Step::Work(Work::Finish),
         Stage::Unknown => {
@@ -165,9 +164,8 @@ fn is_outdated(source: &StoreState, target: &StoreState) -> bool {
 }
 
 fn claim(source: &StoreState, target: &StoreState) -> Step {
-    let revision = source.revision.max(target.revision) + 1;
     let phase = Phase::Filling { from: source.id };
-    Step::Change(Change::Claim, StoreState { revision, phase, ..target.clone() })
+    Step::Change(Change::Claim, above(target, source.revision, phase))
 }
 
 fn seal(source: &StoreState, target: &StoreState) -> Step {
@@ -185,9 +183,11 @@ fn reopen(own: &Own, source: &StoreState, target: Option<&StoreState>) -> Step {
         (Phase::Open { from }, None) => *from,
         (Phase::Filling { .. }, None) => None,
     };
-    let revision = source.revision.max(target.map_or(0, |target| target.revision)) + 1;
-    Step::Change(
-        Change::Reopen,
-        StoreState { revision, phase: Phase::Open { from }, ..source.clone() },
-    )
+    let revision = target.map_or(0, |target| target.revision);
+    Step::Change(Change::Reopen, above(source, revision, Phase::Open { from }))
+}
+
+/// Returns the next state of a store, under a higher revision than the other store's.
+fn above(state: &StoreState, other: i64, phase: Phase) -> StoreState {
+    StoreState { revision: state.revision.max(other) + 1, phase, ..state.clone() }
 }

@@ -5,16 +5,17 @@ use petstore_domain::{Phase, StoreState};
 use crate::mover::step::{Change, End, Outcome, Step, Work};
 
 /// The purpose of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Goal {
     /// The target takes the source's place.
+    #[default]
     HandOver,
     /// The source is open, and nothing fills the target.
     Cancel,
 }
 
 /// Everything that the next step depends on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Observed {
     /// The state of the source, `None` if it could not be read. It is read before the target: if another mover has sealed
     /// the source, that mover's claim of the target shows.
@@ -28,7 +29,7 @@ pub(crate) struct Observed {
 }
 
 /// A mover's knowledge of its own doings.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Own {
     pub(super) goal: Goal,
     /// The number of times that it may still begin anew.
@@ -54,9 +55,10 @@ pub(crate) struct Own {
 }
 
 /// How much of the source the target holds for certain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Stage {
     /// The target's rows were not compared yet.
+    #[default]
     Unknown,
     /// The target holds nothing but rows of the source.
     Compared,
@@ -69,21 +71,8 @@ pub(super) enum Stage {
 impl Observed {
     /// Makes the observations of a mover that begins. It begins anew at most `tries` times.
     pub(crate) fn new(goal: Goal, tries: u32) -> Self {
-        let own = Own {
-            goal,
-            tries_left: tries,
-            found: None,
-            claim: None,
-            opening: None,
-            seal: None,
-            sealing: None,
-            rewrites: 0,
-            stage: Stage::Unknown,
-            is_behind: false,
-            retreats: false,
-            ending: None,
-        };
-        Self { source: None, target: None, is_late: false, own }
+        let own = Own { goal, tries_left: tries, ..Own::default() };
+        Self { own, ..Self::default() }
     }
 
     /// Notes that the user asks for a stop.

@@ -44,13 +44,14 @@ impl Store {
         changes
     }
 
-    /// Writes rows under their own identifiers, as a mover.
-    fn write(&mut self, claim: i64, rows: &[Row]) -> Outcome {
+    /// Writes rows behind the first `from` under their own identifiers, as a mover.
+    fn write(&mut self, claim: i64, from: usize, rows: &[Row]) -> Outcome {
         if self.state.permit_write(WriterRole::Mover(claim)).is_err() {
             return Outcome::Fenced;
         }
-        let both = self.rows.len().min(rows.len());
-        if self.rows[..both] != rows[..both] {
+        let theirs = &self.rows[from..];
+        let both = theirs.len().min(rows.len());
+        if theirs[..both] != rows[..both] {
             return Outcome::Different;
         }
         self.rows.extend_from_slice(&rows[both..]);
@@ -62,7 +63,8 @@ impl Store {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Flight {
     Change(usize, i64, StoreState),
-    Rows(usize, i64, Vec<Row>),
+    /// Rows from a place on.
+    Rows(usize, i64, usize, Vec<Row>),
 }
 
 /// One run of a command.
@@ -71,7 +73,8 @@ pub(super) struct Run {
     pub(super) source: usize,
     pub(super) seen: Observed,
     pub(super) at: At,
-    /// The number of rows that it has copied and compared.
+    /// The number of rows that it has copied, and that it has compared.
+    copied: usize,
     checked: usize,
 }
 
@@ -90,7 +93,7 @@ impl Run {
     pub(super) fn new(source: usize, goal: Goal, tries: u32) -> Self {
         let seen = Observed::new(goal, tries);
         let at = At::Reads { has_source: false };
-        Self { source, seen, at, checked: 0 }
+        Self { source, seen, at, copied: 0, checked: 0 }
     }
 
     fn decide(&mut self) {
@@ -239,7 +242,7 @@ impl World {
         let stores = &self.stores;
         self.flights.retain(|flight| match flight {
             Flight::Change(store, expected, _) => stores[*store].state.revision == *expected,
-            Flight::Rows(store, claim, _) => stores[*store].state.revision == *claim,
+            Flight::Rows(store, claim, ..) => stores[*store].state.revision == *claim,
         });
         if self.raw.is_none() {
             self.services.sort_unstable();
@@ -276,8 +279,8 @@ impl World {
             Flight::Change(store, expected, state) => {
                 self.stores[*store].change(*expected, state);
             }
-            Flight::Rows(store, claim, rows) => {
-                self.stores[*store].write(*claim, rows);
+            Flight::Rows(store, claim, from, rows) => {
+                self.stores[*store].write(*claim, *from, rows);
             }
         }
     }
@@ -294,7 +297,8 @@ impl World {
             }
             Step::Work(Work::Follow | Work::Finish) => {
                 let claim = run.seen.target.as_ref()?.revision;
-                Some(Flight::Rows(1 - run.source, claim, self.stores[run.source].rows.clone()))
+                let rows = self.stores[run.source].rows.get(run.copied..)?.to_vec();
+                Some(Flight::Rows(1 - run.source, claim, run.copied, rows))
             }
             Step::Work(_) | Step::Ask | Step::Retry | Step::End(_) => None,
         }
@@ -326,18 +330,14 @@ impl World {
                 Outcome::Changed(self.stores[store].change(expected, &state))
             }
             (Step::Work(Work::Compare { empty }), _) => {
-                self.runs[index].checked = 0;
+                (self.runs[index].copied, self.runs[index].checked) = (theirs.len(), 0);
                 equal(ours.starts_with(&theirs) && (theirs.is_empty() || !empty))
             }
-            (Step::Work(_), Some(Flight::Rows(store, claim, rows))) => {
-                let outcome = self.stores[store].write(claim, &rows);
-                self.runs[index].checked = rows.len();
-                let theirs = &self.stores[store].rows;
-                if outcome == Outcome::Done {
-                    equal(rows.get(checked..) == theirs.get(checked..))
-                } else {
-                    outcome
-                }
+            (Step::Work(_), Some(Flight::Rows(store, claim, from, rows))) => {
+                let outcome = self.stores[store].write(claim, from, &rows);
+                (self.runs[index].copied, self.runs[index].checked) = (ours.len(), ours.len());
+                let is_equal = self.stores[store].rows.get(checked..) == ours.get(checked..);
+                if outcome == Outcome::Done { equal(is_equal) } else { outcome }
             }
             (Step::Work(Work::CompareBehind), _) if self.stores[source].state.phase.is_open() => {
                 self.runs[index].checked = ours.len();
