@@ -37,7 +37,7 @@ const RESERVED_FILES: u64 = 48;
 #[derive(Clone, Debug)]
 pub(crate) struct Signals {
     stop: watch::Receiver<bool>,
-    /// Whether the log has the line that says how the process ends.
+    /// `true` if the log has the line that says how the process ends.
     is_end_logged: Arc<AtomicBool>,
 }
 
