@@ -1,6 +1,6 @@
 //! `X-Request-Id`: the client's if it can be used, else a new one.
 //!
-//! That one comes back at all, and when, is held on every answer of the suite.
+//! The suite holds on every answer that one comes back, and when on every answer of the suite.
 
 use std::collections::HashSet;
 

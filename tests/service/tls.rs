@@ -90,11 +90,12 @@ fn http_2_is_chosen_where_the_client_offers_it() {
 }
 
 #[test]
-fn a_client_without_tls_is_not_answered_and_harms_nobody() {
+fn a_client_without_tls_is_told_so_and_harms_nobody() {
     let service = Service::start(Pair::new());
     let mut plain = service.server.raw();
     plain.send("GET /livez HTTP/1.1\r\nhost: petstore\r\n\r\n");
-    assert!(!String::from_utf8_lossy(&plain.rest()).contains("HTTP"));
+    let told = String::from_utf8_lossy(&plain.rest()).into_owned();
+    assert!(told.starts_with("HTTP/1.1 400 ") && told.contains("speaks HTTPS"), "{told}");
     assert_eq!(service.connect().ask("GET", "/livez").0, OK);
 }
 

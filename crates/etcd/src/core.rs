@@ -218,7 +218,8 @@ impl Core {
     /// process has written in between, `plan` is called again. Nothing is written if it changes nothing or fails.
     ///
     /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`], and the next
-    /// winner pauses so that it can commit: otherwise small writes of one process would keep out the large ones of another for good.
+    /// winner pauses so that it can commit: otherwise small writes of one process would keep out the large ones of another
+    /// for good.
     ///
     /// With `assume_absent`, the first try needs no read: it is made from the head of this process's last write, and the
     /// transaction compares that no entry is under `keys`.

@@ -47,7 +47,7 @@ impl EtcdStore {
             newer => Finding::warning("schema", format!("version {newer}, of a newer release")),
         };
         let Status { version, size, size_in_use, errors } = self.status().await?;
-        let quota = client.metric("etcd_server_quota_backend_bytes ").await?;
+        let quota = client.metric("etcd_server_quota_backend_bytes ").await.ok().flatten();
         let mib = |bytes: &str| bytes.parse::<f64>().unwrap_or_default() / MIB;
         let (size, used, quota) = (mib(&size), mib(&size_in_use), quota.map(|bytes| bytes / MIB));
         let quota_text = quota.map_or("unknown".to_owned(), |quota| format!("{quota:.0} MiB"));

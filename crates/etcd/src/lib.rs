@@ -13,7 +13,7 @@
 //!
 //! # Its limits
 //! - Every write replaces one entry, the head, so the store takes as many transactions a second as etcd commits one
-//!   after the other. How many additions a transaction holds, `ENTRY_OPS` in `limits.rs` says.
+//!   after the other. How many additions a transaction holds, and why they are nested in it, `limits.rs` says.
 //! - All data are in the memory and on the disk of each node: etcd's authors advise at most 8 GiB.
 //! - A snapshot is a revision: it can be read until etcd compacts that revision away.
 //! - A program that changes entries by itself, such as `etcdctl`, must not change the head. The version does not show its

@@ -1,7 +1,7 @@
 //! Figures of an open store.
 
 /// How busy a store is. Counts are of this process, since the store was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// Transactions that were committed.
     pub commits: u64,

@@ -57,7 +57,7 @@ impl SqliteStore {
     ) -> Result<u64, ArchiveError> {
         self.writer()?;
         let (pool, versions) = (Arc::clone(self.readers.pool()), Arc::clone(&self.versions));
-        let write = move || write::in_transaction(pool.path(), &versions, writer, work);
+        let write = move || write::in_transaction(&pool.path, &versions, writer, work);
         let written = task::spawn_blocking(write).await.map_err(StoreError::unavailable)?;
         written.map_err(Failure::into_error)
     }

@@ -22,7 +22,7 @@ impl SqliteStore {
             inspect_schema(&reader, true)?,
             self.inspect_durability(&reader)?,
         ];
-        let path = self.readers.pool().path();
+        let path = &self.readers.pool().path;
         if access(path, Access::WRITE_OK).is_ok()
             && let Err(reason) = open::require_companions(path)
         {

@@ -110,13 +110,20 @@ fn try_to_open(
     let (runtime, on_panic) =
         (Handle::try_current().map_err(io::Error::other)?, &settings.on_task_panic);
     let max_idle = runtime.metrics().num_workers() + queue::MIN_THREADS;
-    let pool = Arc::new(Pool::new(path, access, busy_timeout.reader, max_idle));
+    let pool = Arc::new(Pool {
+        path,
+        access,
+        busy_timeout: busy_timeout.reader,
+        max_idle,
+        idle: Mutex::default(),
+    });
     let (versions_read, presence_read) = (Arc::clone(&versions), Arc::clone(&presence));
     let readers = Readers::start(pool, versions_read, presence_read, runtime.clone(), on_panic)?;
     let writer = if settings.read_only {
         None
     } else {
-        let committer = Committer::new(open_writer, Arc::clone(&versions), presence);
+        let (open, versions) = (Box::new(open_writer), Arc::clone(&versions));
+        let committer = Committer { open, versions, presence, tally: Arc::default() };
         Some(Writer::start(committer, connection, runtime, on_panic)?)
     };
     let reads_while_sealed = settings.reads_while_sealed;

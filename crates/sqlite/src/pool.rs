@@ -1,7 +1,7 @@
 //! Connections that cannot write.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -17,29 +17,16 @@ use crate::{
 /// A pool of connections that cannot write. It opens as many as are in use at one time.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    path: PathBuf,
-    access: ReadAccess,
-    busy_timeout: Duration,
-    /// Connections that are kept for another read.
-    max_idle: usize,
+    pub(crate) path: PathBuf,
+    pub(crate) access: ReadAccess,
+    pub(crate) busy_timeout: Duration,
+    /// The limit of the connections that are kept for another read.
+    pub(crate) max_idle: usize,
     /// The last one put back is the first one taken: its page cache is warm.
-    idle: Mutex<Vec<Connection>>,
+    pub(crate) idle: Mutex<Vec<Connection>>,
 }
 
 impl Pool {
-    pub(crate) fn new(
-        path: PathBuf,
-        access: ReadAccess,
-        busy_timeout: Duration,
-        max_idle: usize,
-    ) -> Self {
-        Self { path, access, busy_timeout, max_idle, idle: Mutex::default() }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Returns a connection that is not part of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         connection::open_reader(&self.path, self.access, self.busy_timeout)
@@ -56,8 +43,9 @@ impl Pool {
             .map_or_else(|| self.open(), Ok)
             .map_err(|error| Failure::Sqlite(error).into_error())?;
         let result = read(&connection);
-        if !matches!(result, Err(Failure::Sqlite(_))) {
-            self.put_back(connection);
+        let mut idle = self.idle();
+        if !matches!(result, Err(Failure::Sqlite(_))) && idle.len() < self.max_idle {
+            idle.push(connection);
         }
         result.map_err(Failure::into_error)
     }
@@ -65,13 +53,6 @@ impl Pool {
     /// Closes the connections that are not in use.
     pub(crate) fn clear(&self) {
         self.idle().clear();
-    }
-
-    fn put_back(&self, connection: Connection) {
-        let mut idle = self.idle();
-        if idle.len() < self.max_idle {
-            idle.push(connection);
-        }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {

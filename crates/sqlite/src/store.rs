@@ -41,11 +41,8 @@ impl SqliteStore {
     /// Returns how busy the store is.
     #[must_use]
     pub fn activity(&self) -> Activity {
-        let read_queue = self.readers.queue_length();
-        let Some(writer) = &self.writer else {
-            return Activity { commits: 0, writes: 0, write_queue: 0, read_queue };
-        };
-        Activity { read_queue, ..writer.activity() }
+        let writer = self.writer.as_ref().map(Writer::activity).unwrap_or_default();
+        Activity { read_queue: self.readers.queue_length(), ..writer }
     }
 
     /// Returns whether opening the store has created it.

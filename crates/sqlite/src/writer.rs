@@ -72,11 +72,10 @@ impl Writer {
     ) -> io::Result<Self> {
         // A transaction waits for another process's lock, and for nothing else that has no end.
         let (queue, jobs) = queue::channel(MAX_GROUP, None);
-        let tally = Arc::<Tally>::default();
-        let (guard, counts) = (PanicGuard(on_panic.clone()), Arc::clone(&tally));
+        let (guard, tally) = (PanicGuard(on_panic.clone()), Arc::clone(&committer.tally));
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
             let _guard = guard;
-            run(&committer, connection, Groups::new(jobs), &counts, &runtime);
+            run(&committer, connection, Groups::new(jobs), &runtime);
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
     }
@@ -114,20 +113,14 @@ impl Writer {
 }
 
 /// Runs until the queue is closed and empty. It never ends because something failed.
-fn run(
-    committer: &Committer,
-    mut connection: Connection,
-    mut groups: Groups,
-    tally: &Tally,
-    runtime: &Handle,
-) {
+fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, runtime: &Handle) {
     let mut group = groups.next();
     while group.is_some() {
         let mut session = committer.session(&connection);
         while session.is_usable()
             && let Some(jobs) = group
         {
-            let answers = session.commit(jobs, tally, &mut groups.alone);
+            let answers = session.commit(jobs, &mut groups.alone);
             groups.ended = Instant::now();
             answers.send_on(runtime);
             group = groups.next();

@@ -212,6 +212,8 @@ impl Chromium {
         let guard = guard(&format!("-{}", chromedriver.pid()), profile.path());
         let wishes = wishes(&profile).unwrap();
         let driver = runtime.block_on(WebDriver::new(&chromedriver.url, wishes)).unwrap();
+        // The default of a minute is too short for a first page on a busy machine.
+        runtime.block_on(driver.set_page_load_timeout(wait::LIMIT)).unwrap();
         Self { driver, runtime, _chromedriver: chromedriver, _profile: profile, _guard: guard }
     }
 }

@@ -61,15 +61,9 @@ pub(super) fn nearest<'k>(key: &str, known: &'k BTreeMap<String, bool>) -> Optio
 }
 
 fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
-    let shown = quotable(key);
-    match nearest(key, known) {
-        Some(nearest) => format!("there is no setting '{shown}'; did you mean '{nearest}'?"),
-        None => {
-            format!(
-                "there is no setting '{shown}'; 'petstore config show' lists all that there are"
-            )
-        }
-    }
+    let all = "'petstore config show' lists all that there are".to_owned();
+    let hint = nearest(key, known).map_or(all, |nearest| format!("did you mean '{nearest}'?"));
+    format!("there is no setting '{}'; {hint}", quotable(key))
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use crate::{
 
 const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 const READY: &[u8] = b"HTTP/1.1 200 ";
-/// How a service answers that speaks TLS: with an alert (RFC 8446, sections 5.1 and 6).
-const TLS_ALERT: &[u8] = &[21, 3];
+/// The answers of a port that speaks TLS: an alert (RFC 8446, sections 5.1 and 6), or a refusal in plain HTTP.
+const TLS: [&[u8]; 2] = [&[21, 3], b"HTTP/1.1 400 "];
 /// In bytes: more than an answer has.
 const MAX_ANSWER: u64 = 16 * 1024;
 
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
     };
     match timeout(args.timeout, ask(address)).await {
         Ok(Ok(answer)) if answer.starts_with(READY) => Ok(()),
-        Ok(Ok(answer)) if answer.starts_with(TLS_ALERT) => Err(failed(
+        Ok(Ok(answer)) if TLS.iter().any(|start| answer.starts_with(start)) => Err(failed(
             &"it speaks TLS there; let it listen on a Unix socket too, and ask that with --listen unix:PATH",
         )),
         Ok(Ok(answer)) => {

@@ -96,7 +96,7 @@ fn write_pages(command: &clap::Command, folder: &Path) -> io::Result<()> {
 
 /// Returns `page` with a list for each list of its texts, and with sections in the place of the text after the options.
 fn complete(page: &str, exit_status: &str, others: &[&str]) -> String {
-    let page = page.replace("\n\\- ", "\n.br\n\\(bu ");
+    let page = page.replace("\n\\- ", "\n.br\n\\(bu ").replace(".br\n\n.br\n", ".sp\n");
     let (options, after) = page.split_once(EXTRA).unwrap_or((&page, ""));
     let after = after.split(".SH VERSION").next().unwrap_or_default().trim_end();
     let mut parts = after.split("\n\n");

@@ -119,6 +119,9 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
             }
             Err(error) => {
                 tracing::warn!(%error, "the API keys that expire soon could not be looked up");
+                // The store may still be being prepared.
+                time::sleep(PURGE_EVERY).await;
+                continue;
             }
         }
         time::sleep(EXPIRING_EVERY).await;

@@ -27,7 +27,7 @@ use hyper::{
     body::{Body, Frame, SizeHint},
     header::{CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
 };
-use tokio::{sync::oneshot, task::yield_now, time::timeout};
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     activity::{Activity, InFlightRequest, MAX_HEAD, Reason},
@@ -161,34 +161,19 @@ async fn send_body(
     state: &State,
     in_flight: &InFlightRequest,
 ) {
-    let (length, limit) = (body.len(), state.settings.limits.write_timeout);
-    let mut waiting = None;
+    let limit = state.settings.limits.write_timeout;
+    let mut waiting = state.waiting_bodies.add(body.len(), Arc::default());
     while !body.is_empty() {
-        let taken = {
-            let mut piece = pin!(send_piece(&mut stream, &mut body, in_flight.next_piece()));
-            tokio::select! {
-                biased;
-                taken = &mut piece => taken,
-                // Most clients take it while the task of the connection has its turn.
-                () = yield_now() => {
-                    let bodies = &state.waiting_bodies;
-                    let waiting =
-                        waiting.get_or_insert_with(|| bodies.add(length, Arc::default()));
-                    tokio::select! {
-                        biased;
-                        taken = piece => taken,
-                        () = waiting.stalled(limit) => None,
-                    }
-                }
-            }
+        let taken = tokio::select! {
+            biased;
+            taken = send_piece(&mut stream, &mut body, in_flight.next_piece()) => taken,
+            () = waiting.stalled(limit) => None,
         };
         let Some(bytes) = taken else {
             return stream.send_reset(h2::Reason::CANCEL);
         };
         in_flight.activity.note_written(bytes);
-        if let Some(waiting) = &mut waiting {
-            waiting.note_progress();
-        }
+        waiting.note_progress();
     }
 }
 

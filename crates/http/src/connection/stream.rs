@@ -24,7 +24,7 @@ pub(super) struct Stream {
     unread: Bytes,
     /// `None` over HTTP/2.
     activity: Option<Activity>,
-    /// `true` while the socket has not taken all that was written.
+    /// Set while the socket has not taken all that was written.
     is_blocked: bool,
 }
 

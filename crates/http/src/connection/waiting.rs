@@ -2,8 +2,8 @@
 //!
 //! **What it buys.** A client that asks for much and reads nothing cannot fill the memory, and costs the others nothing.
 //!
-//! **What it costs.** A body that its client takes at once is not counted, and takes no lock. A body that waits is an
-//! entry in a table, which has one lock.
+//! **What it costs.** Over HTTP/2, each answer with a body is an entry in a table, which has one lock. Over HTTP/1, one that
+//! the socket takes at once is not.
 
 use std::{
     collections::BTreeMap,

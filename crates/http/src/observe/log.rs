@@ -173,9 +173,8 @@ impl Observer {
             metrics.handshake_failed(reason);
         }
         let unwritten = match self.access_log {
-            AccessLog::All => Some(0),
             AccessLog::AllButProbes | AccessLog::Errors if reason == DISCONNECTED => None,
-            AccessLog::AllButProbes => Some(0),
+            AccessLog::All | AccessLog::AllButProbes => Some(0),
             AccessLog::Errors => self.handshakes.take(Some(reason)),
             AccessLog::Off => None,
         };

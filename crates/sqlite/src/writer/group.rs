@@ -46,20 +46,13 @@ type GroupAnswers = Answers<Work<Connection>>;
 /// lost.
 pub(crate) struct Committer {
     /// Opens a connection.
-    open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
-    versions: Arc<VersionCache>,
-    presence: Arc<Presence>,
+    pub(crate) open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
+    pub(crate) versions: Arc<VersionCache>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) tally: Arc<Tally>,
 }
 
 impl Committer {
-    pub(crate) fn new(
-        open: impl Fn() -> rusqlite::Result<Connection> + Send + 'static,
-        versions: Arc<VersionCache>,
-        presence: Arc<Presence>,
-    ) -> Self {
-        Self { open: Box::new(open), versions, presence }
-    }
-
     /// Writes through `connection`.
     pub(super) fn session<'a>(&'a self, connection: &'a Connection) -> Session<'a> {
         let statements = Statements::new(connection);
@@ -112,7 +105,6 @@ impl Session<'_> {
     pub(super) fn commit(
         &mut self,
         mut group: Group,
-        tally: &Tally,
         alone: &mut VecDeque<GroupJob>,
     ) -> GroupAnswers {
         let outcomes = match self.run(&mut group) {
@@ -124,7 +116,7 @@ impl Session<'_> {
             Err(error) => return failed(group, &error),
         };
         if !group.is_empty() {
-            tally.note(group.len());
+            self.committer.tally.note(group.len());
         }
         let (mut answers, mut outcomes) = (Answers::default(), outcomes.into_iter());
         for job in group {

@@ -32,7 +32,7 @@ pub(super) const WINDOW_UPDATE: u8 = 8;
 /// Huffman's code.
 const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
 
-/// Returns the first bytes of a client, with settings of its own.
+/// Returns the bytes that a client sends first, with settings of its own.
 pub(super) fn preface(settings: &[u8]) -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
 }
@@ -185,7 +185,8 @@ async fn frames_that_are_no_requests_keep_no_connection_open() {
             }
             let took = began.elapsed();
             assert!(took < limit + GOODBYE + Duration::from_millis(100), "{flood:?}: {took:?}");
-            (task.await.unwrap(), reading.await.unwrap());
+            task.await.unwrap();
+            reading.await.unwrap();
         }
     }
 }
