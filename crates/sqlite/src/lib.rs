@@ -32,9 +32,9 @@
 //! [`KeyStore`](petstore_domain::KeyStore) in `api_keys.rs`,
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. The first two run their SQL through
-//! `readers.rs` (with `queue.rs` and `pool.rs`) and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
+//! `readers.rs` (with `readers/queue.rs` and `pool.rs`) and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
 //! the schema, and `upgrade.rs` leads from one to the next. `version.rs` reads and renews the catalogue's
-//! version, and `watch.rs` reads it again beside the requests, for the shared version cache.
+//! version, and `readers/watch.rs` reads it again beside the requests, for the shared version cache.
 //! `presence.rs` notices files that are gone. `backup.rs` copies a store in use, `inspection.rs` checks one.
 
 mod activity;
@@ -50,7 +50,6 @@ mod open;
 mod pets;
 mod pool;
 mod presence;
-mod queue;
 mod readers;
 mod schema;
 mod store;
@@ -58,7 +57,6 @@ mod store;
 mod tests;
 mod upgrade;
 mod version;
-mod watch;
 mod writer;
 
 pub use activity::Activity;

@@ -12,6 +12,9 @@
 //! **What it costs.** About a microsecond for each read: a task that a worker spawns runs next on the same worker, and
 //! no other thread is woken for it.
 
+pub(crate) mod queue;
+pub(crate) mod watch;
+
 use std::{
     fmt, io,
     sync::{
@@ -28,7 +31,8 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{error::Failure, pool::Pool, presence::Presence, queue::Queue};
+use self::queue::Queue;
+use crate::{error::Failure, pool::Pool, presence::Presence};
 
 /// How long closing the store waits for what is under way. A connection that is closed later than the writer's leaves
 /// the write-ahead log beside the file, which harms nothing.

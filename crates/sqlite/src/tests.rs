@@ -28,8 +28,8 @@ use tokio::{
 use crate::{
     config::{BusyTimeout, SqliteConfig, Synchronous},
     open::open,
+    readers::watch::INTERVAL,
     store::{SqliteSettings, SqliteStore},
-    watch::INTERVAL,
 };
 
 /// Long enough for the slowest machine.

@@ -12,9 +12,9 @@ use petstore_domain::{
 };
 
 use crate::{
-    difference::{Difference, Row},
+    difference::{BATCH, Difference, Expect, Row},
     error::TransferError,
-    progress::{BATCH, OnProgress, TransferStep, report},
+    progress::{OnProgress, TransferStep, report},
 };
 
 /// The last rows that were copied, or compared.
@@ -22,18 +22,6 @@ use crate::{
 pub(crate) struct Position {
     pub(crate) pet: Option<PetId>,
     pub(crate) record: Option<RecordPosition>,
-}
-
-/// The rows that the target is expected to hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expect {
-    /// The rows of the source. The last use of a key may differ: each service notes it in its own store.
-    Equal,
-    /// Rows of an earlier copy of the source: its first animals, and some of its keys and records. A younger record may
-    /// have replaced one of these since.
-    Part,
-    /// The rows of the source, and more: the source is a `Part` of the target.
-    Whole,
 }
 
 /// The result of a comparison that found no difference.

@@ -5,7 +5,8 @@ use petstore_domain::{
 };
 
 use crate::{
-    compare::{Expect, Pair, Position, cutoff},
+    compare::{Pair, Position, cutoff},
+    difference::Expect,
     error::TransferError,
     progress::OnProgress,
     rows::{Copied, RowWriter},

@@ -7,7 +7,20 @@ use petstore_domain::{
     Timestamp,
 };
 
-use crate::{compare::Expect, progress::BATCH};
+/// The number of animals or idempotency records that are read at a time. With the longest names these are 10 MiB.
+pub(crate) const BATCH: u32 = 10_000;
+
+/// The rows that the target is expected to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// The rows of the source. The last use of a key may differ: each service notes it in its own store.
+    Equal,
+    /// Rows of an earlier copy of the source: its first animals, and some of its keys and records. A younger record may
+    /// have replaced one of these since.
+    Part,
+    /// The rows of the source, and more: the source is a `Part` of the target.
+    Whole,
+}
 
 /// The first row in which two stores differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,6 @@ use std::ops::ControlFlow;
 
 use crate::error::TransferError;
 
-/// The number of animals or idempotency records that are read at a time. With the longest names these are 10 MiB.
-pub(crate) const BATCH: u32 = 10_000;
-
 /// The progress of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferProgress {

@@ -3,7 +3,8 @@
 use petstore_domain::{Archive, Pet, StoreCounts, Timestamp};
 
 use crate::{
-    compare::{Expect, Pair, Position, cutoff},
+    compare::{Pair, Position, cutoff},
+    difference::Expect,
     digest::{RangeDigest, Ranges},
     error::TransferError,
     progress::OnProgress,

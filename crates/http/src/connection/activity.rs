@@ -15,11 +15,12 @@ use tokio::{
 
 use super::{
     ending::Drain,
-    stream::MAX_HEAD,
     waiting::{SHORT_TIMEOUT, WaitingBodies, WaitingBody},
 };
 use crate::settings::Limits;
 
+/// The largest head of a request, in bytes, in both versions of HTTP.
+pub(super) const MAX_HEAD: u32 = 16 * 1024;
 /// The slowest rate at which a client may read its answers, in bytes a second: enough for the slowest honest line.
 const MIN_RATE: u64 = 1024;
 

@@ -18,9 +18,9 @@ use hyper_util::rt::TokioIo;
 use tokio::time::Instant;
 
 use super::{
-    activity::{Activity, Reason},
+    activity::{Activity, MAX_HEAD, Reason},
     ending::linger,
-    stream::{MAX_HEAD, Stream},
+    stream::Stream,
 };
 use crate::{
     answer::{answer, late_head, note_unread},

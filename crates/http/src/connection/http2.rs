@@ -30,9 +30,9 @@ use hyper::{
 use tokio::{sync::oneshot, time::timeout};
 
 use super::{
-    activity::{Activity, InFlightRequest, Reason},
+    activity::{Activity, InFlightRequest, MAX_HEAD, Reason},
     ending::discard,
-    stream::{MAX_HEAD, Stream},
+    stream::Stream,
 };
 use crate::{
     answer::answer,

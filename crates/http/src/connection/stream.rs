@@ -12,9 +12,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::activity::Activity;
 
-/// The largest head of a request, in bytes, in both versions of HTTP.
-pub(super) const MAX_HEAD: u32 = 16 * 1024;
-
 /// The bytes of a connection, in both directions.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 

@@ -13,7 +13,7 @@ use petstore_domain::{PetId, StoreError};
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::{Place, found, in_time};
-use crate::{store::SqliteStore, watch::TICK};
+use crate::{readers::watch::TICK, store::SqliteStore};
 
 /// One worker of two, and the most threads.
 const MOST: usize = 1 + 16;

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{LIMIT, Place, add, block_writer, known_version, rex};
-use crate::{connection::beside, pets::rows, version, watch::INTERVAL};
+use crate::{connection::beside, pets::rows, readers::watch::INTERVAL, version};
 
 /// The version in the file.
 fn stored(place: &Place) -> CatalogueVersion {

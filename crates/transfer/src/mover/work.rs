@@ -6,7 +6,8 @@ use petstore_domain::{ArchiveError, StoreCounts, StoreError, WriterRole};
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    compare::{Expect, Pair, Position, cutoff},
+    compare::{Pair, Position, cutoff},
+    difference::Expect,
     error::TransferError,
     mover::{
         Run, SEAL_LIMIT,

@@ -12,7 +12,7 @@ use std::{
 use petstore_domain::StoreError;
 use tokio::sync::oneshot;
 
-use crate::{readers::Shared, watch::TICK};
+use super::{Shared, watch::TICK};
 
 /// Threads that are always there. More than a machine has processors only cost time while the disk is quick.
 pub(crate) const MIN_THREADS: usize = 2;
@@ -129,8 +129,7 @@ impl Shared {
 mod tests {
     use std::time::Instant;
 
-    use super::{MAX_THREADS, MIN_THREADS, QUICK_READS, Queue};
-    use crate::watch::TICK;
+    use super::{MAX_THREADS, MIN_THREADS, QUICK_READS, Queue, TICK};
 
     #[test]
     fn a_thread_is_added_while_a_read_waits_for_long_because_reads_take_long() {

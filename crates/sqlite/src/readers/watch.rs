@@ -19,7 +19,8 @@ use petstore_domain::StoreError;
 use petstore_storage::StoredVersion;
 use rusqlite::Connection;
 
-use crate::{error::Failure, pool::Pool, readers::Shared, version};
+use super::Shared;
+use crate::{error::Failure, pool::Pool, version};
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
