@@ -35,7 +35,7 @@ impl Counts {
 struct Late {
     counts: Arc<Counts>,
     has_ports: bool,
-    is_late: bool,
+    waits: bool,
 }
 
 impl fmt::Display for Late {
@@ -47,7 +47,7 @@ impl fmt::Display for Late {
 #[async_trait]
 impl StoreLocation for Late {
     async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
-        if self.counts.opened.fetch_add(1, Ordering::SeqCst) == 0 && self.is_late {
+        if self.counts.opened.fetch_add(1, Ordering::SeqCst) == 0 && self.waits {
             return Err(StoreError::unavailable("it is away").into());
         }
         let (store, counts) = (Arc::new(MemoryStore::new()), self.counts.clone());
@@ -80,7 +80,7 @@ async fn a_store_that_is_opened_late_without_the_ports_of_a_handover_is_closed()
     let [first, next] = counts.each_ref().map(|counts| Late {
         counts: counts.clone(),
         has_ports: false,
-        is_late: true,
+        waits: true,
     });
     let opening = opening(first, next);
     let tasks = Handle::current().metrics().num_alive_tasks();
@@ -99,7 +99,7 @@ async fn a_next_store_without_the_ports_of_a_handover_is_closed_each_time() {
     let [first, next] = [0, 1].map(|place| Late {
         counts: counts[place].clone(),
         has_ports: place == 0,
-        is_late: place == 0,
+        waits: place == 0,
     });
     let opening = opening(first, next);
     let tasks = Handle::current().metrics().num_alive_tasks();
