@@ -165,10 +165,7 @@ async fn compare<'s, R: Row>(
         };
         let (one, other) = (our.take_if(|_| order.is_le()), their.take_if(|_| order.is_ge()));
         if !is_same {
-            return Err(TransferError::OtherData(Difference::between(
-                one.as_ref(),
-                other.as_ref(),
-            )));
+            return Err(differs(one.as_ref(), other.as_ref()));
         }
         if one.is_some() {
             our = ours.next().await?;

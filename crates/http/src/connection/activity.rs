@@ -130,7 +130,12 @@ impl Activity {
     fn count_blocked(&self, inner: &mut Inner) {
         inner.blocked = None;
         let length = inner.last_answer + MAX_HEAD as usize;
-        inner.blocked = Some(self.bodies.add(length, Arc::clone(&self.wake)));
+        inner.blocked = Some(self.count_body(length, Arc::clone(&self.wake)));
+    }
+
+    /// Counts an answer of this connection that waits for the client.
+    pub(super) fn count_body(&self, length: usize, wake: Arc<Notify>) -> WaitingBody {
+        self.bodies.add(Arc::as_ptr(&self.inner).addr(), length, wake)
     }
 
     /// Notes that the client has taken `bytes` bytes. They extend its deadline by the time that they take at

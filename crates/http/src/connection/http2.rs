@@ -162,7 +162,7 @@ async fn send_body(
     in_flight: &InFlightRequest,
 ) {
     let limit = state.settings.limits.write_timeout;
-    let mut waiting = state.waiting_bodies.add(body.len(), Arc::default());
+    let mut waiting = in_flight.activity.count_body(body.len(), Arc::default());
     while !body.is_empty() {
         let taken = tokio::select! {
             biased;

@@ -6,7 +6,7 @@
 //! the socket takes at once is not.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -33,20 +33,54 @@ struct Inner {
     bytes: usize,
     /// The number of the next progress.
     next: u64,
-    /// The memory of each body and how its task wakes up, by the last progress: when its client took something, and the
-    /// number of that.
-    bodies: BTreeMap<Progress, (usize, Arc<Notify>)>,
+    /// By the last progress: when the client took something, and the number of that.
+    bodies: BTreeMap<Progress, Entry>,
+    /// The memory of the bodies of each connection.
+    connections: HashMap<usize, usize>,
 }
 
 type Progress = (Instant, u64);
 
+#[derive(Debug)]
+struct Entry {
+    bytes: usize,
+    connection: usize,
+    /// Wakes the task of the body.
+    wake: Arc<Notify>,
+}
+
 impl Inner {
     /// Inserts a body that has made progress now.
-    fn insert(&mut self, body: (usize, Arc<Notify>)) -> Progress {
+    fn insert(&mut self, body: Entry) -> Progress {
         let progress = (Instant::now(), self.next);
         self.next += 1;
+        self.bytes += body.bytes;
+        *self.connections.entry(body.connection).or_default() += body.bytes;
         self.bodies.insert(progress, body);
         progress
+    }
+
+    fn remove(&mut self, progress: Progress) -> Option<Entry> {
+        let body = self.bodies.remove(&progress)?;
+        self.bytes -= body.bytes;
+        if let Some(bytes) = self.connections.get_mut(&body.connection) {
+            *bytes -= body.bytes;
+            if *bytes == 0 {
+                self.connections.remove(&body.connection);
+            }
+        }
+        Some(body)
+    }
+
+    /// Returns the body that ends for a new one: of those of connections that have at least an equal share of the memory,
+    /// the one of which nothing was taken for longest. A client that asks for little is not disturbed by one that asks
+    /// for much.
+    fn victim(&self) -> Option<Progress> {
+        let share = self.bytes / self.connections.len().max(1);
+        let of_large = |body: &Entry| {
+            self.connections.get(&body.connection).is_some_and(|bytes| *bytes >= share)
+        };
+        self.bodies.iter().find(|(_, body)| of_large(body)).map(|(progress, _)| *progress)
     }
 }
 
@@ -56,19 +90,23 @@ impl WaitingBodies {
         Arc::new(Self { max, inner: Mutex::default() })
     }
 
-    /// Counts a body of `length` bytes until the returned value is dropped. Without room for it, the bodies end of which
-    /// nothing was taken for longest; the `wake` of each is notified.
-    pub(super) fn add(self: &Arc<Self>, length: usize, wake: Arc<Notify>) -> WaitingBody {
+    /// Counts a body of `length` bytes of a connection until the returned value is dropped. Without room for it, bodies of
+    /// which nothing was taken for longest end, of connections that have much; the `wake` of each is notified.
+    pub(super) fn add(
+        self: &Arc<Self>,
+        connection: usize,
+        length: usize,
+        wake: Arc<Notify>,
+    ) -> WaitingBody {
         let bytes = length + OVERHEAD;
         let mut inner = self.lock();
         while inner.bytes + bytes > self.max
-            && let Some((_, (freed, wake))) = inner.bodies.pop_first()
+            && let Some(victim) = inner.victim()
+            && let Some(ended) = inner.remove(victim)
         {
-            inner.bytes -= freed;
-            wake.notify_one();
+            ended.wake.notify_one();
         }
-        inner.bytes += bytes;
-        let progress = inner.insert((bytes, Arc::clone(&wake)));
+        let progress = inner.insert(Entry { bytes, connection, wake: Arc::clone(&wake) });
         WaitingBody { all: Arc::clone(self), progress, wake }
     }
 
@@ -95,7 +133,7 @@ impl WaitingBody {
     /// Notes that the client has taken a part of the body.
     pub(super) fn note_progress(&mut self) {
         let mut inner = self.all.lock();
-        if let Some(body) = inner.bodies.remove(&self.progress) {
+        if let Some(body) = inner.remove(self.progress) {
             self.progress = inner.insert(body);
         }
     }
@@ -129,9 +167,6 @@ impl WaitingBody {
 
 impl Drop for WaitingBody {
     fn drop(&mut self) {
-        let mut inner = self.all.lock();
-        if let Some((bytes, _)) = inner.bodies.remove(&self.progress) {
-            inner.bytes -= bytes;
-        }
+        self.all.lock().remove(self.progress);
     }
 }

@@ -144,6 +144,18 @@ async fn at_the_bound_a_client_that_reads_is_served() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn at_the_bound_a_client_that_asks_for_little_keeps_its_answer() {
+    let service = service(20 * LARGE, WRITE);
+    let (mut modest, _task) = connect_in(&service, 1 << 16);
+    modest.write_all(&greedy(1)).await.unwrap();
+    sleep(Duration::from_millis(1)).await;
+    let (mut greedy_client, _task) = connect_in(&service, 1 << 16);
+    greedy_client.write_all(&greedy(60)).await.unwrap();
+    assert!(!resets(&mut greedy_client, SECOND / 10).await.is_empty());
+    assert!(resets(&mut modest, SECOND / 10).await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn at_the_bound_connections_of_http_1_end_whose_clients_read_nothing() {
     const MAX: usize = 3 * LARGE;
     let service = service(MAX, WRITE);
