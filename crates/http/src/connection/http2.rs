@@ -173,7 +173,9 @@ async fn send_body(
             return stream.send_reset(h2::Reason::CANCEL);
         };
         in_flight.activity.note_written(bytes);
-        waiting.note_progress();
+        if !body.is_empty() {
+            waiting.note_progress();
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! the socket takes at once is not.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -36,7 +36,7 @@ struct Inner {
     /// By the last progress: when the client took something, and the number of that.
     bodies: BTreeMap<Progress, Entry>,
     /// The memory of the bodies of each connection.
-    connections: HashMap<usize, usize>,
+    connections: BTreeMap<usize, usize>,
 }
 
 type Progress = (Instant, u64);
