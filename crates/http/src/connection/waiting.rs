@@ -72,15 +72,17 @@ impl Inner {
         Some(body)
     }
 
-    /// Returns the body that ends for a new one: of those of connections that have at least an equal share of the memory,
-    /// the one of which nothing was taken for longest. A client that asks for little is not disturbed by one that asks
-    /// for much.
-    fn victim(&self) -> Option<Progress> {
+    /// Returns whether the connection of `body` has at least an equal share of the memory. A client that asks for little
+    /// is not disturbed by one that asks for much.
+    fn is_greedy(&self, body: &Entry) -> bool {
         let share = self.bytes / self.connections.len().max(1);
-        let of_large = |body: &Entry| {
-            self.connections.get(&body.connection).is_some_and(|bytes| *bytes >= share)
-        };
-        self.bodies.iter().find(|(_, body)| of_large(body)).map(|(progress, _)| *progress)
+        self.connections.get(&body.connection).is_some_and(|bytes| *bytes >= share)
+    }
+
+    /// Returns the body that ends for a new one: of those of greedy connections, the one of which nothing was taken for
+    /// longest.
+    fn victim(&self) -> Option<Progress> {
+        self.bodies.iter().find(|(_, body)| self.is_greedy(body)).map(|(progress, _)| *progress)
     }
 }
 
@@ -139,13 +141,15 @@ impl WaitingBody {
     }
 
     /// Returns the time at which the body ends if its client takes nothing, which may come nearer: `timeout` after the
-    /// last progress, a second if memory is short. It is in the past if others have got the memory.
+    /// last progress, a second if memory is short and the connection has
+    /// much of it. It is in the past if others have got the memory.
     pub(super) fn deadline(&self, timeout: Duration) -> Instant {
         let inner = self.all.lock();
-        let timeout = match inner.bodies.contains_key(&self.progress) {
-            true if inner.bytes > self.all.max / 2 => timeout.min(SHORT_TIMEOUT),
-            true => timeout,
-            false => Duration::ZERO,
+        let is_short = inner.bytes > self.all.max / 2;
+        let timeout = match inner.bodies.get(&self.progress) {
+            Some(body) if is_short && inner.is_greedy(body) => timeout.min(SHORT_TIMEOUT),
+            Some(_) => timeout,
+            None => Duration::ZERO,
         };
         self.progress.0 + timeout
     }
