@@ -255,7 +255,7 @@ impl Core {
                 // The known head may be out of date.
                 continue;
             };
-            // They were made when etcd took more.
+            // The changes were planned before the node took fewer operations.
             if changes.len() > self.max_ops().entries() {
                 return Err(Failure::TooManyOps.into());
             }

@@ -25,7 +25,7 @@ pub struct Record {
 /// An animal while its fields are read. It collects every field error, not only the first.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// `true` if each field was given, good or not, in the order of [`Field::ALL`].
+    /// For each field, in the order of [`Field::ALL`]: `true` if it was given, valid or not.
     given: [bool; Field::ALL.len()],
     id: Option<PetId>,
     name: Option<PetName>,

@@ -33,7 +33,7 @@ const MADE_ELSEWHERE: &str = "Another process has just made it: see there.\n";
 
 /// The text that people read with the first key.
 pub(super) struct FirstKey {
-    /// How to make a key.
+    /// The command that makes a key.
     pub(super) how: String,
     /// Where the key is used.
     pub(super) address: BoundAddress,

@@ -15,6 +15,7 @@ use crate::{
     state::{Ports, State},
 };
 
+mod frames;
 mod http2;
 mod slow;
 mod waiting;

@@ -39,7 +39,7 @@ const KEPT_OUT: &str = "a trigger or a rule of the database did not let each ani
 const WRITE_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT DISTINCT ON (u.id) u.* \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
        ORDER BY u.id ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) FROM added";
-/// One that is there otherwise than it was given, or not at all.
+/// Selects a given animal that the store holds with other values, or not at all.
 const OTHER_PET: &str = "SELECT u.id \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
        LEFT JOIN LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p ON true \

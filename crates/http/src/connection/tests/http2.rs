@@ -14,43 +14,20 @@ use tokio::{
 };
 
 use super::{
-    HEADER, IDLE, LARGE, WRITE, connect, connect_with, connect_within, is_about,
+    HEADER, IDLE, LARGE, WRITE, connect, connect_with, connect_within,
+    frames::{DATA, GOAWAY, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
+    is_about,
     slow::{Slow, connect_to_slow},
 };
 use crate::{settings::Limits, state::Ports};
-
-// Kinds of frames.
-pub(super) const DATA: u8 = 0;
-pub(super) const HEADERS: u8 = 1;
-/// It ends a stream early.
-pub(super) const RESET: u8 = 3;
-/// It asks to end the connection.
-const GOAWAY: u8 = 7;
-pub(super) const WINDOW_UPDATE: u8 = 8;
 
 /// The head of `100 Continue` in HPACK: `:status`, whose name is the eighth of its table, and `100` in
 /// Huffman's code.
 const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
 
-/// Returns the bytes that a client sends first, with settings of its own.
-pub(super) fn preface(settings: &[u8]) -> Vec<u8> {
-    [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
-}
-
-pub(super) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
-    [&[0, length[0], length[1], kind, flags, 0, 0, 0, stream], payload].concat()
-}
-
 /// A request that ends with its head: `GET path`.
 fn get(path: &str) -> Vec<u8> {
     frame(HEADERS, 4 | 1, 1, &block(path))
-}
-
-/// The head of `GET path` in HPACK: two fields of its table, a path and an authority.
-pub(super) fn block(path: &str) -> Vec<u8> {
-    let length = u8::try_from(path.len()).unwrap();
-    [&[0x82, 0x86, 0x04, length], path.as_bytes(), &[0x01, 1, b'a']].concat()
 }
 
 /// A field of a head in HPACK: its name and its value.
@@ -266,15 +243,6 @@ fn post(path: &str) -> Vec<u8> {
     let mut head = get(path);
     (head[4], head[9]) = (4, 0x83);
     head
-}
-
-/// The next frame: its kind, its stream and its payload; `None` if the server ends the connection.
-pub(super) async fn read_frame(client: &mut DuplexStream) -> Option<(u8, u8, Vec<u8>)> {
-    let mut head = [0; 9];
-    client.read_exact(&mut head).await.ok()?;
-    let mut payload = vec![0; usize::from(u16::from_be_bytes([head[1], head[2]]))];
-    client.read_exact(&mut payload).await.unwrap();
-    Some((head[3], head[8], payload))
 }
 
 /// The kinds of the frames of stream 1 that come until the server is silent for `silence`.

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     IDLE, LARGE, WRITE, connect_in,
-    http2::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
+    frames::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
     is_about, state,
 };
 use crate::{
