@@ -22,6 +22,9 @@ use programs::{NEEDS, QUIET};
 
 /// The names of the needs that are not met on this machine.
 const MISSING: &str = env!("MISSING");
+/// The reason for ignoring a test that measures time.
+const IN_QUIET: &str =
+    "measures time: run with PETSTORE_TEST_ALL=1 and -- --ignored --test-threads=1";
 
 /// Ignores a test if one of its needs is not met: `#[needs(postgres, time)]`.
 #[proc_macro_attribute]
@@ -35,7 +38,7 @@ pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
         if MISSING.split(' ').any(|missing| missing == name) {
             missing.push(match name {
                 "time" => "takes long: run with PETSTORE_TEST_ALL=1".to_owned(),
-                QUIET => "measures time: run with PETSTORE_TEST_ALL=1 and -- --ignored --test-threads=1".to_owned(),
+                QUIET => IN_QUIET.to_owned(),
                 _ => format!("install {package}"),
             });
         }
