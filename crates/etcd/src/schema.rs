@@ -144,7 +144,7 @@ async fn index_records(core: &Core, read: &HeadRead) -> Result<(), Failure> {
     let compare = vec![read.is_unchanged(&core.keys.head())];
     for part in 0..PARTS {
         for some in records(core, part).await?.chunks(core.max_ops().rows()) {
-            let success = core.nested(some);
+            let success = core.max_ops().nested(some);
             let txn = Txn { compare: compare.clone(), success, ..Txn::default() };
             if !core.transact(&txn).await?.succeeded {
                 return Ok(());
