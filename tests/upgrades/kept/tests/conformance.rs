@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use example_kept::KeptStore;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
+use petstore_kept::KeptStore;
 
 struct Kept;
 
