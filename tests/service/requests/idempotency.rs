@@ -2,7 +2,6 @@
 
 use std::{collections::HashSet, fs, thread, time::Duration};
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use crate::support::{
