@@ -155,6 +155,33 @@ async fn at_the_bound_a_client_that_asks_for_little_keeps_its_answer() {
     assert!(resets(&mut modest, SECOND / 10).await.is_empty());
 }
 
+/// A proxy sends the requests of its clients over one connection, and the window of each stream follows its client.
+#[tokio::test(start_paused = true)]
+async fn at_the_bound_a_client_that_reads_is_served_beside_others_on_its_connection() {
+    const MAX: usize = 20 * LARGE;
+    let service = service(MAX, WRITE);
+    let (near, _task) = connect_in(&service, 1 << 14);
+    let mut proxy = http2::Builder::new(TokioExecutor::new());
+    proxy.initial_stream_window_size(1000).initial_connection_window_size(1 << 30);
+    let (sender, connection) = proxy.handshake(TokioIo::new(near)).await.unwrap();
+    tokio::spawn(connection);
+    let mut unread = Vec::new();
+    for _ in 0..10 {
+        for _ in 0..5 {
+            let request = Request::get("http://a/large").body(Empty::<Bytes>::new()).unwrap();
+            unread.push(sender.clone().send_request(request).await.unwrap());
+        }
+        assert_eq!(length_of(sender.clone()).await, LARGE);
+        assert!(service.waiting_bodies.bytes() <= MAX);
+    }
+    let ended = |answer: hyper::Response<hyper::body::Incoming>| async {
+        answer.into_body().collect().await.is_err()
+    };
+    let ended = futures_util::future::join_all(unread.into_iter().map(ended)).await;
+    assert!(ended.iter().filter(|ended| **ended).count() >= 30, "{ended:?}");
+    assert_eq!(length_of(sender).await, LARGE);
+}
+
 #[tokio::test(start_paused = true)]
 async fn at_the_bound_connections_of_http_1_end_whose_clients_read_nothing() {
     const MAX: usize = 3 * LARGE;
