@@ -130,12 +130,17 @@ impl Activity {
     fn count_blocked(&self, inner: &mut Inner) {
         inner.blocked = None;
         let length = inner.last_answer + MAX_HEAD as usize;
-        inner.blocked = Some(self.count_body(length, Arc::clone(&self.wake)));
+        inner.blocked = Some(self.bodies.add(self.connection(), length, Arc::clone(&self.wake)));
     }
 
-    /// Counts an answer of this connection that waits for the client.
-    pub(super) fn count_body(&self, length: usize, wake: Arc<Notify>) -> WaitingBody {
-        self.bodies.add(Arc::as_ptr(&self.inner).addr(), length, wake)
+    /// Counts the memory of a request over HTTP/2; `None` if there is no room for one more of this connection.
+    pub(super) fn try_count_request(&self) -> Option<WaitingBody> {
+        self.bodies.try_begin(self.connection())
+    }
+
+    /// Returns a number that no other connection has.
+    fn connection(&self) -> usize {
+        Arc::as_ptr(&self.inner).addr()
     }
 
     /// Notes that the client has taken `bytes` bytes. They extend its deadline by the time that they take at

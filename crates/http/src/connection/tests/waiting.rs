@@ -15,7 +15,9 @@ use tokio::{
 use super::{
     IDLE, LARGE, WRITE, connect_in,
     frames::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
-    is_about, state,
+    is_about,
+    slow::slow_ports,
+    state,
 };
 use crate::{
     settings::Limits,
@@ -153,6 +155,25 @@ async fn at_the_bound_a_client_that_asks_for_little_keeps_its_answer() {
     greedy_client.write_all(&greedy(60)).await.unwrap();
     assert!(!resets(&mut greedy_client, SECOND / 10).await.is_empty());
     assert!(resets(&mut modest, SECOND / 10).await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_bound_requests_of_a_connection_that_holds_much_are_refused_before_they_begin() {
+    // Eight requests; the store answers after 15 s.
+    let limits = Limits { max_buffered_answers: 32 * 1024, ..Limits::default() };
+    let service = state(limits, slow_ports());
+    let (mut greedy, _task) = connect_in(&service, 1 << 16);
+    let gets = (0..20).flat_map(|n| frame(HEADERS, 4 | 1, 2 * n + 1, &block("/readyz")));
+    greedy.write_all(&[preface(&[]), gets.collect()].concat()).await.unwrap();
+    let refused = resets(&mut greedy, SECOND).await;
+    assert_eq!(refused, (8..20).map(|n| 2 * n + 1).collect::<Vec<_>>());
+    assert_eq!(service.waiting_bodies.bytes(), 32 * 1024);
+    let mut modest = honest(connect_in(&service, 1 << 14).0).await;
+    let request = Request::get("http://a/readyz").body(Empty::<Bytes>::new()).unwrap();
+    assert_eq!(modest.send_request(request).await.unwrap().status(), 200);
+    drop(greedy);
+    sleep(SECOND).await;
+    assert_eq!(service.waiting_bodies.bytes(), 0);
 }
 
 /// A proxy sends the requests of its clients over one connection, and the window of each stream follows its client.
