@@ -158,7 +158,7 @@ async fn send(
     let sent = respond.send_response(hyper::Response::from_parts(head, ()), is_empty);
     if let (Ok(stream), false) = (sent, is_empty) {
         in_flight.begin_answer();
-        memory.begin(body.len());
+        memory.count(body.len());
         send_body(stream, body, state, &in_flight, &mut memory).await;
     }
 }

@@ -1,11 +1,16 @@
 //! The memory bound of all connections together: requests of HTTP/2, and response bodies that wait for their clients.
 //!
-//! A client that asks for much and reads nothing can neither fill the memory nor disturb others. Over HTTP/2, each request
-//! is counted in two tables under one lock. Over HTTP/1, only a response that the socket does not take at once is counted.
+//! A client that asks for much and reads nothing can neither fill the memory nor disturb others. Over HTTP/2, a request
+//! takes one lock three times. Over HTTP/1, only a response that the socket does not take at once is counted.
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    future::poll_fn,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::Poll,
     time::Duration,
 };
 
@@ -30,13 +35,16 @@ pub(crate) struct WaitingBodies {
 struct Inner {
     /// The memory in use, in bytes.
     bytes: usize,
+    /// The number of connections that use some of it.
+    connections: usize,
     /// The number of the next progress.
     next: u64,
     /// The waiting bodies, in the order of their last progress.
     bodies: BTreeMap<Progress, Entry>,
-    /// The memory of each connection, in bytes.
-    connections: BTreeMap<usize, usize>,
 }
+
+/// The memory of one connection, in bytes. It changes only under the lock of [`Inner`].
+pub(super) type ConnectionMemory = Arc<AtomicUsize>;
 
 /// The time at which a client took a part of a body, made unique by a number.
 type Progress = (Instant, u64);
@@ -45,25 +53,22 @@ type Progress = (Instant, u64);
 struct Entry {
     /// The memory of the body and of its request, in bytes.
     bytes: usize,
-    connection: usize,
+    connection: ConnectionMemory,
     /// Wakes the task that sends the body.
     wake: Arc<Notify>,
 }
 
 impl Inner {
-    fn count(&mut self, connection: usize, bytes: usize) {
+    fn count(&mut self, connection: &AtomicUsize, bytes: usize) {
         self.bytes += bytes;
-        *self.connections.entry(connection).or_default() += bytes;
+        let before = connection.fetch_add(bytes, Ordering::Relaxed);
+        self.connections += usize::from(before == 0);
     }
 
-    fn discount(&mut self, connection: usize, bytes: usize) {
+    fn discount(&mut self, connection: &AtomicUsize, bytes: usize) {
         self.bytes -= bytes;
-        if let Some(held) = self.connections.get_mut(&connection) {
-            *held -= bytes;
-            if *held == 0 {
-                self.connections.remove(&connection);
-            }
-        }
+        let before = connection.fetch_sub(bytes, Ordering::Relaxed);
+        self.connections -= usize::from(before == bytes);
     }
 
     /// Inserts a body whose client makes progress now.
@@ -74,11 +79,12 @@ impl Inner {
         progress
     }
 
-    /// Returns whether `connection` holds at least an equal share of the memory. Only greedy connections lose something,
+    /// Returns whether a connection holds at least an equal share of the memory. Only greedy connections lose something,
     /// so a client that asks for little is not disturbed by one that asks for much.
-    fn is_greedy(&self, connection: usize) -> bool {
-        let share = self.bytes / self.connections.len().max(1);
-        self.connections.get(&connection).is_some_and(|bytes| *bytes >= share)
+    fn is_greedy(&self, connection: &AtomicUsize) -> bool {
+        let share = self.bytes / self.connections.max(1);
+        let bytes = connection.load(Ordering::Relaxed);
+        bytes > 0 && bytes >= share
     }
 
     /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body without progress for longest
@@ -86,9 +92,9 @@ impl Inner {
     fn make_room(&mut self, bytes: usize, max: usize) {
         while self.bytes + bytes > max {
             let mut all = self.bodies.iter();
-            let victim = all.find(|(_, body)| self.is_greedy(body.connection)).map(|(at, _)| *at);
+            let victim = all.find(|(_, body)| self.is_greedy(&body.connection)).map(|(at, _)| *at);
             let Some(ended) = victim.and_then(|victim| self.bodies.remove(&victim)) else { return };
-            self.discount(ended.connection, ended.bytes);
+            self.discount(&ended.connection, ended.bytes);
             ended.wake.notify_one();
         }
     }
@@ -102,32 +108,33 @@ impl WaitingBodies {
 
     /// Counts a request of `connection` until the returned value is dropped. Returns `None` if there is no room and the
     /// connection is greedy.
-    pub(super) fn try_begin(self: &Arc<Self>, connection: usize) -> Option<WaitingBody> {
+    pub(super) fn try_begin(
+        self: &Arc<Self>,
+        connection: &ConnectionMemory,
+    ) -> Option<WaitingBody> {
         let mut inner = self.lock();
         inner.make_room(OVERHEAD, self.max);
         if inner.bytes + OVERHEAD > self.max && inner.is_greedy(connection) {
             return None;
         }
         inner.count(connection, OVERHEAD);
-        Some(WaitingBody {
-            all: Arc::clone(self),
-            connection,
-            progress: None,
-            wake: Arc::default(),
-        })
+        drop(inner);
+        let (all, connection) = (Arc::clone(self), Arc::clone(connection));
+        Some(WaitingBody { all, connection, bytes: OVERHEAD, is_short: false, waiting: None })
     }
 
-    /// Counts a body of `length` bytes, whose request is not counted, until the returned value is dropped. `wake` is
+    /// Counts a body of `length` bytes that waits, and its request, until the returned value is dropped. `wake` is
     /// notified if the body ends early.
     pub(super) fn add(
         self: &Arc<Self>,
-        connection: usize,
+        connection: &ConnectionMemory,
         length: usize,
         wake: Arc<Notify>,
     ) -> WaitingBody {
-        self.lock().count(connection, OVERHEAD);
-        let mut body = WaitingBody { all: Arc::clone(self), connection, progress: None, wake };
-        body.begin(length);
+        let (all, connection) = (Arc::clone(self), Arc::clone(connection));
+        let mut body = WaitingBody { all, connection, bytes: 0, is_short: false, waiting: None };
+        body.count(OVERHEAD + length);
+        body.wait(wake);
         body
     }
 
@@ -137,48 +144,64 @@ impl WaitingBodies {
         self.lock().bytes
     }
 
+    fn is_short(&self, inner: &Inner) -> bool {
+        inner.bytes > self.max / 2
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The memory of one request, and of its response body once that waits for the client.
+/// The memory of one request, and of its response body once there is one.
 #[derive(Debug)]
 pub(super) struct WaitingBody {
     all: Arc<WaitingBodies>,
-    connection: usize,
-    /// The key of the body among all; `None` until there is a body.
-    progress: Option<Progress>,
-    wake: Arc<Notify>,
+    connection: ConnectionMemory,
+    bytes: usize,
+    /// `true` if more than half of the memory was used when the body was counted.
+    is_short: bool,
+    /// The key of the body among those that wait, and what wakes its task.
+    waiting: Option<(Progress, Arc<Notify>)>,
 }
 
 impl WaitingBody {
-    /// Counts the body, of `length` bytes. Without room, bodies of greedy connections end.
-    pub(super) fn begin(&mut self, length: usize) {
-        let Self { connection, ref wake, .. } = *self;
+    /// Counts `bytes` bytes more. Without room, bodies of greedy connections end.
+    pub(super) fn count(&mut self, bytes: usize) {
         let mut inner = self.all.lock();
-        inner.make_room(length, self.all.max);
-        inner.count(connection, length);
-        let bytes = OVERHEAD + length;
-        self.progress = Some(inner.insert(Entry { bytes, connection, wake: Arc::clone(wake) }));
+        inner.make_room(bytes, self.all.max);
+        inner.count(&self.connection, bytes);
+        self.bytes += bytes;
+        self.is_short = self.all.is_short(&inner);
+    }
+
+    /// Lets the body end early, from now on.
+    fn wait(&mut self, wake: Arc<Notify>) {
+        let (bytes, connection) = (self.bytes, Arc::clone(&self.connection));
+        let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };
+        let mut inner = self.all.lock();
+        let progress = inner.insert(entry);
+        inner.make_room(0, self.all.max);
+        self.waiting = Some((progress, wake));
     }
 
     /// Notes that the client has taken a part of the body.
     pub(super) fn note_progress(&mut self) {
+        let Some((progress, _)) = &mut self.waiting else { return };
         let mut inner = self.all.lock();
-        if let Some(body) = self.progress.and_then(|progress| inner.bodies.remove(&progress)) {
-            self.progress = Some(inner.insert(body));
+        if let Some(body) = inner.bodies.remove(progress) {
+            *progress = inner.insert(body);
         }
     }
 
     /// Returns the time at which the body ends if its client takes nothing more: `timeout` after the last progress, or a
     /// second if memory is short and the connection is greedy. The time is in the past if the body has lost its memory.
     pub(super) fn deadline(&self, timeout: Duration) -> Instant {
+        let Some((progress, _)) = &self.waiting else { return Instant::now() + timeout };
         let inner = self.all.lock();
-        let Some(progress) = self.progress else { return Instant::now() + timeout };
-        let is_short = inner.bytes > self.all.max / 2;
-        let timeout = match inner.bodies.get(&progress) {
-            Some(_) if is_short && inner.is_greedy(self.connection) => timeout.min(SHORT_TIMEOUT),
+        let is_short = self.all.is_short(&inner);
+        let timeout = match inner.bodies.get(progress) {
+            Some(_) if is_short && inner.is_greedy(&self.connection) => timeout.min(SHORT_TIMEOUT),
             Some(_) => timeout,
             None => Duration::ZERO,
         };
@@ -186,30 +209,56 @@ impl WaitingBody {
     }
 
     /// Resolves when the body ends; see [`deadline`](Self::deadline).
-    pub(super) async fn stalled(&self, timeout: Duration) {
+    pub(super) async fn stalled(&mut self, timeout: Duration) {
+        if self.waiting.is_none() {
+            // Bodies that wait for nothing yet cannot end early, so they may take half of the memory.
+            if !self.is_short {
+                yield_to_connection().await;
+            }
+            self.wait(Arc::default());
+        }
         loop {
             let (deadline, now) = (self.deadline(timeout), Instant::now());
             if deadline <= now {
                 return;
             }
+            let woken = async {
+                if let Some((_, wake)) = &self.waiting {
+                    wake.notified().await;
+                }
+            };
             tokio::select! {
                 () = sleep_until(deadline.min(now + SHORT_TIMEOUT)) => (),
-                () = self.wake.notified() => (),
+                () = woken => (),
             }
         }
     }
 }
 
+/// Lets the task of the connection run once. Most often it writes the body at once, and no timer is needed.
+async fn yield_to_connection() {
+    let mut has_yielded = false;
+    poll_fn(|cx| {
+        if has_yielded {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        // Not `yield_now`, which makes an idle worker ask the system for events first.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 impl Drop for WaitingBody {
     fn drop(&mut self) {
         let mut inner = self.all.lock();
-        match self.progress {
-            None => inner.discount(self.connection, OVERHEAD),
-            Some(progress) => {
-                if let Some(body) = inner.bodies.remove(&progress) {
-                    inner.discount(body.connection, body.bytes);
-                }
-            }
+        let is_counted = match &self.waiting {
+            None => true,
+            Some((progress, _)) => inner.bodies.remove(progress).is_some(),
+        };
+        if is_counted {
+            inner.discount(&self.connection, self.bytes);
         }
     }
 }
