@@ -6,7 +6,7 @@ use crate::{path, text};
 
 /// Every document, by its path.
 fn documents() -> Vec<String> {
-    let folders = ["", "docs", "docs/deploy", "docs/deploy/etcd"];
+    let folders = ["", "docs", "docs/deploy"];
     let files = folders.iter().filter_map(|folder| fs::read_dir(path(folder)).ok()).flatten();
     let files = files.map(|entry| entry.unwrap().path());
     let documents = files.filter(|file| file.extension().is_some_and(|it| it == "md"));
