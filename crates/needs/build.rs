@@ -1,20 +1,21 @@
-//! Looks for what tests may need, once while building, and again when a package may have come or gone.
+//! Searches for the programs that tests need, and again after a package was installed or removed.
 
 use std::path::Path;
 
 #[path = "../testing/src/programs.rs"]
 mod programs;
 
-use programs::{EXTERNAL, FOLDER, FOLDERS, NEEDS, TEST_ALL, is_met, tests_all};
+use programs::{EXTERNAL, FOLDER, FOLDERS, NEEDS, Need, QUIET, TEST_ALL, is_met, tests_all};
 
 fn main() {
-    let missing = NEEDS.iter().filter(|need| !tests_all() && !is_met(need)).map(|(name, ..)| *name);
+    let is_missing = |need: &&Need| need.0 == QUIET || !tests_all() && !is_met(need);
+    let missing = NEEDS.iter().filter(is_missing).map(|(name, ..)| *name);
     println!("cargo::rustc-env=MISSING={}", missing.collect::<Vec<_>>().join(" "));
     println!("cargo::rerun-if-changed=../testing/src/programs.rs");
     for variable in [TEST_ALL, EXTERNAL, FOLDER] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
-    // A folder that is not there would count as changed each time.
+    // Cargo takes a missing folder for a changed one in each build.
     for folder in FOLDERS.iter().filter(|folder| Path::new(folder).exists()) {
         println!("cargo::rerun-if-changed={folder}");
     }

@@ -61,7 +61,7 @@ const OURS: [(&str, &[&str]); 19] = [
     // Code outside this repository, as the guides show it: an adapter and the service on it.
     ("example-adapter", &["petstore", "petstore-domain", "petstore-storage"]),
     ("example-testing", &["petstore-domain"]),
-    ("example-kept", &["petstore-domain"]),
+    ("petstore-kept", &["petstore-domain"]),
     // And a program around the HTTP adapter, with a store of its choice.
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];

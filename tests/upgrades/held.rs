@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::old::{self, Old};
 use crate::support::{
     catalogue::{self, id_of, pet},
-    command::petstore,
+    command::{self, petstore},
     server::{Launch, Server},
     store::Store,
 };
@@ -108,6 +108,23 @@ fn a_store_is_upgraded_by_hand_and_every_time_stays() {
         assert_eq!(exported(&old.store), old.animals, "{}", old.name);
         let server = Launch::without_key(&old.store).flag("--no-docs", "--no-upgrade").start();
         serves_everything(&old, &server);
+    }
+}
+
+#[test]
+fn of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_that_it_found() {
+    for old in old::each().into_iter().filter(|old| old.name.ends_with("1.2.0")) {
+        let url = &old.store.url;
+        let plan = petstore(&["upgrade", "--dry-run", "--store", url]).finish().succeeds();
+        let step = plan.lines().find(|line| line.starts_with("  to ")).unwrap();
+        let newest = step.trim_start_matches("  to ").split(':').next().unwrap();
+        let running = [(); 2].map(|()| petstore(&["upgrade", "--store", url]).spawn());
+        let mut said = running.map(|running| command::ended(running).succeeds());
+        said.sort_by_key(|said| !said.starts_with("upgraded "));
+        assert!(said[0].contains(step), "{}: {said:?}", old.name);
+        let found = format!(" is version {newest}: there is nothing to do\n");
+        assert!(said[1].ends_with(&found), "{}: {said:?}", old.name);
+        assert_eq!(exported(&old.store), old.animals, "{}", old.name);
     }
 }
 

@@ -30,12 +30,13 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/upgrades")
 }
 
-/// The releases that have left stores.
+/// The releases that have left stores: each has a folder.
 pub(crate) fn releases() -> Vec<String> {
-    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut releases: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
+    releases.retain(|name| name.starts_with(|first: char| first.is_ascii_digit()));
+    releases.sort();
+    releases
 }
 
 /// The release that is tested.

@@ -1,20 +1,32 @@
-//! `#[needs(postgres)]` above a test: where that is not installed, the test is ignored, and the reason says which
-//! packages to install. `#[needs(time)]` above a test that takes long. With `PETSTORE_TEST_ALL=1` neither is ever ignored.
+//! `#[needs(postgres)]` above a test: the test is ignored where PostgreSQL is not installed, and the reason names the
+//! packages to install.
 //!
-//! A test cannot say at run time that it is ignored, so a build script looks for the programs.
+//! `#[needs(time)]` marks a test of more than some seconds. With `PETSTORE_TEST_ALL=1`, these two kinds are never ignored.
+//!
+//! `#[needs(quiet)]` marks a test that measures time, which needs a machine without other work. The test is always
+//! ignored. These tests run alone, one after the other:
+//!
+//! ```sh
+//! PETSTORE_TEST_ALL=1 cargo test --workspace --locked --lib --tests -- --ignored --test-threads=1
+//! ```
+//!
+//! A running test cannot be marked as ignored, so a build script searches for the programs.
 
 use proc_macro::TokenStream;
 
 #[path = "../../testing/src/programs.rs"]
-#[expect(dead_code, reason = "the build script looks for the programs")]
+#[expect(dead_code, reason = "the build script searches for the programs")]
 mod programs;
 
-use programs::NEEDS;
+use programs::{NEEDS, QUIET};
 
-/// The names of the needs that are not met here.
+/// The names of the needs that are not met on this machine.
 const MISSING: &str = env!("MISSING");
+/// The reason for ignoring a test that measures time.
+const IN_QUIET: &str =
+    "measures time: run with PETSTORE_TEST_ALL=1 and -- --ignored --test-threads=1";
 
-/// Ignores a test where something that it needs is not there: `#[needs(postgres, time)]`.
+/// Ignores a test if one of its needs is not met: `#[needs(postgres, time)]`.
 #[proc_macro_attribute]
 pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
     let names = names.to_string();
@@ -24,8 +36,11 @@ pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
             return tokens(&format!("compile_error!(\"there is no need '{name}'\");"));
         };
         if MISSING.split(' ').any(|missing| missing == name) {
-            let time = || "takes long: run with PETSTORE_TEST_ALL=1".to_owned();
-            missing.push(if package.is_empty() { time() } else { format!("install {package}") });
+            missing.push(match name {
+                "time" => "takes long: run with PETSTORE_TEST_ALL=1".to_owned(),
+                QUIET => IN_QUIET.to_owned(),
+                _ => format!("install {package}"),
+            });
         }
     }
     // Another such attribute may have ignored it already.

@@ -1,5 +1,5 @@
-//! Needs of tests, and where they are installed. `petstore-needs` reads this file too: its build script looks, and its
-//! macro names what is missing.
+//! The needs of tests, and the programs that meet them. `petstore-needs` compiles this file too: its build script
+//! searches for the programs, and its macro names the missing ones.
 
 use std::{
     env, fs,
@@ -11,9 +11,10 @@ use std::{
 /// A name for `#[needs(…)]`, the programs that it stands for, and Debian's packages that have them.
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
-/// All that a test may need. `time` has no programs: only [`TEST_ALL`] gives it.
-pub(crate) const NEEDS: [Need; 13] = [
+/// Every need of `#[needs(…)]`. No program meets the first two: [`TEST_ALL`] meets `time`, and nothing meets [`QUIET`].
+pub(crate) const NEEDS: [Need; 14] = [
     ("time", &[], ""),
+    (QUIET, &[], ""),
     ("postgres", &["initdb"], "postgresql"),
     ("pgbouncer", &["pgbouncer"], "pgbouncer"),
     (
@@ -32,7 +33,10 @@ pub(crate) const NEEDS: [Need; 13] = [
     ("ext4", &["mkfs.ext4"], "e2fsprogs"),
 ];
 
-/// With the value `1`, no test is ignored or skipped: a test whose need is not met fails.
+/// The need of a test that measures time. Such a test is ignored in every build, so that `--ignored` selects it: with
+/// [`TEST_ALL`], no other test is ignored.
+pub(crate) const QUIET: &str = "quiet";
+/// With the value `1`, a test whose need is not met fails, instead of being ignored or skipped.
 pub(crate) const TEST_ALL: &str = "PETSTORE_TEST_ALL";
 /// Names a running server of PostgreSQL that tests may use.
 pub(crate) const EXTERNAL: &str = "PETSTORE_TEST_POSTGRES";
