@@ -15,6 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_testing::needs;
+
 use crate::{
     crash::crashes,
     support::{
@@ -215,8 +217,8 @@ fn stuck(server: &Server) -> Vec<Raw> {
     clients
 }
 
-#[test]
-fn a_stop_ends_within_the_grace_whatever_clients_do() {
+/// Stops a service with a grace of 2 s among clients that do nothing more. Returns how long that took.
+fn stop_among_stuck_clients() -> Duration {
     let store = Store::sqlite();
     let flags = [
         "--header-timeout",
@@ -232,7 +234,20 @@ fn a_stop_ends_within_the_grace_whatever_clients_do() {
     server.signal("TERM");
     let began = Instant::now();
     assert_eq!(server.exit(), Some(0), "{}", server.log());
-    // The rest is the store's closing, and the machine's slowness.
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let took = began.elapsed();
     drop(clients);
+    took
+}
+
+#[test]
+fn a_stop_ends_whatever_clients_do() {
+    stop_among_stuck_clients();
+}
+
+#[needs(quiet)]
+#[test]
+fn a_stop_ends_within_the_grace_whatever_clients_do() {
+    // One second more, to close the store.
+    let took = stop_among_stuck_clients();
+    assert!(took <= Duration::from_secs(3), "{took:.2?}");
 }
