@@ -1,9 +1,15 @@
 //! The phases of a move, and movers that stand still in one of them.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use super::commands::spawn;
-use crate::{
-    moving::paused::run_until,
-    support::{command::Running, store::Store},
+use crate::support::{
+    command::{Running, signal},
+    store::Store,
+    wait,
 };
 
 /// How far a move is, as its two stores show it.
@@ -35,16 +41,25 @@ impl Phase {
     }
 }
 
+/// Between two looks at a mover that runs: a phase may last for tens of milliseconds.
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// Starts a mover and stops it by `SIGSTOP` in the phase `wanted`, or in a later one if the mover is faster. Returns
-/// the phase too.
+/// the phase too. The mover runs while the test looks: one that stood still then would never catch up with additions.
 #[track_caller]
 pub(super) fn stand_still_in(wanted: Phase, from: &Store, to: &Store) -> (Running, Phase) {
-    let mover = spawn(from, to);
-    let mut phase = Phase::Begun;
-    run_until(&mover, "the mover is in its phase", || {
-        phase = Phase::of(from, to);
-        phase >= wanted
-    });
+    let (mut mover, start) = (spawn(from, to), Instant::now());
+    let is_there = || match wanted {
+        Phase::Begun => true,
+        Phase::Filling => to.state().is_some_and(|state| state == "filling"),
+        Phase::Sealed | Phase::Done => from.state().is_some_and(|state| state == "sealed"),
+    };
+    while !is_there() && mover.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < wait::LIMIT, "the mover does not come to {wanted:?}");
+        thread::sleep(PAUSE);
+    }
+    signal(&mover, "STOP");
+    let phase = Phase::of(from, to);
     (mover, phase)
 }
 
