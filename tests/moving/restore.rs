@@ -1,6 +1,10 @@
 //! A store that is made of a backup.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
 
 use petstore_testing::needs;
 use rusqlite::Connection;
@@ -159,6 +163,27 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
     small.with_no_larger_files_than(100).finish().fails(1, "cannot copy the store");
     assert_eq!(files(&target.folder()), 0);
     restore(&sound, "memory:").fails(2, "a store in memory ends with this command");
+}
+
+#[test]
+fn a_backup_that_cannot_be_read_is_not_called_missing() {
+    let (store, target) = (Store::sqlite(), Store::sqlite());
+    make(&store);
+    let backup = backup(&store);
+    fs::set_permissions(backup.file(), Permissions::from_mode(0o000)).unwrap();
+    let inside = backup.file().join("inside.db");
+    for (file, why) in [(backup.file(), "Permission denied"), (inside, "Not a directory")] {
+        let words = ["restore", file.to_str().unwrap(), "--store", &target.url];
+        let mut restore = petstore(&words);
+        if fs::read(&file).is_ok() {
+            // Root reads it all the same, unless it gives up these rights.
+            let rights = "-dac_override,-dac_read_search";
+            restore = restore.behind(["setpriv", "--bounding-set", rights, "--"]);
+        }
+        let said = restore.finish().fails(1, why).stderr;
+        assert!(said.contains(&format!("cannot read {}", file.display())), "{said}");
+        assert_eq!(files(&target.folder()), 0);
+    }
 }
 
 #[test]

@@ -26,14 +26,7 @@ pub(crate) fn until(what: &str, happened: impl FnMut() -> bool) -> Duration {
     within(LIMIT, what, happened)
 }
 
-/// Polls until `happened`, and asserts that it took at most `limit`. For tests that are `#[needs(quiet)]`.
-#[track_caller]
-pub(crate) fn soon(limit: Duration, what: &str, happened: impl FnMut() -> bool) {
-    let took = until(what, happened);
-    assert!(took <= limit, "{what}: {took:.2?}, although {limit:?} is promised");
-}
-
-/// Polls until `happened`, at most for `limit`.
+/// Polls until `happened`, which must be within `limit`. A test with a limit below [`LIMIT`] is `#[needs(quiet)]`.
 #[track_caller]
 pub(crate) fn within(limit: Duration, what: &str, mut happened: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();

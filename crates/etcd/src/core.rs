@@ -235,7 +235,7 @@ impl Core {
             time::sleep_until(until.min(deadline)).await;
         }
         let ranges: Vec<_> = keys.iter().map(|key| Range::one(key)).collect();
-        let is_assumed = assume_absent && keys.len() <= self.max_ops().nested();
+        let is_assumed = assume_absent && keys.len() <= self.max_ops().comparisons();
         let mut known = last.read.take().filter(|_| is_assumed);
         let mut losing = Duration::ZERO;
         loop {
@@ -323,16 +323,10 @@ impl Core {
         let mut compare = vec![read.is_unchanged(&self.keys.head())];
         compare.extend(absent.iter().map(|key| is_absent(key)));
         let needed = losing.max(ENTRY_TIME * u32::try_from(changes.len()).unwrap_or_default());
-        let mut success = self.nested(&changes);
+        let mut success = self.max_ops().nested(&changes);
         success.push(Op::delete(Range::one(&self.keys.contender()), true));
         let failure = vec![Op::Range(Range::one(&self.keys.head())), self.contend(needed)];
         Txn { compare, success, failure }
-    }
-
-    /// Puts operations into nested transactions, see [`limits`](crate::limits).
-    pub(crate) fn nested(&self, ops: &[Op]) -> Vec<Op> {
-        let nested = |ops: &[Op]| Op::Txn(Txn { success: ops.to_vec(), ..Txn::default() });
-        ops.chunks(self.max_ops().nested()).map(nested).collect()
     }
 
     /// Returns the operation that makes the next winner pause, for a write that needs so much time.

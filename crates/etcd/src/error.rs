@@ -20,8 +20,8 @@ pub(crate) enum Failure {
     #[error("{0}; {1}")]
     Denied(String, &'static str),
     #[error(
-        "etcd takes too few operations in a transaction: start each node with --max-txn-ops={max}, which is the default",
-        max = MaxOps::DEFAULT.0
+        "etcd takes too few operations in a transaction: start each node with --max-txn-ops={}, which is its default, \
+         or at least {}", MaxOps::DEFAULT.0, MaxOps::MIN.0
     )]
     TooManyOps,
     #[error(transparent)]

@@ -89,18 +89,19 @@ pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upg
     let from = found.head.schema;
     let pending = STEPS.iter().filter(|step| step.version > from);
     let steps: Vec<_> = pending.map(Step::describe).collect();
-    if mode != UpgradeMode::DryRun && from < 2 {
-        to_version_2(core, mode).await?;
+    if mode != UpgradeMode::DryRun && from < 2 && !to_version_2(core, mode).await? {
+        return Ok(Some(Upgrade { from: 2, steps: Vec::new(), saved_to: None }));
     }
     Ok(Some(Upgrade { from, steps, saved_to: None }))
 }
 
-/// Runs the step to version 2. Several processes may do so at once.
-async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
+/// Runs the step to version 2. Several processes may do so at once; returns `false` if another process has completed it.
+async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<bool, Reason> {
     loop {
         match core.try_read(&[], core.client.deadline()).await? {
-            Some(read) if read.head.schema >= 2 => return Ok(()),
-            Some(read) => index_records(core, &read).await?,
+            Some(read) if read.head.schema >= 2 => return Ok(false),
+            Some(read) if index_records(core, &read).await? => return Ok(true),
+            Some(_) => {}
             None => move_head(core, mode).await?,
         }
     }
@@ -139,23 +140,23 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
     Err(SchemaError::InUse { version: 2, who: KEEPS_WRITING }.into())
 }
 
-/// Puts every record under its animal too, and then the new version. Ends early if another process has changed the head.
-async fn index_records(core: &Core, read: &HeadRead) -> Result<(), Failure> {
+/// Puts every record under its animal too, and then the new version. Returns `false` if another process has changed the
+/// head meanwhile.
+async fn index_records(core: &Core, read: &HeadRead) -> Result<bool, Failure> {
     let compare = vec![read.is_unchanged(&core.keys.head())];
     for part in 0..PARTS {
         for some in records(core, part).await?.chunks(core.max_ops().rows()) {
-            let success = core.nested(some);
+            let success = core.max_ops().nested(some);
             let txn = Txn { compare: compare.clone(), success, ..Txn::default() };
             if !core.transact(&txn).await?.succeeded {
-                return Ok(());
+                return Ok(false);
             }
         }
     }
     let mut head = read.head.clone();
     head.schema = 2;
     let success = vec![Op::put(&core.keys.head(), rows::json(&head))];
-    core.transact(&Txn { compare, success, ..Txn::default() }).await?;
-    Ok(())
+    Ok(core.transact(&Txn { compare, success, ..Txn::default() }).await?.succeeded)
 }
 
 /// Returns the operations that put each record of a part under its animal.

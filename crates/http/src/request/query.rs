@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn parameters_are_read_in_any_order() {
         let position = CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) };
-        let cursor = cursor::encode(position);
+        let cursor = cursor::text(position);
         let all = PetQuery {
             limit: PageLimit::MAX,
             status: Some(PetStatus::Sold),
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_named() {
         let of_sold =
-            cursor::encode(CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) });
+            cursor::text(CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) });
         let table = [
             ("limit", "`limit`: must be a whole number from 1 to 100"),
             ("limit=", "`limit`: must be a whole number from 1 to 100"),

@@ -242,17 +242,20 @@ async fn a_newer_store_is_used_as_far_as_it_allows() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn several_instances_may_upgrade_at_once() {
-    let Some(old) = old("several_instances_may_upgrade_at_once").await else { return };
+async fn of_several_upgrades_at_once_each_step_runs_once_and_the_others_tell_what_they_found() {
+    let Some(old) = old("of_several_upgrades_at_once").await else { return };
     let mut upgrades = JoinSet::new();
     for _ in 0..6 {
         let config = config(&old);
         upgrades.spawn(async move {
-            PostgresStore::upgrade(&config, UpgradeMode::Run).await.unwrap().unwrap().steps.len()
+            PostgresStore::upgrade(&config, UpgradeMode::Run).await.unwrap().unwrap()
         });
     }
     let done = upgrades.join_all().await;
-    assert_eq!(done.iter().sum::<usize>(), STEPS.len() - 1, "{done:?}");
+    let steps = done.iter().map(|upgrade| upgrade.steps.len()).sum::<usize>();
+    assert_eq!(steps, STEPS.len() - 1, "{done:?}");
+    let mut idle = done.iter().filter(|upgrade| upgrade.steps.is_empty());
+    assert!(idle.all(|upgrade| upgrade.from == VERSION), "{done:?}");
 }
 
 #[needs(postgres)]

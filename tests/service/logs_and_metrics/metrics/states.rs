@@ -17,7 +17,8 @@ use crate::support::{
 fn what_alerts_count_is_at_zero_before_the_first_request() {
     let watched = Watched::start(Kind::Memory);
     let before = watched.scrape();
-    let openapi: Value = serde_json::from_str(include_str!("../../../docs/openapi.json")).unwrap();
+    let openapi: Value =
+        serde_json::from_str(include_str!("../../../../crates/http/openapi.json")).unwrap();
     let codes = openapi["components"]["schemas"]["Error"]["properties"]["code"]["enum"].as_array();
     let codes = codes.unwrap().iter().map(|code| code.as_str().unwrap());
     assert!(codes.len() > 10);

@@ -18,9 +18,9 @@ use crate::support::{
     wait,
 };
 
-const ALERTS: &str = include_str!("../../../docs/deploy/prometheus/alerts.yml");
-const CASES: &str = include_str!("../../../docs/deploy/prometheus/alerts.test.yml");
-const DASHBOARD: &str = include_str!("../../../docs/deploy/prometheus/grafana-dashboard.json");
+const ALERTS: &str = include_str!("../../../../docs/deploy/prometheus/alerts.yml");
+const CASES: &str = include_str!("../../../../docs/deploy/prometheus/alerts.test.yml");
+const DASHBOARD: &str = include_str!("../../../../docs/deploy/prometheus/grafana-dashboard.json");
 
 fn promtool(arguments: &[&str]) -> Command {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deploy/prometheus");
@@ -82,7 +82,7 @@ fn the_service_serves_what_they_name_of_etcd() {
 
 #[test]
 fn each_alert_links_its_part_of_the_runbook() {
-    let runbook = include_str!("../../../docs/OPERATING.md");
+    let runbook = include_str!("../../../../docs/OPERATING.md");
     let mut parts = BTreeSet::new();
     for alert in ALERTS.split("- alert: ").skip(1) {
         let name = alert.lines().next().unwrap();
@@ -97,7 +97,7 @@ fn each_alert_links_its_part_of_the_runbook() {
 
 #[test]
 fn an_alert_that_follows_from_another_is_inhibited() {
-    let rules = include_str!("../../../docs/deploy/prometheus/alertmanager.yml");
+    let rules = include_str!("../../../../docs/deploy/prometheus/alertmanager.yml");
     let names = rules.split(|part: char| !part.is_ascii_alphanumeric());
     let names: Vec<_> = names.filter(|word| word.starts_with("Petstore")).collect();
     for name in &names {
@@ -147,7 +147,7 @@ fn used() -> String {
 
 #[test]
 fn every_metric_is_documented() {
-    let documented = include_str!("../../../docs/OPERATING.md");
+    let documented = include_str!("../../../../docs/OPERATING.md");
     for family in used().lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let name = family.split(' ').next().unwrap();
         assert!(documented.contains(&format!("`{name}`")), "{name} is not in docs/OPERATING.md");

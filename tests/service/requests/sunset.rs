@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    service::get::says_that_it_is_deprecated,
+    service::requests::get::says_that_it_is_deprecated,
     support::{
         catalogue::{add, id_of, pet, pets},
         server::Launch,
