@@ -109,7 +109,9 @@ fn a_store_is_upgraded_by_hand_and_every_time_stays(kind: Kind) {
     }
 }
 
-fn of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_that_it_found(kind: Kind) {
+fn of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_that_it_found(
+    kind: Kind,
+) {
     for old in old::each(kind).into_iter().filter(|old| old.name.ends_with("1.2.0")) {
         let url = &old.store.url;
         let plan = petstore(&["upgrade", "--dry-run", "--store", url]).finish().succeeds();
