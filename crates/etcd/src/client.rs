@@ -162,7 +162,10 @@ impl Client {
                 }
                 Err(TryError::NoAnswer(why, in_doubt)) => {
                     is_repeated |= in_doubt;
-                    errors.insert(current, why);
+                    // The deadline may have cut this try short, so an earlier error says more.
+                    if Instant::now() < deadline || !errors.contains_key(&current) {
+                        errors.insert(current, why);
+                    }
                 }
             }
             // Another call may have moved on to the next node meanwhile.
