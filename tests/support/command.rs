@@ -1,4 +1,4 @@
-//! The binary, run until it ends.
+//! The binary, run to its end.
 
 use std::{
     ffi::OsStr,
@@ -27,7 +27,7 @@ pub(crate) struct Finished {
     pub(crate) stderr: String,
 }
 
-/// A command that does not inherit anything from the environment.
+/// Creates a command that inherits nothing from the environment.
 pub(crate) fn petstore(arguments: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_petstore"));
     command.env_clear().args(arguments).current_dir(env!("CARGO_TARGET_TMPDIR"));
@@ -35,7 +35,7 @@ pub(crate) fn petstore(arguments: &[&str]) -> Run {
     Run(command)
 }
 
-/// A command to be run.
+/// A command to run.
 pub(crate) struct Run(Command);
 
 impl Run {
@@ -44,13 +44,13 @@ impl Run {
         self
     }
 
-    /// With `disk` in the place of the real one.
+    /// Gives the process `disk` instead of the real one.
     pub(crate) fn disk(mut self, disk: &Disk) -> Self {
         self.0.envs(disk.environment());
         self
     }
 
-    /// Behind these words, which run a program elsewhere (ip-netns(8)).
+    /// Puts `words` in front of the command, for example to run it in a network namespace (ip-netns(8)).
     pub(crate) fn behind(self, words: [&str; 4]) -> Self {
         let mut command = Command::new(words[0]);
         command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
@@ -61,32 +61,32 @@ impl Run {
         Self(command)
     }
 
-    /// The same with so many files that may be open, unless the program raises that.
+    /// Sets the limit on open files, which the program may raise.
     pub(crate) fn with_open_files(self, soft: u32) -> Self {
         self.with_limit(&format!("-Sn {soft}"))
     }
 
-    /// The same with so many files that may be open, which the program cannot raise.
+    /// Sets the limit on open files, which the program cannot raise.
     pub(crate) fn with_no_more_open_files_than(self, hard: u32) -> Self {
         self.with_limit(&format!("-n {hard}"))
     }
 
-    /// The same where no file may become larger than so many blocks of 512 bytes.
+    /// Limits the size of a file to `blocks` blocks of 512 bytes.
     pub(crate) fn with_no_larger_files_than(self, blocks: u32) -> Self {
         self.with_limit(&format!("-f {blocks}"))
     }
 
-    /// Where core dumps may have any size, as far as this process may permit that.
+    /// Allows core dumps of any size, as far as this process may.
     pub(crate) fn with_core_dumps(self) -> Self {
         self.with_limit("-Sc \"$(ulimit -Hc)\"")
     }
 
-    /// With a standard output that takes nothing.
+    /// Gives the process a standard output that takes nothing.
     pub(crate) fn with_full_stdout(self) -> Self {
         self.in_shell("exec \"$0\" \"$@\" >/dev/full")
     }
 
-    /// The same where `folder` is on a disk that is read-only. Needs root.
+    /// Puts `folder` on a read-only disk for the process. Needs root.
     pub(crate) fn on_read_only(mut self, folder: &Path) -> Self {
         let path = folder.display();
         let run = self.0;
@@ -122,8 +122,8 @@ impl Run {
         self
     }
 
-    /// On a terminal of its own, so many columns wide. What it writes there, on standard output or
-    /// standard error, is what `finish` calls standard output.
+    /// Gives the process a terminal of its own, `columns` wide. `finish` returns the output to the terminal as
+    /// standard output.
     pub(crate) fn on_terminal(self, columns: u16, kind: &str) -> Self {
         let quoted = |word: &OsStr| format!("'{}'", word.to_str().unwrap());
         let words = iter::once(self.0.get_program()).chain(self.0.get_args()).map(quoted);
@@ -137,13 +137,13 @@ impl Run {
         Self(script)
     }
 
-    /// Runs the command to its end, with `text` typed.
+    /// Runs the command to its end, with `text` typed on the terminal.
     #[track_caller]
     pub(crate) fn typing(self, text: &str) -> Finished {
         finish(self.spawn(), text)
     }
 
-    /// With a pipe for its standard input.
+    /// Gives the process a pipe as its standard input.
     pub(crate) fn fed(mut self) -> Self {
         self.0.stdin(Stdio::piped());
         self
@@ -153,7 +153,7 @@ impl Run {
         spawn(&mut self.0)
     }
 
-    /// Runs the command to its end, which must come.
+    /// Runs the command to its end. Panics if the command does not end.
     #[track_caller]
     pub(crate) fn finish(self) -> Finished {
         finish(self.spawn(), "")
@@ -166,27 +166,27 @@ pub(crate) fn spawn(command: &mut Command) -> Running {
     EndOnDrop::new(command.spawn().unwrap())
 }
 
-/// Runs any program to its end, which must come, without standard input.
+/// Runs any program to its end, without standard input. Panics if it does not end.
 #[track_caller]
 pub(crate) fn complete(command: &mut Command) -> Finished {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     ended(spawn(command))
 }
 
-/// Waits for the end of a process, which must come, with `input` on its standard input if it has one.
+/// Waits for the end of a process after writing `input` to its standard input, if it has one.
 #[track_caller]
 pub(crate) fn finish(mut running: Running, input: &str) -> Finished {
     let stdin = running.stdin.take();
     thread::scope(|scope| {
         scope.spawn(move || {
-            // It may end before it has read everything.
+            // The process may end before it has read everything.
             stdin.map(|mut stdin| stdin.write_all(input.as_bytes()))
         });
         ended(running)
     })
 }
 
-/// Waits for the end of a process, which must come. Its standard input stays open until then.
+/// Waits for the end of a process. Its standard input stays open until then.
 #[track_caller]
 pub(crate) fn ended(mut running: Running) -> Finished {
     let stdout = running.stdout.take().map(collect);
@@ -205,10 +205,10 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
-/// Limits how long a command may take: a move under load on a busy machine begins anew many times.
+/// The time limit of a command: a move under load on a busy machine starts over many times.
 const COMMAND_LIMIT: Duration = Duration::from_mins(2);
 
-/// Repeats `work` until a process ends, which must come; how often, and what the process left behind.
+/// Repeats `work` until a process ends. Returns the number of repetitions and the output of the process.
 #[track_caller]
 pub(crate) fn until_ended(mut running: Running, mut work: impl FnMut()) -> (usize, Finished) {
     let (deadline, mut times) = (Instant::now() + COMMAND_LIMIT, 0);
@@ -220,8 +220,8 @@ pub(crate) fn until_ended(mut running: Running, mut work: impl FnMut()) -> (usiz
     (times, ended(running))
 }
 
-/// Returns the lines that come out of a pipe, which is closed when the value is dropped. Each of them, and the end,
-/// must come within [`wait::LIMIT`]. At most one is read ahead.
+/// Returns the lines of a pipe, which is closed when the value is dropped. Each line, and the end, must come within
+/// [`wait::LIMIT`]. At most one line is read ahead.
 pub(crate) fn lines(pipe: impl Read + Send + 'static) -> impl Iterator<Item = String> {
     let (sender, lines) = mpsc::sync_channel(0);
     thread::spawn(move || {
@@ -249,7 +249,7 @@ pub(crate) fn prlimit(process: u32, limit: &str) {
     assert!(status.unwrap().success());
 }
 
-/// Waits for the end of `child`: its exit code, `None` if a signal ended it.
+/// Waits for the end of `child` and returns its exit code; `None` if a signal ended it.
 #[track_caller]
 pub(crate) fn exit(child: &mut Child) -> Option<i32> {
     let deadline = Instant::now() + COMMAND_LIMIT;
@@ -263,15 +263,15 @@ pub(crate) fn exit(child: &mut Child) -> Option<i32> {
 }
 
 impl Finished {
-    /// Holds that the command did what it was asked: its standard output.
+    /// Asserts that the command succeeded, and returns its standard output.
     #[track_caller]
     pub(crate) fn succeeds(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.stdout
     }
 
-    /// Holds that the command says in one line on standard error why it ends with `code`, and that
-    /// the line names `what`.
+    /// Asserts that the command ended with `code`, and gave its reason in one line on standard error that contains
+    /// `what`.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, what: &str) -> Self {
         assert_eq!(self.code, Some(code), "{what}: {self:?}");

@@ -1,4 +1,4 @@
-//! A disk that hangs or fails when a test says so, and that notes what is opened and synchronised.
+//! A disk that hangs or fails on request, and records the files that a process opens and synchronizes.
 
 use std::{fs, path::PathBuf};
 
@@ -6,24 +6,25 @@ use tempfile::TempDir;
 
 use super::preload::compile;
 
-/// The library that is preloaded into a process; see there.
+/// The library that is preloaded into a process; its source explains how it works.
 const LIBRARY: &str = include_str!("disk.c");
 
-/// A failing call of a disk, with an error number of Linux (errno(3)).
+/// A kind of call that fails, with an error number of Linux (errno(3)).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DiskFault {
-    /// Every write: no space is left.
+    /// Every write fails: no space is left.
     Full,
-    /// Every write.
+    /// Every write fails.
     BrokenWrites,
-    /// Every synchronisation.
+    /// Every synchronization fails.
     BrokenSyncs,
-    /// Every write, and every opening of a file for writing: the system has made it read-only.
+    /// Every write fails, and so does every opening of a file for writing, as after the kernel remounted the disk
+    /// read-only.
     ReadOnly,
 }
 
 impl DiskFault {
-    /// The files of the library that say so, and what they hold.
+    /// The files that control the library, and their contents.
     fn files(self) -> &'static [(&'static str, &'static str)] {
         const EIO: &str = "5";
         const ENOSPC: &str = "28";
@@ -37,7 +38,7 @@ impl DiskFault {
     }
 }
 
-/// The disk as the processes see it that have [`environment`](Self::environment).
+/// A disk for the processes that have [`environment`](Self::environment).
 #[derive(Debug)]
 pub(crate) struct Disk {
     folder: TempDir,
@@ -45,35 +46,35 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// A disk without faults, for processes of one test.
+    /// Creates a disk without faults for the processes of one test.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let library = compile(LIBRARY, folder.path());
         Self { folder, library }
     }
 
-    /// Returns the variables that a process must have in its environment.
+    /// Returns the environment variables that a process needs.
     pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 2] {
         let library = self.library.clone();
         [("LD_PRELOAD", library), ("TEST_DISK", self.folder.path().to_owned())]
     }
 
-    /// From now on each read of a file called `petstore.db` hangs.
+    /// Makes each read of a file called `petstore.db` hang from now on.
     pub(crate) fn hang(&self) {
         fs::write(self.folder.path().join("hang"), "").unwrap();
     }
 
-    /// Lets the reads that hang go on, and all others.
+    /// Resumes the reads that hang, and lets all later reads through.
     pub(crate) fn resume(&self) {
         fs::remove_file(self.folder.path().join("hang")).unwrap();
     }
 
-    /// How many reads have hung until now.
+    /// Returns the number of reads that have hung until now.
     pub(crate) fn hung_reads(&self) -> usize {
         self.lines("reads").len()
     }
 
-    /// From now on operations on the files of a store fail, until [`mend`](Self::mend).
+    /// Makes operations on the files of a store fail until [`mend`](Self::mend).
     pub(crate) fn fail(&self, fault: DiskFault) {
         for (name, error) in fault.files() {
             fs::write(self.folder.path().join(name), error).unwrap();
@@ -87,12 +88,12 @@ impl Disk {
         }
     }
 
-    /// How often a database file was opened until now.
+    /// Returns how often a database file was opened until now.
     pub(crate) fn opens(&self) -> usize {
         self.lines("opens").len()
     }
 
-    /// The files that were synchronised until now, in this order, as often as they were.
+    /// Returns the files that were synchronized until now, in order. A file occurs once for each synchronization.
     pub(crate) fn syncs(&self) -> Vec<PathBuf> {
         let lines = self.lines("syncs");
         lines.iter().filter_map(|line| Some(line.split_once(' ')?.1.into())).collect()

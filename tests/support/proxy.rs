@@ -1,4 +1,4 @@
-//! A reverse proxy in front of a server, with the configuration that operators find in `docs/deploy/proxy`.
+//! A reverse proxy in front of a server, with the configuration of `docs/deploy/proxy`.
 
 use std::{
     fs::{self, File},
@@ -91,8 +91,8 @@ impl Proxy {
         proxy
     }
 
-    /// How many requests a proxy that logs them has sent to the server. Both write a line for each request that ends, which
-    /// begins with `sent` if the server has got it.
+    /// Returns the number of requests that the proxy has sent to the server. Only nginx and `HAProxy` log them: a line
+    /// for each request that has ended, which begins with `sent` if the server received the request.
     pub(crate) fn sent(&self) -> usize {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
         log.lines().filter(|line| line.starts_with("sent")).count()

@@ -1,4 +1,4 @@
-//! A client for requests that no HTTP library would send: bytes over a socket.
+//! A client that sends raw bytes over a socket, for requests that no HTTP library sends.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -19,14 +19,15 @@ pub(crate) struct Raw {
     received: Vec<u8>,
 }
 
-/// The head of a request with the suite's API key, and `more` lines that end in `\r\n`.
+/// Returns the head of a request with the API key of the suite. The lines in `more` end in `\r
+/// `.
 pub(crate) fn head(method: &str, target: &str, more: &str) -> String {
     format!(
         "{method} {target} HTTP/1.1\r\nhost: petstore\r\nauthorization: Bearer {KEY}\r\n{more}\r\n"
     )
 }
 
-/// A whole request to add what `body` says.
+/// Returns a whole request to add the animal in `body`.
 pub(crate) fn post(body: &str) -> String {
     let length = body.len();
     let more = format!("content-type: application/json\r\ncontent-length: {length}\r\n");
@@ -38,7 +39,7 @@ impl Raw {
         Self::try_to(address).unwrap()
     }
 
-    /// The same, if it does not matter whether the server is there.
+    /// Connects to a server that may be gone.
     pub(crate) fn try_to(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(wait::LIMIT))?;
@@ -47,35 +48,35 @@ impl Raw {
         Ok(Self { stream, received: Vec::new() })
     }
 
-    /// The client's own address.
+    /// Returns the client's own address.
     pub(crate) fn local_address(&self) -> SocketAddr {
         self.stream.local_addr().unwrap()
     }
 
-    /// Sends bytes that the server has to take.
+    /// Sends bytes. Panics if the server does not take them.
     #[track_caller]
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).unwrap();
     }
 
-    /// Sends bytes; `false` once the server takes no more, or for too long.
+    /// Sends bytes. Returns `false` once the server takes no more, or takes longer than `limit`.
     pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>, limit: Duration) -> bool {
         self.stream.set_write_timeout(Some(limit)).unwrap();
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Ends the client's own direction.
+    /// Closes the client's own direction.
     pub(crate) fn send_no_more(&mut self) {
         self.stream.shutdown(Shutdown::Write).unwrap();
     }
 
-    /// Reads one answer, and holds that it keeps every rule.
+    /// Reads one answer, and asserts that it keeps every rule.
     #[track_caller]
     pub(crate) fn answer(&mut self, method: &str, target: &str) -> Answer {
         self.answer_to(&Sent::new(method, target))
     }
 
-    /// The same, with all that the request said.
+    /// Reads the answer to `sent`, and asserts that it keeps every rule.
     #[track_caller]
     pub(crate) fn answer_to(&mut self, sent: &Sent) -> Answer {
         let answer = self.any_answer(sent.method == "HEAD");
@@ -83,7 +84,7 @@ impl Raw {
         answer
     }
 
-    /// Reads one answer of which nothing is known; an interim one counts.
+    /// Reads one answer to an unknown request. An interim answer counts.
     #[track_caller]
     pub(crate) fn any_answer(&mut self, to_head: bool) -> Answer {
         self.try_answer(to_head).unwrap_or_else(|error| {
@@ -92,7 +93,7 @@ impl Raw {
         })
     }
 
-    /// The same, if it does not matter whether one comes.
+    /// Reads one answer, if one comes.
     pub(crate) fn try_answer(&mut self, to_head: bool) -> io::Result<Answer> {
         let end = loop {
             if let Some(at) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -127,14 +128,14 @@ impl Raw {
         if read == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
-    /// Holds that the server sends nothing more and closes the connection.
+    /// Asserts that the server sends nothing more and closes the connection.
     #[track_caller]
     pub(crate) fn is_closed(&mut self) {
         let rest = self.rest();
         assert!(rest.is_empty(), "not silent: {:?}", String::from_utf8_lossy(&rest));
     }
 
-    /// Everything that still comes until the server closes the connection.
+    /// Returns the remaining bytes until the server closes the connection.
     #[track_caller]
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.received);
@@ -146,7 +147,7 @@ impl Raw {
         rest
     }
 
-    /// Returns whether anything arrives, the end included, within `limit`.
+    /// Returns whether a byte or the end of the connection arrives within `limit`.
     pub(crate) fn hears_within(&mut self, limit: Duration) -> bool {
         self.stream.set_read_timeout(Some(limit)).unwrap();
         let heard = !self.received.is_empty() || self.stream.peek(&mut [0]).is_ok();

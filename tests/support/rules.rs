@@ -1,10 +1,10 @@
-//! Rules for every answer, held on each one that any test receives.
+//! Rules for every answer. Each client of the suite checks them.
 
 use serde_json::Value;
 
 use super::answer::Answer;
 
-/// Every error code there is, under its status.
+/// Every error code, under its status.
 pub(crate) const CODES: [(u16, &str); 19] = [
     (400, "invalid_request"),
     (400, "invalid_json"),
@@ -58,14 +58,14 @@ const HEADERS: [&str; 27] = [
     "x-request-id",
 ];
 
-/// The part of a request that its answer is held against.
+/// The parts of a request that decide which rules its answer must keep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) method: String,
-    /// Empty if the request has none, because its head is not whole.
+    /// Empty without a whole request line.
     pub(crate) target: String,
     pub(crate) request_id: Option<String>,
-    /// `None` if it cannot be said whether what was sent is a credential.
+    /// `None` if the request may or may not count as one with a credential.
     pub(crate) credential: Option<bool>,
 }
 
@@ -79,7 +79,7 @@ impl Sent {
         path == "/v1" || path.starts_with("/v1/")
     }
 
-    /// Returns whether it is aimed at a file of a browser page.
+    /// Returns whether the target is a file of a browser page.
     fn is_a_page(&self) -> bool {
         ["/docs", "/catalogue"].iter().any(|page| self.target.starts_with(page))
     }
@@ -89,7 +89,7 @@ impl Sent {
     }
 }
 
-/// Holds everything that is true of every answer.
+/// Asserts every rule for answers.
 #[track_caller]
 pub(crate) fn check(sent: &Sent, answer: &Answer) {
     let outcome = headers(sent, answer)

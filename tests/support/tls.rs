@@ -1,4 +1,4 @@
-//! Certificates of throw-away services, and a client that speaks TLS.
+//! Certificates of test services, and a client that speaks TLS.
 
 use std::{
     fs,
@@ -22,14 +22,15 @@ use super::{raw, wait};
 
 /// A certificate for `localhost`, and its private key.
 pub(crate) struct Pair {
-    /// Its authority, which is the certificate itself unless that has a chain.
+    /// The authority; the certificate itself unless it has a chain.
     pub(crate) der: CertificateDer<'static>,
     certificate: String,
     key: String,
 }
 
 impl Pair {
-    /// Valid from and until so many days after now, or before it if negative.
+    /// Creates a certificate that is valid from and until these numbers of days after now. Negative numbers are days
+    /// before now.
     pub(crate) fn valid(from_days: i64, until_days: i64) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -47,7 +48,7 @@ impl Pair {
         Self::valid(-1, 1000)
     }
 
-    /// With another certificate between it and its authority.
+    /// Creates a certificate with another certificate between it and its authority.
     pub(crate) fn chained() -> Self {
         let named = |name: &str| {
             let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -69,7 +70,7 @@ impl Pair {
         Self { der: root.der().clone(), certificate, key: key.serialize_pem() }
     }
 
-    /// Writes both files into `folder`: where they are.
+    /// Writes both files into `folder` and returns their paths.
     pub(crate) fn write(&self, folder: &Path) -> Files {
         let files = Files { certificate: folder.join("cert.pem"), key: folder.join("key.pem") };
         fs::write(&files.certificate, &self.certificate).unwrap();
@@ -78,7 +79,7 @@ impl Pair {
     }
 }
 
-/// Where a certificate and its key are.
+/// The paths of a certificate and its key.
 pub(crate) struct Files {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
@@ -96,7 +97,7 @@ impl Tls {
     ) -> io::Result<Self> {
         let mut roots = RootCertStore::empty();
         roots.add(pair.der.clone()).unwrap();
-        // It prefers what a server should choose last.
+        // The client prefers the cipher suites that a server should choose last.
         let mut provider = ring::default_provider();
         provider.cipher_suites.reverse();
         let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
@@ -114,17 +115,17 @@ impl Tls {
         Ok(Self(stream))
     }
 
-    /// The protocol that the server has chosen.
+    /// Returns the protocol that the server chose.
     pub(crate) fn protocol(&self) -> String {
         String::from_utf8(self.0.conn.alpn_protocol().unwrap_or_default().to_vec()).unwrap()
     }
 
-    /// The cipher suite that the server has chosen.
+    /// Returns the cipher suite that the server chose.
     pub(crate) fn cipher_suite(&self) -> Option<CipherSuite> {
         self.0.conn.negotiated_cipher_suite().map(|suite| suite.suite())
     }
 
-    /// The client's own address.
+    /// Returns the client's own address.
     pub(crate) fn local_address(&self) -> SocketAddr {
         self.0.sock.local_addr().unwrap()
     }
@@ -134,14 +135,14 @@ impl Tls {
         self.0.flush().unwrap();
     }
 
-    /// So many bytes of what the server sends.
+    /// Reads `length` bytes from the server.
     pub(crate) fn read(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.0.read_exact(&mut bytes).unwrap();
         bytes
     }
 
-    /// Asks over HTTP/1.1: status line and body.
+    /// Sends a request over HTTP/1.1 and returns status line and body.
     pub(crate) fn ask(&mut self, method: &str, target: &str) -> (String, String) {
         self.send(raw::head(method, target, ""));
         let mut head = String::new();
