@@ -67,7 +67,7 @@ async fn a_snapshot_that_was_compacted_away_says_so() {
     let refusal = snapshot.pets(None, 9).await.unwrap_err();
     assert!(matches!(refusal, StoreError::Unavailable(_)));
     assert!(
-        refusal.to_string().contains("the snapshot was compacted away: begin anew"),
+        refusal.to_string().contains("etcd has compacted the snapshot away: start again"),
         "{refusal}"
     );
     assert_eq!(store.snapshot().await.unwrap().pets(None, 9).await.unwrap().len(), 4);

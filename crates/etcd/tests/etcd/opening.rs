@@ -21,7 +21,7 @@ async fn a_prefix_of_somebody_else_or_of_a_newer_release_is_refused() {
     assert!(missing.contains("no petstore store is in it"), "{missing}");
     put(&etcd, "zoo/mine", "");
     let foreign = refusal(&url).await;
-    assert!(foreign.contains("it holds the key zoo/mine of somebody else"), "{foreign}");
+    assert!(foreign.contains("it holds the key zoo/mine of another program"), "{foreign}");
     let newer = url.replace("/zoo", "/newer");
     drop(open(&newer).await);
     let head = r#"{"schema":4,"oldest":3,"oldest_release":"9.8.7","identity":1,"revision":0,"rewrites":0,

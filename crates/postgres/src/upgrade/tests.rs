@@ -327,5 +327,5 @@ async fn a_database_without_a_store_is_not_upgraded() {
     assert_eq!(PostgresStore::upgrade(&config(&database), UpgradeMode::Run).await.unwrap(), None);
     database.sql("CREATE TABLE pet (x int)").unwrap();
     let refusal = PostgresStore::upgrade(&config(&database), UpgradeMode::Run).await.unwrap_err();
-    assert!(refusal.to_string().contains("it holds 'pet' of somebody else"), "{refusal}");
+    assert!(refusal.to_string().contains("it holds 'pet' of another program"), "{refusal}");
 }

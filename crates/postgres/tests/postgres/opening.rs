@@ -71,7 +71,7 @@ async fn tables_of_another_application_are_refused_and_left_alone() {
     };
     database.sql("CREATE TABLE pet (x int)").unwrap();
     let refusal = refusal(&database.url).await;
-    assert!(refusal.contains("it holds 'pet' of somebody else"), "{refusal}");
+    assert!(refusal.contains("it holds 'pet' of another program"), "{refusal}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(database.sql(tables).unwrap().trim(), "1");
 }
