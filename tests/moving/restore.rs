@@ -166,7 +166,7 @@ fn a_backup_that_cannot_be_read_is_not_called_missing() {
     let (store, target) = (Store::sqlite(), Store::sqlite());
     make(&store);
     let backup = backup(&store);
-    fs::set_permissions(backup.file(), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(backup.file(), Permissions::from_mode(0o000)).unwrap();
     let inside = backup.file().join("inside.db");
     for (file, why) in [(backup.file(), "Permission denied"), (inside, "Not a directory")] {
         let words = ["restore", file.to_str().unwrap(), "--store", &target.url];
