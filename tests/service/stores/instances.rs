@@ -59,7 +59,7 @@ fn a_revoked_key_is_refused_on_both(kind: Kind) {
     thread::scope(|scope| {
         for client in &clients {
             scope.spawn(|| {
-                wait::soon(REFUSED, "the key is refused", || status(client) == 401);
+                wait::within(REFUSED, "the key is refused", || status(client) == 401);
                 assert_eq!(status(client), 401);
             });
         }
