@@ -37,7 +37,7 @@ use crate::{
     store_ports::StorePorts,
 };
 
-/// Limits how long writes wait: the work under the seal.
+/// Limits how long writes wait: from sending the seal until the last row is copied.
 const SEAL_LIMIT: Duration = Duration::from_millis(700);
 /// How long the old store is sealed at least: a service may serve a cached page for 100 ms.
 const SEAL_TIME: Duration = Duration::from_millis(200);
@@ -73,7 +73,7 @@ impl fmt::Debug for Mover {
 pub enum MoveOutcome {
     /// The target has taken the source's place.
     HandedOver {
-        /// How long writes waited.
+        /// How long writes waited at most: from sending the seal.
         writes_waited: Duration,
     },
     /// The target had taken the source's place before.
@@ -165,6 +165,7 @@ struct Run<'m> {
     /// The highest identifiers and the rewrites of a source whose place the target has taken already, when the target
     /// held all of its rows.
     behind: Option<(HighestIds, i64)>,
+    /// When the seal was sent: writes may wait since then.
     sealed_at: Option<Instant>,
     stop_at: Option<Instant>,
 }
@@ -212,7 +213,8 @@ impl<'m> Run<'m> {
             self.seen.stop();
             let stop_at = *self.stop_at.get_or_insert_with(|| Instant::now() + STOP_LIMIT);
             if stop_at <= Instant::now() {
-                return Err(self.left_sealed());
+                let is_sealed = self.sealed_at.is_some();
+                return Err(if is_sealed { self.left_sealed() } else { TransferError::Canceled });
             }
         }
         let mover = self.mover;
@@ -257,7 +259,11 @@ impl<'m> Run<'m> {
             let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
             sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
         }
-        let limit = if change == Change::Open { SEALED_CALL_LIMIT } else { CALL_LIMIT };
+        let limit = match change {
+            Change::Seal => SEAL_LIMIT,
+            Change::Open => SEALED_CALL_LIMIT,
+            Change::Claim | Change::Reopen | Change::GiveBack => CALL_LIMIT,
+        };
         let changed = timeout(limit, ports.handover.change_state(expected, new)).await;
         let outcome = match changed.unwrap_or_else(|error| Err(StoreError::unavailable(error))) {
             Ok(changed) => Outcome::Changed(changed),
@@ -274,11 +280,8 @@ impl<'m> Run<'m> {
                 Outcome::Failed
             }
         };
-        match (change, outcome) {
-            // The change waits for writes that have begun, and other writes do not wait for it.
-            (Change::Seal, Outcome::Changed(true)) => self.sealed_at = Some(Instant::now()),
-            (Change::Reopen, Outcome::Changed(true)) => self.sealed_at = None,
-            _ => {}
+        if (change, outcome) == (Change::Reopen, Outcome::Changed(true)) {
+            self.sealed_at = None;
         }
         Ok(outcome)
     }
