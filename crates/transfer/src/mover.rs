@@ -44,6 +44,8 @@ const SEAL_TIME: Duration = Duration::from_millis(200);
 /// Limits a call that changes a state, and one while writes wait.
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 const SEALED_CALL_LIMIT: Duration = Duration::from_millis(500);
+/// The pause before a sealed store is released: a seal and the opening that follows are over by then.
+const RELEASE_PAUSE: Duration = Duration::from_millis(1_500);
 /// The pause before a state is read again whose change had no answer.
 const ASK_PAUSE: Duration = Duration::from_millis(100);
 /// How often a mover begins anew, after a pause.
@@ -342,13 +344,17 @@ impl<'m> Run<'m> {
     }
 }
 
-/// Makes a store of its own of one that is sealed or being filled: it gets the identity `id`, and is opened. Returns
-/// `false` if its state was changed meanwhile.
+/// Makes a store of its own of one that is sealed or being filled: it gets the identity `id`, and is opened. Waits until
+/// a mover that has sealed the store a moment ago has opened the target or the store. Returns `false` if the state was
+/// changed meanwhile.
 ///
 /// # Errors
 /// [`StoreError`].
 pub async fn release(handover: &dyn Handover, id: StoreId) -> Result<bool, StoreError> {
     let state = handover.state().await?;
+    if matches!(state.phase, Phase::Sealed { .. }) {
+        sleep(RELEASE_PAUSE).await;
+    }
     let released = StoreState { id, ..state.next(Phase::Open { from: None }) };
     handover.change_state(state.revision, released).await
 }
