@@ -64,6 +64,7 @@ def matches(variables, words, programs, long):
     """Returns the tests that a line runs: `words` follow `cargo test`, `variables` stand before `cargo`."""
     before, after = parted(words)
     packages, tests, filters, library = [], [], [word for word in after if not word.startswith("-")], False
+    everything = "--tests" in before
     rest = iter(before)
     for word in rest:
         if word in ("-p", "--package"):
@@ -78,11 +79,12 @@ def matches(variables, words, programs, long):
     for package, kind, name, listed, ignored in programs:
         if packages and package not in packages:
             continue
-        if (tests or library) and not (kind == "test" and name in tests or library and kind != "test"):
+        if (tests or library) and not everything and not (kind == "test" and name in tests or library and kind != "test"):
             continue
         for test in listed:
             skipped = test in ignored or (ALL not in variables and any(part in long for part in test.split("::")))
-            if skipped == ("--ignored" in after) and (not filters or any(word in test for word in filters)):
+            runs = "--include-ignored" in after or skipped == ("--ignored" in after)
+            if runs and (not filters or any(word in test for word in filters)):
                 found.append(test)
     return found
 

@@ -1,6 +1,6 @@
 //! Stores that older releases have made: `upgrades/RELEASE` has one of each kind, with what it holds.
 //!
-//! `upgrades/make` has made them with the binary of that release. They are never made anew.
+//! `tests/tools/make-fixtures` has made them with the binary of that release. They are never made anew.
 
 mod cut_off;
 mod held;

@@ -1,4 +1,4 @@
-//! A cluster of Patroni, made by `tests/cluster/cluster`.
+//! A cluster of Patroni, made by `tests/tools/cluster`.
 
 use std::{
     env, fs,
@@ -85,5 +85,5 @@ impl Drop for Patroni {
 }
 
 fn script() -> Command {
-    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster/cluster"))
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tools/cluster"))
 }

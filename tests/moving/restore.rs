@@ -1,6 +1,10 @@
 //! A store that is made of a backup.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
 
 use petstore_testing::needs;
 use rusqlite::Connection;
@@ -15,7 +19,7 @@ use crate::support::{
     catalogue::{self, id_of, pet},
     client::Client,
     command::{self, Finished, petstore},
-    disk::disk_or_skip,
+    disk::Disk,
     server::Launch,
     store::{Kind, Store, on_stores},
     wait,
@@ -147,10 +151,14 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
 
     let sound = Store::sqlite();
     make(&sound);
-    fs::write(target.folder().join("petstore.db-wal"), "").unwrap();
-    restore(&sound, &target.url).fails(1, "petstore.db-wal is there, of a store that was");
-    assert_eq!(files(&target.folder()), 1);
-    fs::remove_file(target.folder().join("petstore.db-wal")).unwrap();
+    for companion in ["petstore.db-wal", "petstore.db-shm", "petstore.db-journal"] {
+        let path = target.folder().join(companion);
+        fs::write(&path, "").unwrap();
+        let says = format!("{companion} is there, of a store that was");
+        restore(&sound, &target.url).fails(1, &says);
+        assert_eq!(files(&target.folder()), 1);
+        fs::remove_file(path).unwrap();
+    }
     let small = petstore(&["restore", sound.file().to_str().unwrap(), "--store", &target.url]);
     small.with_no_larger_files_than(100).finish().fails(1, "cannot copy the store");
     assert_eq!(files(&target.folder()), 0);
@@ -158,8 +166,29 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_backup_that_cannot_be_read_is_not_called_missing() {
+    let (store, target) = (Store::sqlite(), Store::sqlite());
+    make(&store);
+    let backup = backup(&store);
+    fs::set_permissions(backup.file(), Permissions::from_mode(0o000)).unwrap();
+    let inside = backup.file().join("inside.db");
+    for (file, why) in [(backup.file(), "Permission denied"), (inside, "Not a directory")] {
+        let words = ["restore", file.to_str().unwrap(), "--store", &target.url];
+        let mut restore = petstore(&words);
+        if fs::read(&file).is_ok() {
+            // Root reads it all the same, unless it gives up these rights.
+            let rights = "-dac_override,-dac_read_search";
+            restore = restore.behind(["setpriv", "--bounding-set", rights, "--"]);
+        }
+        let said = restore.finish().fails(1, why).stderr;
+        assert!(said.contains(&format!("cannot read {}", file.display())), "{said}");
+        assert_eq!(files(&target.folder()), 0);
+    }
+}
+
+#[test]
 fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
-    let Some(disk) = disk_or_skip("a restore that is killed") else { return };
+    let disk = Disk::new();
     let store = Store::sqlite();
     import_into_new(&store, 50_000);
     let (backup, target) = (backup(&store), Store::sqlite());

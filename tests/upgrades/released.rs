@@ -19,7 +19,7 @@ fn files() -> BTreeMap<String, String> {
     for (folder, kind) in [
         ("crates/sqlite/src/schema", "sql"),
         ("crates/postgres/src/schema", "sql"),
-        ("docs/examples/kept/src", "rs"),
+        ("tests/upgrades/kept/src", "rs"),
     ] {
         let entries = fs::read_dir(root.join(folder)).unwrap();
         let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -48,7 +48,7 @@ fn a_released_step_is_not_changed() {
         files(),
         listed,
         "a step that was released stays as it is: add another one, with its line in released.sha256 \
-         (sha256sum crates/*/src/schema/*.sql docs/examples/kept/src/*.rs) and the stores that tests/upgrades/make makes"
+         (sha256sum crates/*/src/schema/*.sql tests/upgrades/kept/src/*.rs) and the stores that tests/tools/make-fixtures makes"
     );
 }
 

@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 
 use crate::{
     cli::{self, Command, ConfigCommand, Sources},
-    commands::{backup, check, export, healthcheck, import, keys, manual, restore, store, upgrade},
+    commands::{backup, check, export, healthcheck, import, keys, manual, store, upgrade},
     serve,
     stores::{self, Registry, driver::StoreDriver},
     system::{
@@ -41,7 +41,8 @@ impl App {
         Self::default()
     }
 
-    /// Registers `sqlite:PATH`, `postgres://…`, `etcd://…` and `memory:`.
+    /// Registers `memory:`, and `sqlite:PATH`, `postgres://…` and `etcd://…` if the features `sqlite`, `postgres` and
+    /// `etcd` of this crate are on, as they are by default.
     #[must_use]
     pub fn with_built_in_stores(mut self) -> Self {
         self.stores.0.extend(stores::BUILT_IN);
@@ -102,7 +103,8 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Export(args) => run_to_end(Box::pin(export::run(args))),
         Command::Import(args) => run_to_end(Box::pin(import::run(args))),
         Command::Backup(args) => run_to_end(Box::pin(backup::run(args))),
-        Command::Restore(args) => run_to_end(Box::pin(restore::run(args))),
+        #[cfg(feature = "sqlite")]
+        Command::Restore(args) => run_to_end(Box::pin(crate::commands::restore::run(args))),
         Command::Check(args) => run_to_end(Box::pin(check::run(args))),
         Command::Upgrade(args) => run_to_end(Box::pin(upgrade::run(args))),
         Command::Config(ConfigCommand::Show(flags)) => {

@@ -22,7 +22,6 @@ use crate::{
         import::ImportArgs,
         keys::KeysCommand,
         manual::{CompletionsArgs, ManArgs},
-        restore::RestoreArgs,
         store::StoreCommand,
         upgrade::UpgradeArgs,
     },
@@ -76,7 +75,8 @@ pub(crate) enum Command {
     ///
     /// The backup is examined first, as by 'petstore check'. A SQLite store appears whole or not at all, and any
     /// other is not open before it holds everything: a command that was killed is run again.
-    Restore(RestoreArgs),
+    #[cfg(feature = "sqlite")]
+    Restore(crate::commands::restore::RestoreArgs),
     /// Examine a store: its rows, its settings, its indexes.
     ///
     /// Nothing is written. The store may be in use. What is broken is named, and the exit code is 1.

@@ -9,6 +9,7 @@ pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod manual;
 pub(crate) mod records;
+#[cfg(feature = "sqlite")]
 pub(crate) mod restore;
 pub(crate) mod store;
 pub(crate) mod upgrade;

@@ -70,7 +70,7 @@ fn comes_back(record: &Record) {
 /// A promise of store URLs is broken.
 pub fn store_url(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
-    let built_in = Registry(stores::BUILT_IN.into());
+    let built_in = Registry(stores::BUILT_IN.to_vec());
     // A file is shown as it is named; a database is shown for people, without its password.
     if text.starts_with("sqlite:")
         && let Ok(store) = built_in.parse(text, false)

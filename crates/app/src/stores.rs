@@ -2,11 +2,15 @@
 //! read; and the stores that petstore comes with, each an entry like a team's own. That of `memory:`, a store that ends
 //! with the process, is here.
 
+#[cfg(any(feature = "etcd", feature = "postgres", feature = "sqlite"))]
 mod background;
 pub(crate) mod driver;
+#[cfg(feature = "etcd")]
 mod etcd;
 pub(crate) mod opening;
+#[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 
 #[cfg(test)]
@@ -23,11 +27,27 @@ use crate::{
     system::failure::Failure,
 };
 
+#[cfg(feature = "sqlite")]
 pub(crate) use self::sqlite::in_file;
 
-/// The stores that petstore comes with.
-pub(crate) const BUILT_IN: [StoreDriver; 4] =
-    [sqlite::DRIVER, postgres::DRIVER, etcd::DRIVER, MEMORY];
+/// The built-in kinds of store whose features are on.
+pub(crate) const BUILT_IN: &[StoreDriver] = &[
+    #[cfg(feature = "sqlite")]
+    sqlite::DRIVER,
+    #[cfg(feature = "postgres")]
+    postgres::DRIVER,
+    #[cfg(feature = "etcd")]
+    etcd::DRIVER,
+    MEMORY,
+];
+
+/// The schemes of the built-in stores that a program may lack, and the names of these stores.
+const OPTIONAL: [(&str, &str); 4] = [
+    ("sqlite", "SQLite"),
+    ("postgres", "PostgreSQL"),
+    ("postgresql", "PostgreSQL"),
+    ("etcd", "etcd"),
+];
 
 /// The store where none is named.
 const DEFAULT: &str = "sqlite:petstore.db";
@@ -54,7 +74,11 @@ impl Registry {
         let has_scheme =
             |driver: &&StoreDriver| scheme.is_some_and(|it| driver.schemes.contains(&it));
         let driver = self.0.iter().find(has_scheme);
-        let driver = driver.ok_or_else(|| format!("a store is {}", self.usages(false)))?;
+        let driver = driver.ok_or_else(|| {
+            let missing = OPTIONAL.iter().find(|(optional, _)| scheme == Some(optional));
+            let why = missing.map(|(_, name)| format!("this program was built without {name}; "));
+            format!("{}a store is {}", why.unwrap_or_default(), self.usages(false))
+        })?;
         let location = (driver.parse)(url)?;
         if must_last && !driver.is_persistent {
             let usages = self.usages(true);

@@ -1,28 +1,34 @@
 //! The limits of one transaction.
 //!
-//! etcd counts operations by level (`--max-txn-ops`): the most of a level's comparisons, of its operations after a
-//! success and of those after a failure, plus the most of any one transaction nested in it. Nested transactions beside
-//! each other do not add up. So a write puts its entries into nested transactions, and holds many more entries than a
-//! flat one.
+//! etcd counts operations by level (`--max-txn-ops`). A level counts as the largest of three numbers: its comparisons,
+//! its operations after a success, and its operations after a failure. The deepest chain of levels may count up to the
+//! flag. Nested transactions beside each other do not add up, so entries in nested transactions are cheap: 128
+//! operations hold 3,969 entries.
 
-/// The operations of every write beside its entries: the head and
-/// [`Keys::contender`](crate::rows::Keys::contender).
+use petstore_domain::MAX_KEYS_PER_SAVE;
+
+use crate::kv::{Op, Txn};
+
+/// The operations of a write beside its entries: the head and [`Keys::contender`](crate::rows::Keys::contender).
 const HEAD_OPS: usize = 2;
-/// The most entries that one row changes: an animal, the same by its status, a record, the same by its animal, and the
-/// record that it replaces, by its animal.
+/// The largest number of entries that one row changes: an animal, the animal by its status, a record, the record by its
+/// animal, and the deleted record that it replaces, by its animal.
 const ROW_ENTRIES: usize = 5;
 /// The largest number of rows in one transaction. etcd's gateway takes some 0.1 ms for an entry on a busy machine, and
 /// other writes wait meanwhile.
 const MAX_ROWS: usize = 128;
+/// The number of rows that [`Archive::max_batch`](petstore_domain::Archive::max_batch) promises at least.
+const MIN_ROWS: usize = 25;
 /// The largest size of a transaction: etcd's default (`--max-request-bytes`).
 const MAX_BYTES: usize = 1536 * 1024;
 /// The largest size of an animal's entry, with the longest name: 255 characters of 4 bytes. The head is smaller, and all
-/// entries of a record together are smaller than this.
+/// entries of a record together are smaller.
 const MAX_ENTRY: usize = 1536;
 // The largest transaction: each row is an animal with a status and a record, and the head is one more entry.
 const _: () = assert!((3 * MAX_ROWS + 1) * MAX_ENTRY <= MAX_BYTES);
-// The smallest holds one row, and the entry by which its record expires.
-const _: () = assert!(MaxOps::MIN.rows() == 1);
+// The ports promise these even with the fewest operations.
+const _: () = assert!(MaxOps::MIN.rows() >= MIN_ROWS);
+const _: () = assert!(MaxOps::MIN.entries() >= MAX_KEYS_PER_SAVE);
 
 /// The `--max-txn-ops` of the nodes, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,28 +37,55 @@ pub(crate) struct MaxOps(pub(crate) usize);
 impl MaxOps {
     /// etcd's default.
     pub(crate) const DEFAULT: Self = Self(128);
-    /// The fewest with which one addition fits.
-    pub(crate) const MIN: Self = Self(8);
+    /// The smallest that keeps the promises of the ports.
+    pub(crate) const MIN: Self = Self(16);
 
     /// Returns half as many, but not fewer than [`MIN`](Self::MIN).
     pub(crate) fn halved(self) -> Self {
         Self((self.0 / 2).max(Self::MIN.0))
     }
 
-    /// Returns how many operations a nested transaction has, how many nested transactions a write has, and how many
-    /// entries it compares beside the head: each at most so many.
-    pub(crate) const fn nested(self) -> usize {
-        (self.0 - HEAD_OPS) / 2
+    /// Returns the number of levels of a large write. Two suffice for [`MAX_ROWS`] unless etcd takes few operations.
+    const fn levels(self) -> usize {
+        if self.0 < 64 { 4 } else { 2 }
     }
 
-    /// Returns how many entries one transaction changes.
+    /// Returns the largest number of entries that a write compares beside the head.
+    pub(crate) const fn comparisons(self) -> usize {
+        (self.0 - HEAD_OPS) / self.levels()
+    }
+
+    /// Returns the largest number of entries that one transaction changes.
     pub(crate) const fn entries(self) -> usize {
-        self.nested() * self.nested()
+        capacity(self.0 - HEAD_OPS, self.levels())
     }
 
-    /// Returns how many rows or additions one transaction holds. One more entry names all their records.
+    /// Returns the largest number of rows or additions in one transaction. One more entry names all their records.
     pub(crate) const fn rows(self) -> usize {
         let rows = (self.entries() - 1) / ROW_ENTRIES;
         if rows < MAX_ROWS { rows } else { MAX_ROWS }
     }
+
+    /// Puts up to [`entries`](Self::entries) operations into as few levels as hold them.
+    pub(crate) fn nested(self, ops: &[Op]) -> Vec<Op> {
+        nested(ops, self.0 - HEAD_OPS, self.levels())
+    }
+}
+
+/// Returns the number of operations that fit into `levels` levels, which count as `ops` together.
+const fn capacity(ops: usize, levels: usize) -> usize {
+    let width = ops / levels;
+    if levels == 1 { width } else { width * capacity(ops - width, levels - 1) }
+}
+
+fn nested(ops: &[Op], room: usize, levels: usize) -> Vec<Op> {
+    let width = room / levels;
+    if ops.len() <= width || levels == 1 {
+        return ops.to_vec();
+    }
+    let part = |part: &[Op]| {
+        let success = nested(part, room - width, levels - 1);
+        Op::Txn(Txn { success, ..Txn::default() })
+    };
+    ops.chunks(ops.len().div_ceil(width)).map(part).collect()
 }

@@ -7,7 +7,7 @@ pub(crate) mod readiness;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use hyper::http::request::Parts;
+use hyper::{StatusCode, http::request::Parts};
 use petstore_domain::Caller;
 
 use crate::{
@@ -24,6 +24,8 @@ pub(crate) struct RequestContext<'r> {
     pub(crate) head: &'r Parts,
     /// The value of the path's parameter; empty if it has none.
     pub(crate) parameter: &'r str,
+    /// The status of an answer that is no error.
+    pub(crate) success: StatusCode,
     /// The client whose key the request carries; `None` outside the base path.
     pub(crate) caller: Option<&'r Caller>,
     /// The whole body; empty if the operation takes none.

@@ -76,7 +76,9 @@ where
     if !operation.takes_query {
         query::require_none(head.uri.query())?;
     }
-    (operation.handler)(RequestContext { state, head, parameter, caller, body: content }).await
+    let success = operation.success;
+    (operation.handler)(RequestContext { state, head, parameter, success, caller, body: content })
+        .await
 }
 
 /// Counts a call of an operation that is deprecated, by the name of the caller's key.

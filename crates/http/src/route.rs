@@ -29,8 +29,10 @@ pub(crate) struct Operation {
     pub(crate) takes_json: bool,
     /// `true` if it takes a query, which the handler reads or ignores. If not, any parameter is an error.
     pub(crate) takes_query: bool,
-    /// `true` if it is announced that it ends.
+    /// `true` if its end is announced.
     pub(crate) is_deprecated: bool,
+    /// The status of an answer that is no error.
+    pub(crate) success: StatusCode,
     pub(crate) handler: Handler,
 }
 
@@ -52,6 +54,7 @@ pub(crate) static ROUTES: [Route; 6] = [
                 takes_json: true,
                 takes_query: false,
                 is_deprecated: false,
+                success: StatusCode::CREATED,
                 handler: |context| Box::pin(pets::create(context)),
             },
         ],
@@ -63,6 +66,7 @@ pub(crate) static ROUTES: [Route; 6] = [
             takes_json: false,
             takes_query: false,
             is_deprecated: true,
+            success: StatusCode::OK,
             handler: |context| Box::pin(pets::get(context)),
         }],
     },
@@ -102,6 +106,7 @@ const fn read(handler: Handler) -> Operation {
         takes_json: false,
         takes_query: true,
         is_deprecated: false,
+        success: StatusCode::OK,
         handler,
     }
 }
@@ -131,10 +136,7 @@ impl Route {
     pub(crate) fn operations(
         &'static self,
     ) -> impl Iterator<Item = (&'static str, &'static Method, StatusCode)> {
-        self.operations.iter().map(|Operation { method, takes_json, .. }| {
-            let success = if *takes_json { StatusCode::CREATED } else { StatusCode::OK };
-            (self.template, method, success)
-        })
+        self.operations.iter().map(|it| (self.template, &it.method, it.success))
     }
 
     /// Returns whether one of its operations takes a body.

@@ -14,7 +14,6 @@ use clap::{
 };
 use petstore_domain::ServiceKey;
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings, StaticFile, TrustedProxy};
-use petstore_pages::pages;
 use tracing_subscriber::filter::Targets;
 
 use crate::{
@@ -335,12 +334,19 @@ impl Config {
 }
 
 /// Returns the browser pages, the reference first, with the name of this deployment.
+#[cfg(feature = "pages")]
 fn static_files(environment: Option<&str>) -> Vec<StaticFile> {
-    let files = pages(environment).into_iter().map(|page| StaticFile {
+    let files = petstore_pages::pages(environment).into_iter().map(|page| StaticFile {
         path: page.path,
         media_type: "text/html; charset=utf-8",
         content_security_policy: page.content_security_policy,
         content: page.html.into(),
     });
     files.collect()
+}
+
+/// Returns no pages: this program was built without them.
+#[cfg(not(feature = "pages"))]
+fn static_files(_: Option<&str>) -> Vec<StaticFile> {
+    Vec::new()
 }

@@ -2,7 +2,7 @@ use super::{BUILT_IN, MEMORY, Registry};
 use crate::stores::driver::StoreDriver;
 
 fn built_in() -> Registry {
-    Registry(BUILT_IN.into())
+    Registry(BUILT_IN.to_vec())
 }
 
 /// Returns a kind of store without any store.
@@ -40,7 +40,22 @@ fn an_unknown_scheme_is_refused_with_those_that_are_registered() {
     }
     let mut one = Registry::default();
     one.0.push(named(&["named"]));
-    assert_eq!(refusal(&one, "sqlite:a", false), "a store is named:");
+    assert_eq!(refusal(&one, "mysql:a", false), "a store is named:");
+}
+
+#[test]
+fn a_built_in_store_that_a_program_lacks_is_named() {
+    let mut one = Registry::default();
+    one.0.push(named(&["named"]));
+    for (url, name) in [
+        ("sqlite:a", "SQLite"),
+        ("postgres://user:secret@host/db", "PostgreSQL"),
+        ("postgresql://host/db", "PostgreSQL"),
+        ("etcd://host/prefix", "etcd"),
+    ] {
+        let expected = format!("this program was built without {name}; a store is named:");
+        assert_eq!(refusal(&one, url, false), expected);
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::{Outcome, plan};
 use crate::{
     draft::Draft,
     head::{Head, HeadRead},
-    kv::KeyValue,
+    kv::{self, KeyValue, Op},
     limits::MaxOps,
     rows::{self, Changes, Keys},
 };
@@ -83,17 +83,26 @@ fn stored(key: u16, pet: PetId, at: i64) -> Vec<KeyValue> {
     rows::put_record(&mut changes, &keys(), &record);
     let entry = |(key, value): (String, Option<Vec<u8>>)| KeyValue {
         key: (&*key).into(),
-        value: crate::kv::Bytes(value.unwrap()),
+        value: kv::Bytes(value.unwrap()),
         ..KeyValue::default()
     };
     changes.into_iter().filter(|(key, _)| key.starts_with("zoo/records/")).map(entry).collect()
+}
+
+/// Returns how many operations etcd counts in a transaction with these ones, beside `others`.
+fn counted(ops: &[Op], others: usize) -> usize {
+    let nested = ops.iter().map(|op| match op {
+        Op::Txn(txn) => counted(&txn.success, 0),
+        Op::Range(_) | Op::Put { .. } | Op::Delete { .. } => 0,
+    });
+    ops.len() + others + nested.max().unwrap_or_default()
 }
 
 /// Each addition has a status, and a record that replaces an expired one.
 #[tokio::test]
 async fn the_largest_group_fits_whatever_number_of_operations_etcd_takes() {
     let day = 86_400_000;
-    for (max, rows) in [(8, 1), (16, 9), (20, 16), (32, 44), (64, 128), (128, 128)]
+    for (max, rows) in [(16, 28), (20, 79), (24, 128), (32, 128), (64, 128), (128, 128)]
         .map(|(max, rows)| (MaxOps(max), rows))
     {
         assert_eq!(max.rows(), rows, "{max:?}");
@@ -105,9 +114,31 @@ async fn the_largest_group_fits_whatever_number_of_operations_etcd_takes() {
         assert_eq!((outcomes.len(), changes.len()), (rows, 5 * rows + 1));
         let deleted = changes.values().filter(|value| value.is_none()).count();
         assert_eq!(deleted, rows);
-        let level = 2 + changes.len().div_ceil(max.nested());
-        assert!(level + max.nested() <= max.0, "{level} and {} of {max:?}", max.nested());
-        assert!(1 + max.nested() + max.nested() <= max.0, "as many comparisons");
+        let ops: Vec<_> = changes.keys().map(|key| Op::put(key, Vec::new())).collect();
+        assert!(counted(&max.nested(&ops), 2) <= max.0, "{max:?}");
+    }
+}
+
+/// Returns the keys that these operations put, in their order.
+fn flat(ops: &[Op]) -> Vec<kv::Bytes> {
+    let keys = |op: &Op| match op {
+        Op::Txn(txn) => flat(&txn.success),
+        Op::Put { key, .. } => vec![key.clone()],
+        Op::Range(_) | Op::Delete { .. } => Vec::new(),
+    };
+    ops.iter().flat_map(keys).collect()
+}
+
+#[test]
+fn as_many_entries_as_a_transaction_holds_are_nested_in_their_order() {
+    for max in [16, 17, 20, 31, 32, 63, 64, 65, 128].map(MaxOps) {
+        let ops: Vec<_> = (0..max.entries()).map(|n| Op::put(&n.to_string(), vec![])).collect();
+        let nested = max.nested(&ops);
+        assert!(counted(&nested, 2) <= max.0, "{max:?}");
+        assert_eq!(flat(&nested), flat(&ops), "{max:?}");
+        let few = max.nested(&ops[..max.comparisons()]);
+        let count = counted(&few, 2).max(1 + max.comparisons());
+        assert!(few.len() == max.comparisons() && count <= max.0, "{max:?}");
     }
 }
 

@@ -3,10 +3,7 @@
 
 use std::sync::Arc;
 
-use hyper::{
-    StatusCode,
-    header::{HeaderName, HeaderValue, LOCATION},
-};
+use hyper::header::{HeaderName, HeaderValue, LOCATION};
 use petstore_domain::{
     Added, CatalogueVersion, CursorPosition, Idempotency, PageLimit, PetId, Versioned,
 };
@@ -61,7 +58,7 @@ pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiErro
 
 /// Adds an animal, or answers a repeat as the first time (section 4.2, createPet).
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let RequestContext { state, head, caller, ref body, .. } = context;
+    let RequestContext { state, head, success, caller, ref body, .. } = context;
     let caller = caller.ok_or_else(|| ApiError::unauthorized(false))?.digest;
     let key = headers::idempotency_key(&head.headers)?;
     let pet = read_new_pet(body)?;
@@ -70,7 +67,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
         Added::Created(pet) => (pet, false),
         Added::Replayed(pet) => (pet, true),
     };
-    let mut response = response::json(StatusCode::CREATED, pet_to_json(&pet));
+    let mut response = response::json(success, pet_to_json(&pet));
     let headers = response.headers_mut();
     if replayed {
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
@@ -128,11 +125,12 @@ fn next_link(
     limit: PageLimit,
     position: CursorPosition,
 ) -> Result<HeaderValue, ApiError> {
-    let (mut digits, cursor) = (itoa::Buffer::new(), cursor::encode(position));
+    let mut digits = itoa::Buffer::new();
     let (name, status) = position.status.map_or(("", ""), |status| ("&status=", status.as_str()));
-    let limit = digits.format(limit.get());
+    let (limit, cursor) = (digits.format(limit.get()), cursor::encode(position));
+    let cursor = str::from_utf8(&cursor).map_err(ApiError::internal)?;
     let link =
-        ["<", base, "/pets?limit=", limit, name, status, "&cursor=", &cursor, ">; rel=\"next\""];
+        ["<", base, "/pets?limit=", limit, name, status, "&cursor=", cursor, ">; rel=\"next\""];
     HeaderValue::try_from(link.concat()).map_err(ApiError::internal)
 }
 

@@ -16,7 +16,7 @@ use crate::response::{self, APPLICATION_JSON, Response};
 macro_rules! error_codes {
     ($($variant:ident, $status:ident, $code:literal;)+) => {
         /// The machine-readable `code` of an error body. Each is documented in `docs/INTERFACE.md` and in
-        /// `docs/openapi.json`.
+        /// `openapi.json`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum ErrorCode { $($variant),+ }
 
@@ -101,7 +101,7 @@ impl ApiError {
 
     /// Creates 403: the key is live, but may only read.
     pub(crate) fn forbidden() -> Self {
-        let message = "this API key may only read; adding an animal needs one that may write";
+        let message = "this API key may only read; this operation needs one that may write";
         let challenge = r#"Bearer realm="petstore", error="insufficient_scope""#;
         Self::new(ErrorCode::Forbidden, message)
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))

@@ -1,4 +1,4 @@
-//! The OpenAPI document of this deployment: `docs/openapi.json`, with its servers filled in.
+//! The OpenAPI document of this deployment: `openapi.json`, with its servers filled in.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::representation::Representation;
 use crate::{request::address::BASE_PATH, settings::Settings};
 
 /// The document as it is in the repository.
-const SOURCE: &str = include_str!("../../../../docs/openapi.json");
+const SOURCE: &str = include_str!("../../openapi.json");
 /// The one line of it that depends on the deployment.
 const SERVERS: &str = r#"  "servers": [{ "url": "/v1", "description": "This server" }],"#;
 

@@ -1,0 +1,10 @@
+//! Connections: HTTP/1.1, HTTP/2, TLS, Unix sockets, timeouts, limits, and the drain at a stop.
+
+mod drain;
+mod http1;
+mod http2;
+mod mutated;
+mod open_files;
+mod timeouts;
+mod tls;
+mod unix_socket;

@@ -1,0 +1,270 @@
+//! Stopping: what has begun is finished, nothing new begins, and it ends.
+
+use std::{
+    io::{self, Read},
+    process::Command,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use crate::support::{
+    catalogue::{everything, pet},
+    raw::{Raw, head, post},
+    server::{Launch, Server},
+    store::{Kind, Store, on_stores},
+    wait,
+};
+
+/// Longer than an idle connection is kept in the drain.
+const IDLE_IN_DRAIN: Duration = Duration::from_millis(1500);
+
+on_stores! {
+    every:
+    an_idle_server_stops_at_once,
+}
+
+on_stores! {
+    lasting:
+    a_request_that_has_begun_is_answered,
+}
+
+/// A connection on which the first half of a request has arrived, and the other half.
+fn half_way(server: &Server) -> (Raw, String) {
+    let mut raw = server.raw();
+    let length = pet("half").to_string().len();
+    let asks = format!(
+        "content-type: application/json\r\ncontent-length: {length}\r\nexpect: 100-continue\r\n"
+    );
+    raw.send(head("POST", "/v1/pets", &asks));
+    // The server asks for the body, so the head has arrived.
+    assert_eq!(raw.any_answer(false).status, 100);
+    let body = pet("half").to_string();
+    raw.send(&body[..10]);
+    (raw, body[10..].to_owned())
+}
+
+/// A connection that has been used and is idle.
+fn idle(server: &Server) -> Raw {
+    let mut raw = server.raw();
+    raw.send(head("GET", "/readyz", ""));
+    raw.answer("GET", "/readyz").is(200);
+    raw
+}
+
+fn a_request_that_has_begun_is_answered(kind: Kind) {
+    for signal in ["TERM", "INT"] {
+        let store = Store::new(kind);
+        let launch = Launch::on(&store).flag("--shutdown-grace", "2m");
+        let mut server = launch.flag("--body-timeout", "2m").start();
+        let (mut raw, rest) = half_way(&server);
+        server.signal(signal);
+        wait::until("new connections are refused", || !server.takes_connections());
+        thread::sleep(IDLE_IN_DRAIN);
+        raw.send(rest);
+        let answer = raw.answer("POST", "/v1/pets").is(201);
+        assert_eq!(answer.header("connection"), Some("close"), "{answer:?}");
+        raw.is_closed();
+        assert_eq!(server.exit(), Some(0), "{}", server.log());
+
+        let server = Launch::on(&store).start();
+        assert_eq!(everything(&server.client()), [answer.json()]);
+    }
+}
+
+/// A body that asks the server to stop when half of it has been sent.
+struct Stopping {
+    server: Arc<Server>,
+    halves: Vec<Vec<u8>>,
+}
+
+impl Read for Stopping {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(half) = self.halves.pop() else { return Ok(0) };
+        if self.halves.is_empty() {
+            // The server has the first half once it has begun to answer others behind it.
+            self.server.http2().get("/livez").send().is(200);
+            self.server.signal("TERM");
+            wait::until("new connections are refused", || !self.server.takes_connections());
+            thread::sleep(IDLE_IN_DRAIN);
+        }
+        buffer[..half.len()].copy_from_slice(&half);
+        Ok(half.len())
+    }
+}
+
+#[test]
+fn a_stream_that_has_begun_is_answered() {
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).flag("--shutdown-grace", "2m");
+    let server = Arc::new(launch.flag("--body-timeout", "2m").start());
+    let client = server.http2();
+    // From here on there is one connection for all.
+    client.get("/livez").send().is(200);
+    let body = pet("half").to_string().into_bytes();
+    let halves = vec![body[10..].to_vec(), body[..10].to_vec()];
+    let body = Stopping { server: Arc::clone(&server), halves };
+    client.post("/v1/pets", "").stream(body).is(201);
+    wait::until("the body is dropped", || Arc::strong_count(&server) == 1);
+    let mut server = Arc::into_inner(server).unwrap();
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+}
+
+fn an_idle_server_stops_at_once(kind: Kind) {
+    let store = Store::new(kind);
+    // Neither the grace nor the idle time may be what ends it.
+    let launch = Launch::on(&store).flag("--shutdown-grace", "10m").flag("--idle-timeout", "10m");
+    let mut server = launch.start();
+    let mut connections = [idle(&server), idle(&server)];
+    server.http2().get("/livez").send().is(200);
+    server.signal("TERM");
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    for raw in &mut connections {
+        raw.is_closed();
+    }
+}
+
+#[test]
+fn during_the_shutdown_delay_the_service_is_not_ready_and_serves() {
+    let (store, flag) = (Store::sqlite(), "--shutdown-delay");
+    let mut server = Launch::on(&store).flag(flag, "10m").start();
+    let (client, mut kept) =
+        (server.client(), ["/readyz", "/livez", "/v1/pets"].map(|target| (target, idle(&server))));
+    server.signal("TERM");
+    wait::until("it is not ready", || client.get("/readyz").anonymous().send().status == 503);
+    thread::sleep(IDLE_IN_DRAIN);
+    client.add(&pet("late")).send().is(201);
+    for (target, kept) in &mut kept {
+        kept.send(head("GET", target, ""));
+        let answer = kept.answer("GET", target);
+        assert_eq!(answer.header("connection"), Some("close"), "{answer:?}");
+        kept.is_closed();
+        if *target == "/readyz" {
+            answer.refuses(503, "unavailable");
+        } else {
+            answer.is(200);
+        }
+    }
+    server.kill();
+
+    let mut server = Launch::on(&store).flag(flag, "0s").flag("--body-timeout", "10m").start();
+    let (_half, _rest) = half_way(&server);
+    let mut kept = idle(&server);
+    server.signal("TERM");
+    kept.is_closed();
+    wait::until("new connections are refused", || !server.takes_connections());
+    server.kill();
+}
+
+#[petstore_testing::needs(quiet)]
+#[test]
+fn two_equal_signals_at_once_are_one() {
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
+    let mut server = launch.start();
+    let (mut raw, rest) = half_way(&server);
+    // timeout(1) sends both so. The kernel merges signals that come closer together.
+    let both = format!("kill -TERM {pid}; sleep 0.03; kill -TERM {pid}", pid = server.pid());
+    assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
+    wait::until("new connections are refused", || !server.takes_connections());
+    raw.send(rest);
+    raw.answer("POST", "/v1/pets").is(201);
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    assert_eq!(endings(server), ["stopped: every request was answered"]);
+}
+
+#[test]
+fn the_log_has_one_line_for_the_end_however_it_comes() {
+    let store = Store::sqlite();
+    let mut server = Launch::on(&store).flag("--body-timeout", "2m").start();
+    let (mut raw, rest) = half_way(&server);
+    server.signal("TERM");
+    wait::until("new connections are refused", || !server.takes_connections());
+    // The drain ends while the second signal is being obeyed.
+    server.signal("INT");
+    raw.send(rest);
+    let code = server.exit();
+    let expected = match code {
+        Some(0) => "stopped: every request was answered",
+        _ => "stopped at once: connections may have been cut off",
+    };
+    assert!(matches!(code, Some(0 | 1)), "{code:?}");
+    assert_eq!(endings(server), [expected]);
+}
+
+/// Returns the log's lines about the end of a server that has stopped.
+fn endings(server: Server) -> Vec<String> {
+    let log = server.whole_log();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let messages = lines.map(|line| line["fields"]["message"].as_str().unwrap().to_owned());
+    messages.filter(|message| message.starts_with("stopped")).collect()
+}
+
+#[test]
+fn a_second_signal_stops_at_once() {
+    let store = Store::sqlite();
+    let mut server = Launch::on(&store)
+        .flag("--shutdown-grace", "10m")
+        .flag("--body-timeout", "10m")
+        .flag("--request-timeout", "10m")
+        .start();
+    let (mut raw, _rest) = half_way(&server);
+    server.signal("TERM");
+    wait::until("new connections are refused", || !server.takes_connections());
+    server.signal("TERM");
+    assert_eq!(server.exit(), Some(1), "{}", server.log());
+    raw.rest();
+    assert_eq!(endings(server), ["stopped at once: connections may have been cut off"]);
+}
+
+#[test]
+fn the_grace_bounds_the_drain() {
+    let store = Store::sqlite();
+    let mut server = Launch::on(&store)
+        .flag("--shutdown-grace", "300ms")
+        .flag("--body-timeout", "10m")
+        .flag("--request-timeout", "10m")
+        .start();
+    let (mut raw, _rest) = half_way(&server);
+    let mut silent = server.raw();
+    server.signal("TERM");
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    raw.rest();
+    silent.is_closed();
+    let server = Launch::on(&store).start();
+    assert!(everything(&server.client()).is_empty());
+}
+
+#[test]
+fn what_is_pipelined_before_the_signal_is_answered() {
+    let (store, mut server) = Server::on_file();
+    let mut raw = idle(&server);
+    raw.send(post(&pet("one").to_string()).repeat(20));
+    raw.answer("POST", "/v1/pets").is(201);
+    server.signal("TERM");
+    // The answer to the request under way closes the connection. Each answer is whole.
+    let mut rest = String::from_utf8(raw.rest()).unwrap();
+    rest.retain(|c| c != '\r');
+    let answers: Vec<_> = rest.split("HTTP/1.1 ").skip(1).collect();
+    for answer in &answers {
+        assert!(answer.starts_with("201 ") && answer.ends_with('}'), "{answer}");
+    }
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    let server = Launch::on(&store).start();
+    assert_eq!(everything(&server.client()).len(), 1 + answers.len());
+}
+
+#[test]
+fn a_stop_is_no_kill_for_the_store() {
+    let (store, server) = Server::on_file();
+    server.client().add(&pet("kept")).send().is(201);
+    server.stop();
+    let left: Vec<_> = std::fs::read_dir(store.folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["petstore.db"], "the write-ahead log was folded into the store");
+    assert_eq!(everything(&Launch::on(&store).start().client()).len(), 1);
+}

@@ -1,0 +1,86 @@
+//! The limit on the rate of each API key, and requests without a good one beside it.
+
+use std::{collections::BTreeMap, sync::Mutex, thread};
+
+use crate::support::{
+    KEY,
+    catalogue::{add, everything, pet},
+    client::Client,
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+fn limited(flag: &str, rate: &str) -> (Store, Server, String) {
+    let store = Store::sqlite();
+    let other = store.new_key("other");
+    let server = Launch::on(&store).flag(flag, rate).start();
+    (store, server, other)
+}
+
+/// The status of the answer to `key`.
+fn status(client: &Client, key: &str) -> u16 {
+    client.get("/v1/pets").key(key).send().status
+}
+
+#[test]
+fn a_key_over_its_rate_is_refused_and_another_key_is_not() {
+    let (_store, server, other) = limited("--rate-limit", "1");
+    let client = server.client();
+    wait::until("the rate is exceeded", || {
+        let answer = client.get("/v1/pets").send();
+        if answer.status == 200 {
+            return false;
+        }
+        assert_eq!(answer.must("retry-after"), "1");
+        answer.refuses(429, "rate_limited");
+        true
+    });
+    assert_eq!(status(&client, &other), 200);
+    // It comes back by itself, and nothing that was refused is added.
+    wait::until("it has a turn again", || status(&client, KEY) == 200);
+    let mut added = 0;
+    wait::until("an addition is refused", || match client.add(&pet("fast")).send().status {
+        429 => true,
+        other => {
+            assert_eq!(other, 201);
+            added += 1;
+            false
+        }
+    });
+    wait::until("it has a turn again", || client.get("/v1/pets").send().status == 200);
+    let mut found = None;
+    wait::until("the list is answered", || {
+        let answer = client.get("/v1/pets").key(&other).send();
+        found = (answer.status == 200).then(|| answer.json().as_array().unwrap().len());
+        found.is_some()
+    });
+    assert_eq!(found, Some(added));
+}
+
+/// How many answers of each status so many clients with wrong keys get, each after `count` requests,
+/// while another client has a good key; holds that all of its requests are answered 200.
+fn strangers(server: &Server, clients: usize, count: usize) -> BTreeMap<u16, usize> {
+    let client = server.client();
+    let statuses = Mutex::new(BTreeMap::new());
+    let ask = || {
+        for _ in 0..count {
+            let status = status(&server.client(), "wrong-key-wrong-key");
+            *statuses.lock().unwrap().entry(status).or_default() += 1;
+        }
+    };
+    let honest = || assert_eq!(status(&client, KEY), 200);
+    honest();
+    wait::beside(1, honest, || {
+        thread::scope(|scope| (0..clients).for_each(|_| drop(scope.spawn(ask))));
+    });
+    statuses.into_inner().unwrap()
+}
+
+#[test]
+fn a_good_key_is_served_beside_hundreds_of_wrong_ones() {
+    let (_store, server) = Server::in_memory();
+    assert_eq!(strangers(&server, 64, 5), BTreeMap::from([(401, 320)]));
+    add(&server.client(), &pet("served"));
+    assert_eq!(everything(&server.client()).len(), 1);
+}

@@ -1,0 +1,4 @@
+//! Lists: pages, cursors, and pages that are kept in memory.
+
+mod page_cache;
+mod walk;

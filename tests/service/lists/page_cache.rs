@@ -1,0 +1,75 @@
+//! Pages that are sent again are never older than what was acknowledged.
+
+use std::{
+    sync::atomic::{AtomicI64, AtomicUsize, Ordering},
+    thread,
+};
+
+use crate::support::{
+    catalogue::{add, id_of, pet, pets},
+    client::Client,
+    server::{Launch, Server},
+    store::{Kind, Store, on_stores},
+    wait,
+};
+
+on_stores! {
+    every:
+    no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for,
+}
+
+const WRITERS: usize = 2;
+const READERS: usize = 3;
+/// Of each writer: together they stay on one page.
+const ADDITIONS: usize = 45;
+
+fn no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for(kind: Kind) {
+    let (_store, server) = Server::start(kind);
+    let (newest, reads) = (AtomicI64::new(0), AtomicUsize::new(0));
+    let read = || {
+        let acknowledged = newest.load(Ordering::SeqCst);
+        let last = last_on_page(&server.client());
+        assert!(last >= acknowledged, "{last} is the last on a page after {acknowledged}");
+        reads.fetch_add(1, Ordering::SeqCst);
+    };
+    wait::beside(READERS, read, || {
+        thread::scope(|scope| {
+            (0..WRITERS).for_each(|_| drop(scope.spawn(|| write(&server.client(), &newest))));
+        });
+    });
+    assert!(reads.into_inner() > READERS * ADDITIONS, "too few reads to be a race");
+}
+
+fn write(client: &Client, newest: &AtomicI64) {
+    for n in 0..ADDITIONS {
+        let id = id_of(&add(client, &pet(&format!("n{n}"))));
+        newest.fetch_max(id, Ordering::SeqCst);
+        // An acknowledged animal is on the very next page that its client asks for.
+        assert!(last_on_page(client) >= id, "animal {id} is not on the page after it");
+    }
+}
+
+/// The newest animal on the one page that everybody asks for; 0 if it is empty.
+fn last_on_page(client: &Client) -> i64 {
+    let page = pets(&client.get("/v1/pets?limit=100").send().is(200));
+    page.last().map_or(0, id_of)
+}
+
+#[test]
+fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
+    let [none, little, much] = ["0", "1KiB", "16MiB"].map(|memory| {
+        let store = Store::memory();
+        let server = Launch::on(&store).flag("--page-cache", memory).start();
+        let client = server.client();
+        let mut answers = Vec::new();
+        for n in 0..30 {
+            add(&client, &pet(&format!("n{n}")));
+            for target in ["/v1/pets", "/v1/pets", "/v1/pets?limit=7", "/v1/pets/1"] {
+                let page = client.get(target).send().is(200);
+                answers.push((page.lasting_headers(), page.body));
+            }
+        }
+        answers
+    });
+    assert!(none == little && little == much);
+}

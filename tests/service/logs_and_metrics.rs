@@ -1,0 +1,4 @@
+//! The log, the metrics, and the alerts.
+
+mod logs;
+mod metrics;

@@ -1,0 +1,205 @@
+//! The content of the log, and text that it must not hold.
+
+mod identity;
+
+use std::{fs, thread};
+
+use serde_json::Value;
+
+use crate::support::{
+    KEY,
+    catalogue::{add, id_of, pet},
+    client::Call,
+    server::{Launch, Server},
+    store::Store,
+};
+
+fn talkative(access: &str) -> (Store, Server) {
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).flag("--access-log", access);
+    let launch = launch.env("RUST_LOG", "trace").env("PETSTORE_LOG", "trace");
+    let server = launch.flag("--log-format", "json").start();
+    (store, server)
+}
+
+/// A field of a log line, wherever the format puts it, as text; empty if it is not there.
+fn field(line: &Value, name: &str) -> String {
+    let found = [&line[name], &line["fields"][name]].into_iter().find(|value| !value.is_null());
+    match found {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    }
+}
+
+#[test]
+fn every_request_has_a_line_with_its_template() {
+    let (_store, server) = talkative("all");
+    let client = server.client();
+    let id = id_of(&add(&client, &pet("logged")));
+    let table: [(Call, &str, &str, &str, &str); 12] = [
+        (client.get("/v1/pets?limit=5"), "GET", "/v1/pets", "200", ""),
+        (client.add(&pet("secret-name")), "POST", "/v1/pets", "201", ""),
+        (client.get(&format!("/v1/pets/{id}")), "GET", "/v1/pets/{petId}", "200", ""),
+        (client.get("/v1/pets/secret-1"), "GET", "/v1/pets/{petId}", "404", "pet_not_found"),
+        (client.get("/v1/pets?secret=2"), "GET", "/v1/pets", "400", "invalid_query"),
+        (client.post("/v1/pets", "{}"), "POST", "/v1/pets", "400", "invalid_pet"),
+        (client.get("/v1/pets").key("secret-key-456789"), "GET", "/v1/pets", "401", "unauthorized"),
+        (client.get("/v1/store/orders"), "GET", "/v1/store/orders", "501", "not_implemented"),
+        (client.get("/readyz"), "GET", "/readyz", "200", ""),
+        (client.get("/secret/3"), "GET", "", "404", "route_not_found"),
+        (client.call("DELETE", "/v1/pets"), "DELETE", "", "405", "method_not_allowed"),
+        (client.call("SECRET", "/v1/pets"), "other", "", "405", "method_not_allowed"),
+    ];
+    for (n, (call, method, route, status, code)) in table.into_iter().enumerate() {
+        let id = format!("request-{n}-of-the-log");
+        assert_eq!(call.header("x-request-id", &id).send().status.to_string(), status);
+        let line = server.log_line(&id);
+        assert_eq!(field(&line, "request_id"), id, "{line}");
+        assert_eq!(field(&line, "method"), method, "{line}");
+        assert_eq!(field(&line, "status"), status, "{line}");
+        assert_eq!(field(&line, "code"), code, "{line}");
+        if !route.is_empty() {
+            assert_eq!(field(&line, "route"), route, "{line}");
+        }
+        assert_eq!(server.log().matches(&id).count(), 1, "{line}");
+    }
+    let log = server.stop();
+    assert!(!log.contains("secret"), "{log}");
+    for line in log.lines() {
+        assert!(serde_json::from_str::<Value>(line).unwrap().is_object(), "{line}");
+    }
+}
+
+#[test]
+fn the_access_log_is_the_operators_choice() {
+    for (access, good, bad) in [("all", true, true), ("errors", false, true), ("off", false, false)]
+    {
+        let (_store, server) = talkative(access);
+        let client = server.client();
+        client.get("/v1/pets").header("x-request-id", "a-good-request").send().is(200);
+        client.get("/v1/nope").header("x-request-id", "a-bad-request").send().is(404);
+        let log = server.stop();
+        assert_eq!(log.contains("a-good-request"), good, "{access}: {log}");
+        assert_eq!(log.contains("a-bad-request"), bad, "{access}: {log}");
+    }
+}
+
+#[test]
+fn the_log_names_the_deployment_and_can_be_text() {
+    for (format, json) in [("json", true), ("text", false)] {
+        let store = Store::memory();
+        let launch = Launch::on(&store).flag("--environment", "blue-staging");
+        let server = launch.flag("--log-format", format).start();
+        server.client().get("/nope").header("x-request-id", "the-only-request").send().is(404);
+        let log = server.stop();
+        assert!(log.contains("blue-staging"), "{log}");
+        let line = log.lines().find(|line| line.contains("the-only-request")).unwrap();
+        assert_eq!(line.starts_with('{'), json, "{line}");
+        assert_eq!(line.contains(" peer=127.0.0.1:"), !json, "{line}");
+        assert_eq!(line.contains(r#""peer":"127.0.0.1:"#), json, "{line}");
+    }
+}
+
+#[test]
+fn a_key_is_in_no_log_line_no_refusal_and_no_store() {
+    let (store, server) = talkative("all");
+    let client = server.client();
+    let stored = store.new_key("stored");
+    let mut refusals = Vec::new();
+    for key in [KEY, &stored] {
+        let anonymous = client.add(&pet("by none")).anonymous();
+        refusals.extend([
+            client.get("/v1/pets").key(&format!("{key}x")).send(),
+            client.get(&format!("/v1/pets?limit={key}")).send(),
+            client.get(&format!("/v1/pets?cursor={key}")).send(),
+            client.post("/v1/pets", format!(r#"{{"name":"{key}","categoryId":"{key}"}}"#)).send(),
+            client.post("/v1/pets", key).send(),
+            client.post("/v1/pets", "{}").header("idempotency-key", key).send(),
+            anonymous.header("idempotency-key", key).send(),
+            client.post("/v1/pets", "{}").content_type(key).send(),
+            client.get("/v1/pets").header("if-none-match", key).anonymous().send(),
+        ]);
+        client.get("/v1/pets").key(key).send();
+        client.add(&pet("by key")).key(key).header("idempotency-key", "k").send();
+        client.get(&format!("/v1/pets?api_key={key}")).send().is(400);
+        client.get(&format!("/v1/pets/{key}")).send().is(404);
+        client.get(&format!("/v1/{key}")).send().is(404);
+        client.get(&format!("/{key}")).send().is(404);
+        client.get("/v1/pets").anonymous().header("cookie", format!("key={key}")).send().is(401);
+        client.get("/v1/pets").authorization(&format!("Basic {key}")).send().is(401);
+        client.call(&key.replace('_', "-"), "/v1/pets").send().is(405);
+        server.http2().get("/v1/pets").key(key).send();
+    }
+    assert!(refusals.iter().all(|refusal| refusal.status >= 400), "{refusals:?}");
+    let holds = |text: &[u8], key: &str| {
+        text.windows(key.len()).any(|window| window.eq_ignore_ascii_case(key.as_bytes()))
+    };
+    let bytes = store.bytes();
+    assert!(holds(&bytes, "by key"), "the store is looked at where it is written");
+    let out = server.out();
+    let log = server.stop();
+    assert!(log.contains("unauthorized"), "{log}");
+    for key in [KEY, &stored, &stored[8..]] {
+        for refusal in &refusals {
+            assert!(!holds(format!("{refusal:?}").as_bytes(), key), "{refusal:?}");
+        }
+        assert!(!holds(log.as_bytes(), key), "{log}");
+        assert!(!holds(out.as_bytes(), key), "{out}");
+        assert!(!holds(&bytes, key));
+        assert!(!holds(&store.bytes(), key));
+    }
+}
+
+#[test]
+fn a_key_is_in_no_core_dump() {
+    let store = Store::memory();
+    let server = Launch::on(&store).with_core_dumps().start();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+    let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().next(), Some("0"), "{limits}");
+}
+
+#[test]
+fn a_stalled_reader_of_the_log_stalls_no_request() {
+    let store = Store::memory();
+    let server = Launch::on(&store).flag("--access-log", "all").start_unread();
+    let client = server.client();
+    // Its standard error is not read: 2000 lines are far more than the pipe holds.
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..500).for_each(|_| drop(client.get("/livez").send().is(200))));
+        }
+    });
+    client.get("/readyz").send().is(200);
+}
+
+#[test]
+fn a_request_of_a_trace_is_logged_and_answered_with_it() {
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+    let (_store, server) = talkative("all");
+    let traceparent = format!("00-{TRACE}-b7ad6b7169203331-01");
+    for client in [server.client(), server.http2()] {
+        for (call, status) in [
+            (client.get("/v1/pets"), 200),
+            (client.get("/v1/pets").anonymous(), 401),
+            (client.get("/v1/nothing"), 404),
+            (client.get("/livez"), 200),
+        ] {
+            let id = format!("traced-{status}");
+            let call = call.header("x-request-id", &id);
+            let answer = call.clone().header("traceparent", &traceparent).send().is(status);
+            let span = answer.must("traceresponse").strip_prefix(&format!("00-{TRACE}-")).unwrap();
+            let span = span.strip_suffix("-01").unwrap();
+            assert!(span.len() == 16 && span != "b7ad6b7169203331", "{answer:?}");
+            assert_eq!(field(&server.log_line(&id), "trace_id"), TRACE);
+
+            let id = format!("untraced-{status}");
+            let bad = traceparent.replace("b7ad", "B7AD");
+            let call = call.without("x-request-id").header("x-request-id", &id);
+            let untraced = call.header("traceparent", &bad).send().is(status);
+            assert_eq!(untraced.header("traceresponse"), None);
+            assert_eq!(field(&server.log_line(&id), "trace_id"), "");
+        }
+    }
+}

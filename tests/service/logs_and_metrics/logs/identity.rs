@@ -1,0 +1,190 @@
+//! Who made a request: the name of the API key, and the peer.
+
+use std::{
+    io::{Read as _, Write as _},
+    os::unix::net::UnixStream,
+};
+
+use petstore_testing::needs;
+use serde_json::Value;
+
+use super::field;
+use crate::support::{
+    KEY,
+    proxy::{Kind, Proxy},
+    raw::{self, Raw},
+    server::{Launch, Server},
+    store::Store,
+    tls::{Pair, Tls},
+    wait,
+};
+
+/// The line of the only request that has this status.
+fn line_of(server: &Server, status: u16) -> Value {
+    let mut found = None;
+    wait::until("the request is logged", || {
+        let log = server.log();
+        let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        found = lines.find(|line| field(line, "status") == status.to_string());
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+#[test]
+fn a_line_has_the_name_of_a_key_that_is_or_was_valid_and_of_no_other() {
+    let store = Store::sqlite();
+    let server = Launch::on(&store).flag("--access-log", "all").start();
+    let [web, revoked] = ["web-2", "revoked"].map(|name| store.new_key(name));
+    store.keys(&["revoke", "revoked"]).succeeds();
+    for (protocol, client) in [("http1", server.client()), ("http2", server.http2())] {
+        wait::until("the revoked key is refused", || {
+            client.get("/v1/pets").key(&revoked).send().status == 401
+        });
+        wait::until("the new key is known", || {
+            client.get("/v1/pets").key(&web).send().status == 200
+        });
+        let list = || client.get("/v1/pets");
+        for (n, (call, status, name)) in [
+            (list().key(&web), 200, "web-2"),
+            (list().key(KEY), 200, "service key"),
+            (client.post("/v1/pets", "{}").key(&web), 400, "web-2"),
+            (client.get("/v1/nothing").key(&web), 404, "web-2"),
+            (client.call("DELETE", "/v1/pets").key(&web), 405, "web-2"),
+            (list().key(&revoked), 401, "revoked"),
+            (list().key(&format!("{web}x")), 401, ""),
+            (list().authorization(&format!("Basic {web}")), 401, ""),
+            (list().anonymous(), 401, ""),
+            // No key is asked for here.
+            (client.get("/livez").key(&web), 200, ""),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let id = format!("{n}-over-{protocol}");
+            call.header("x-request-id", &id).send().is(status);
+            let line = server.log_line(&id);
+            assert_eq!(field(&line, "key_name"), name, "{line}");
+            assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
+        }
+    }
+    let log = server.stop();
+    for key in [KEY, &web, &revoked] {
+        assert!(!log.contains(&key[4..]), "{log}");
+    }
+}
+
+#[test]
+fn a_key_over_its_rate_is_named() {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--rate-limit", "1").flag("--log-format", "json");
+    let server = launch.start();
+    let client = server.client();
+    wait::until("the rate is exceeded", || client.get("/v1/pets").send().status == 429);
+    assert_eq!(field(&line_of(&server, 429), "key_name"), "service key");
+}
+
+/// Requests that hyper does not read to their end have lines of their own.
+#[test]
+fn the_peer_is_in_the_line_of_a_request_that_never_was_one() {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--header-timeout", "200ms");
+    let server = launch.flag("--body-timeout", "200ms").start();
+    let large = raw::head("GET", "/livez", &format!("x: {}\r\n", "x".repeat(20_000)));
+    let half = raw::post("{}");
+    for (request, status, code, method) in [
+        ("not HTTP\r\n\r\n", 400, "", "none"),
+        (&large, 431, "", "none"),
+        ("GET /v1/pets HTTP/1.1\r\n", 408, "request_timeout", "none"),
+        (&half[..half.len() - 1], 408, "request_timeout", "POST"),
+    ] {
+        let mut raw = server.raw();
+        raw.try_send(request, wait::LIMIT);
+        let peer = raw.local_address().to_string();
+        let line = server.log_line(&peer);
+        assert_eq!(field(&line, "peer"), peer);
+        assert_eq!(field(&line, "status"), status.to_string(), "{line}");
+        assert_eq!((field(&line, "code"), field(&line, "method")), (code.into(), method.into()));
+    }
+}
+
+#[test]
+fn the_peer_is_known_inside_tls() {
+    let (store, folder, pair) = (Store::memory(), tempfile::tempdir().unwrap(), Pair::new());
+    let files = pair.write(folder.path());
+    let server = Launch::on(&store)
+        .flag("--access-log", "all")
+        .flag("--tls-cert", files.certificate.to_str().unwrap())
+        .flag("--tls-key", files.key.to_str().unwrap())
+        .start();
+    let mut tls = Tls::connect(server.address, &pair, &["http/1.1"]).unwrap();
+    tls.ask("GET", "/v1/pets");
+    let line = line_of(&server, 200);
+    assert_eq!(field(&line, "peer"), tls.local_address().to_string(), "{line}");
+    assert_eq!(field(&line, "key_name"), "service key", "{line}");
+}
+
+#[test]
+fn the_peer_of_a_unix_socket_is_called_unix() {
+    let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("http.sock");
+    let launch = Launch::on(&store).flag("--access-log", "all");
+    let server = launch.flag("--listen", &format!("unix:{}", path.display())).start();
+    let mut stream = UnixStream::connect(&path).unwrap();
+    stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
+    stream.write_all(raw::head("GET", "/v1/pets", "connection: close\r\n").as_bytes()).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+    let line = line_of(&server, 200);
+    assert_eq!(
+        (field(&line, "peer"), field(&line, "key_name")),
+        ("unix".into(), "service key".into())
+    );
+}
+
+/// A caller of the service itself is not told.
+fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--access-log", "all").flag("--log-format", "json");
+    let launch = more.iter().fold(launch, |launch, (flag, value)| launch.flag(flag, value));
+    let server = launch.start();
+    let proxy = Proxy::start(kind, &server);
+    let mut raw = Raw::to(proxy.address);
+    let forged = "forwarded: for=198.51.100.1\r\nx-forwarded-for: 203.0.113.7\r\n";
+    let fields = format!("{forged}x-request-id: through-the-proxy\r\n");
+    raw.send(raw::head("GET", path, &fields));
+    raw.any_answer(false);
+    let line = server.log_line("through-the-proxy");
+    assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
+    field(&line, "client")
+}
+
+fn the_client_behind_a_trusted_proxy_is_named(kind: Kind) {
+    let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
+    // The client is on this machine too. nginx and HAProxy pass on what it says of itself, which counts as it is
+    // trusted; but none passes on what the others do not write.
+    let expected = if kind == Kind::Caddy { "127.0.0.1" } else { "203.0.113.7" };
+    for path in ["/v1/pets", "/animals/v1/pets"] {
+        assert_eq!(client_behind(kind, path, &trusted), expected, "{path}");
+    }
+    for untrusted in [&[][..], &[("--trusted-proxy", "unix,127.0.0.2")]] {
+        assert_eq!(client_behind(kind, "/v1/pets", untrusted), "");
+    }
+}
+
+#[needs(nginx)]
+#[test]
+fn the_client_behind_nginx_is_named() {
+    the_client_behind_a_trusted_proxy_is_named(Kind::Nginx);
+}
+
+#[needs(haproxy)]
+#[test]
+fn the_client_behind_haproxy_is_named() {
+    the_client_behind_a_trusted_proxy_is_named(Kind::Haproxy);
+}
+
+#[needs(caddy)]
+#[test]
+fn the_client_behind_caddy_is_named() {
+    the_client_behind_a_trusted_proxy_is_named(Kind::Caddy);
+}

@@ -1,0 +1,357 @@
+//! The listener of the metrics, and how each metric moves.
+
+mod alerts;
+mod exposition;
+mod states;
+mod tls;
+
+use std::{
+    fs,
+    net::{SocketAddr, TcpListener},
+    ops::RangeInclusive,
+    thread,
+};
+
+use petstore_testing::needs;
+use serde_json::Value;
+
+use self::exposition::Exposition;
+use crate::support::{
+    catalogue::{add, id_of, pet},
+    command::petstore,
+    server::{Launch, Server},
+    store::{Kind, Store},
+    wait,
+};
+
+/// A server with a listener for metrics, and its address.
+struct Watched {
+    server: Server,
+    address: SocketAddr,
+    store: Store,
+}
+
+impl Watched {
+    fn start(kind: Kind) -> Self {
+        let store = Store::new(kind);
+        let server = Launch::on(&store).flag("--metrics-listen", "127.0.0.1:0").start();
+        Self::of(server, store)
+    }
+
+    fn of(server: Server, store: Store) -> Self {
+        let mut address = None;
+        wait::until("the log says where the metrics are", || {
+            address = server.log().lines().find_map(|line| {
+                let line: Value = serde_json::from_str(line).ok()?;
+                let is_it = line["fields"]["message"] == "metrics are served"
+                    || line["message"] == "metrics are served";
+                let text = [&line["fields"]["address"], &line["address"]];
+                text.into_iter().find_map(Value::as_str).filter(|_| is_it)?.parse().ok()
+            });
+            address.is_some()
+        });
+        Self { server, address: address.unwrap(), store }
+    }
+
+    /// Status, media type and body of what this listener answers.
+    fn ask(&self, method: &str, path: &str) -> (u16, String, String) {
+        let client = reqwest::blocking::Client::builder().no_proxy().timeout(wait::LIMIT);
+        let method = method.parse().unwrap();
+        let request =
+            client.build().unwrap().request(method, format!("http://{}{path}", self.address));
+        let answer = request.send().unwrap();
+        let media_type = answer.headers()["content-type"].to_str().unwrap().to_owned();
+        (answer.status().as_u16(), media_type, answer.text().unwrap())
+    }
+
+    #[track_caller]
+    fn scrape(&self) -> Exposition {
+        let (status, media_type, text) = self.ask("GET", "/metrics");
+        assert_eq!((status, media_type.as_str()), (200, "text/plain; version=0.0.4"));
+        Exposition::parse(&text)
+    }
+
+    /// Waits until a series has this value.
+    #[track_caller]
+    fn until(&self, series: &str, value: f64) {
+        wait::until(series, || (self.scrape().value(series) - value).abs() < 0.5);
+    }
+}
+
+/// How much a series has grown.
+#[track_caller]
+fn assert_grown(series: &str, by: f64, before: &Exposition, after: &Exposition) {
+    let grown = after.value(series) - before.value(series);
+    assert!((grown - by).abs() < 1e-9, "{series} has grown by {grown}, not {by}");
+}
+
+#[test]
+fn the_listener_serves_metrics_and_health_and_nothing_else() {
+    let watched = Watched::start(Kind::Memory);
+    assert_eq!(watched.ask("GET", "/livez").0, 200);
+    assert_eq!(watched.ask("GET", "/readyz").0, 200);
+    assert_eq!(watched.ask("HEAD", "/metrics").0, 200);
+    for path in ["/", "/v1/pets", "/openapi.json", "/docs", "/metrics/", "/Metrics"] {
+        let (status, _, body) = watched.ask("GET", path);
+        assert_eq!(status, 404, "{path}");
+        assert!(body.contains("route_not_found"), "{body}");
+    }
+    assert_eq!(watched.ask("POST", "/metrics").0, 405);
+    assert_eq!(watched.server.client().get("/metrics").send().status, 404);
+}
+
+#[test]
+fn an_address_in_use_names_the_flag() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let launch = Launch::on(&Store::new(Kind::Memory)).flag("--metrics-listen", &address);
+    launch.finish().fails(1, "or choose another port with --metrics-listen");
+}
+
+#[test]
+fn requests_are_counted_by_route_method_and_status() {
+    let watched = Watched::start(Kind::Memory);
+    let client = watched.server.client();
+    let before = watched.scrape();
+    let id = id_of(&add(&client, &pet("counted")));
+    for _ in 0..3 {
+        client.get("/v1/pets?limit=7").send();
+    }
+    client.get(&format!("/v1/pets/{id}")).send();
+    client.get("/v1/pets?limit=none").send();
+    client.get("/nowhere/secret").send();
+    client.call("SECRET", "/v1/pets").send();
+    client.get("/docs").send();
+    let after = watched.scrape();
+    let table = [
+        ("/v1/pets", "POST", "201", 1.0),
+        ("/v1/pets", "GET", "200", 3.0),
+        ("/v1/pets", "GET", "400", 1.0),
+        ("/v1/pets/{petId}", "GET", "200", 1.0),
+        ("none", "GET", "404", 1.0),
+        ("/v1/pets", "other", "405", 1.0),
+        ("{page}", "GET", "200", 1.0),
+    ];
+    for (route, method, status, count) in table {
+        let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
+        let series = format!("petstore_http_requests_total{{{labels}}}");
+        assert_grown(&series, count, &before, &after);
+    }
+    let durations = |part: &str| format!("petstore_http_request_duration_seconds{part}");
+    assert_grown(&durations("_count{route=\"/v1/pets\"}"), 6.0, &before, &after);
+    let all = "_bucket{route=\"/v1/pets\",le=\"+Inf\"}";
+    assert_grown(&durations(all), 6.0, &before, &after);
+    assert!(after.value(&durations("_sum{route=\"/v1/pets\"}")) > 0.0);
+    // Two of three pages came from the cache. The first one and the animal were not in it.
+    assert_grown("petstore_page_cache_hits_total", 2.0, &before, &after);
+    assert_grown("petstore_page_cache_misses_total", 2.0, &before, &after);
+    assert!(after.value("petstore_page_cache_pages") >= 1.0);
+    assert!(after.value("petstore_page_cache_bytes") >= 1.0);
+}
+
+#[test]
+fn rejected_requests_are_counted_by_their_code() {
+    let store = Store::new(Kind::Memory);
+    let launch = Launch::on(&store).flag("--header-timeout", "500ms").flag("--max-body", "1KiB");
+    let launch = launch.flag("--max-buffered-bodies", "1KiB");
+    let server = launch.flag("--metrics-listen", "127.0.0.1:0").start();
+    let watched = Watched::of(server, store);
+    let client = watched.server.client();
+    let before = watched.scrape();
+    client.get("/v1/pets").anonymous().send();
+    client.get("/v1/pets").key("a-key-that-nobody-made").send();
+    client.post("/v1/pets", vec![b' '; 2000]).send();
+    let rejected = |code: &str| format!("petstore_rejected_requests_total{{code=\"{code}\"}}");
+    let after = watched.scrape();
+    assert_grown(&rejected("unauthorized"), 2.0, &before, &after);
+    assert_grown(&rejected("body_too_large"), 1.0, &before, &after);
+
+    let mut late = watched.server.raw();
+    late.send("GET /v1/pets HTTP/1.1\r\n");
+    watched.until(&rejected("request_timeout"), 1.0);
+    watched.server.raw().send("no HTTP\r\n\r\n");
+    let unread = |status| {
+        let labels = format!("method=\"none\",route=\"none\",status=\"{status}\"");
+        format!("petstore_http_requests_total{{{labels}}}")
+    };
+    watched.until(&unread(400), 1.0);
+    watched.until("petstore_http_requests_in_flight", 0.0);
+}
+
+#[test]
+fn the_deprecated_operation_is_counted_by_the_name_of_the_key() {
+    let watched = Watched::start(Kind::Sqlite);
+    let store = &watched.store;
+    let key = store.new_key("old-client");
+    let client = watched.server.client();
+    let id = id_of(&add(&client, &pet("old")));
+    let address = format!("/v1/pets/{id}");
+    for _ in 0..2 {
+        client.get(&address).key(&key).send();
+    }
+    client.get(&address).send();
+    let after = watched.scrape();
+    let calls = |key: &str| format!("petstore_deprecated_requests_total{{key=\"{key}\"}}");
+    assert!((after.value(&calls("old-client")) - 2.0).abs() < 0.5);
+    assert!((after.value(&calls("service key")) - 1.0).abs() < 0.5);
+    watched.until("petstore_live_keys", 1.0);
+
+    // After its end too, with and without an animal.
+    let store = Store::new(Kind::Memory);
+    let launch = Launch::on(&store).flag("--get-pet-sunset", "now");
+    let ended = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    for target in [address.as_str(), "/v1/pets/abc"] {
+        ended.server.client().get(target).send().is(410);
+    }
+    let after = ended.scrape();
+    assert!((after.value(&calls("service key")) - 2.0).abs() < 0.5);
+}
+
+/// Waits until the pool has so many connections, of which so many are idle, and so many calls wait.
+#[track_caller]
+fn pool_has(watched: &Watched, [connections, idle]: [f64; 2], waiting: RangeInclusive<f64>) {
+    wait::until(&format!("the pool has {connections}, {idle}, {waiting:?}"), || {
+        let scrape = watched.scrape();
+        let figure = |what: &str| scrape.value(&format!("petstore_postgres_pool_{what}"));
+        (figure("connections") - connections).abs() < 0.5
+            && (figure("idle_connections") - idle).abs() < 0.5
+            && waiting.contains(&figure("waiting_calls"))
+    });
+}
+
+/// Locks the animals until there is a table `let_go`, for less than a minute.
+const LOCK: &str = "DO $$ BEGIN LOCK TABLE pet IN ACCESS EXCLUSIVE MODE; \
+    FOR turn IN 1..1000 LOOP \
+        EXIT WHEN EXISTS (SELECT 1 FROM pg_class WHERE relname = 'let_go'); PERFORM pg_sleep(0.05); \
+    END LOOP; END $$";
+
+#[needs(postgres)]
+#[test]
+fn the_postgres_store_says_how_busy_its_pool_is() {
+    let store = Store::postgres();
+    let more = if store.url.contains('?') { '&' } else { '?' };
+    let times = "pool_timeout=60000&call_timeout=60000&statement_timeout=60000";
+    let patient = format!("{}{more}pool_size=2&{times}", store.url);
+    let patient = Store::at(&patient);
+    let launch = Launch::on(&patient).flag("--metrics-listen", "127.0.0.1:0");
+    let watched = Watched::of(launch.flag("--page-cache", "0").start(), patient);
+    let client = watched.server.client();
+    thread::scope(|scope| {
+        scope.spawn(|| store.vandalise(LOCK));
+        // Reads hang once the table is locked: two have a connection, one waits, and perhaps a read of the keys,
+        // the look for those that expire soon, and the question how large the database is.
+        wait::beside(
+            3,
+            || drop(client.get("/v1/pets").send().is(200)),
+            || {
+                pool_has(&watched, [2.0, 0.0], 1.0..=4.0);
+                store.vandalise("CREATE TABLE let_go ()");
+            },
+        );
+    });
+    pool_has(&watched, [2.0, 2.0], 0.0..=0.0);
+    assert!(!Watched::start(Kind::Memory).scrape().has("petstore_postgres_pool_connections"));
+}
+
+#[test]
+fn the_sqlite_store_says_what_its_writer_does() {
+    let watched = Watched::start(Kind::Sqlite);
+    let before = watched.scrape();
+    for _ in 0..3 {
+        add(&watched.server.client(), &pet("written"));
+    }
+    let after = watched.scrape();
+    assert_grown("petstore_sqlite_writes_total", 3.0, &before, &after);
+    assert_grown("petstore_sqlite_commits_total", 3.0, &before, &after);
+    assert!(after.has("petstore_sqlite_write_queue_length"));
+    assert!(after.has("petstore_sqlite_read_queue_length"));
+    assert!(!Watched::start(Kind::Memory).scrape().has("petstore_sqlite_commits_total"));
+}
+
+#[test]
+fn a_store_that_fails_is_counted_and_its_keys_are_left_out() {
+    let watched = Watched::start(Kind::Sqlite);
+    watched.until("petstore_live_keys", 0.0);
+    assert!(watched.scrape().has("petstore_live_keys"));
+    fs::remove_file(watched.store.file()).unwrap();
+    wait::until("a request fails", || {
+        watched.server.client().get("/v1/pets?limit=3").send().status == 503
+    });
+    let after = watched.scrape();
+    assert!(after.value("petstore_store_errors_total") >= 1.0);
+    assert!(after.value("petstore_rejected_requests_total{code=\"unavailable\"}") >= 1.0);
+    wait::until("it is not ready", || watched.ask("GET", "/readyz").0 == 503);
+    wait::until("the keys are left out", || !watched.scrape().has("petstore_live_keys"));
+}
+
+#[test]
+fn a_revoked_key_that_is_still_presented_is_counted_and_logged() {
+    let watched = Watched::start(Kind::Sqlite);
+    let (client, store) = (watched.server.client(), &watched.store);
+    let [revoked, expired] = ["web", "brief"].map(|name| store.new_key(name));
+    let status = |key: &str| client.get("/v1/pets").key(key).send().status;
+    for key in [&revoked, &expired] {
+        wait::until("the key is live", || status(key) == 200);
+    }
+    store.keys(&["revoke", "web"]).succeeds();
+    store.keys(&["roll", "brief", "--overlap", "0s"]).succeeds();
+    for key in [&revoked, &expired] {
+        wait::until("the key is refused", || status(key) == 401);
+    }
+    for key in
+        [&revoked, &revoked, &expired, "malformed", "pst_000000000000000000000000000000000l12D9"]
+    {
+        assert_eq!(status(key), 401);
+    }
+    watched.until("petstore_revoked_key_requests_total{key=\"web\"}", 3.0);
+    assert!(watched.scrape().is_at_zero("petstore_revoked_key_requests_total{key=\"brief\"}"));
+    let says = "a revoked API key is still presented";
+    let log = watched.server.log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains(says)).collect();
+    assert!(lines.len() == 1 && lines[0].contains("\"web\""), "{log}");
+}
+
+#[test]
+fn the_readiness_and_a_metric_say_whether_the_next_store_can_be_reached() {
+    let (store, next) = (Store::sqlite(), Store::sqlite());
+    let launch = Launch::on(&store).flag("--next-store", &next.url);
+    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    let says = |word: &str, is_reachable: bool| {
+        wait::until(word, || {
+            let (status, _, text) = watched.ask("GET", "/readyz");
+            assert_eq!(status, 200);
+            text == format!(r#"{{"status":"ready","nextStore":"{word}"}}"#)
+        });
+        let value = watched.scrape().value("petstore_next_store_reachable");
+        assert_eq!(value > 0.5, is_reachable, "{value}");
+    };
+    says("unreachable", false);
+    petstore(&["import", "--create", "--store", &next.url]).finish().succeeds();
+    says("reachable", true);
+    let log = watched.server.log();
+    assert_eq!(log.matches("the next store cannot be opened yet").count(), 1, "{log}");
+    let reason = format!("\"reason\":\"there is no store at {}; ", next.file().display());
+    assert!(log.contains(&reason), "{log}");
+    // A caller of the service itself is not told.
+    let answer = watched.server.client().get("/readyz").send().is(200);
+    assert_eq!(answer.json(), serde_json::json!({"status": "ready"}));
+}
+
+#[needs(postgres)]
+#[test]
+fn after_a_handover_the_figures_are_those_of_the_store_that_answers() {
+    let next = Store::postgres();
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).flag("--next-store", &next.url);
+    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    let has = |family: &str| watched.scrape().has(family);
+    for (from, to, is_at_next) in [(&watched.store, &next, true), (&next, &watched.store, false)] {
+        assert!(has("petstore_sqlite_commits_total") == is_at_next);
+        assert!(has("petstore_postgres_pool_connections") != is_at_next);
+        petstore(&["store", "move", "--yes", "--from", &from.url, "--to", &to.url])
+            .finish()
+            .succeeds();
+        watched.until("petstore_next_store_used", f64::from(u8::from(is_at_next)));
+    }
+    assert!(has("petstore_sqlite_commits_total") && !has("petstore_postgres_pool_connections"));
+}

@@ -1,0 +1,170 @@
+//! Metrics of an idle service: its state, and counters that are there before they count.
+
+use std::{fs, time::SystemTime};
+
+use petstore_testing::needs;
+use serde_json::Value;
+
+use super::Watched;
+use crate::support::{
+    catalogue::{add, pet},
+    server::Launch,
+    store::{Kind, Store},
+    wait,
+};
+
+#[test]
+fn what_alerts_count_is_at_zero_before_the_first_request() {
+    let watched = Watched::start(Kind::Memory);
+    let before = watched.scrape();
+    let openapi: Value =
+        serde_json::from_str(include_str!("../../../../crates/http/openapi.json")).unwrap();
+    let codes = openapi["components"]["schemas"]["Error"]["properties"]["code"]["enum"].as_array();
+    let codes = codes.unwrap().iter().map(|code| code.as_str().unwrap());
+    assert!(codes.len() > 10);
+    for code in codes {
+        let series = format!("petstore_rejected_requests_total{{code=\"{code}\"}}");
+        assert!(before.is_at_zero(&series), "{series}");
+    }
+    for (route, method, statuses) in [
+        ("/v1/pets", "GET", ["200", "500", "503"]),
+        ("/v1/pets", "POST", ["201", "500", "503"]),
+        ("/v1/pets/{petId}", "GET", ["200", "500", "503"]),
+        ("/v1/store/orders", "GET", ["501", "500", "503"]),
+    ] {
+        for status in statuses {
+            let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
+            let series = format!("petstore_http_requests_total{{{labels}}}");
+            assert!(before.is_at_zero(&series), "{series}");
+        }
+        let buckets = "petstore_http_request_duration_seconds_bucket";
+        let series = format!("{buckets}{{route=\"{route}\",le=\"0.5\"}}");
+        assert!(before.is_at_zero(&series), "{series}");
+    }
+    for reason in
+        ["not_tls", "incompatible", "refused_by_client", "disconnected", "timeout", "other"]
+    {
+        let series = format!("petstore_tls_handshake_failures_total{{reason=\"{reason}\"}}");
+        assert!(before.is_at_zero(&series), "{series}");
+    }
+    assert!(before.is_at_zero("petstore_deprecated_requests_total{key=\"service key\"}"));
+    assert_eq!(before.series_of("petstore_revoked_key_requests_total"), 0, "it is in no store");
+}
+
+#[test]
+fn every_live_key_has_its_counters_and_those_that_expire_their_end() {
+    const DAY: f64 = 86_400.0;
+    let watched = Watched::start(Kind::Sqlite);
+    let store = &watched.store;
+    store.keys(&["create", "lasting"]).succeeds();
+    store.keys(&["create", "brief", "--expires", "30d"]).succeeds();
+    let of = |family: &str, key: &str| format!("{family}{{key=\"{key}\"}}");
+    let (deprecated, revoked) =
+        ("petstore_deprecated_requests_total", "petstore_revoked_key_requests_total");
+    watched.until("petstore_live_keys", 2.0);
+    let after = watched.scrape();
+    for key in ["lasting", "brief"] {
+        for family in [deprecated, revoked] {
+            assert!(after.is_at_zero(&of(family, key)), "{family} {key}");
+        }
+    }
+    let ends = "petstore_key_expiry_timestamp_seconds";
+    assert_eq!(after.series_of(ends), 1, "that of the one that ends");
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+    let left = after.value(&of(ends, "brief")) - now;
+    assert!((29.0 * DAY..=30.0 * DAY).contains(&left), "{left}");
+    // The new key of a roll ends later, if at all.
+    store.keys(&["roll", "brief", "--overlap", "24h"]).succeeds();
+    watched.until("petstore_live_keys", 3.0);
+    let rolled = watched.scrape();
+    assert!(!rolled.has(ends) || rolled.value(&of(ends, "brief")) - now > 29.0 * DAY);
+    store.keys(&["revoke", "brief"]).succeeds();
+    wait::until("its end is left out", || watched.scrape().series_of(ends) == 0);
+    assert!(watched.scrape().is_at_zero(&of(revoked, "brief")), "its counters stay");
+}
+
+#[test]
+fn a_service_that_is_not_ready_says_so_although_nobody_calls() {
+    let watched = Watched::start(Kind::Sqlite);
+    watched.until("petstore_ready", 1.0);
+    let file = watched.store.file();
+    let aside = file.with_extension("aside");
+    fs::rename(&file, &aside).unwrap();
+    wait::until("it is not ready", || watched.scrape().is_at_zero("petstore_ready"));
+    assert!(watched.scrape().is_at_zero("petstore_store_errors_total"));
+    fs::rename(&aside, &file).unwrap();
+    watched.until("petstore_ready", 1.0);
+    // A thread of the service writes the log.
+    let lines = ["the store does not answer: the service is not ready", "the store answers again"];
+    for line in lines.into_iter().chain(["was removed"]) {
+        wait::until(line, || watched.server.log().contains(line));
+    }
+    // A busy machine may take longer than the limit of the check, and add a pair of lines.
+    let log = watched.server.log();
+    let said = log.lines().filter_map(|line| lines.iter().position(|said| line.contains(said)));
+    let said: Vec<_> = said.collect();
+    assert!(said.iter().copied().eq((0..said.len()).map(|number| number % 2)), "{log}");
+}
+
+#[test]
+fn a_service_that_stops_is_not_ready() {
+    let watched = Watched::start(Kind::Memory);
+    let mut open = watched.server.raw();
+    open.send("GET /livez HTTP/1.1\r\n");
+    watched.until("petstore_connections_open", 1.0);
+    watched.server.signal("TERM");
+    wait::until("it is not ready", || watched.scrape().is_at_zero("petstore_ready"));
+    drop(open);
+}
+
+#[test]
+fn the_process_is_described() {
+    const MIB: f64 = 1024.0 * 1024.0;
+    let store = Store::new(Kind::Memory);
+    let launch = Launch::on(&store).with_open_files(1234);
+    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+    let before = watched.scrape();
+    let value = |name: &str| before.value(&format!("process_{name}"));
+    assert!((now - value("start_time_seconds")).abs() < 600.0);
+    assert!((1.0..1000.0).contains(&value("threads")));
+    assert!((MIB..1024.0 * MIB).contains(&value("resident_memory_bytes")));
+    assert!(value("virtual_memory_bytes") > value("resident_memory_bytes"));
+    assert!(value("max_fds") > 1234.0, "it has raised the limit");
+    let open = fs::read_dir(format!("/proc/{}/fd", watched.server.pid())).unwrap().count();
+    let open = f64::from(u32::try_from(open).unwrap());
+    // The connection of the scrape comes and goes.
+    assert!((value("open_fds") - open).abs() < 3.0, "{} {open}", value("open_fds"));
+    let (client, used) = (watched.server.client(), value("cpu_seconds_total"));
+    wait::until("time is used", || {
+        client.get("/v1/pets").send();
+        watched.scrape().value("process_cpu_seconds_total") > used + 0.1
+    });
+}
+
+/// Waits until these have a size.
+#[track_caller]
+fn have_sizes(kind: Kind, names: &[&str]) {
+    let watched = Watched::start(kind);
+    add(&watched.server.client(), &pet("one"));
+    for name in names {
+        wait::until(name, || watched.scrape().value(name) >= 4096.0);
+    }
+}
+
+#[test]
+fn the_file_of_sqlite_and_its_log_have_sizes() {
+    have_sizes(Kind::Sqlite, &["petstore_sqlite_database_bytes", "petstore_sqlite_wal_bytes"]);
+}
+
+#[needs(postgres)]
+#[test]
+fn the_database_of_postgres_has_a_size() {
+    have_sizes(Kind::Postgres, &["petstore_postgres_database_bytes"]);
+}
+
+#[needs(etcd)]
+#[test]
+fn the_data_of_etcd_have_a_size() {
+    have_sizes(Kind::Etcd, &["petstore_etcd_database_bytes"]);
+}

@@ -1,0 +1,200 @@
+//! The browser pages, `/docs` and `/catalogue`: each is one document that loads nothing but data.
+
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+
+use serde_json::json;
+
+use crate::support::{
+    answer::Answer,
+    catalogue::pet,
+    proxy::{Kind, Proxy},
+    raw::{Raw, head},
+    server::Launch,
+    shared,
+    store::Store,
+};
+
+const PAGES: [&str; 2] = ["/docs", "/catalogue"];
+
+/// Returns the addresses that a page loads or leads to, relative to the root, where it is.
+fn addresses(page: &Answer) -> Vec<String> {
+    let (markup, _script) = page.text().split_once("<script").unwrap();
+    let starts = ["src=\"", "href=\"", "srcset=\"", "action=\"", "url(", "@import "];
+    let begun = starts.iter().flat_map(|start| markup.split(start).skip(1));
+    let written =
+        begun.map(|rest| rest.trim_start_matches('"').split(['"', ')', ';']).next().unwrap());
+    let is_relative = |address: &str| !address.starts_with(['/', '#']) && !address.contains(':');
+    let rooted = |address| format!("{}{address}", if is_relative(address) { "/" } else { "" });
+    written.map(rooted).collect()
+}
+
+fn decompressed(answer: &Answer) -> Vec<u8> {
+    let mut content = Vec::new();
+    GzDecoder::new(answer.body.as_slice()).read_to_end(&mut content).unwrap();
+    content
+}
+
+#[test]
+fn a_page_is_asked_for_anew_each_time() {
+    let client = shared::server().client();
+    for path in PAGES {
+        let answer = client.get(path).anonymous().send().is(200);
+        assert_eq!(answer.must("content-type"), "text/html; charset=utf-8", "{path}");
+        assert_eq!(answer.must("cache-control"), "no-cache", "{path}");
+    }
+}
+
+#[test]
+fn both_forms_of_a_page_have_the_same_content_and_tag() {
+    let client = shared::server().client();
+    for path in PAGES {
+        let plain = client.get(path).anonymous().send().is(200);
+        assert_eq!(plain.header("content-encoding"), None, "{path}");
+        let gzip = client.get(path).anonymous().header("accept-encoding", "gzip, br").send();
+        let gzip = gzip.is(200);
+        assert_eq!(gzip.must("content-encoding"), "gzip", "{path}");
+        assert!(decompressed(&gzip) == plain.body, "{path}");
+        assert_eq!(gzip.must("etag"), plain.must("etag"), "{path}");
+        for answer in [plain, gzip] {
+            assert_eq!(answer.must("vary"), "accept-encoding", "{path}");
+        }
+    }
+}
+
+#[test]
+fn a_page_that_the_browser_has_is_not_sent_again() {
+    let client = shared::server().client();
+    for path in PAGES {
+        for coding in ["gzip", "identity"] {
+            let call = client.get(path).anonymous().header("accept-encoding", coding);
+            let tag = call.clone().send().is(200).must("etag").to_owned();
+            let again = call.clone().header("if-none-match", &tag).send().is(304);
+            assert_eq!(again.must("etag"), tag, "{path}");
+            call.header("if-none-match", "\"other\"").send().is(200);
+        }
+    }
+}
+
+#[test]
+fn every_page_can_only_be_read() {
+    let client = shared::server().client();
+    for path in PAGES {
+        let get = client.get(path).anonymous().send();
+        let head = client.head(path).anonymous().send().is(200);
+        assert_eq!(head.lasting_headers(), get.lasting_headers(), "{path}");
+        for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            let refusal = client.call(method, path).anonymous().send();
+            assert_eq!(refusal.refuses(405, "method_not_allowed").allow(), ["GET", "HEAD"]);
+        }
+    }
+}
+
+#[test]
+fn a_page_runs_only_its_own_script_and_style_and_loads_only_from_this_server() {
+    let client = shared::server().client();
+    for path in PAGES {
+        let answer = client.get(path).anonymous().send().is(200);
+        let policy = answer.must("content-security-policy");
+        let directives: Vec<_> = policy.split("; ").collect();
+        for directive in [
+            "default-src 'none'",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(directives.contains(&directive), "{path}: {policy}");
+        }
+        for start in ["script-src 'sha256-", "style-src 'sha256-"] {
+            let named = directives.iter().filter(|directive| directive.starts_with(start));
+            assert_eq!(named.count(), 1, "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
+        assert_eq!(answer.must("referrer-policy"), "no-referrer");
+        let addresses = addresses(&answer);
+        assert!(addresses.len() >= 6, "{path}: {addresses:?}");
+        for address in addresses {
+            let own = address.starts_with('/') && !address.starts_with("//");
+            let inside = address.starts_with('#') || address.starts_with("data:");
+            assert!(own || inside, "{path} leads to {address}");
+        }
+    }
+}
+
+/// While two releases run behind a balancer, nothing of a page could come from the other one.
+#[test]
+fn a_page_needs_nothing_but_itself_and_the_interface() {
+    let client = shared::server().client();
+    for path in PAGES {
+        let page = client.get(path).anonymous().send().is(200);
+        for loads in ["<script src", "<script type=\"module\" src", "rel=\"stylesheet\"", " from '"]
+        {
+            assert!(!page.text().contains(loads), "{path}: {loads}");
+        }
+    }
+}
+
+#[test]
+fn the_pages_name_the_deployment() {
+    let store = Store::memory();
+    let server = Launch::on(&store).flag("--environment", "blue & green").start();
+    for path in PAGES {
+        let named = server.client().get(path).anonymous().send().is(200);
+        assert!(named.text().contains("<span class=\"chip\">blue &amp; green</span>"), "{path}");
+        let other = shared::server().client().get(path).anonymous().send().is(200);
+        assert_ne!(named.must("etag"), other.must("etag"), "{path}");
+    }
+}
+
+#[test]
+fn the_pages_can_be_switched_off() {
+    let store = Store::memory();
+    let server = Launch::on(&store).env("PETSTORE_NO_DOCS", "true").start();
+    let without = server.client();
+    for path in PAGES.into_iter().chain(["/", "/docs/", "/catalogue/"]) {
+        without.get(path).anonymous().send().refuses(404, "route_not_found");
+        without.call("POST", path).anonymous().send().refuses(404, "route_not_found");
+    }
+    for path in ["/openapi.json", "/livez", "/readyz"] {
+        without.get(path).anonymous().send().is(200);
+    }
+}
+
+#[petstore_testing::needs(nginx)]
+#[test]
+fn a_proxy_may_strip_a_path_of_its_own() {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--public-url", "https://pets.example/animals/v1");
+    let server = launch.start();
+    let proxy = Proxy::start(Kind::Nginx, &server);
+    let ask = |method: &str, path: &str, more: &str| {
+        let mut raw = Raw::to(proxy.address);
+        raw.send(head(method, path, &format!("connection: close\r\n{more}")));
+        raw.any_answer(false)
+    };
+    for name in ["one", "two"] {
+        let added = server.client().add(&pet(name)).send().is(201);
+        let found = ask("GET", added.must("location"), "").is(200);
+        assert_eq!(found.json(), added.json());
+        assert_eq!(found.link("successor-version").unwrap(), "/animals/v1/pets?status=available");
+    }
+    let first = ask("GET", "/animals/v1/pets?limit=1", "").is(200);
+    let second = ask("GET", &first.link("next").unwrap(), "").is(200);
+    assert_eq!(second.json()[0]["name"], json!("two"));
+
+    for (path, status) in [("/animals/", 307), ("/animals/docs/", 308)] {
+        assert_eq!(ask("GET", path, "").is(status).must("location"), "/animals/docs");
+    }
+    let mut seen = 0;
+    for page in ["/animals/docs", "/animals/catalogue"] {
+        for address in addresses(&ask("GET", page, "").is(200)) {
+            if let Some(path) = address.strip_prefix('/') {
+                ask("GET", &format!("/animals/{path}"), "").is(200);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 8, "{seen}");
+}

@@ -1,0 +1,376 @@
+//! Where settings come from: flags, variables, a file, and files that hold a secret.
+
+use std::{fs, path::PathBuf};
+
+use crate::support::{
+    KEY,
+    catalogue::pet,
+    command::{self, Finished, Run, petstore},
+    server::Launch,
+    store::Store,
+    tls::{Files, Pair},
+    wait,
+};
+
+/// A file in the folder of `store`.
+fn write(store: &Store, name: &str, text: &str) -> String {
+    let path: PathBuf = store.folder().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn show(words: &[&str]) -> Finished {
+    petstore(&[&["config", "show"], words].concat()).finish()
+}
+
+/// The value and the source of a setting, as `config show` prints them.
+#[track_caller]
+fn shown<'a>(table: &'a str, setting: &str) -> Vec<&'a str> {
+    let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.find(|line| line[0] == setting).unwrap()[1..].to_vec()
+}
+
+#[test]
+fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
+    let store = Store::memory();
+    let config = write(&store, "petstore.toml", "max-body = 10\nno-docs = true\n");
+    let large = |launch: Launch| {
+        let server = launch.start();
+        let docs = server.client().get("/docs").anonymous().send().status;
+        (server.client().add(&pet("Rex")).send().status, docs)
+    };
+    let launch = || Launch::on(&store).flag("--config", &config);
+    assert_eq!(large(launch()), (413, 404));
+    assert_eq!(large(launch().env("PETSTORE_MAX_BODY", "64KiB")), (201, 404));
+    assert_eq!(large(launch().flag("--max-body", "64KiB")), (201, 404));
+    let all = launch().env("PETSTORE_MAX_BODY", "64KiB").flag("--max-body", "11");
+    assert_eq!(large(all), (413, 404));
+    assert_eq!(large(Launch::on(&store).env("PETSTORE_CONFIG", &config)), (413, 404));
+}
+
+/// A value of each setting that is not its default.
+const VALUES: [(&str, &str); 34] = [
+    ("listen", "localhost:1"),
+    ("listen-backlog", "7"),
+    ("metrics-listen", "localhost:2"),
+    ("tls-cert", "/cert"),
+    ("tls-key", "/key"),
+    ("store", "memory:"),
+    ("next-store", "sqlite:next"),
+    ("api-key-file", "KEY"),
+    ("seed", "/pets.ndjson"),
+    ("simulate", "errors=5%"),
+    ("max-connections", "8"),
+    ("no-upgrade", "true"),
+    ("header-timeout", "1s"),
+    ("idle-timeout", "6s"),
+    ("body-timeout", "2s"),
+    ("write-timeout", "3s"),
+    ("request-timeout", "4s"),
+    ("max-body", "9"),
+    ("max-buffered-bodies", "10"),
+    ("max-buffered-answers", "12"),
+    ("rate-limit", "11"),
+    ("page-cache", "13"),
+    ("shutdown-delay", "7s"),
+    ("shutdown-grace", "5s"),
+    ("get-pet-sunset", "off"),
+    ("environment", "staging"),
+    ("public-url", "https://a.example/v1"),
+    ("staging-url", "https://b.example/v1"),
+    ("cors-origin", "https://c.example"),
+    ("trusted-proxy", "10.0.0.0/8"),
+    ("no-docs", "true"),
+    ("log", "debug"),
+    ("log-format", "text"),
+    ("access-log", "all"),
+];
+
+#[test]
+fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
+    // Some are for a store in memory, and one is not.
+    are_read_from_everywhere("memory:", &["next-store"]);
+    are_read_from_everywhere("sqlite:other", &["seed", "simulate"]);
+}
+
+/// The same of all settings but `others`, which cannot be given with this store.
+#[track_caller]
+fn are_read_from_everywhere(url: &str, others: &[&str]) {
+    let store = Store::memory();
+    let key = write(&store, "key", KEY);
+    let values = VALUES.map(|(name, value)| match (name, value) {
+        ("store", _) => (name, url),
+        (_, "KEY") => (name, &*key),
+        _ => (name, value),
+    });
+    let values: Vec<_> = values.into_iter().filter(|(name, _)| !others.contains(name)).collect();
+    let variable = |name: &str| format!("PETSTORE_{}", name.replace('-', "_").to_uppercase());
+    let lines = values.iter().map(|(name, value)| match *name {
+        "no-docs" | "no-upgrade" => format!("{name} = {value}\n"),
+        _ => format!("{name} = \"{value}\"\n"),
+    });
+    let config = write(&store, "petstore.toml", &lines.collect::<String>());
+
+    let run = petstore(&["config", "show"]);
+    let by_flags = values.iter().fold(run, |run, (name, value)| match *name {
+        "no-docs" | "no-upgrade" => run.arg(&format!("--{name}")),
+        _ => run.arg(&format!("--{name}={value}")),
+    });
+    let run = petstore(&["config", "show"]);
+    let by_variables =
+        values.iter().fold(run, |run, (name, value)| run.env(&variable(name), value));
+    let by_file = petstore(&["config", "show", "--config", &config]);
+    let holds = |run: Run, source: &dyn Fn(&str) -> String| {
+        let table = run.finish().succeeds();
+        assert_eq!(table.lines().count(), 1 + VALUES.len(), "a setting is new: {table}");
+        for (name, value) in &values {
+            assert_eq!(shown(&table, name), [value, &*source(name)], "{table}");
+        }
+        let names = table.lines().filter_map(|line| line.split_whitespace().next());
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let order = holds(by_flags, &|name| format!("--{name}"));
+    assert_eq!(holds(by_variables, &variable), order);
+    assert_eq!(holds(by_file, &|_| config.clone()), order);
+}
+
+#[test]
+fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
+    let names = ["STORE", "STORE_FILE", "CONFIG", "API_KEY", "API_KEY_FILE", "LISTEN", "MAX_BODY"];
+    let empty =
+        |run| names.iter().fold(run, |run: Run, name| run.env(&format!("PETSTORE_{name}"), ""));
+    let show = petstore(&["config", "show"]);
+    assert_eq!(empty(show).finish().succeeds(), self::show(&[]).succeeds());
+    let store = Store::memory();
+    let config = write(&store, "petstore.toml", "store = \"sqlite:from-the-file\"");
+    let table = empty(petstore(&["config", "show", "--config", &config])).finish().succeeds();
+    assert_eq!(shown(&table, "store"), ["sqlite:from-the-file", &config]);
+}
+
+#[test]
+fn a_variable_changes_no_command_but_serve_and_what_shares_its_flags() {
+    let (store, folder) = (Store::sqlite(), Store::memory());
+    let names = ["READ_ONLY", "FORCE", "CREATE", "SKIP_BAD", "STATUS"];
+    let run = |words: &[&str]| {
+        let run = petstore(words).env("PETSTORE_STORE", &store.url).env("PETSTORE_OUTPUT", "json");
+        let run = run.env("PETSTORE_FORMAT", "csv").env("PETSTORE_TO", "sqlite:no");
+        names.iter().fold(run, |run, name| run.env(&format!("PETSTORE_{name}"), "true")).finish()
+    };
+    assert!(run(&["keys", "create", "web"]).succeeds().starts_with("pst_"));
+    assert!(run(&["keys", "list"]).succeeds().starts_with("ID"));
+    let file = write(&folder, "pets.ndjson", "");
+    for (words, says) in [
+        (&["export", &file][..], "is there already"),
+        (&["import", &file, "--store", "sqlite:no"], "there is no store at"),
+    ] {
+        let Finished { code, stderr, .. } = run(words);
+        // Beside the warnings that they are no settings.
+        let last = stderr.lines().last().unwrap();
+        assert!(code == Some(1) && last.contains(says), "{stderr}");
+        assert_eq!(stderr.matches("_READ_ONLY is not a setting").count(), 1, "{stderr}");
+        assert!(!stderr.contains("PETSTORE_STORE"), "{stderr}");
+    }
+    run(&["backup"]).fails(2, "--to <FILE>");
+    run(&["store", "verify", "--from", &store.url]).fails(2, "--to <URL>");
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_warned_of_without_its_value() {
+    let mistyped = |run: Run| run.env("PETSTORE_LISTN", "hush").env("PETSTORE_COLOUR", "hush");
+    let store = Store::sqlite();
+    let list = mistyped(petstore(&["keys", "create", "web", "--store", &store.url])).finish();
+    for line in [
+        "petstore: PETSTORE_LISTN is not a setting; did you mean PETSTORE_LISTEN?",
+        "petstore: PETSTORE_COLOUR is not a setting",
+    ] {
+        assert_eq!(list.stderr.lines().filter(|said| *said == line).count(), 1, "{list:?}");
+    }
+    assert!(!list.stderr.contains("hush"), "{list:?}");
+    let server = Launch::on(&store).env("PETSTORE_LISTN", "hush").start();
+    let log = server.stop();
+    let warned = "\"message\":\"PETSTORE_LISTN is not a setting; did you mean PETSTORE_LISTEN?\"";
+    assert!(log.matches(warned).count() == 1 && !log.contains("hush"), "{log}");
+}
+
+#[test]
+fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
+    let store = Store::memory();
+    let check = |words: &[&str]| petstore(&[&["config", "check"], words].concat()).finish();
+    let config = write(&store, "petstore.toml", "store = \"sqlite:/nowhere/at/all.db\"\n");
+    check(&["--config", &config]).fails(2, "/nowhere/at/all.db: its directory does not exist");
+    let nobody = "postgres://me@127.0.0.1:1/zoo";
+    let said = check(&["--store", nobody]).succeeds();
+    assert_eq!(said, "the settings are sound: 'petstore serve' accepts them\n");
+    let Files { certificate, key } = Pair::new().write(&store.folder());
+    let [certificate, key] = [certificate, key].map(|path| path.to_str().unwrap().to_owned());
+    check(&["--tls-cert", &certificate, "--tls-key", &key]).succeeds();
+    let swapped = check(&["--tls-cert", &key, "--tls-key", &certificate]);
+    swapped.fails(2, "TLS: the two files are swapped: /");
+    let files = [write(&store, "cert", "none"), write(&store, "key", "short")];
+    let config = write(&store, "petstore.toml", "max-body = 0\n");
+    let listens = ["--listen=127.0.0.1:0"; 17];
+    for (words, says) in [
+        (&["--tls-cert", &files[0], "--tls-key", &files[1]][..], "TLS: the certificate in /"),
+        (&["--tls-cert", &files[0]], "--tls-key is missing"),
+        (&["--api-key-file", &files[1]], "must have 16 to 1024 characters"),
+        (&["--api-key-file", "/nowhere/key"], "cannot read the API key file /nowhere/key"),
+        (&["--config", &config], "for 'max-body' in /"),
+        (&["--config", "/nowhere/petstore.toml"], "cannot read the settings /nowhere"),
+        (
+            &["--header-timeout", "5"],
+            "a duration is written like 10s, 500ms or 24h; write 5s for 5 seconds",
+        ),
+        (&listens, "--listen may be given 16 times at most"),
+        (&["--listen=127.0.0.1:1,127.0.0.1:1"], "127.0.0.1:1 is given for two listeners"),
+        (&["--listen=[::1]:1", "--metrics-listen=[::1]:1"], "[::1]:1 is given for two listeners"),
+        (
+            &["--store=memory:", "--next-store=sqlite:next.db"],
+            "--next-store: a store that ends with the process cannot be handed over",
+        ),
+        (&["--store=memory:", "--seed=/nowhere/pets"], "/nowhere/pets"),
+    ] {
+        check(words).fails(2, says);
+        let memory: &[&str] =
+            if words[0] == "--store=memory:" { &[] } else { &["--store=memory:"] };
+        let served = petstore(&[&["serve"], memory, words].concat()).finish();
+        // A file may come back, so a service manager may start the service again.
+        let is_lost = ["TLS: the certificate", "API key file /nowhere", "/nowhere/pets"];
+        let code = if is_lost.iter().any(|lost| says.contains(lost)) { 1 } else { 2 };
+        assert_eq!(served.code, Some(code), "{served:?}");
+        assert!(served.stderr.contains(says), "{served:?}");
+    }
+    check(&["--store=sqlite:a.db", "--next-store=sqlite:a.db"]).fails(2, "is --store; name two");
+}
+
+#[test]
+fn what_takes_several_values_takes_a_list_in_the_file() {
+    let store = Store::memory();
+    let socket = store.folder().join("socket");
+    let text = format!(
+        "listen = [\"127.0.0.1:0\", \"unix:{}\"]\ncors-origin = [\"https://a.example\"]",
+        socket.display()
+    );
+    let config = write(&store, "petstore.toml", &text);
+    let table = show(&["--config", &config]).succeeds();
+    let both = ["127.0.0.1:0,", &format!("unix:{}", socket.display()), &config];
+    assert_eq!(shown(&table, "listen"), both);
+    assert_eq!(shown(&table, "cors-origin"), ["https://a.example", &config]);
+    let run = petstore(&["serve", "--store", "memory:", "--config", &config])
+        .env("PETSTORE_API_KEY", KEY);
+    let mut service = run.spawn();
+    wait::until("the second address is there", || socket.exists());
+    command::signal(&service, "TERM");
+    assert_eq!(command::exit(&mut service), Some(0));
+    for (text, says) in [
+        ("max-body = [1]", "'max-body' must be text in quotes"),
+        ("listen = []", "or a list of such values"),
+        ("listen = [\"nowhere\"]", "for 'listen' in /"),
+    ] {
+        let config = write(&store, "petstore.toml", text);
+        show(&["--config", &config]).fails(2, says);
+    }
+}
+
+#[test]
+fn what_is_in_force_is_shown_with_its_source_and_without_secrets() {
+    let store = Store::memory();
+    let text =
+        "store = \"postgres://me:hush@db.example/zoo\"\nbody-timeout = \"5s\"\nmax-body = 9\n";
+    let config = write(&store, "petstore.toml", text);
+    let words = ["config", "show", "--config", &config, "--header-timeout", "3s"];
+    let run = petstore(&words).env("PETSTORE_API_KEY", KEY).env("PETSTORE_MAX_BODY", "8");
+    let table = run.finish().succeeds();
+    for (setting, value, source) in [
+        ("store", "postgres://me:…@db.example:5432/zoo", config.as_str()),
+        ("body-timeout", "5s", &config),
+        ("max-body", "8", "PETSTORE_MAX_BODY"),
+        ("header-timeout", "3s", "--header-timeout"),
+        ("listen", "127.0.0.1:8080", "default"),
+        ("no-docs", "false", "default"),
+        ("public-url", "-", "default"),
+        ("api-key", "(hidden)", "PETSTORE_API_KEY"),
+    ] {
+        assert_eq!(shown(&table, setting), [value, source], "{table}");
+    }
+    assert!(!table.contains("hush") && !table.contains(KEY), "{table}");
+}
+
+#[test]
+fn a_file_that_cannot_be_right_is_refused_in_one_line() {
+    let store = Store::memory();
+    for (text, code, says) in [
+        ("hedaer-timeout = \"3s\"", 2, "did you mean 'header-timeout'?"),
+        ("header-timeout = \"3 parsecs\"", 2, "for 'header-timeout' in /"),
+        ("no-docs = \"perhaps\"", 2, "'no-docs' must be true or false"),
+        ("max-body = ", 2, "petstore.toml, line 1: "),
+        ("store = \"memory:\"\nstore-file = \"x\"", 2, "both store and store-file are given"),
+        ("max-body = \"64KiB\"\nmax-buffered-bodies = 9", 2, "must be at least --max-body"),
+        ("store-file = \"/nowhere/url\"", 1, "cannot read /nowhere/url: No such file"),
+        ("tls-cert = \"/cert\"", 2, "--tls-key is missing"),
+        ("tls-key = \"/key\"", 2, "--tls-cert is missing"),
+    ] {
+        let config = write(&store, "petstore.toml", text);
+        show(&["--config", &config]).fails(code, says);
+        petstore(&["serve", "--config", &config]).finish().fails(code, says);
+    }
+    show(&["--config", "/nowhere/petstore.toml"]).fails(2, "cannot read the settings /nowhere");
+    // Also what a flag or a variable outweighs.
+    let config = write(&store, "petstore.toml", "body-timeout = \"5\"\n");
+    let outweighed = show(&["--config", &config, "--body-timeout", "5s"]);
+    outweighed.fails(2, "invalid value '5' for 'body-timeout' in /");
+    // Settings that belong together may come from two places.
+    let config = write(&store, "petstore.toml", "tls-cert = \"/cert\"\n");
+    let table = show(&["--config", &config, "--tls-key", "/key"]).succeeds();
+    assert_eq!(shown(&table, "tls-cert"), ["/cert", &config]);
+}
+
+#[test]
+fn the_url_of_a_store_may_come_from_a_file() {
+    let store = Store::sqlite();
+    let folder = Store::memory();
+    let file = write(&folder, "url", &format!("{}\n", store.url));
+    let config = write(&folder, "petstore.toml", &format!("store-file = \"{file}\"\n"));
+    petstore(&["keys", "create", "flag", "--store-file", &file]).finish().succeeds();
+    let variable = petstore(&["keys", "create", "variable"]).env("PETSTORE_STORE_FILE", &file);
+    variable.finish().succeeds();
+    petstore(&["keys", "create", "setting", "--config", &config]).finish().succeeds();
+    let list = store.keys(&["list"]).succeeds();
+    assert!(["flag", "variable", "setting"].iter().all(|name| list.contains(name)), "{list}");
+
+    // A flag outweighs a variable, in either form, and both outweigh the file of settings. Two forms at
+    // once are refused.
+    let flag =
+        petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "sqlite:no");
+    assert_eq!(flag.finish().succeeds(), list);
+    let flag = petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "no store");
+    assert_eq!(flag.finish().succeeds(), list);
+    let both = petstore(&["keys", "list", "--store-file", &file, "--store", &store.url]).finish();
+    both.fails(2, "both --store and --store-file are given; give one of them");
+    let variable =
+        petstore(&["keys", "list", "--config", &config]).env("PETSTORE_STORE", "sqlite:no");
+    variable.finish().fails(1, "there is no store at");
+    let flag = petstore(&["keys", "list", "--config", &config, "--store", "sqlite:no"]);
+    flag.finish().fails(1, "there is no store at");
+    let both = petstore(&["keys", "list"]).env("PETSTORE_STORE", "sqlite:no");
+    let both = both.env("PETSTORE_STORE_FILE", &file).finish();
+    both.fails(2, "both PETSTORE_STORE and PETSTORE_STORE_FILE are given");
+    let copy = Store::sqlite();
+    let to = write(&folder, "to", &copy.url);
+    petstore(&["store", "copy", "--from-file", &file, "--to-file", &to]).finish().succeeds();
+
+    let secret = write(&folder, "secret", "postgres://me:hush@/");
+    let refused = petstore(&["keys", "list", "--store-file", &secret]).finish();
+    assert!(!refused.stderr.contains("hush"), "{refused:?}");
+    refused.fails(2, "for 'store' in /");
+}
+
+#[test]
+fn a_key_in_the_environment_outweighs_the_file_of_one() {
+    let store = Store::memory();
+    let key = write(&store, "key", "a-key-from-a-file-0123");
+    let config = write(&store, "petstore.toml", &format!("api-key-file = \"{key}\"\n"));
+    let server = Launch::on(&store).flag("--config", &config).start();
+    server.client().get("/v1/pets").send().is(200);
+    let server = Launch::without_key(&store).flag("--config", &config).start();
+    server.client().get("/v1/pets").key("a-key-from-a-file-0123").send().is(200);
+}

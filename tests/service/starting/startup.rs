@@ -1,0 +1,144 @@
+//! Reports of a start that failed, each in one line.
+
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
+
+use rusqlite::Connection;
+
+use crate::support::{
+    KEY,
+    catalogue::pet,
+    command::petstore,
+    server::{Launch, Server},
+    store::Store,
+};
+
+#[test]
+fn an_address_in_use_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let run = petstore(&["serve", "--store", "memory:", "--listen", &address]);
+    let refused = run.env("PETSTORE_API_KEY", KEY).finish().fails(1, &address);
+    assert!(refused.stderr.contains("choose another port with --listen"), "{refused:?}");
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    let parent = Store::sqlite();
+    let folder = parent.folder().join("missing");
+    let file = folder.join("petstore.db");
+    let store = Store::at(&format!("sqlite:{}", file.display()));
+    // Its disk may be mounted later.
+    Launch::on(&store).finish().fails(1, file.to_str().unwrap());
+    petstore(&["config", "check", "--store", &store.url]).finish().fails(2, "create it");
+    assert!(!folder.exists());
+    store.keys(&["list"]).fails(1, file.to_str().unwrap());
+}
+
+#[test]
+fn a_file_that_is_no_store_is_refused_and_left_alone() {
+    let store = Store::sqlite();
+    for content in ["just some text\n".repeat(1000), "x".to_owned()] {
+        fs::write(store.file(), &content).unwrap();
+        Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
+        store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
+        assert_eq!(fs::read_to_string(store.file()).unwrap(), content);
+    }
+}
+
+#[test]
+fn a_foreign_database_is_refused_and_left_alone() {
+    let store = Store::sqlite();
+    let foreign = Connection::open(store.file()).unwrap();
+    foreign.execute_batch("CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)").unwrap();
+    drop(foreign);
+    let before = store.bytes();
+    Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
+    store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
+    assert_eq!(store.bytes(), before);
+}
+
+#[test]
+fn a_newer_store_is_refused_and_left_alone() {
+    let (store, server) = Server::on_file();
+    server.client().add(&pet("kept")).send().is(201);
+    server.stop();
+    let newer = Connection::open(store.file()).unwrap();
+    newer.pragma_update(None, "user_version", 9999).unwrap();
+    drop(newer);
+    let before = store.bytes();
+    Launch::on(&store).finish().fails(78, "9999");
+    assert_eq!(store.bytes(), before);
+}
+
+#[test]
+fn a_folder_is_no_store() {
+    let store = Store::sqlite();
+    let folder = store.folder().display().to_string();
+    Launch::on(&Store::at(&format!("sqlite:{folder}"))).finish().fails(78, &folder);
+}
+
+#[test]
+fn wrong_usage_is_told_from_failure() {
+    for (arguments, named) in [
+        (&["serve", "--no-such-flag"][..], "--no-such-flag"),
+        (&["no-such-command"], "no-such-command"),
+        (&["serve", "--header-timeout", "5parsecs"], "5parsecs"),
+        (&["serve", "--body-timeout", ""], "--body-timeout"),
+        (&["serve", "--shutdown-grace=-1s"], "-1s"),
+        (&["serve", "--max-body", "64parrots"], "64parrots"),
+        (&["serve", "--max-connections", "0"], "0"),
+        (&["serve", "--listen", "nowhere"], "nowhere"),
+        (&["serve", "--store", "mysql://x/y"], "a store is sqlite:PATH, "),
+        (&["serve", "--store", "petstore.db"], "a store is sqlite:PATH, "),
+        (&["serve", "--store", "sqlite:"], "no path is given"),
+        (&["serve", "--get-pet-sunset", "later"], "later"),
+        (&["serve", "--access-log", "some"], "some"),
+        (&["serve", "--log-format", "xml"], "xml"),
+        (&["serve", "--public-url", "not a url"], "not a url"),
+        (&["serve", "surplus"], "surplus"),
+        (&["keys", "create"], "NAME"),
+        (&["keys", "roll", "web", "--overlap", "long"], "long"),
+    ] {
+        petstore(arguments).env("PETSTORE_API_KEY", KEY).finish().fails(2, named);
+    }
+}
+
+#[test]
+fn help_and_version_are_printed() {
+    for arguments in [&["--help"][..], &["serve", "--help"], &["keys", "--help"]] {
+        let help = petstore(arguments).finish().succeeds();
+        assert!(help.contains("Usage: petstore"), "{help}");
+    }
+    let version = concat!("petstore ", env!("CARGO_PKG_VERSION"));
+    assert!(petstore(&["--version"]).finish().succeeds().starts_with(version));
+}
+
+#[test]
+fn every_flag_of_serve_has_an_environment_variable() {
+    let store = Store::sqlite();
+    let run = petstore(&["serve"]).env("PETSTORE_API_KEY", KEY).env("PETSTORE_LISTEN", "nowhere");
+    run.env("PETSTORE_STORE", &store.url).finish().fails(2, "nowhere");
+    let server = Launch::on(&store).env("PETSTORE_MAX_BODY", "10").start();
+    server.client().add(&pet("too large")).send().refuses(413, "body_too_large");
+    let bad = Launch::on(&store).env("PETSTORE_HEADER_TIMEOUT", "5parsecs").finish();
+    bad.fails(2, "5parsecs");
+    for (variable, value, named) in [
+        ("PETSTORE_LOG", "petstore=loud", "invalid value 'petstore=loud' for PETSTORE_LOG: "),
+        ("PETSTORE_NO_DOCS", "perhaps", "PETSTORE_NO_DOCS: 'no-docs' must be true or false"),
+    ] {
+        Launch::on(&store).env(variable, value).finish().fails(2, named);
+    }
+    let bad = Launch::on(&store).flag("--log", "petstore=loud").finish();
+    bad.fails(2, "invalid value 'petstore=loud' for '--log <DIRECTIVES>': ");
+}
+
+#[test]
+fn a_store_is_readable_by_its_owner_alone() {
+    let (store, server) = Server::on_file();
+    server.client().add(&pet("private")).send().is(201);
+    for entry in fs::read_dir(store.folder()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{}", entry.path().display());
+    }
+}

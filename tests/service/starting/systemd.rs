@@ -1,0 +1,290 @@
+//! The view of a service manager: `sd_notify`, a socket that it has opened, `healthcheck`.
+
+use std::{
+    fs,
+    io::Write as _,
+    net::{TcpListener, TcpStream},
+    os::{fd::OwnedFd, unix::net::UnixDatagram},
+    process::{Command, Stdio},
+    time::{Duration, SystemTime},
+};
+
+use petstore_testing::free_port;
+use rusqlite::Connection;
+
+use crate::support::{
+    KEY,
+    catalogue::pet,
+    client::Client,
+    command::{self, Running, complete, lines, petstore, spawn},
+    raw::{Raw, post},
+    server::{Launch, Server},
+    store::{Kind, Store},
+    wait,
+};
+
+/// The socket of a service manager.
+struct Manager {
+    socket: UnixDatagram,
+    folder: tempfile::TempDir,
+}
+
+impl Manager {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+        socket.set_read_timeout(Some(wait::LIMIT)).unwrap();
+        Self { socket, folder }
+    }
+
+    fn launch(&self, store: &Store) -> Launch {
+        let path = self.folder.path().join("notify");
+        Launch::on(store).env("NOTIFY_SOCKET", path.to_str().unwrap())
+    }
+
+    fn hears(&self) -> String {
+        let mut message = [0; 1024];
+        let length = self.socket.recv(&mut message).unwrap();
+        String::from_utf8(message[..length].to_vec()).unwrap().trim().to_owned()
+    }
+}
+
+#[test]
+fn the_service_manager_hears_of_the_start_and_of_the_stop() {
+    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
+    let server = manager.launch(&store).start();
+    assert_eq!(manager.hears(), "READY=1");
+    let mut open = server.raw();
+    open.send("GET /livez HTTP/1.1\r\n"); // The drain waits for the rest of it.
+    server.signal("TERM");
+    assert_eq!(manager.hears(), "STOPPING=1");
+}
+
+#[test]
+fn the_service_manager_hears_that_the_service_waits_for_its_store() {
+    let nobody = format!("postgres://me:hush@127.0.0.1:{}/zoo", free_port().unwrap());
+    let (manager, store) = (Manager::new(), Store::at(&nobody));
+    let server = manager.launch(&store).start();
+    let status = manager.hears();
+    assert!(status.starts_with("STATUS=Waiting for the store: cannot open the store"), "{status}");
+    assert!(status.contains("Connection refused") && !status.contains("hush"), "{status}");
+    assert_eq!(manager.hears(), "READY=1");
+    assert_eq!(server.client().get("/livez").anonymous().send().status, 200);
+    server.client().get("/readyz").anonymous().send().is(503);
+    let log = server.stop();
+    assert_eq!(log.matches("the store cannot be reached").count(), 1, "{log}");
+}
+
+#[test]
+fn the_status_of_a_service_that_waited_ends_when_it_serves() {
+    let (store, server) = Server::on_file();
+    server.stop();
+    let lock = Connection::open(store.file()).unwrap();
+    lock.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").unwrap();
+    let manager = Manager::new();
+    let server = manager.launch(&store).start();
+    let status = manager.hears();
+    assert!(status.starts_with("STATUS=Waiting for the store"), "{status}");
+    assert_eq!(manager.hears(), "READY=1");
+    drop(lock);
+    wait::until("the status is Serving", || manager.hears() == "STATUS=Serving");
+    server.client().get("/v1/pets").send().is(200);
+}
+
+#[test]
+fn the_watchdog_is_pinged_again_and_again() {
+    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
+    let server = manager.launch(&store).env("WATCHDOG_USEC", "200000").start();
+    let mut heard: Vec<_> = (0..4).map(|_| manager.hears()).collect();
+    heard.sort();
+    assert_eq!(heard, ["READY=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
+    server.stop();
+}
+
+#[test]
+fn a_watchdog_without_an_interval_is_none() {
+    let (_, store) = (Manager::new(), Store::new(Kind::Memory));
+    let server = Launch::on(&store).env("WATCHDOG_USEC", "0").start();
+    server.client().get("/v1/pets").send().is(200);
+    server.stop();
+}
+
+/// A service that takes over a socket, as systemd would start it.
+fn taking_over(socket: impl Into<OwnedFd>) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command
+        .args([
+            "-c",
+            "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\" 3<&0",
+            env!("CARGO_BIN_EXE_petstore"),
+        ])
+        .args(["serve", "--store", "memory:", "--listen", "192.0.2.1:1"])
+        .env("PETSTORE_API_KEY", KEY)
+        .stdin(Stdio::from(socket.into()))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// Starts a service that takes over `listener`.
+fn start_on(listener: &TcpListener) -> Running {
+    spawn(&mut taking_over(listener.try_clone().unwrap()))
+}
+
+#[test]
+fn a_restart_on_the_socket_of_the_service_manager_refuses_nobody() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    for _ in 0..2 {
+        // The connection is not accepted yet.
+        let mut early = Raw::to(address);
+        early.send(post(&pet("early").to_string()));
+        let mut service = start_on(&listener);
+        early.answer("POST", "/v1/pets").is(201);
+        command::signal(&service, "TERM");
+        assert_eq!(command::exit(&mut service), Some(0));
+    }
+}
+
+#[test]
+fn a_start_that_takes_long_is_alive_and_asks_for_more_time() {
+    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = Client::http1(format!("http://{}", listener.local_addr().unwrap()));
+    // The store is prepared for as long as the file has no end.
+    let seed = store.folder().join("pets.ndjson");
+    complete(Command::new("mkfifo").arg(&seed)).succeeds();
+    let mut command = taking_over(listener);
+    command.arg("--seed").arg(&seed).env("NOTIFY_SOCKET", manager.folder.path().join("notify"));
+    let mut service = spawn(&mut command);
+    let mut animals = fs::OpenOptions::new().write(true).open(&seed).unwrap();
+
+    client.get("/livez").anonymous().send().is(200);
+    assert_eq!(client.get("/readyz").anonymous().send().is(503).must("retry-after"), "1");
+    assert_eq!(client.add(&pet("late")).send().is(503).must("retry-after"), "1");
+    for _ in 0..2 {
+        animals.write_all(b"\n").unwrap();
+        assert_eq!(manager.hears(), "EXTEND_TIMEOUT_USEC=30000000");
+    }
+    client.get("/v1/pets").send().is(503);
+    animals.write_all(b"{\"name\":\"Rex\",\"categoryId\":1}\n").unwrap();
+    drop(animals);
+    wait::until("the manager hears that it is ready", || manager.hears() == "READY=1");
+    client.add(&pet("late")).send().is(201);
+    assert_eq!(client.get("/v1/pets").send().is(200).json().as_array().unwrap().len(), 2);
+    command::signal(&service, "TERM");
+    assert_eq!(command::exit(&mut service), Some(0));
+}
+
+#[test]
+fn a_connection_in_the_place_of_a_socket_that_listens_is_refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut command = taking_over(connection);
+    let refused = command::ended(spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped())));
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("it is a connection, not a socket"), "{refused:?}");
+}
+
+#[test]
+fn sockets_of_another_process_or_of_none_are_not_taken() {
+    for pid in ["1", ""] {
+        let store = Store::new(Kind::Memory);
+        let launch = Launch::on(&store).env("LISTEN_FDS", "1").env("LISTEN_PID", pid);
+        launch.start().client().get("/v1/pets").send().is(200);
+    }
+    // This one would be refused, if it were taken: descriptor 3 is no socket.
+    let words = "serve --store memory: --listen 127.0.0.1:0";
+    let script = format!("LISTEN_FDS=1 exec \"$0\" {words} 3</dev/null");
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", &script, env!("CARGO_BIN_EXE_petstore")])
+        .env("PETSTORE_API_KEY", KEY)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut service = spawn(&mut command);
+    let mut said = lines(service.stdout.take().unwrap());
+    assert!(said.next().unwrap().starts_with("petstore listens on http://127.0.0.1:"));
+    command::signal(&service, "TERM");
+    assert_eq!(command::exit(&mut service), Some(0));
+}
+
+#[test]
+fn healthcheck_says_by_its_exit_code_whether_the_service_is_ready() {
+    let (_store, server) = Server::in_memory();
+    let address = server.address.to_string();
+    let check = |address: &str| petstore(&["healthcheck", "--listen", address]).finish();
+    assert_eq!(check(&address).succeeds(), "");
+    let mut open = server.raw();
+    open.send("GET /livez HTTP/1.1\r\n");
+    server.signal("TERM");
+    wait::until("the service drains", || check(&address).code == Some(1));
+    drop((open, server));
+    check(&address).fails(1, &format!("the service at {address} is not ready"));
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().unwrap().to_string();
+    petstore(&["healthcheck", "--listen", &silent, "--timeout", "100ms"])
+        .finish()
+        .fails(1, "no answer within 100ms");
+}
+
+#[test]
+fn a_service_that_answers_otherwise_is_not_ready() {
+    use std::io::{Read as _, Write as _};
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || {
+        let (mut client, _) = other.accept().unwrap();
+        let mut request = [0; 1024];
+        let length = client.read(&mut request).unwrap();
+        assert!(request[..length].starts_with(b"GET /readyz "));
+        client.write_all(b"HTTP/1.1 503 Service Unavailable\r\n\r\n").unwrap();
+    });
+    petstore(&["healthcheck", "--listen", &address]).finish().fails(1, "503 Service Unavailable");
+    answering.join().unwrap();
+}
+
+#[test]
+fn the_nightly_backup_is_named_by_its_time_and_those_that_are_too_old_go() {
+    let unit =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploy/systemd/petstore-backup.service");
+    let unit = fs::read_to_string(unit).unwrap();
+    let (folder, metrics) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let line = |setting: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix(setting)).unwrap();
+        let line = line.replace("/var/lib/petstore-backups", folder.path().to_str().unwrap());
+        let line = line.replace("/usr/bin/petstore", env!("CARGO_BIN_EXE_petstore"));
+        let line = line.replace("/var/cache/petstore-metrics", metrics.path().to_str().unwrap());
+        line.replace("%%", "%")
+    };
+    let store = Store::sqlite();
+    store.new_key("web");
+    for (name, age) in [("petstore-old.db", 15), ("petstore-young.db", 13), ("mine.db", 15)] {
+        let file = fs::File::create(folder.path().join(name)).unwrap();
+        let age = Duration::from_hours(24 * age + 1);
+        let modified = file.metadata().unwrap().modified().unwrap().checked_sub(age).unwrap();
+        file.set_modified(modified).unwrap();
+    }
+    let backup = line("ExecStart=/bin/sh -c ");
+    let script = backup.trim_matches('\'');
+    let mut shell = Command::new("/bin/sh");
+    complete(shell.args(["-c", script]).env("PETSTORE_STORE", &store.url)).succeeds();
+    let written = fs::read_to_string(metrics.path().join("petstore_backup.prom")).unwrap();
+    let metric = "petstore_backup_last_success_timestamp_seconds ";
+    let value = written.lines().find_map(|line| line.strip_prefix(metric)).unwrap();
+    let age = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() - value.parse::<u64>().unwrap();
+    assert!(age < 600, "{written}");
+    let days = line("Environment=KEEP_DAYS=");
+    let find = line("ExecStartPost=").replace("${KEEP_DAYS}", &days);
+    let words: Vec<_> = find.split(' ').collect();
+    complete(Command::new(words[0]).args(&words[1..])).succeeds();
+    let mut names: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!((names[0].as_str(), names[2].as_str()), ("mine.db", "petstore-young.db"));
+    assert!(names[1].starts_with("petstore-20") && names[1].ends_with("Z.db"), "{names:?}");
+}

@@ -1,0 +1,135 @@
+//! Animals that an operator changes with SQL, past the service.
+
+use std::time::Duration;
+
+use crate::support::{
+    catalogue::{self, add, id_of, pet_with_status},
+    client::Client,
+    server::Server,
+    store::{Kind, Store, on_stores},
+    wait,
+};
+
+/// Within this, a change by SQL shows.
+const SHOWS: Duration = Duration::from_millis(250);
+
+on_stores!(
+    sql:
+    a_change_by_sql_shows_in_pages_and_tags,
+    #[petstore_testing::needs(quiet)]
+    a_change_by_sql_shows_within_250_ms,
+    a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals,
+    what_the_service_refuses_as_a_name_the_schema_refuses,
+);
+
+/// The identifiers of a filtered page, asked for as a client that has the page already.
+fn page(client: &Client, status: &str, tag: Option<&str>) -> (u16, Vec<i64>, String) {
+    let call = client.get(&format!("/v1/pets?status={status}"));
+    let call = match tag {
+        Some(tag) => call.header("if-none-match", tag),
+        None => call,
+    };
+    let answer = call.send();
+    let tag = answer.must("etag").to_owned();
+    if answer.status == 304 {
+        return (304, Vec::new(), tag);
+    }
+    (200, catalogue::pets(&answer).iter().map(id_of).collect(), tag)
+}
+
+fn a_change_by_sql_shows_in_pages_and_tags(kind: Kind) {
+    changes_show(kind, wait::LIMIT);
+}
+
+fn a_change_by_sql_shows_within_250_ms(kind: Kind) {
+    changes_show(kind, SHOWS);
+}
+
+#[track_caller]
+fn changes_show(kind: Kind, limit: Duration) {
+    let (store, server) = Server::start(kind);
+    let client = server.client();
+    let ids = ["one", "two"].map(|name| id_of(&add(&client, &pet_with_status(name, "available"))));
+    let (mut last, mut tag) = (ids.to_vec(), page(&client, "available", None).2);
+    for (sql, expected) in [
+        (format!("UPDATE pet SET status = 'sold' WHERE id = {}", ids[0]), vec![ids[1]]),
+        (format!("UPDATE pet SET status = 'available' WHERE id = {}", ids[0]), ids.to_vec()),
+        (
+            "INSERT INTO pet (id, name, category_id, status) VALUES (77, 'x', 1, 'available')"
+                .into(),
+            vec![ids[0], ids[1], 77],
+        ),
+        (format!("DELETE FROM pet WHERE id = {}", ids[1]), vec![ids[0], 77]),
+    ] {
+        // The page is kept, and its tag is good, until then.
+        assert_eq!(page(&client, "available", Some(&tag)).0, 304);
+        change(&store, &sql);
+        wait::within(limit, &sql, || {
+            let (status, found, new) = page(&client, "available", Some(&tag));
+            if status == 200 {
+                assert_ne!(new, tag, "{sql}: the tag is that of the page before, {last:?}");
+                assert_eq!(found, expected, "{sql}");
+                (last, tag) = (found, new);
+            }
+            status == 200
+        });
+    }
+}
+
+fn a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals(kind: Kind) {
+    let (store, server) = Server::start(kind);
+    let client = server.client();
+    let ids = ["a", "b", "c"].map(|name| id_of(&add(&client, &pet_with_status(name, "available"))));
+    let animal = format!("/v1/pets/{}", ids[0]);
+    let targets = ["/v1/pets?limit=2", &animal];
+    let ask = |target, tag: &str| client.get(target).header("if-none-match", tag).send();
+    let first = targets.map(|target| ask(target, "").is(200).must("etag").to_owned());
+    for status in ["sold", "pending"] {
+        let tags = targets.map(|target| ask(target, "").is(200).must("etag").to_owned());
+        change(&store, &format!("UPDATE pet SET status = '{status}' WHERE id = {}", ids[0]));
+        wait::until(status, || {
+            targets.iter().zip(&tags).all(|(target, tag)| ask(target, tag).status == 200)
+        });
+    }
+    // A tag is that of its answer: what is as before has the tag of before.
+    change(&store, &format!("UPDATE pet SET status = 'available' WHERE id = {}", ids[0]));
+    wait::until("as it was", || {
+        targets.iter().zip(&first).all(|(target, tag)| ask(target, tag).status == 304)
+    });
+    change(&store, &format!("DELETE FROM pet WHERE id = {}", ids[0]));
+    wait::until("it is gone", || ask(&animal, &first[1]).status == 404);
+    ask(targets[0], &first[0]).is(200);
+}
+
+/// As an operator does, at the prompt of `sqlite3` or `psql`.
+fn change(store: &Store, sql: &str) {
+    store.try_sql(sql).unwrap();
+}
+
+fn what_the_service_refuses_as_a_name_the_schema_refuses(kind: Kind) {
+    let (store, server) = Server::start(kind);
+    let client = server.client();
+    let id = id_of(&add(&client, &pet_with_status("Rex", "sold")));
+    let long = "x".repeat(256);
+    for name in ["", " ", "\u{a0}\u{2003}", "a\tb", "a\u{85}", "\u{7f}", &long] {
+        let body = serde_json::json!({"name": name, "categoryId": 1});
+        client.add(&body).send().refuses(400, "invalid_pet");
+        for sql in [
+            format!("INSERT INTO pet (name, category_id) VALUES ('{name}', 1)"),
+            format!("UPDATE pet SET name = '{name}' WHERE id = {id}"),
+        ] {
+            let refusal = store.try_sql(&sql).unwrap_err();
+            assert!(refusal.contains("pet_name"), "{name:?}: {refusal}");
+        }
+    }
+    for sql in ["UPDATE pet SET status = 'gone'", "UPDATE pet SET name = NULL"] {
+        assert!(store.try_sql(sql).is_err(), "{sql}");
+    }
+    let longest = "ß".repeat(255);
+    for name in ["a", " a ", "猫", &longest] {
+        store.try_sql(&format!("UPDATE pet SET name = '{name}' WHERE id = {id}")).unwrap();
+        wait::until("the name is served", || {
+            client.get(&format!("/v1/pets/{id}")).send().is(200).json()["name"] == name
+        });
+    }
+}

@@ -1,0 +1,111 @@
+//! While reads from the disk hang, all that needs no read goes on.
+
+use std::thread;
+
+use crate::support::{
+    catalogue::{add, pet},
+    disk::Disk,
+    raw::{Raw, head},
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+/// A server on a file whose pages it has not read yet, except those that its writer needs.
+fn server(disk: &Disk, flags: &[(&str, &str)]) -> (Store, Server) {
+    let store = Store::sqlite();
+    let first = Launch::on(&store).start();
+    for _ in 0..3 {
+        add(&first.client(), &pet("before"));
+    }
+    first.stop();
+    let launch =
+        flags.iter().fold(Launch::on(&store), |launch, (name, value)| launch.flag(name, value));
+    let server = launch.disk(disk).start();
+    add(&server.client(), &pet("known to the writer"));
+    (store, server)
+}
+
+/// Lets the disk hang, and sends more reads than there are processors, until all of them hang.
+fn hang(disk: &Disk, server: &Server) -> Vec<Raw> {
+    disk.hang();
+    let reads = 8 + thread::available_parallelism().unwrap().get();
+    let targets = ["/v1/pets/1", "/v1/pets?status=sold", "/v1/pets?limit=2", "/readyz"];
+    let connections = (0..reads).map(|number| {
+        let mut raw = server.raw();
+        raw.send(head("GET", targets[number % targets.len()], ""));
+        raw
+    });
+    let connections = connections.collect();
+    // Requests for readiness share one read.
+    let shared = (0..reads).filter(|number| targets[number % targets.len()] == "/readyz").count();
+    wait::until("the reads hang", || disk.hung_reads() > reads - shared);
+    connections
+}
+
+#[petstore_testing::needs(time)]
+#[test]
+fn all_that_needs_no_read_goes_on_while_reads_hang() {
+    let disk = Disk::new();
+    let (_store, server) = server(&disk, &[("--request-timeout", "60s")]);
+    let waiting = hang(&disk, &server);
+    let client = server.client();
+    for _ in 0..3 {
+        for open in ["/livez", "/openapi.json"] {
+            client.get(open).anonymous().send().is(200);
+        }
+        client.get("/v1/pets").anonymous().send().refuses(401, "unauthorized");
+        client.get("/v1/nothing").send().refuses(404, "route_not_found");
+        add(&client, &pet("written meanwhile"));
+    }
+    disk.resume();
+    for (raw, target) in waiting.into_iter().zip(["/v1/pets/1", "/v1/pets?status=sold"]) {
+        { raw }.answer("GET", target).is(200);
+    }
+}
+
+#[petstore_testing::needs(time)]
+#[test]
+fn a_read_that_hangs_is_given_up_in_time_and_reads_work_when_the_disk_does() {
+    let disk = Disk::new();
+    let (_store, server) = server(&disk, &[("--request-timeout", "3s")]);
+    for mut raw in hang(&disk, &server) {
+        raw.answer("GET", "").refuses(503, "unavailable");
+    }
+    server.client().get("/readyz").send().refuses(503, "unavailable");
+    disk.resume();
+    wait::until("reads are answered", || server.client().get("/readyz").send().status == 200);
+    assert_eq!(server.client().get("/v1/pets").send().is(200).json().as_array().unwrap().len(), 4);
+}
+
+#[petstore_testing::needs(time)]
+#[test]
+fn a_stop_ends_also_while_reads_hang() {
+    let disk = Disk::new();
+    let flags = [("--request-timeout", "10m"), ("--shutdown-grace", "100ms")];
+    let (_store, mut server) = server(&disk, &flags);
+    let _waiting = hang(&disk, &server);
+    server.signal("TERM");
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+}
+
+/// The worker that waits for sockets is the one that gets the request, and no other has been woken.
+#[petstore_testing::needs(time)]
+#[test]
+fn one_read_that_hangs_on_an_idle_service_does_not_keep_sockets_waiting() {
+    let disk = Disk::new();
+    let (_store, server) = server(&disk, &[]);
+    let mut connections = [server.raw(), server.raw()];
+    for raw in &mut connections {
+        raw.send(head("GET", "/livez", ""));
+        raw.answer("GET", "/livez").is(200);
+    }
+    // Until all workers sleep.
+    thread::sleep(std::time::Duration::from_millis(300));
+    disk.hang();
+    let [reading, other] = &mut connections;
+    reading.send(head("GET", "/v1/pets/1", ""));
+    wait::until("the read hangs", || disk.hung_reads() > 0);
+    other.send(head("GET", "/livez", ""));
+    other.answer("GET", "/livez").is(200);
+}

@@ -1,0 +1,119 @@
+//! Two instances on one store behave as one service.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::support::{
+    catalogue::{add, id_of, pet, pets},
+    client::Client,
+    server::{Launch, Server},
+    store::{Kind, Store, on_stores},
+    wait,
+};
+
+/// Within this, an addition on one instance shows on the other.
+const SHOWS: Duration = Duration::from_millis(100);
+/// Within this, a revoked key is refused.
+const REFUSED: Duration = Duration::from_secs(1);
+
+on_stores! {
+    lasting:
+    a_key_used_for_another_animal_is_refused_on_the_other,
+    #[petstore_testing::needs(quiet)]
+    a_revoked_key_is_refused_on_both,
+    a_cursor_of_one_continues_on_the_other,
+    a_tag_of_one_is_known_on_the_other_until_somebody_adds,
+    #[petstore_testing::needs(quiet)]
+    an_addition_shows_on_the_other_within_100_ms,
+}
+
+fn start(kind: Kind) -> (Store, [Server; 2]) {
+    let store = Store::new(kind);
+    let servers = [(); 2].map(|()| Launch::on(&store).start());
+    (store, servers)
+}
+
+fn tag(client: &Client, target: &str) -> String {
+    client.get(target).send().is(200).must("etag").to_owned()
+}
+
+fn a_key_used_for_another_animal_is_refused_on_the_other(kind: Kind) {
+    let (_store, [one, other]) = start(kind);
+    one.client().add(&pet("Rex")).header("idempotency-key", "k").send().is(201);
+    let reused = other.client().add(&pet("Max")).header("idempotency-key", "k").send();
+    reused.refuses(422, "idempotency_key_reused");
+}
+
+fn a_revoked_key_is_refused_on_both(kind: Kind) {
+    let (store, servers) = start(kind);
+    let clients = servers.each_ref().map(Server::client);
+    let key = store.new_key("partner");
+    let status = |client: &Client| client.get("/v1/pets").key(&key).send().status;
+    // Both have used it, so that both have it in memory.
+    for client in &clients {
+        wait::until("the key is known", || status(client) == 200);
+    }
+    store.keys(&["revoke", "partner"]).succeeds();
+    thread::scope(|scope| {
+        for client in &clients {
+            scope.spawn(|| {
+                wait::soon(REFUSED, "the key is refused", || status(client) == 401);
+                assert_eq!(status(client), 401);
+            });
+        }
+    });
+}
+
+fn a_cursor_of_one_continues_on_the_other(kind: Kind) {
+    let (_store, servers) = start(kind);
+    let clients = servers.each_ref().map(Server::client);
+    let added: Vec<_> =
+        (0..25).map(|n| add(&clients[n % 2], &pet(&format!("walker {n}")))).collect();
+    assert!(added.is_sorted_by_key(id_of), "identifiers grow over both");
+    wait::until("both show all", || {
+        let newest = |client: &Client| pets(&client.get("/v1/pets?limit=100").send().is(200));
+        clients.iter().all(|client| newest(client) == added)
+    });
+    let mut walked = Vec::new();
+    let mut next = Some("/v1/pets?limit=3".to_owned());
+    for client in clients.iter().cycle() {
+        let Some(target) = next else { break };
+        let page = client.get(&target).send().is(200);
+        next = page.link("next");
+        walked.extend(pets(&page));
+    }
+    assert_eq!(walked, added);
+}
+
+fn a_tag_of_one_is_known_on_the_other_until_somebody_adds(kind: Kind) {
+    additions_show_on_the_other(kind, wait::LIMIT);
+}
+
+fn an_addition_shows_on_the_other_within_100_ms(kind: Kind) {
+    additions_show_on_the_other(kind, SHOWS);
+}
+
+#[track_caller]
+fn additions_show_on_the_other(kind: Kind, limit: Duration) {
+    let (_store, servers) = start(kind);
+    let clients = servers.each_ref().map(Server::client);
+    for round in 0..20 {
+        let (one, other) = (&clients[round % 2], &clients[(round + 1) % 2]);
+        for target in ["/v1/pets", "/v1/pets?limit=100&status=sold"] {
+            let tag = tag(one, target);
+            other.get(target).header("if-none-match", &tag).send().is(304);
+        }
+        let before = tag(other, "/v1/pets?limit=100");
+        let added = add(one, &pet(&format!("round {round}")));
+        let acknowledged = Instant::now();
+        let again = || other.get("/v1/pets?limit=100").header("if-none-match", &before).send();
+        let mut page = again();
+        while page.status == 304 {
+            assert!(acknowledged.elapsed() <= limit, "not shown within {limit:?}");
+            page = again();
+        }
+        assert_eq!(pets(&page).last(), Some(&added));
+    }
+}

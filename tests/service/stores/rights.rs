@@ -1,0 +1,124 @@
+//! A role of PostgreSQL that has no more rights than serving needs, as docs/POSTGRES.md grants them.
+
+use std::fs;
+
+use petstore_testing::{Database, needs, postgres_or_skip};
+
+use crate::support::{
+    catalogue::pet,
+    command::petstore,
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+/// A store in a schema of its own, which the role may use as the document says.
+struct Granted {
+    database: Database,
+    role: String,
+    /// Of the role, and of the owner.
+    clerk: Store,
+    owner: Store,
+    /// An API key of the store.
+    key: String,
+}
+
+impl Granted {
+    fn new(database: Database, grants: &str) -> Self {
+        let role = format!("clerk_{}", std::process::id());
+        let owner = Store::at(&format!("{}?schema=zoo", database.url));
+        let key = owner.new_key("web");
+        let address = database.url.split_once('@').unwrap().1.to_owned();
+        let clerk = Store::at(&format!("postgres://{role}:secret@{address}?schema=zoo"));
+        let granted = Self { database, role, clerk, owner, key };
+        granted.sql("CREATE ROLE clerk LOGIN PASSWORD 'secret'");
+        granted.sql(&grants.replace("SCHEMA public", "SCHEMA zoo"));
+        granted
+    }
+
+    fn sql(&self, sql: &str) {
+        let sql = sql.replace("clerk", &self.role);
+        self.database.sql(&format!("SET search_path = zoo; {sql}")).unwrap();
+    }
+
+    /// Uses a service: whether all goes well, which needs every right.
+    fn works(&self, server: Server) -> bool {
+        let client = server.client();
+        let get = |path: &str| client.get(path).key(&self.key).send().status;
+        let add = |key: &str| {
+            let pet = client.add(&pet("Rex")).key(&self.key);
+            pet.header("idempotency-key", key).send().status
+        };
+        // A key that is known already needs no right to add.
+        let once = format!("once-{}", server.pid());
+        let statuses = [get("/v1/pets"), add(&once), add(&once), get("/v1/pets?status=sold")];
+        let log = server.stop();
+        statuses == [200, 201, 201, 200] && !log.contains("could not be noted")
+    }
+}
+
+impl Drop for Granted {
+    fn drop(&mut self) {
+        self.sql("DROP OWNED BY clerk; DROP ROLE clerk");
+    }
+}
+
+#[needs(postgres)]
+#[test]
+fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named() {
+    let database = postgres_or_skip("a role with the least rights").unwrap();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/POSTGRES.md");
+    let page = fs::read_to_string(page).unwrap();
+    let mut blocks = page.split("```sql\n").filter_map(|block| block.split("```").next());
+    let grants = blocks.find(|block| block.contains("GRANT SELECT ON petstore_schema")).unwrap();
+    let granted = Granted::new(database, grants);
+    let launch = || {
+        // A use that is known already is not noted.
+        granted.sql("UPDATE api_key SET last_used_at = NULL");
+        Launch::without_key(&granted.clerk)
+    };
+    assert!(granted.works(launch().start()));
+    let checked = petstore(&["check", "--store", &granted.clerk.url]).finish().succeeds();
+    // Only of the durability of the server for tests.
+    assert_eq!(checked.matches("warning  ").count(), 1, "{checked}");
+
+    let mut taken = 0;
+    for grant in grants.trim_end().split(';').filter(|grant| grant.contains(" ON ")) {
+        let (rights, objects) =
+            grant.trim().strip_prefix("GRANT ").unwrap().split_once(" ON ").unwrap();
+        if objects.contains("SCHEMA") {
+            continue;
+        }
+        let objects = objects.strip_suffix(" TO clerk").unwrap();
+        for object in objects.split(", ") {
+            for right in rights.split(", ") {
+                granted.sql(&format!("REVOKE {right} ON {object} FROM clerk"));
+                let named = format!("GRANT {right} ON {object} TO {}", granted.role);
+                let is_read_at_the_start = right == "SELECT"
+                    && ["petstore_schema", "petstore_state", "api_key"].contains(&object);
+                if is_read_at_the_start {
+                    let refused = launch().finish();
+                    assert_eq!(refused.code, Some(78), "{refused:?}");
+                    assert!(refused.stderr.contains(&named), "{named}: {refused:?}");
+                } else {
+                    let server = launch().start();
+                    wait::until(&named, || server.log().contains(&named));
+                    assert!(!granted.works(server), "it works without: {named}");
+                }
+                granted.sql(&format!("GRANT {right} ON {object} TO clerk"));
+                taken += 1;
+            }
+        }
+    }
+    assert_eq!(taken, 11, "{grants}");
+    granted.clerk.keys(&["create", "other"]).fails(1, "permission denied");
+    granted.sql("GRANT INSERT, DELETE ON api_key TO clerk");
+    granted.clerk.new_key("other");
+    granted.sql("REVOKE USAGE ON SCHEMA zoo FROM clerk");
+    let says = "no schema is there to hold the tables that this role may use";
+    petstore(&["check", "--store", &granted.clerk.url])
+        .finish()
+        .fails(1, "no petstore store is in it");
+    granted.clerk.keys(&["create", "third"]).fails(1, says);
+    assert!(granted.works(Launch::without_key(&granted.owner).start()));
+}
