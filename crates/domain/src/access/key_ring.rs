@@ -7,8 +7,9 @@
 mod tests;
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     fmt,
+    hash::{BuildHasherDefault, Hasher},
     sync::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicI64, AtomicU64, Ordering},
@@ -74,10 +75,25 @@ pub struct RevokedUse {
 #[derive(Default)]
 struct Snapshot {
     revision: Option<KeyRevision>,
-    /// Found by comparing: there are few keys, and hashing a digest costs more.
-    keys: BTreeMap<KeyDigest, HeldKey>,
+    keys: HashMap<KeyDigest, HeldKey, BuildHasherDefault<DigestHasher>>,
     /// The rows that could not be read.
     corrupt: Vec<Corruption>,
+}
+
+/// Hashes a digest to its last eight bytes, which are as random as the whole.
+#[derive(Default)]
+struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(last) = bytes.last_chunk() {
+            self.0 = u64::from_ne_bytes(*last);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 struct HeldKey {
