@@ -1,19 +1,22 @@
 //! Parts that adapters of the storage ports share. Each part is optional.
 //!
 //! ```
-//! use petstore_domain::{Added, CategoryId, NewPet, PetId, PetName, StoreError};
+//! use std::convert::Infallible;
+//!
+//! use petstore_domain::{Added, CategoryId, NewPet, PetId, PetName};
 //! use petstore_storage::writer::{Add, Answers, Job, channel};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let (writer, mut jobs) = channel(64, None);
+//! // This store has no other writes.
+//! let (writer, mut jobs) = channel::<Infallible>(64, None);
 //! // One task owns the store. It takes a group, writes it in one transaction, and then answers.
 //! tokio::spawn(async move {
 //!     let mut last = 0;
 //!     while let Some(group) = jobs.next(0).await {
-//!         let mut answers: Answers = Answers::default();
+//!         let mut answers = Answers::default();
 //!         for job in group {
-//!             let Job::Add(Add { pet, reply, .. }) = job else { continue };
+//!             let Job::Add(Add { pet, reply, .. }) = job;
 //!             last += 1;
 //!             answers.add(reply, Ok(Added::Created(pet.with_id(PetId(last)))));
 //!         }
