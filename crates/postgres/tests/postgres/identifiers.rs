@@ -30,7 +30,7 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
         );
         database.sql(&rows).unwrap();
         let named = warnings(&store).await.concat();
-        assert!(named.contains("behind the rows that are there: pet_id;"), "{named}");
+        assert!(named.contains("the sequence pet_id is behind the rows;"), "{named}");
         let before = all(&store).await.len();
         let added = match round {
             1 => {

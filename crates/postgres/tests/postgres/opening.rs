@@ -232,7 +232,7 @@ async fn what_is_wrong_is_said_in_one_line_without_the_password() {
         ),
         (
             "postgres://me:hush@127.0.0.1:1/db".into(),
-            "see that a server that takes writes runs there",
+            "check that a server that takes writes runs there",
             true,
         ),
         (
