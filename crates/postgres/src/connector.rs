@@ -22,12 +22,7 @@ use std::{
 
 use self::handshake::Handshake;
 pub(crate) use self::handshake::Purpose;
-use crate::{
-    config::PostgresConfig,
-    connection::Connection,
-    error::{ConnectError, StoreFailure},
-    tls,
-};
+use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure, tls};
 use petstore_storage::{tls::TlsFailure, url::HostPort};
 use tokio::{task::JoinSet, time};
 use tokio_postgres::{Config, config::SslMode};
@@ -91,7 +86,7 @@ impl Connector {
                 None if attempts.is_empty() => {
                     let host = |index: usize| self.hosts[index].0.clone();
                     let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
-                    return Err(StoreFailure::Connect(Arc::new(ConnectError(hosts.collect()))));
+                    return Err(StoreFailure::Connect(hosts.collect()));
                 }
                 None => {}
             }

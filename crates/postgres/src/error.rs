@@ -5,7 +5,7 @@ pub(crate) mod open;
 #[cfg(test)]
 mod tests;
 
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{error::Error as _, sync::Arc, time::Duration};
 
 use petstore_domain::{AddError, ArchiveError, StoreError};
 use petstore_storage::{error_chain, url::HostPort};
@@ -17,9 +17,9 @@ pub(crate) enum StoreFailure {
     /// All connections were in use for this time.
     #[error("no connection was free within {0:?}")]
     Busy(Duration),
-    /// No server that takes writes can be reached.
-    #[error(transparent)]
-    Connect(#[from] Arc<ConnectError>),
+    /// No server that takes writes can be reached. Contains the failure of each host.
+    #[error("cannot connect ({})", each(.0))]
+    Connect(Arc<[(HostPort, StoreFailure)]>),
     /// The server or the network was slower than this time limit.
     #[error("no answer within {0:?}")]
     Deadline(Duration),
@@ -47,9 +47,11 @@ pub(crate) enum StoreFailure {
     Random(#[from] getrandom::Error),
 }
 
-/// No connection to any host could be made. Contains the failure of each host.
-#[derive(Debug)]
-pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
+/// Returns the failure of each host in one line.
+fn each(hosts: &[(HostPort, StoreFailure)]) -> String {
+    let hosts = hosts.iter().map(|(host, failure)| format!("{host}: {failure}"));
+    hosts.collect::<Vec<_>>().join("; ")
+}
 
 /// The SQLSTATE that the triggers raise if the store is not open. The message is the reason.
 const SEALED: &str = "PSMOV";
@@ -99,8 +101,8 @@ impl StoreFailure {
 
     /// Returns whether the same call may succeed later. With several hosts, one that may answer later is enough.
     pub(crate) fn is_transient(&self) -> bool {
-        if let Self::Connect(error) = self {
-            return error.0.iter().any(|(_, failure)| failure.is_transient());
+        if let Self::Connect(hosts) = self {
+            return hosts.iter().any(|(_, failure)| failure.is_transient());
         }
         !self.lacks_tls()
             && self.sql_state().is_none_or(|state| passes(state.code()) || is_broken(state))
@@ -134,8 +136,8 @@ impl StoreFailure {
 
     /// Returns the SQLSTATE of the server, if one answered.
     pub(crate) fn sql_state(&self) -> Option<&SqlState> {
-        if let Self::Connect(error) = self {
-            return error.0.iter().find_map(|(_, failure)| failure.sql_state());
+        if let Self::Connect(hosts) = self {
+            return hosts.iter().find_map(|(_, failure)| failure.sql_state());
         }
         let no_password = matches!(self, Self::NoPassword).then_some(&SqlState::INVALID_PASSWORD);
         self.postgres().and_then(tokio_postgres::Error::code).or(no_password)
@@ -169,15 +171,6 @@ fn is_broken(state: &SqlState) -> bool {
     let code = state.code();
     // 08: the connection; 57P: the server stops, has crashed or is starting.
     states.contains(&state) || code.starts_with("08") || code.starts_with("57P")
-}
-
-impl Error for ConnectError {}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts = self.0.iter().map(|(host, failure)| format!("{host}: {failure}"));
-        write!(f, "cannot connect ({})", hosts.collect::<Vec<_>>().join("; "))
-    }
 }
 
 impl From<tokio_postgres::Error> for StoreFailure {

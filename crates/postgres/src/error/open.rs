@@ -67,19 +67,14 @@ impl OpenError {
     pub fn is_missing(&self) -> bool {
         matches!(self.reason, Reason::Missing)
     }
-
-    /// Returns whether opening may succeed later without a change by the operator: no server that takes writes can be
-    /// reached, it starts or stops, or others hold locks on its tables.
-    fn is_transient(&self) -> bool {
-        matches!(&self.reason, Reason::Locked(_))
-            || matches!(&self.reason, Reason::Store(failure) if failure.is_transient())
-    }
 }
 
-/// Unavailable if opening may succeed later, otherwise refused.
+/// Unavailable if opening may succeed later without a change by the operator: no server that takes writes can be reached,
+/// it starts or stops, or others hold locks on its tables.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        let may_pass = error.is_transient();
+        let may_pass = matches!(&error.reason, Reason::Locked(_))
+            || matches!(&error.reason, Reason::Store(failure) if failure.is_transient());
         opening_error(error, may_pass)
     }
 }
