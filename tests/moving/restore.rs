@@ -152,7 +152,7 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
     let sound = Store::sqlite();
     make(&sound);
     fs::write(target.folder().join("petstore.db-wal"), "").unwrap();
-    restore(&sound, &target.url).fails(1, "petstore.db-wal is there, of a store that was");
+    restore(&sound, &target.url).fails(1, "petstore.db-wal belongs to an earlier store");
     assert_eq!(files(&target.folder()), 1);
     fs::remove_file(target.folder().join("petstore.db-wal")).unwrap();
     let small = petstore(&["restore", sound.file().to_str().unwrap(), "--store", &target.url]);

@@ -82,7 +82,7 @@ fn a_key_expires_by_itself(kind: Kind) {
     store.keys(&["create", "brief", "--expires", "3s"]).succeeds();
     // A new one lives as long.
     let brief = store.keys(&["roll", "brief"]);
-    assert!(brief.stderr.contains("knows it within a second. It is good until 2"), "{brief:?}");
+    assert!(brief.stderr.contains("accepts it within a second. It is valid until 2"), "{brief:?}");
     let brief = brief.succeeds();
     let long = store.keys(&["create", "long", "--expires", "90d"]).succeeds();
     let (brief, long) = (brief.trim_end(), long.trim_end());

@@ -72,7 +72,10 @@ fn the_words_of_other_programs_lead_to_the_right_ones() {
         ("petstore keys rotate web", "did you mean 'keys roll'?"),
         ("petstore keys show", "did you mean 'keys list'?"),
         ("petstore keys create web --expires 90", "write 90d for 90 days"),
-        ("petstore keys create web --expires never", "leave it out for a key that does not expire"),
+        (
+            "petstore keys create web --expires never",
+            "leave the flag out for a key that does not expire",
+        ),
     ] {
         let refusal = refusal(line);
         assert!(refusal.contains(right) && !refusal.contains("tip:"), "{refusal}");

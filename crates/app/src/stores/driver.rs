@@ -1,5 +1,5 @@
-//! The extension point: what a kind of store tells petstore about itself ([`StoreDriver`]), where one store is
-//! ([`StoreLocation`]), and a store while it is open ([`OpenStore`]).
+//! The extension point for stores: a kind of store ([`StoreDriver`]), the place of one store ([`StoreLocation`]), and an
+//! open store ([`OpenStore`]).
 
 use std::{
     error::Error,
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::system::failure::Failure;
 
-/// Limits how long closing a store takes. Everything acknowledged is durable before, so nothing is lost.
+/// The time limit for closing a store. Acknowledged writes are durable before, so none is lost.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which closing checks whether the store is still in use.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -227,10 +227,10 @@ impl OpenStore {
         Self { handover: Some(handover), ..self }
     }
 
-    /// Returns the ports of the store as the source or the target of a handover.
+    /// Returns the ports of the store for a handover.
     ///
     /// # Errors
-    /// One line, if the store lacks an archive or the handover port.
+    /// One line if the store lacks an archive or the handover port.
     pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, String> {
         let label = location.to_string();
         let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
@@ -245,10 +245,10 @@ impl OpenStore {
         })
     }
 
-    /// Refuses a store that was handed over to another one, or that is being filled.
+    /// Refuses a store that is not open.
     ///
     /// # Errors
-    /// One line that names the other store.
+    /// One line that names the store to which this store was handed over, or from which it is being filled.
     pub(crate) async fn require_open(&self, location: &dyn StoreLocation) -> Result<(), Failure> {
         let Some(handover) = &self.handover else { return Ok(()) };
         let phase = handover.state().await.map_err(Failure::of_store)?.phase;
@@ -293,7 +293,7 @@ impl OpenStore {
                 close.await;
             }
             let used = Arc::downgrade(&self.pets);
-            // Waits for the disk, so not on a worker thread.
+            // Dropping the store waits for the disk, so it runs on a blocking thread.
             let closed = task::spawn_blocking(|| drop(self)).await.is_ok();
             while used.strong_count() > 0 {
                 time::sleep(POLL_INTERVAL).await;
@@ -326,7 +326,7 @@ mod tests {
     use super::OpenStore;
 
     #[tokio::test(start_paused = true)]
-    async fn closing_waits_for_whoever_still_uses_the_store_but_not_for_ever() {
+    async fn closing_waits_for_users_of_the_store_up_to_the_time_limit() {
         let open = || {
             let store = Arc::new(MemoryStore::new());
             let opened = OpenStore::new(store.clone()).with_archive(store.clone());
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn closing_does_the_work_of_closing() {
+    async fn closing_runs_the_future_of_with_close() {
         let closed = Arc::new(AtomicBool::new(false));
         let flag = closed.clone();
         let store = OpenStore::new(Arc::new(MemoryStore::new()))

@@ -40,7 +40,8 @@ async fn add_sixty(store: &Arc<EtcdStore>, at: i64) -> usize {
 async fn transactions_are_as_large_as_a_node_takes_them() {
     let Some(etcd) = etcd_or_skip("transactions_are_as_large", 1) else { return };
     let url = url(&etcd) + "?call_timeout=30s";
-    for (turn, (ops, rows)) in (0_i64..).zip([(128, 128), (64, 128), (50, 128), (20, 28), (16, 28)]) {
+    for (turn, (ops, rows)) in (0_i64..).zip([(128, 128), (64, 128), (50, 128), (20, 28), (16, 28)])
+    {
         restart(&etcd, ops);
         let store = Arc::new(open(&url).await);
         assert_eq!(store.max_batch(), rows, "{ops}");
@@ -63,7 +64,10 @@ async fn transactions_are_as_large_as_a_node_takes_them() {
     assert_eq!(deleted, 60);
     restart(&etcd, 15);
     let refusal = refusal(&url).await;
-    assert!(refusal.contains("--max-txn-ops=128, which is its default, or at least 16"), "{refusal}");
+    assert!(
+        refusal.contains("--max-txn-ops=128, which is its default, or at least 16"),
+        "{refusal}"
+    );
 }
 
 #[needs(etcd)]

@@ -40,7 +40,7 @@ async fn a_new_key_is_alone_on_stdout() {
     on(&keys, &mut out).create(web(), KeyRights::Full, Some(A_DAY)).await.unwrap();
     assert_eq!(
         out.notes,
-        "The key 'web' is shown this once. A running service knows it within a second. It is good until 2026-11-21T00:00:00Z.\n"
+        "The key 'web' is shown this once. A running service accepts it within a second. It is valid until 2026-11-21T00:00:00Z.\n"
     );
     let secret = out.answers.strip_suffix('\n').unwrap();
     assert!(ApiKeySecret::new(secret).is_well_formed());
@@ -83,8 +83,8 @@ async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
     on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
     assert_eq!(
         out.notes,
-        "The new key 'web' is shown this once. A running service knows it within a second. It is good until it is revoked. \
-         The old one is good until 2026-11-21T00:00:00Z at the latest.\n"
+        "The new key 'web' is shown this once. A running service accepts it within a second. It is valid until it is revoked. \
+         The old one is valid until 2026-11-21T00:00:00Z at the latest.\n"
     );
     assert!(ApiKeySecret::new(out.answers.trim_end()).is_well_formed());
     assert_eq!(states(&keys, NOW).await, [KeyState::Live, KeyState::Live]);
@@ -103,7 +103,7 @@ async fn a_new_key_lives_as_long_as_the_old_one_was_to_live_or_as_is_asked_for()
         keys_then.roll(web(), A_DAY, asked).await.unwrap();
         let last = load_keys(&keys).await.unwrap().keys.pop().unwrap();
         assert_eq!(last.expires_at, ends(end));
-        assert!(out.notes.contains(&format!("good until {}.", rfc3339(last.expires_at.unwrap()))));
+        assert!(out.notes.contains(&format!("valid until {}.", rfc3339(last.expires_at.unwrap()))));
     }
 }
 
@@ -188,8 +188,7 @@ async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
     });
     let mut out = Recorded::default();
     let line = runtime(on(&keys, &mut out).list(ListForm::Table).await);
-    let named =
-        "the service refuses what is corrupt among the keys: API key 0 (a rule), API key 1 (";
+    let named = "the service refuses corrupt keys: API key 0 (a rule), API key 1 (";
     assert!(line.starts_with(named), "{line}");
     assert!(line.ends_with(", API key 9 (a rule), and 2 more"), "{line}");
     assert!(out.answers.lines().any(|line| line.starts_with("7 ")), "{}", out.answers);
