@@ -6,7 +6,7 @@ use crate::{path, text};
 
 /// Every document, by its path.
 fn documents() -> Vec<String> {
-    let folders = ["", "docs", "docs/deploy", "docs/deploy/etcd"];
+    let folders = ["", "docs", "docs/deploy"];
     let files = folders.iter().filter_map(|folder| fs::read_dir(path(folder)).ok()).flatten();
     let files = files.map(|entry| entry.unwrap().path());
     let documents = files.filter(|file| file.extension().is_some_and(|it| it == "md"));
@@ -110,10 +110,24 @@ fn paths(text: &str) -> Vec<String> {
     named.filter(|word| !word.contains(['{', '*', 'N'])).map(str::to_owned).collect()
 }
 
+/// The places outside of the manifests that have the version or the address of the repository.
+const RELEASED: [(&str, &str); 6] = [
+    ("README.md", "\nVersion {version}."),
+    ("README.md", "\nRepository: <{repository}>."),
+    ("docs/deploy/kubernetes/petstore.yaml", "/petstore:{version}\n"),
+    ("docs/deploy/container/Containerfile", "image.version=\"{version}\""),
+    ("docs/deploy/container/Containerfile", "image.source=\"{repository}\""),
+    ("docs/deploy/debian/changelog", "petstore ({version}-1) unstable"),
+];
+
 #[test]
-fn the_manifest_of_kubernetes_has_the_version_of_the_workspace() {
-    let image = format!("image: registry.example/petstore:{}\n", env!("CARGO_PKG_VERSION"));
-    assert!(text("docs/deploy/kubernetes/petstore.yaml").contains(&image), "{image}");
+fn every_place_has_the_version_and_the_repository_of_the_workspace() {
+    for (file, place) in RELEASED {
+        let place = place
+            .replace("{version}", env!("CARGO_PKG_VERSION"))
+            .replace("{repository}", env!("CARGO_PKG_REPOSITORY"));
+        assert!(text(file).contains(&place), "{file} lacks {place:?}: run .ci/release version");
+    }
 }
 
 #[test]

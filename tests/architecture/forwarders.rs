@@ -72,7 +72,7 @@ fn left_out(source: &str, ports: &Traits) -> Vec<String> {
 }
 
 /// The sources below a folder, without those of tests.
-fn sources(folder: &Path) -> Vec<(String, String)> {
+pub(crate) fn sources(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap().path();

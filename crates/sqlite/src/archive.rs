@@ -25,7 +25,7 @@ use crate::{connection::Statements, error::Failure, store::SqliteStore};
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         let pool = Arc::clone(self.readers.pool());
-        let begin = move || ReadTransaction::begin(pool.open()?);
+        let begin = move || ReadTransaction::begin(pool);
         let snapshot = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
         Ok(Box::new(snapshot.map_err(StoreError::unavailable)?))
     }

@@ -30,7 +30,7 @@ use rusqlite::{
 use crate::{
     archive::snapshot,
     config::{BusyTimeout, SqliteConfig},
-    connection::{self, ReadAccess},
+    connection::{self, ReadAccess, SharedMemory},
     error::open::OpenError,
     inspection, open, schema,
     store::SqliteStore,
@@ -88,6 +88,7 @@ impl SqliteStore {
         watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<(), BackupError> {
         let path = path::absolute(&config.path)?;
+        let _shared_memory = SharedMemory::guard(&path);
         let known = open::known_version(&path, ReadAccess::ReadOnly);
         if known.map_err(|reason| OpenError { path: config.path.clone(), reason })?.is_none() {
             return Err(BackupError::Unsound("an empty database".to_owned()));

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, config::DbConfig};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, config::DbConfig, ffi};
 use rustix::fs::{Access, access};
 
 use crate::config::Synchronous;
@@ -118,9 +118,9 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
         return open_unchanging(path);
     }
     let has_log = log(path).is_some();
-    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let flags = if has_log { read_only } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
-    let opened = open(path, flags).and_then(|connection| {
+    let connection =
+        if has_log { open_logged(path) } else { open(path, OpenFlags::SQLITE_OPEN_READ_WRITE) };
+    let opened = connection.and_then(|connection| {
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     });
@@ -132,9 +132,46 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     }
 }
 
-/// Returns a connection to a file with its log. It leaves both as they are when it is closed.
+/// Opens a file with its log, and leaves both as they are when the connection is closed. Only a user who may write the
+/// file may add a missing `-shm`: [`SharedMemory`] could not remove it for another one.
 pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
+    if access(path, Access::WRITE_OK).is_err() && SharedMemory::is_missing(path) {
+        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CANTOPEN), None));
+    }
     open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// Removes the `-shm` of a log when it is dropped. SQLite adds that file to a log that has none, and a connection that
+/// only reads does not remove it.
+#[derive(Debug)]
+pub(crate) struct SharedMemory(PathBuf);
+
+impl SharedMemory {
+    /// Returns the guard of a store with a log but no `-shm`, for the time that the store is read.
+    pub(crate) fn guard(path: &Path) -> Option<Self> {
+        if Self::is_missing(path) { fs::canonicalize(path).ok().map(Self) } else { None }
+    }
+
+    fn is_missing(path: &Path) -> bool {
+        log(path).is_some() && companion(path, "-shm").is_some_and(|file| !file.exists())
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // While it holds the exclusive lock, no connection has the file open. A new one opens `-shm` after it has a lock.
+        let exclusive = || -> rusqlite::Result<Connection> {
+            let connection = open(&self.0, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+            Ok(connection)
+        };
+        // After an error, another connection has the file open, and removes `-shm` itself.
+        if let Ok(_locked) = exclusive() {
+            drop(fs::remove_file(beside(&self.0, "-shm")));
+        }
+    }
 }
 
 /// Returns whether a process has the file open, or was killed while it had: SQLite then has files beside it.
@@ -166,9 +203,13 @@ fn immutable(path: &Path) -> PathBuf {
 
 /// Returns the write-ahead log of the file at `path`, if something is in it.
 pub(crate) fn log(path: &Path) -> Option<PathBuf> {
-    // SQLite names it after the file itself, also where `path` is a symbolic link to it.
-    let log = beside(&fs::canonicalize(path).ok()?, "-wal");
-    fs::metadata(&log).is_ok_and(|log| log.len() > 0).then_some(log)
+    companion(path, "-wal").filter(|log| fs::metadata(log).is_ok_and(|log| log.len() > 0))
+}
+
+/// Returns the path of a file that SQLite has beside the one at `path`. SQLite follows symbolic links before it adds the
+/// suffix.
+fn companion(path: &Path, suffix: &str) -> Option<PathBuf> {
+    Some(beside(&fs::canonicalize(path).ok()?, suffix))
 }
 
 /// Returns the path of a file that belongs to the one at `path`.

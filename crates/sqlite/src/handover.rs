@@ -36,15 +36,14 @@ impl Handover for SqliteStore {
 
 /// Replaces the state, unless its revision is not `expected`.
 ///
-/// A log whose identity is not the file's is taken for that of another store (`schema.rs`). So the log is emptied before
-/// the identity is changed, and afterwards: if a crash leaves both, nothing but this change is lost with the log.
+/// The log is emptied before the identity changes. So the file holds the former identity and version until the log is
+/// brought into it, and `schema::check_log` compares these after a crash.
 fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure<StoreError>> {
     let timeout = BusyTimeout::default().writer;
     let connection = connection::open_writer(path, Synchronous::Full, timeout)?;
-    let empty_log = || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     let is_renamed = rows::state::<StoreError>(&connection)?.id != new.id;
     if is_renamed {
-        empty_log()?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     }
     let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
     if rows::state::<StoreError>(&transaction)?.revision != expected {
@@ -56,9 +55,5 @@ fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure<
     }
     rows::write(&transaction, new)?;
     transaction.commit()?;
-    if is_renamed {
-        // If readers hold it up, the last connection that is closed brings the log into the file.
-        let _ = empty_log();
-    }
     Ok(true)
 }

@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
-    connection::{self, ReadAccess},
+    connection::{self, ReadAccess, SharedMemory},
     error::open::{OpenError, Reason, is_busy},
     pool::Pool,
     presence::Presence,
@@ -63,7 +63,8 @@ pub(crate) fn open(
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
     let mut made_file = None;
-    let opened = try_to_open(config, settings, busy_timeout, &mut made_file);
+    let shared_memory = SharedMemory::guard(&config.path);
+    let opened = try_to_open(config, settings, busy_timeout, shared_memory, &mut made_file);
     opened.map_err(|reason| {
         if let Some(file) = made_file {
             // A remaining file may be of use to no process, and is no reason of its own.
@@ -77,6 +78,7 @@ fn try_to_open(
     config: &SqliteConfig,
     settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
+    shared_memory: Option<SharedMemory>,
     made_file: &mut Option<PathBuf>,
 ) -> Result<SqliteStore, Reason> {
     // An absolute path is never one of SQLite's special names (`:memory:`, `file:…`), and it stays
@@ -116,6 +118,7 @@ fn try_to_open(
         busy_timeout: busy_timeout.reader,
         max_idle,
         idle: Mutex::default(),
+        _shared_memory: shared_memory,
     });
     let (versions_read, presence_read) = (Arc::clone(&versions), Arc::clone(&presence));
     let readers = Readers::start(pool, versions_read, presence_read, runtime.clone(), on_panic)?;

@@ -10,7 +10,7 @@ use petstore_domain::StoreError;
 use rusqlite::Connection;
 
 use crate::{
-    connection::{self, ReadAccess},
+    connection::{self, ReadAccess, SharedMemory},
     error::Failure,
 };
 
@@ -24,6 +24,8 @@ pub(crate) struct Pool {
     pub(crate) max_idle: usize,
     /// The last one put back is the first one taken: its page cache is warm.
     pub(crate) idle: Mutex<Vec<Connection>>,
+    /// Dropped after the connections.
+    pub(crate) _shared_memory: Option<SharedMemory>,
 }
 
 impl Pool {

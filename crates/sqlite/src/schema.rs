@@ -47,8 +47,14 @@ pub(crate) const STEPS: [Step; 4] = [
 
 const ANOTHER_KIND: &str = "a file of another kind";
 
-/// By a name that every version with an identity has: since 10 that of a view.
-const IDENTITY: &str = "SELECT identity FROM catalogue WHERE only = 1";
+/// Reads `catalogue`, a table in version 9 and a view since version 10.
+const IDENTITY: &str = "SELECT hex(identity) FROM catalogue WHERE only = 1";
+
+/// The values that a change of the identity notes in `renamed_from`.
+const RENAMABLE: &str = "SELECT hex(identity) || hex(version) || hex(key_revision) \
+     FROM petstore_state WHERE only = 1";
+
+const RENAMED_FROM: &str = "SELECT renamed_from FROM petstore_state WHERE only = 1";
 
 const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
 
@@ -100,18 +106,23 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
     }
 }
 
-/// Refuses a log of another store, which lies beside the file by mistake. It is not one if the file has no identity,
-/// or either cannot be read: then opening the store says more. Whatever changes the identity empties the log
-/// before and afterwards (`handover.rs`).
+/// Refuses the log of another store, which lies beside the file by mistake. A log without an identity passes: opening the
+/// store says more.
+///
+/// A crash may leave a change of the identity in the log alone. Such a log is known by the values that it has changed.
 pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
     let Some(log) = connection::log(path) else { return Ok(()) };
-    let identity = |connection: rusqlite::Result<Connection>| -> Option<Vec<u8>> {
-        connection.ok()?.query_row(IDENTITY, [], |row| row.get(0)).ok()
+    let (Ok(file), Ok(logged)) = (connection::open_unchanging(path), connection::open_logged(path))
+    else {
+        return Ok(());
     };
-    let of_file = identity(connection::open_unchanging(path));
-    let of_log = identity(connection::open_logged(path));
-    let both = of_file.zip(of_log);
-    if both.is_some_and(|(file, log)| file != log) { Err(Reason::ForeignLog(log)) } else { Ok(()) }
+    let text = |connection: &Connection, sql| -> Option<String> {
+        connection.query_row(sql, [], |row| row.get(0)).ok()
+    };
+    let identities = text(&file, IDENTITY).zip(text(&logged, IDENTITY));
+    let is_foreign = identities.is_some_and(|(of_file, of_log)| of_file != of_log)
+        && text(&logged, RENAMED_FROM).is_none_or(|from| Some(from) != text(&file, RENAMABLE));
+    if is_foreign { Err(Reason::ForeignLog(log)) } else { Ok(()) }
 }
 
 /// Returns whether the file has all the pages that its first one counts.

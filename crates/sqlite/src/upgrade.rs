@@ -22,7 +22,7 @@ use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
 use crate::{
     backup::{self, BackupError},
     config::{BusyTimeout, SqliteConfig, Synchronous},
-    connection::{self, ReadAccess, beside},
+    connection::{self, ReadAccess, SharedMemory, beside},
     error::open::{OpenError, Reason, is_busy},
     open,
     schema::{self, STEPS},
@@ -54,6 +54,7 @@ fn upgrade(path: &Path, mode: UpgradeMode, steps: &[Step]) -> Result<Option<Upgr
     if fs::metadata(path).map_or(true, |file| file.len() == 0) {
         return Ok(None);
     }
+    let _shared_memory = SharedMemory::guard(path);
     // A file whose making was cut off can be read only by a process that may complete it.
     let access =
         if mode == UpgradeMode::DryRun { ReadAccess::ReadOnly } else { ReadAccess::Shared };

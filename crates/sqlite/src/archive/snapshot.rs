@@ -1,5 +1,7 @@
 //! [`Snapshot`] on SQLite: a read transaction.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition, Snapshot,
@@ -12,6 +14,7 @@ use crate::{
     api_keys::rows as keys,
     error::Failure,
     pets::{idempotency, rows as pets},
+    pool::Pool,
 };
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
@@ -23,15 +26,17 @@ pub(super) struct ReadTransaction {
     /// Taken out for as long as a read runs. A read that nobody waits for any more does not put it back.
     /// Dropping it closes the connection, which ends the transaction.
     connection: Option<Connection>,
+    _pool: Arc<Pool>,
 }
 
 impl ReadTransaction {
-    /// Begins one.
-    pub(super) fn begin(connection: Connection) -> rusqlite::Result<Self> {
+    /// Begins a transaction on a connection of its own.
+    pub(super) fn begin(pool: Arc<Pool>) -> rusqlite::Result<Self> {
+        let connection = pool.open()?;
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
         connection.execute_batch("BEGIN")?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        Ok(Self { connection: Some(connection) })
+        Ok(Self { connection: Some(connection), _pool: pool })
     }
 
     async fn read<T: Send + 'static>(

@@ -9,7 +9,9 @@ use crate::{connection::Statements, error::Failure};
 
 pub(crate) const STATE: &str =
     "SELECT identity, revision, rewrites, state, other, label FROM petstore_state WHERE only = 1";
-const WRITE: &str = "UPDATE petstore_state SET identity = ?1, revision = ?2, state = ?3, other = ?4, label = ?5, \
+const WRITE: &str = "UPDATE petstore_state SET revision = ?2, state = ?3, other = ?4, label = ?5, \
+     renamed_from = CASE identity WHEN ?1 THEN renamed_from \
+     ELSE hex(identity) || hex(version) || hex(key_revision) END, identity = ?1, \
      version = CASE ?3 WHEN 'open' THEN randomblob(16) ELSE zeroblob(0) END WHERE only = 1";
 
 /// Selects a row if the store is open.

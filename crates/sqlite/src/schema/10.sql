@@ -3,6 +3,10 @@
 -- The state of the store. Every writer reads or changes its one row. (The triggers follow the new name.)
 ALTER TABLE catalogue RENAME TO petstore_state;
 
+-- Identity, version and key revision before the last change of the identity, in hexadecimal. After a crash, only the log
+-- may hold that change: the file then still has these values, which show that the log belongs to it.
+ALTER TABLE petstore_state ADD COLUMN renamed_from TEXT;
+
 -- A process of an older release that still has the file open finds this view in place of the table. To
 -- 1.2.0 the store is one that was handed over, so it neither writes nor caches, and its log has the label.
 -- To 1.0.0 and 1.1.0 the version is corrupt. A view cannot be written to.

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use petstore_domain::{Handover as _, Phase, StoreId, StoreState};
+use petstore_domain::{Archive as _, Handover as _, Phase, StoreId, StoreState};
 use petstore_sqlite::SqliteStore;
 use petstore_storage::{Severity, UpgradeMode};
 
@@ -59,7 +59,13 @@ async fn look() {
         path: path.into(),
         synchronous: petstore_sqlite::Synchronous::Full,
     };
-    let store = SqliteStore::open_read_only(&config).unwrap();
+    let opened = SqliteStore::open_read_only(&config);
+    let refusal = env::var(CHILD_REFUSAL).unwrap();
+    if !refusal.is_empty() {
+        assert!(opened.unwrap_err().to_string().contains(&refusal));
+        return;
+    }
+    let store = opened.unwrap();
     assert_eq!(all(&store).await.len(), 1);
     let findings = store.inspect().unwrap();
     assert!(findings.iter().all(|finding| finding.severity != Severity::Error), "{findings:?}");
@@ -94,6 +100,20 @@ async fn a_look_at_a_read_only_file_leaves_nothing_beside_it() {
     set_mode(&place.path(), 0o600);
     as_nobody(&place, "serve", "");
     assert_eq!(all(&place.open()).await.len(), 2);
+}
+
+/// Who may not write the file could not remove what SQLite adds.
+#[tokio::test]
+async fn a_look_at_the_log_of_a_read_only_file_is_refused_and_adds_no_file() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store, rex()).await;
+    let crashed = crash(&place);
+    fs::remove_file(beside(&crashed, "-shm")).unwrap();
+    set_mode(&crashed.path(), 0o444);
+    let before = crashed.content();
+    as_nobody(&crashed, "look", "SQLite cannot open it; give this user access to the file");
+    assert!(crashed.content() == before);
 }
 
 #[tokio::test]
@@ -148,26 +168,107 @@ async fn the_log_of_another_store_is_refused_and_both_files_stay_as_they_are() {
     assert_eq!(all(&place.open()).await.len(), 1);
 }
 
-#[tokio::test]
-async fn a_store_whose_identity_was_changed_a_moment_before_a_crash_is_opened() {
-    let place = Place::new();
-    let store = place.open();
-    add(&store, rex()).await;
-    let state = store.state().await.unwrap();
-    let new = StoreState { id: StoreId([7; 16]), ..state.next(state.phase.clone()) };
-    assert!(store.change_state(state.revision, new.clone()).await.unwrap());
-    add(&store, rex()).await;
-    // A crash would leave the files that the disk holds now.
+/// Returns the files of `place` as a crash at this moment would leave them.
+fn crash(place: &Place) -> Place {
     let crashed = Place::new();
     for (path, bytes) in place.content() {
         fs::write(crashed.directory().join(path.file_name().unwrap()), bytes).unwrap();
     }
-    let opened = crashed.open();
-    assert_eq!(opened.state().await.unwrap().id, new.id);
-    assert_eq!(all(&opened).await.len(), 2);
+    crashed
 }
 
-/// A crash behind the change would leave a log whose identity is not the file's, and the animals in it would go with it.
+/// The change of the identity is written to the log first, and later to the file.
+#[tokio::test]
+async fn a_crash_after_any_step_of_a_change_of_the_identity_leaves_a_store_that_opens() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store, rex()).await;
+    for number in 1..4 {
+        let state = store.state().await.unwrap();
+        let new = StoreState { id: StoreId([number; 16]), ..state.next(state.phase.clone()) };
+        let renamed = store.change_state(state.revision, new.clone());
+        assert!(renamed.await.unwrap());
+        let only_renamed = crash(&place);
+        add(&store, rex()).await;
+        let written_to = crash(&place);
+        // Brings the pages of the log into the file one by one, and leaves the log.
+        let checkpointed = crash(&place);
+        checkpointed.raw().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
+        let partly = crash(&written_to);
+        let pages = |place: &Place| fs::read(place.path()).unwrap();
+        let half: Vec<u8> = pages(&written_to)
+            .chunks(4096)
+            .zip(pages(&checkpointed).chunks(4096))
+            .enumerate()
+            .flat_map(|(page, (old, new))| if page % 2 == 0 { old } else { new }.to_vec())
+            .collect();
+        fs::write(partly.path(), half).unwrap();
+        for (crashed, animals) in [
+            (only_renamed, usize::from(number)),
+            (written_to, usize::from(number) + 1),
+            (partly, usize::from(number) + 1),
+        ] {
+            SqliteStore::open_read_only(&crashed.config()).unwrap();
+            let opened = crashed.open();
+            assert_eq!(opened.state().await.unwrap().id, new.id);
+            assert_eq!(all(&opened).await.len(), animals);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_log_of_a_renamed_copy_is_refused_beside_the_original_that_was_written_to() {
+    let original = Place::new();
+    add(&original.open(), rex()).await;
+    let copy = crash(&original);
+    let store = copy.open();
+    let state = store.state().await.unwrap();
+    let new = StoreState { id: StoreId([7; 16]), ..state.next(state.phase.clone()) };
+    assert!(store.change_state(state.revision, new).await.unwrap());
+    add(&original.open(), rex()).await;
+    fs::copy(beside(&copy, "-wal"), beside(&original, "-wal")).unwrap();
+    let refusal = original.try_open().unwrap_err().to_string();
+    assert!(refusal.contains("is the log of another store"), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_look_at_a_log_that_a_crash_has_left_adds_no_file() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store, rex()).await;
+    let crashed = crash(&place);
+    fs::remove_file(beside(&crashed, "-shm")).unwrap();
+    let before = crashed.content();
+    let looked_at = SqliteStore::open_read_only(&crashed.config()).unwrap();
+    let snapshot = looked_at.snapshot().await.unwrap();
+    assert_eq!(all(&looked_at).await.len(), 1);
+    drop(looked_at);
+    drop(snapshot);
+    assert!(crashed.content() == before);
+    let looked_at = SqliteStore::open_read_only(&crashed.config()).unwrap();
+    // A connection that opens the store meanwhile keeps the file.
+    let other = crashed.raw();
+    let count = || other.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0));
+    assert_eq!(count().unwrap(), 1);
+    drop(looked_at);
+    assert!(beside(&crashed, "-shm").exists());
+    add(&crashed.open(), rex()).await;
+    assert_eq!(count().unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_refused_opening_adds_no_file_to_a_log_either() {
+    let (place, other) = (Place::new(), Place::new());
+    add(&place.open(), rex()).await;
+    let store = other.open();
+    add(&store, rex()).await;
+    fs::copy(beside(&other, "-wal"), beside(&place, "-wal")).unwrap();
+    let before = place.content();
+    place.try_open().unwrap_err();
+    assert!(place.content() == before);
+}
+
+/// After a crash, the file must hold what it held when the identity was changed.
 #[tokio::test]
 async fn an_identity_is_changed_only_while_the_log_holds_nothing() {
     let place = Place::new();
