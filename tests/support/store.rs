@@ -7,6 +7,7 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -298,7 +299,7 @@ impl Store {
     }
 
     /// The word for the store's phase as the store itself has it: `open`, `filling` or `sealed`. `None` before the store
-    /// is made.
+    /// is made, and while it is being made.
     pub(crate) fn state(&self) -> Option<String> {
         const STATE: &str = "SELECT state FROM petstore_state";
         if let Some(prefix) = &self.prefix {
@@ -309,7 +310,7 @@ impl Store {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let file = Connection::open_with_flags(self.file(), flags).ok()?;
-        file.busy_timeout(wait::LIMIT).unwrap();
+        file.busy_timeout(Duration::from_secs(1)).unwrap();
         file.query_row(STATE, [], |row| row.get(0)).ok()
     }
 
