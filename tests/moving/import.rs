@@ -391,8 +391,8 @@ fn either_every_record_has_an_identifier_or_none_has() {
     let store = made(Kind::Sqlite);
     let with_id = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
     for (text, fault) in [
-        (format!("{GOOD}{with_id}"), "line 2: `id`: is there, but records before this one"),
-        (format!("{with_id}{GOOD}"), "line 2: `id`: is missing, but records before this one"),
+        (format!("{GOOD}{with_id}"), "line 2: `id`: is present, but earlier records"),
+        (format!("{with_id}{GOOD}"), "line 2: `id`: is missing, but earlier records"),
     ] {
         let refused = import(&store.url, "ndjson", &text);
         assert_eq!(refused.code, Some(1));

@@ -161,7 +161,7 @@ fn with_parser(arg: Arg, stores: &Arc<Registry>, must_last: bool) -> Arg {
     let lines = stores.help(must_last);
     let help = arg.get_help().map_or(lines.clone(), |help| format!("{help}:\n{lines}"));
     let has_default = arg.get_id() == "store" && stores.parse(DEFAULT, must_last).is_ok();
-    // The value may hold a password.
+    // The value may contain a password.
     let arg = arg.value_name("URL").hide_env_values(true).value_parser(parse).help(help);
     if has_default { arg.required(false).default_value(DEFAULT) } else { arg }
 }

@@ -56,7 +56,7 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
     let (mut progress, stop) = (Progress::of("pages"), signals.clone());
     let watch = move |done, total| {
         progress.at("backing up", done, total);
-        stop.go_on()
+        stop.control_flow()
     };
     let done = location.back_up(file.temporary(), Box::new(watch)).await;
     done.map_err(|problem| {

@@ -149,7 +149,7 @@ async fn copy(backup: &dyn StoreLocation, to: &Path, signals: &Signals) -> Resul
     let (mut progress, stop) = (Progress::of("pages"), signals.clone());
     let watch = move |done, total| {
         progress.at("restoring", done, total);
-        stop.go_on()
+        stop.control_flow()
     };
     backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)
 }

@@ -61,7 +61,7 @@ pub(crate) struct MoveArgs {
     /// Begin without asking
     #[arg(long)]
     yes: bool,
-    /// Show how much there is to move and what is in the way, and change nothing
+    /// Show what would be moved, or why the move is refused, and change nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 }
@@ -194,7 +194,7 @@ pub(crate) fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> Contro
             TransferStep::CopyPets => progress.at("copying", done, total),
             TransferStep::CopyRecords | TransferStep::ChangeState => {}
         }
-        signals.go_on()
+        signals.control_flow()
     }
 }
 
@@ -277,7 +277,7 @@ async fn preview(
             source.require_open(from).await?;
             let counts = async { archive.snapshot().await?.counts().await };
             let counts = shown(counts.await.map_err(Failure::of_store)?);
-            return Ok(format!("{from} holds {counts}; {to} is not there yet, and is made\n"));
+            return Ok(format!("{from} holds {counts}; {to} does not exist yet, and will be created\n"));
         }
         require_undamaged(to).await?;
         with_store(to, OpenMode::ReadOnly, async |target| {
@@ -316,7 +316,7 @@ async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<Str
     let location = &*url.location;
     if !force {
         return Err(Failure::usage(format!(
-            "if {location} was handed over or is a backup, it may hold less than the other store; --force makes a store of its own of it"
+            "{location} may hold less than the store that it was handed over to or copied from; --force releases it"
         )));
     }
     let released = with_store(location, OpenMode::ReadWrite, async |store| {

@@ -93,7 +93,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     header_timeout: Duration,
 
-    /// Time limit for an idle connection; it should be longer than that of the load balancer.
+    /// Time limit for an idle connection, longer than the limit of the load balancer.
     #[arg(long, value_name = "DURATION", default_value = "75s", value_parser = values::timeout)]
     idle_timeout: Duration,
 

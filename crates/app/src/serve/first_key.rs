@@ -26,8 +26,8 @@ use crate::{
 };
 
 const NAME: &str = "default";
-const BEGINNING: &str = "This store has no API key yet, so one named 'default' is made.\n";
-const MADE_ELSEWHERE: &str = "Another process has just made it: see there.\n";
+const BEGINNING: &str = "This store has no API key yet: petstore creates one named 'default'.\n";
+const MADE_ELSEWHERE: &str = "Another process has just created the key, and shows it.\n";
 
 /// The text that accompanies the first key.
 pub(super) struct FirstKey {
@@ -102,14 +102,14 @@ async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Fai
         Err(error) => return Ok(Some(format!("cannot read {shown}: {error}"))),
     };
     if !secret.is_well_formed() {
-        return Ok(Some(format!("{shown} is there, and holds no API key: move it away")));
+        return Ok(Some(format!("{shown} exists and contains no API key; move it away")));
     }
     if is_new && let Err(failure) = write(file, &secret) {
         return Ok(Some(failure.to_string()));
     }
     let made = create(keys, &secret).await;
     if let Ok(Some(_)) = made {
-        tracing::info!(file = %shown, "made an API key named '{NAME}': this file has it");
+        tracing::info!(file = %shown, "created an API key named '{NAME}' in this file");
     } else if is_new {
         let _ = fs::remove_file(file);
     }

@@ -34,7 +34,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 pub struct StoreDriver {
     /// The URL schemes without the colon, the usual one first: for example `["sqlite"]`.
     pub schemes: &'static [&'static str],
-    /// The form of a URL, for example `sqlite:PATH`. `--help` shows it, and so does the refusal of a URL.
+    /// The form of a URL, for example `sqlite:PATH`, for `--help` and error messages.
     pub usage: &'static str,
     /// A description in a few words, which follows [`usage`](Self::usage) in `--help`.
     pub summary: &'static str,
@@ -42,7 +42,7 @@ pub struct StoreDriver {
     pub is_persistent: bool,
     /// Parses a URL with one of the [`schemes`](Self::schemes), without opening anything.
     ///
-    /// The error is one line that says what would be right. It repeats nothing of the URL that may be a password.
+    /// The error is one line that names the right form. The error repeats no part of the URL that may be a password.
     pub parse: fn(&str) -> Result<Arc<dyn StoreLocation>, BoxError>,
 }
 
@@ -61,19 +61,19 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     ///   retries, and answers 503 meanwhile.
     async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError>;
 
-    /// Upgrades the schema of the store to that of this release, or reports what an upgrade would do. Returns `None`
+    /// Upgrades the schema of the store to this release, or reports what an upgrade would do. Returns `None`
     /// if there is no store yet.
     ///
     /// `serve` calls this method before it opens the store. No other command upgrades by itself, so
     /// [`open`](Self::open) refuses an older schema. The default has no schema and nothing to upgrade.
     ///
     /// # Errors
-    /// One line that says why the store cannot be upgraded. The store is then as before, or as after one of the steps.
+    /// One line that says why the store cannot be upgraded. Completed steps stay.
     async fn upgrade(&self, _mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
         Ok(Some(Upgrade { from: 1, steps: Vec::new(), saved_to: None }))
     }
 
-    /// Returns a text that identifies this store however its URL is spelled, for example the device and the inode of
+    /// Returns a text that identifies this store under any of its URLs, for example the device and the inode of
     /// its file. Returns `None`, the default, if there is no store or it cannot be identified.
     async fn identity(&self) -> Option<String> {
         None
@@ -99,8 +99,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         None
     }
 
-    /// Examines what only this kind of store knows about itself: settings, schema, indexes. The command `check` reads
-    /// every animal and every API key through the ports besides. The default finds nothing.
+    /// Examines parts that only this kind of store has: settings, schema, indexes. The command `check` also reads every
+    /// animal and every API key through the ports. The default finds nothing.
     ///
     /// An error whose subject is `integrity` means that rows may be missing or wrong: `export`, `store copy`,
     /// `store move` and `store verify` then refuse the store.
@@ -262,7 +262,7 @@ impl OpenStore {
         Self { created_at: Some(place.to_string()), ..self }
     }
 
-    /// Adds samples that are served among the metrics, for example the number of waiting writes.
+    /// Adds samples to the metrics, for example the number of waiting writes.
     ///
     /// Each scrape calls `samples`, which must not block. The closure must not keep the store open: it holds a
     /// [`Weak`](std::sync::Weak).

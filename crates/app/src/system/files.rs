@@ -131,7 +131,7 @@ impl IfExists {
                 Err(Failure::runtime(format!("{shown} is not a plain file; name another")))
             }
             (Ok(_), Self::Refuse(hint)) => {
-                Err(Failure::runtime(format!("{shown} is there already; {hint}")))
+                Err(Failure::runtime(format!("{shown} exists already; {hint}")))
             }
             (Ok(_), Self::Replace) => Ok(()),
             (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Ok(()),

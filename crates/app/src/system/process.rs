@@ -83,7 +83,7 @@ impl Signals {
     }
 
     /// Breaks once the first signal has arrived.
-    pub(crate) fn go_on(&self) -> ControlFlow<()> {
+    pub(crate) fn control_flow(&self) -> ControlFlow<()> {
         if self.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 

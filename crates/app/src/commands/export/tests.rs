@@ -18,7 +18,7 @@ fn a_file_that_appears_during_the_export_is_replaced_only_with_force() {
         match finished {
             Ok(_) => assert!(force),
             Err(failure) => {
-                assert!(!force && failure.to_string().contains("is there already"), "{failure}");
+                assert!(!force && failure.to_string().contains("exists already"), "{failure}");
             }
         }
     }
@@ -28,6 +28,6 @@ fn a_file_that_appears_during_the_export_is_replaced_only_with_force() {
 fn an_existing_file_is_refused_without_force() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let refusal = begin(file.path(), false).unwrap_err();
-    assert!(refusal.to_string().ends_with("is there already; --force replaces it"), "{refusal}");
+    assert!(refusal.to_string().ends_with("exists already; --force replaces it"), "{refusal}");
     begin(file.path(), true).unwrap();
 }

@@ -170,8 +170,8 @@ impl<'f> Source<'f> {
     /// Checks that every record has an identifier, or none.
     fn check_id(&mut self, record: Record) -> Result<Record, String> {
         match (*self.with_ids.get_or_insert(record.id.is_some()), record.id) {
-            (true, None) => Err("`id`: is missing, but records before this one have it".to_owned()),
-            (false, Some(_)) => Err("`id`: is there, but records before this one have none".into()),
+            (true, None) => Err("`id`: is missing, but earlier records have one".to_owned()),
+            (false, Some(_)) => Err("`id`: is present, but earlier records have none".into()),
             (true, Some(_)) | (false, None) => Ok(record),
         }
     }
