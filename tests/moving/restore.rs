@@ -88,21 +88,6 @@ fn a_restored_store_goes_on_from_the_backup_and_is_another_store() {
     assert_ne!(now.must("etag"), seen);
 }
 
-fn a_backup_becomes_a_store_of_any_kind(kind: Kind) {
-    let store = Store::sqlite();
-    store.new_key("web");
-    import(&store.url, "ndjson", &many(3_000)).succeeds();
-    let (backup, restored) = (backup(&store), Store::new(kind));
-    restore(&backup, &restored.url).succeeds();
-    verify(&store.url, &restored.url);
-    run(&["check", "--store", &restored.url]).succeeds();
-    if kind == Kind::Postgres {
-        // It names no other store.
-        let own = "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM petstore_state); END $$";
-        restored.try_sql(own).unwrap();
-    }
-}
-
 fn a_store_that_holds_anything_is_not_replaced(kind: Kind) {
     let store = Store::sqlite();
     store.new_key("web");
@@ -262,6 +247,5 @@ fn import_into_new(store: &Store, count: usize) {
 
 on_stores! {
     lasting:
-    a_backup_becomes_a_store_of_any_kind,
     a_store_that_holds_anything_is_not_replaced,
 }
