@@ -15,13 +15,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_testing::needs;
+use petstore_testing::{EndOnDrop, needs};
 
 use crate::{
     crash::crashes,
     support::{
         catalogue::pet,
         client::Client,
+        frames::{
+            END_HEADERS, END_STREAM, Frames, HEADERS, PING, SETTINGS, frame, request as h2_head,
+        },
         raw::{Raw, head, post},
         server::{Launch, Server},
         store::Store,
@@ -250,4 +253,39 @@ fn a_stop_ends_within_the_grace_whatever_clients_do() {
     // One second more, to close the store.
     let took = stop_among_stuck_clients();
     assert!(took <= Duration::from_secs(3), "{took:.2?}");
+}
+
+/// Clients of HTTP/2 that send one kind of frame for ever: before their first request, and after it.
+#[test]
+fn a_stop_does_not_wait_for_clients_that_send_only_control_frames() {
+    const GRACE: Duration = Duration::from_secs(100);
+    let store = Store::memory();
+    let mut server = Launch::on(&store).flag("--shutdown-grace", "100s").start();
+    let get = frame(HEADERS, END_HEADERS | END_STREAM, 1, &h2_head("GET", "/livez"));
+    let stopped = AtomicBool::new(false);
+    let began = thread::scope(|scope| {
+        let _stopped = EndOnDrop::new(&stopped);
+        for (kind, payload) in [(PING, &[7; 8][..]), (SETTINGS, &[])] {
+            for start in [&[][..], &get] {
+                let mut frames = Frames::to(&server);
+                frames.discard_answers();
+                frames.send(start);
+                let stopped = &stopped;
+                scope.spawn(move || {
+                    while !stopped.load(Ordering::SeqCst) {
+                        frames.send(&frame(kind, 0, 0, payload));
+                        thread::sleep(Duration::from_millis(10));
+                    }
+                });
+            }
+        }
+        server.client().get("/livez").send().is(200);
+        server.signal("TERM");
+        let began = Instant::now();
+        assert_eq!(server.exit(), Some(0), "{}", server.log());
+        began
+    });
+    assert!(began.elapsed() < GRACE / 2, "{:?}", began.elapsed());
+    let log = server.whole_log();
+    assert!(log.contains("every request was answered"), "{log}");
 }

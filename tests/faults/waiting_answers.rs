@@ -7,8 +7,10 @@ use std::{
 };
 
 use petstore_testing::EndOnDrop;
+use serde_json::Value;
 
 use crate::support::{
+    KEY,
     catalogue::{add, pet, pets},
     frames::{END_HEADERS, END_STREAM, Frames, HEADERS, SETTINGS, WINDOW_UPDATE, frame, request},
     memory::{memory, peak_memory, reset_peak_memory},
@@ -22,8 +24,18 @@ const CONNECTIONS: usize = 8;
 const STREAMS: u32 = 60;
 /// The process may grow by so much, in KiB, of which 4 MiB are for answers that wait.
 const MAX_GROWTH: u64 = 32 * 1024;
-/// How long the attack goes on when all is asked for.
+/// The duration of the attack after its last request.
 const TIME: Duration = Duration::from_secs(5);
+/// The responses of the shared connection that nobody reads.
+const UNREAD: usize = 20;
+
+/// A client whose responses share one connection, each with a window of its own: as behind a proxy that speaks HTTP/2 to
+/// the service. HAProxy 2.6 is no such proxy: it stops reading the connection when a client reads nothing.
+fn shared_connection() -> reqwest::blocking::Client {
+    let client = reqwest::blocking::Client::builder().http2_prior_knowledge();
+    let client = client.http2_initial_stream_window_size(2048);
+    client.http2_initial_connection_window_size(1 << 24).timeout(wait::LIMIT).build().unwrap()
+}
 
 #[test]
 fn pages_that_nobody_reads_take_bounded_memory_and_others_are_answered() {
@@ -59,10 +71,20 @@ fn pages_that_nobody_reads_take_bounded_memory_and_others_are_answered() {
             thread::sleep(Duration::from_millis(500));
         }
     };
+    let shared = shared_connection();
+    let page = || {
+        let url = format!("{}/v1/pets?limit=100", server.url());
+        shared.get(url).bearer_auth(KEY).send().unwrap()
+    };
     thread::scope(|scope| {
         scope.spawn(attack);
-        let mut answered = 0;
+        let (mut answered, mut unread) = (0, Vec::new());
         while !asked.load(Ordering::SeqCst) || answered < 3 {
+            if unread.len() < UNREAD {
+                unread.push(page());
+            }
+            let body = page().bytes().unwrap();
+            assert_eq!(serde_json::from_slice::<Vec<Value>>(&body).unwrap().len(), 100);
             let client = if answered % 2 == 0 { server.client() } else { server.http2() };
             assert_eq!(pets(&client.get("/v1/pets?limit=100").send()).len(), 100);
             answered += 1;

@@ -1,25 +1,52 @@
 //! The raw-hyper HTTP adapter: drives [`PetService`](petstore_domain::PetService) and
 //! [`Authenticator`](petstore_domain::Authenticator) from HTTP/1.1 and HTTP/2.
 //!
-//! # Where things are
-//! A request meets these files, in this order:
+//! ```
+//! # use std::sync::Arc;
+//! use petstore_domain::{
+//!     ManualClock, MockAuthenticator, MockPetService, PetId, PetPage, Timestamp, Versioned, mocks::new_pet,
+//! };
+//! use petstore_http::{Ports, Request, Server, Settings};
 //!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut pets = MockPetService::new();
+//! pets.expect_version().return_const(None);
+//! pets.expect_list().returning(|_| {
+//!     let pets = vec![new_pet("Rex").with_id(PetId(7))];
+//!     Ok(Versioned { value: PetPage { pets, more: false }, version: None })
+//! });
+//! let ports = Ports {
+//!     pets: Arc::new(pets),
+//!     authenticator: Arc::new(MockAuthenticator::accepting("a secret")),
+//!     clock: Arc::new(ManualClock::new(Timestamp(0))),
+//! };
+//! let server = Server::new(ports, Settings::default());
+//!
+//! let request = Request::get("/v1/pets").header("host", "petstore");
+//! let request = request.header("authorization", "Bearer a secret").body("")?;
+//! let response = server.handle(request).await;
+//! assert_eq!(response.status(), 200);
+//! assert_eq!(response.body(), r#"[{"id":7,"name":"Rex","categoryId":1}]"#);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Server::run`] serves the same over TCP and Unix sockets.
+//!
+//! # The way of a request
 //! 1. `server` accepts connections, and drains them at the end.
-//! 2. `connection` serves one, over any stream: it finds out which version of HTTP it speaks, and
-//!    hands the requests that hyper, or for HTTP/2 h2, reads to the next step.
-//! 3. `answer` turns every request into a response; it cannot fail.
-//! 4. `route` is the table of addresses: a row says what each of its operations needs.
-//! 5. `pipeline` is the one checklist that every request goes through, read from the row.
-//! 6. `handlers/pets` and `handlers/public` do what an operation does.
-//! 7. `response/error` says what each failure is to a client, `response/representation` in which content coding what
-//!    has an entity tag is sent. What every answer has is added in one list, in `answer`.
+//! 2. `connection` detects the version of HTTP and reads requests by hyper or, for HTTP/2, by h2.
+//! 3. `answer` turns every request into a response. It cannot fail, and adds the headers that every response has.
+//! 4. `route` is the table of addresses: a row says what each operation needs.
+//! 5. `pipeline` is the checklist of every request, read from the row.
+//! 6. `handlers` run the operations.
+//! 7. `response` writes the parts of a response: `error` maps failures to statuses and codes, `representation` chooses the
+//!    content coding.
 //!
-//! Around them: `settings` is what an operator chooses, `state` what every request can see. The files of `request`
-//! and of `response` read or write one part of a message each. `authentication` keeps the API keys in memory young,
-//! `request/auth` refuses late what has no live key, and `rate_limit` bounds the requests of each key. `observe/log`
-//! sees each finished request, `observe/metrics` counts what happens, and `server/metrics_listener` serves that and the
-//! `observe/samples` of a store.
-//! `handlers/readiness` asks the store at most once a second whether it answers.
+//! `request` reads the parts of a request. `settings` has the choices of the operator, and `state` what all requests share.
+//! `authentication` keeps the API keys in memory fresh, and `rate_limit` bounds the requests of each key. `observe` writes
+//! the log and counts metrics.
 //!
 //! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
 

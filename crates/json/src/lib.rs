@@ -1,8 +1,20 @@
-//! The JSON form of an animal (interface, section 2): one reader and one writer, which the HTTP
-//! adapter and the commands `import` and `export` share.
+//! The JSON form of an animal (interface, section 2): one reader and one writer, for HTTP, import and export.
 //!
-//! The reader is strict and names every field error in one message. The rules of a single field are
-//! in [`Draft`], so that other formats, CSV for example, refuse the same values with the same words.
+//! ```
+//! use petstore_domain::PetId;
+//! use petstore_json::{pet_to_json, read_new_pet};
+//!
+//! let pet = read_new_pet(br#"{"name":"Rex","categoryId":1}"#)?.with_id(PetId(7));
+//! assert_eq!(pet_to_json(&pet), br#"{"id":7,"name":"Rex","categoryId":1}"#);
+//!
+//! let error = read_new_pet(br#"{"name":"Rex","age":3}"#).unwrap_err();
+//! let message = "`age`: unknown field; allowed are name, categoryId and status; `categoryId`: is required";
+//! assert_eq!(error.to_string(), message);
+//! # Ok::<(), petstore_json::ReadError>(())
+//! ```
+//!
+//! The reader is strict and names every field error in one message. [`Draft`] has the rules of single fields, so that
+//! other formats, such as CSV, refuse the same values with the same words.
 
 mod draft;
 mod field;

@@ -1,29 +1,34 @@
 //! The browser pages of petstore, as data: `/docs`, the interactive reference, and `/catalogue`.
 //!
-//! A page is one document with its style and its script in it. So a browser that has it asks once, whether it is still
-//! as it was, and while two releases run behind a balancer no page ever loads a part of the other one. It runs under a
-//! policy without `'unsafe-inline'` that names its own script and style by their hashes. This crate knows nothing of
-//! HTTP: whoever serves the pages sends what each says about itself.
+//! ```
+//! let pages = petstore_pages::pages(Some("staging"));
+//! assert_eq!(pages[0].path, "/docs");
+//! assert!(pages[0].html.contains("<title>API reference – petstore (staging)</title>"));
+//! assert!(pages[0].content_security_policy.starts_with("default-src 'none'"));
+//! ```
 //!
-//! `/docs` is a page of our own rather than Swagger UI or Scalar: those are 485 and 989 kB compressed, and show nothing
-//! until all of that has arrived and run. It keeps an int64 exact. It fetches `/openapi.json` and shows it: nothing
-//! about an operation stands in the page itself.
+//! A page is one document that contains its style and its script. So a browser needs one request to revalidate a page,
+//! and a page never loads a part of another release while two releases run behind a balancer. The policy names the
+//! script and the style by their hashes, without `'unsafe-inline'`.
 //!
-//! In `assets/`, each page has a folder, and `shared/` is what both have: the frame, colours and type, the API key,
-//! requests, code. They are plain markup, style sheets and ES modules; the build script puts them together.
+//! `/docs` is a page of our own because Swagger UI and Scalar take 485 and 989 kB compressed, show nothing until all of
+//! it has run, and round an int64. The page shows what `/openapi.json` says and contains no text about an operation.
+//!
+//! In `assets/`, each page has a folder of plain markup, style sheets and ES modules, and `shared/` has what both pages
+//! use. The build script puts the files together.
 
-/// A page.
+/// A page for browsers.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Where it is served, such as `/docs`.
+    /// The path that the page is served at, such as `/docs`.
     pub path: &'static str,
-    /// Its `Content-Security-Policy`: what it may run and load, and where it may send.
+    /// The value of `Content-Security-Policy`: what the page may run, load and send.
     pub content_security_policy: &'static str,
-    /// The whole document, as `text/html; charset=utf-8`.
+    /// The whole document, of the media type `text/html; charset=utf-8`.
     pub html: String,
 }
 
-/// A page without the name of the deployment, which stands between its parts.
+/// A page in three parts, with the name of the deployment to be inserted between them.
 struct Source {
     path: &'static str,
     policy: &'static str,
@@ -32,7 +37,7 @@ struct Source {
 
 static SOURCES: &[Source] = &include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// Returns every page, the reference first. Title and header name the `environment`, such as `staging`.
+/// Returns every page, the reference first. The title and the header name the `environment`, such as `staging`.
 #[must_use]
 pub fn pages(environment: Option<&str>) -> Vec<Page> {
     let name = environment.map(escaped);
@@ -47,7 +52,7 @@ pub fn pages(environment: Option<&str>) -> Vec<Page> {
     SOURCES.iter().map(page).collect()
 }
 
-/// Returns `text` as it stands in markup.
+/// Returns `text` with the characters of markup escaped.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     ending::Drain,
-    waiting::{SHORT_TIMEOUT, WaitingBodies, WaitingBody},
+    waiting::{ConnectionMemory, SHORT_TIMEOUT, WaitingBodies, WaitingBody},
 };
 use crate::settings::Limits;
 
@@ -34,6 +34,7 @@ const MIN_PIECE: usize = 1024;
 pub(super) struct Activity {
     inner: Arc<Mutex<Inner>>,
     bodies: Arc<WaitingBodies>,
+    memory: ConnectionMemory,
     /// Notified when a deadline has come nearer.
     wake: Arc<Notify>,
 }
@@ -83,7 +84,7 @@ impl Activity {
             read_deadline: Some((accepted + limits.header_timeout, Reason::LateHead)),
             write_deadline: None,
         }));
-        Self { inner, bodies, wake: Arc::default() }
+        Self { inner, bodies, memory: Arc::default(), wake: Arc::default() }
     }
 
     /// Begins a request; it lasts until the returned value is dropped.
@@ -130,12 +131,12 @@ impl Activity {
     fn count_blocked(&self, inner: &mut Inner) {
         inner.blocked = None;
         let length = inner.last_answer + MAX_HEAD as usize;
-        inner.blocked = Some(self.count_body(length, Arc::clone(&self.wake)));
+        inner.blocked = Some(self.bodies.add(&self.memory, length, Arc::clone(&self.wake)));
     }
 
-    /// Counts an answer of this connection that waits for the client.
-    pub(super) fn count_body(&self, length: usize, wake: Arc<Notify>) -> WaitingBody {
-        self.bodies.add(Arc::as_ptr(&self.inner).addr(), length, wake)
+    /// Counts the memory of a request over HTTP/2; `None` if there is no room for one more of this connection.
+    pub(super) fn try_count_request(&self) -> Option<WaitingBody> {
+        self.bodies.try_begin(&self.memory)
     }
 
     /// Notes that the client has taken `bytes` bytes. They extend its deadline by the time that they take at

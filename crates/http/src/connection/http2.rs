@@ -33,6 +33,7 @@ use super::{
     activity::{Activity, InFlightRequest, MAX_HEAD, Reason},
     ending::discard,
     stream::Stream,
+    waiting::WaitingBody,
 };
 use crate::{
     answer::answer,
@@ -86,9 +87,14 @@ async fn serve_requests(
     peer: Peer,
     activity: &Activity,
 ) {
-    while let Some(Ok((request, respond))) = connection.accept().await {
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
+        let Some(memory) = activity.try_count_request() else {
+            // The client may send the request again (RFC 9113, section 8.7).
+            respond.send_reset(h2::Reason::REFUSED_STREAM);
+            continue;
+        };
         let in_flight = activity.begin_request();
-        tokio::spawn(respond_to(request, respond, Arc::clone(state), peer, in_flight));
+        tokio::spawn(respond_to(request, respond, Arc::clone(state), peer, in_flight, memory));
     }
 }
 
@@ -99,6 +105,7 @@ async fn respond_to(
     state: Arc<State>,
     peer: Peer,
     in_flight: InFlightRequest,
+    memory: WaitingBody,
 ) {
     let (mut head, stream) = request.into_parts();
     let is_wanted = AtomicBool::new(false);
@@ -131,7 +138,7 @@ async fn respond_to(
             discard(incoming).await;
         }
     };
-    tokio::join!(send(response, respond, &state, in_flight), rest);
+    tokio::join!(send(response, respond, &state, in_flight, memory), rest);
 }
 
 /// Gives a response to h2. The request is in flight until the client has taken its body.
@@ -140,6 +147,7 @@ async fn send(
     mut respond: SendResponse<Bytes>,
     state: &State,
     mut in_flight: InFlightRequest,
+    mut memory: WaitingBody,
 ) {
     let (mut head, body) = response.into_parts();
     head.headers.insert(DATE, http_date(state.ports.clock.now()));
@@ -150,7 +158,8 @@ async fn send(
     let sent = respond.send_response(hyper::Response::from_parts(head, ()), is_empty);
     if let (Ok(stream), false) = (sent, is_empty) {
         in_flight.begin_answer();
-        send_body(stream, body, state, &in_flight).await;
+        memory.count(body.len());
+        send_body(stream, body, state, &in_flight, &mut memory).await;
     }
 }
 
@@ -160,21 +169,21 @@ async fn send_body(
     mut body: Bytes,
     state: &State,
     in_flight: &InFlightRequest,
+    memory: &mut WaitingBody,
 ) {
     let limit = state.settings.limits.write_timeout;
-    let mut waiting = in_flight.activity.count_body(body.len(), Arc::default());
     while !body.is_empty() {
         let taken = tokio::select! {
             biased;
             taken = send_piece(&mut stream, &mut body, in_flight.next_piece()) => taken,
-            () = waiting.stalled(limit) => None,
+            () = memory.stalled(limit) => None,
         };
         let Some(bytes) = taken else {
             return stream.send_reset(h2::Reason::CANCEL);
         };
         in_flight.activity.note_written(bytes);
         if !body.is_empty() {
-            waiting.note_progress();
+            memory.note_progress();
         }
     }
 }

@@ -1,13 +1,16 @@
-//! The bodies of answers that wait for their clients: one bound for their memory, over all connections.
+//! The memory bound of all connections together: requests of HTTP/2, and response bodies that wait for their clients.
 //!
-//! **What it buys.** A client that asks for much and reads nothing cannot fill the memory, and costs the others nothing.
-//!
-//! **What it costs.** Over HTTP/2, each answer with a body is an entry in a table, which has one lock. Over HTTP/1, one that
-//! the socket takes at once is not.
+//! A client that asks for much and reads nothing can neither fill the memory nor disturb others. Over HTTP/2, a request
+//! takes one lock three times. Over HTTP/1, only a response that the socket does not take at once is counted.
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    future::poll_fn,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::Poll,
     time::Duration,
 };
 
@@ -16,12 +19,12 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The memory of a body that waits besides its bytes: its request, its stream and its task.
+/// The memory of a request besides its response body, in bytes: head, stream and task.
 const OVERHEAD: usize = 4096;
-/// The time in which a client must take something while more than half of the bound is used.
+/// The write timeout while more than half of the memory is used.
 pub(super) const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The bodies that wait, and the bound of their memory.
+/// Requests and waiting response bodies, with the bound of their memory.
 #[derive(Debug)]
 pub(crate) struct WaitingBodies {
     max: usize,
@@ -30,59 +33,70 @@ pub(crate) struct WaitingBodies {
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// The memory in use, in bytes.
     bytes: usize,
+    /// The number of connections that use some of it.
+    connections: usize,
     /// The number of the next progress.
     next: u64,
-    /// By the last progress: when the client took something, and the number of that.
+    /// The waiting bodies, in the order of their last progress.
     bodies: BTreeMap<Progress, Entry>,
-    /// The memory of the bodies of each connection.
-    connections: BTreeMap<usize, usize>,
 }
 
+/// The memory of one connection, in bytes. It changes only under the lock of [`Inner`].
+pub(super) type ConnectionMemory = Arc<AtomicUsize>;
+
+/// The time at which a client took a part of a body, made unique by a number.
 type Progress = (Instant, u64);
 
 #[derive(Debug)]
 struct Entry {
+    /// The memory of the body and of its request, in bytes.
     bytes: usize,
-    connection: usize,
-    /// Wakes the task of the body.
+    connection: ConnectionMemory,
+    /// Wakes the task that sends the body.
     wake: Arc<Notify>,
 }
 
 impl Inner {
-    /// Inserts a body that has made progress now.
+    fn count(&mut self, connection: &AtomicUsize, bytes: usize) {
+        self.bytes += bytes;
+        let before = connection.fetch_add(bytes, Ordering::Relaxed);
+        self.connections += usize::from(before == 0);
+    }
+
+    fn discount(&mut self, connection: &AtomicUsize, bytes: usize) {
+        self.bytes -= bytes;
+        let before = connection.fetch_sub(bytes, Ordering::Relaxed);
+        self.connections -= usize::from(before == bytes);
+    }
+
+    /// Inserts a body whose client makes progress now.
     fn insert(&mut self, body: Entry) -> Progress {
         let progress = (Instant::now(), self.next);
         self.next += 1;
-        self.bytes += body.bytes;
-        *self.connections.entry(body.connection).or_default() += body.bytes;
         self.bodies.insert(progress, body);
         progress
     }
 
-    fn remove(&mut self, progress: Progress) -> Option<Entry> {
-        let body = self.bodies.remove(&progress)?;
-        self.bytes -= body.bytes;
-        if let Some(bytes) = self.connections.get_mut(&body.connection) {
-            *bytes -= body.bytes;
-            if *bytes == 0 {
-                self.connections.remove(&body.connection);
-            }
+    /// Returns whether a connection holds at least an equal share of the memory. Only greedy connections lose something,
+    /// so a client that asks for little is not disturbed by one that asks for much.
+    fn is_greedy(&self, connection: &AtomicUsize) -> bool {
+        let share = self.bytes / self.connections.max(1);
+        let bytes = connection.load(Ordering::Relaxed);
+        bytes > 0 && bytes >= share
+    }
+
+    /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body without progress for longest
+    /// ends first.
+    fn make_room(&mut self, bytes: usize, max: usize) {
+        while self.bytes + bytes > max {
+            let mut all = self.bodies.iter();
+            let victim = all.find(|(_, body)| self.is_greedy(&body.connection)).map(|(at, _)| *at);
+            let Some(ended) = victim.and_then(|victim| self.bodies.remove(&victim)) else { return };
+            self.discount(&ended.connection, ended.bytes);
+            ended.wake.notify_one();
         }
-        Some(body)
-    }
-
-    /// Returns whether the connection of `body` has at least an equal share of the memory. A client that asks for little
-    /// is not disturbed by one that asks for much.
-    fn is_greedy(&self, body: &Entry) -> bool {
-        let share = self.bytes / self.connections.len().max(1);
-        self.connections.get(&body.connection).is_some_and(|bytes| *bytes >= share)
-    }
-
-    /// Returns the body that ends for a new one: of those of greedy connections, the one of which nothing was taken for
-    /// longest.
-    fn victim(&self) -> Option<Progress> {
-        self.bodies.iter().find(|(_, body)| self.is_greedy(body)).map(|(progress, _)| *progress)
     }
 }
 
@@ -92,30 +106,46 @@ impl WaitingBodies {
         Arc::new(Self { max, inner: Mutex::default() })
     }
 
-    /// Counts a body of `length` bytes of a connection until the returned value is dropped. Without room for it, bodies of
-    /// which nothing was taken for longest end, of connections that have much; the `wake` of each is notified.
+    /// Counts a request of `connection` until the returned value is dropped. Returns `None` if there is no room and the
+    /// connection is greedy.
+    pub(super) fn try_begin(
+        self: &Arc<Self>,
+        connection: &ConnectionMemory,
+    ) -> Option<WaitingBody> {
+        let mut inner = self.lock();
+        inner.make_room(OVERHEAD, self.max);
+        if inner.bytes + OVERHEAD > self.max && inner.is_greedy(connection) {
+            return None;
+        }
+        inner.count(connection, OVERHEAD);
+        drop(inner);
+        let (all, connection) = (Arc::clone(self), Arc::clone(connection));
+        Some(WaitingBody { all, connection, bytes: OVERHEAD, is_short: false, waiting: None })
+    }
+
+    /// Counts a body of `length` bytes that waits, and its request, until the returned value is dropped. `wake` is
+    /// notified if the body ends early.
     pub(super) fn add(
         self: &Arc<Self>,
-        connection: usize,
+        connection: &ConnectionMemory,
         length: usize,
         wake: Arc<Notify>,
     ) -> WaitingBody {
-        let bytes = length + OVERHEAD;
-        let mut inner = self.lock();
-        while inner.bytes + bytes > self.max
-            && let Some(victim) = inner.victim()
-            && let Some(ended) = inner.remove(victim)
-        {
-            ended.wake.notify_one();
-        }
-        let progress = inner.insert(Entry { bytes, connection, wake: Arc::clone(&wake) });
-        WaitingBody { all: Arc::clone(self), progress, wake }
+        let (all, connection) = (Arc::clone(self), Arc::clone(connection));
+        let mut body = WaitingBody { all, connection, bytes: 0, is_short: false, waiting: None };
+        body.count(OVERHEAD + length);
+        body.wait(wake);
+        body
     }
 
-    /// Returns the memory of all bodies that wait, in bytes.
+    /// Returns the memory in use, in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.lock().bytes
+    }
+
+    fn is_short(&self, inner: &Inner) -> bool {
+        inner.bytes > self.max / 2
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -123,54 +153,112 @@ impl WaitingBodies {
     }
 }
 
-/// A body that waits for its client.
+/// The memory of one request, and of its response body once there is one.
 #[derive(Debug)]
 pub(super) struct WaitingBody {
     all: Arc<WaitingBodies>,
-    progress: Progress,
-    wake: Arc<Notify>,
+    connection: ConnectionMemory,
+    bytes: usize,
+    /// `true` if more than half of the memory was used when the body was counted.
+    is_short: bool,
+    /// The key of the body among those that wait, and what wakes its task.
+    waiting: Option<(Progress, Arc<Notify>)>,
 }
 
 impl WaitingBody {
+    /// Counts `bytes` bytes more. Without room, bodies of greedy connections end.
+    pub(super) fn count(&mut self, bytes: usize) {
+        let mut inner = self.all.lock();
+        inner.make_room(bytes, self.all.max);
+        inner.count(&self.connection, bytes);
+        self.bytes += bytes;
+        self.is_short = self.all.is_short(&inner);
+    }
+
+    /// Lets the body end early, from now on.
+    fn wait(&mut self, wake: Arc<Notify>) {
+        let (bytes, connection) = (self.bytes, Arc::clone(&self.connection));
+        let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };
+        let mut inner = self.all.lock();
+        let progress = inner.insert(entry);
+        inner.make_room(0, self.all.max);
+        self.waiting = Some((progress, wake));
+    }
+
     /// Notes that the client has taken a part of the body.
     pub(super) fn note_progress(&mut self) {
+        let Some((progress, _)) = &mut self.waiting else { return };
         let mut inner = self.all.lock();
-        if let Some(body) = inner.remove(self.progress) {
-            self.progress = inner.insert(body);
+        if let Some(body) = inner.bodies.remove(progress) {
+            *progress = inner.insert(body);
         }
     }
 
-    /// Returns the time at which the body ends if its client takes nothing, which may come nearer: `timeout` after the
-    /// last progress, a second if memory is short and the connection has
-    /// much of it. It is in the past if others have got the memory.
+    /// Returns the time at which the body ends if its client takes nothing more: `timeout` after the last progress, or a
+    /// second if memory is short and the connection is greedy. The time is in the past if the body has lost its memory.
     pub(super) fn deadline(&self, timeout: Duration) -> Instant {
+        let Some((progress, _)) = &self.waiting else { return Instant::now() + timeout };
         let inner = self.all.lock();
-        let is_short = inner.bytes > self.all.max / 2;
-        let timeout = match inner.bodies.get(&self.progress) {
-            Some(body) if is_short && inner.is_greedy(body) => timeout.min(SHORT_TIMEOUT),
+        let is_short = self.all.is_short(&inner);
+        let timeout = match inner.bodies.get(progress) {
+            Some(_) if is_short && inner.is_greedy(&self.connection) => timeout.min(SHORT_TIMEOUT),
             Some(_) => timeout,
             None => Duration::ZERO,
         };
-        self.progress.0 + timeout
+        progress.0 + timeout
     }
 
     /// Resolves when the body ends; see [`deadline`](Self::deadline).
-    pub(super) async fn stalled(&self, timeout: Duration) {
+    pub(super) async fn stalled(&mut self, timeout: Duration) {
+        if self.waiting.is_none() {
+            // Bodies that wait for nothing yet cannot end early, so they may take half of the memory.
+            if !self.is_short {
+                yield_to_connection().await;
+            }
+            self.wait(Arc::default());
+        }
         loop {
             let (deadline, now) = (self.deadline(timeout), Instant::now());
             if deadline <= now {
                 return;
             }
+            let woken = async {
+                if let Some((_, wake)) = &self.waiting {
+                    wake.notified().await;
+                }
+            };
             tokio::select! {
                 () = sleep_until(deadline.min(now + SHORT_TIMEOUT)) => (),
-                () = self.wake.notified() => (),
+                () = woken => (),
             }
         }
     }
 }
 
+/// Lets the task of the connection run once. Most often it writes the body at once, and no timer is needed.
+async fn yield_to_connection() {
+    let mut has_yielded = false;
+    poll_fn(|cx| {
+        if has_yielded {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        // Not `yield_now`, which makes an idle worker ask the system for events first.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 impl Drop for WaitingBody {
     fn drop(&mut self) {
-        self.all.lock().remove(self.progress);
+        let mut inner = self.all.lock();
+        let is_counted = match &self.waiting {
+            None => true,
+            Some((progress, _)) => inner.bodies.remove(progress).is_some(),
+        };
+        if is_counted {
+            inner.discount(&self.connection, self.bytes);
+        }
     }
 }

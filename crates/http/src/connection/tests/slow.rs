@@ -38,13 +38,17 @@ impl PetService for Slow {
     }
 }
 
-/// A connection to a slow service at which every key is good.
-pub(super) fn connect_to_slow() -> DuplexStream {
+/// A slow service at which every key is good.
+pub(super) fn slow_ports() -> Ports {
     let mut authenticator = MockAuthenticator::new();
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
         Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
     });
     let (pets, authenticator) = (Arc::new(Slow), Arc::new(authenticator));
-    let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    connect_to(1 << 16, HEADER, Ports { pets, authenticator, clock }).0
+    Ports { pets, authenticator, clock: Arc::new(ManualClock::new(Timestamp(0))) }
+}
+
+/// A connection to that service.
+pub(super) fn connect_to_slow() -> DuplexStream {
+    connect_to(1 << 16, HEADER, slow_ports()).0
 }

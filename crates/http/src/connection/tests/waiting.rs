@@ -15,7 +15,9 @@ use tokio::{
 use super::{
     IDLE, LARGE, WRITE, connect_in,
     frames::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
-    is_about, state,
+    is_about,
+    slow::slow_ports,
+    state,
 };
 use crate::{
     settings::Limits,
@@ -153,6 +155,52 @@ async fn at_the_bound_a_client_that_asks_for_little_keeps_its_answer() {
     greedy_client.write_all(&greedy(60)).await.unwrap();
     assert!(!resets(&mut greedy_client, SECOND / 10).await.is_empty());
     assert!(resets(&mut modest, SECOND / 10).await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_bound_requests_of_a_connection_that_holds_much_are_refused_before_they_begin() {
+    // Eight requests; the store answers after 15 s.
+    let limits = Limits { max_buffered_answers: 32 * 1024, ..Limits::default() };
+    let service = state(limits, slow_ports());
+    let (mut greedy, _task) = connect_in(&service, 1 << 16);
+    let gets = (0..20).flat_map(|n| frame(HEADERS, 4 | 1, 2 * n + 1, &block("/readyz")));
+    greedy.write_all(&[preface(&[]), gets.collect()].concat()).await.unwrap();
+    let refused = resets(&mut greedy, SECOND).await;
+    assert_eq!(refused, (8..20).map(|n| 2 * n + 1).collect::<Vec<_>>());
+    assert_eq!(service.waiting_bodies.bytes(), 32 * 1024);
+    let mut modest = honest(connect_in(&service, 1 << 14).0).await;
+    let request = Request::get("http://a/readyz").body(Empty::<Bytes>::new()).unwrap();
+    assert_eq!(modest.send_request(request).await.unwrap().status(), 200);
+    drop(greedy);
+    sleep(SECOND).await;
+    assert_eq!(service.waiting_bodies.bytes(), 0);
+}
+
+/// A proxy sends the requests of its clients over one connection, and the window of each stream follows its client.
+#[tokio::test(start_paused = true)]
+async fn at_the_bound_a_client_that_reads_is_served_beside_others_on_its_connection() {
+    const MAX: usize = 20 * LARGE;
+    let service = service(MAX, WRITE);
+    let (near, _task) = connect_in(&service, 1 << 14);
+    let mut proxy = http2::Builder::new(TokioExecutor::new());
+    proxy.initial_stream_window_size(1000).initial_connection_window_size(1 << 30);
+    let (sender, connection) = proxy.handshake(TokioIo::new(near)).await.unwrap();
+    tokio::spawn(connection);
+    let mut unread = Vec::new();
+    for _ in 0..10 {
+        for _ in 0..5 {
+            let request = Request::get("http://a/large").body(Empty::<Bytes>::new()).unwrap();
+            unread.push(sender.clone().send_request(request).await.unwrap());
+        }
+        assert_eq!(length_of(sender.clone()).await, LARGE);
+        assert!(service.waiting_bodies.bytes() <= MAX);
+    }
+    let ended = |answer: hyper::Response<hyper::body::Incoming>| async {
+        answer.into_body().collect().await.is_err()
+    };
+    let ended = futures_util::future::join_all(unread.into_iter().map(ended)).await;
+    assert!(ended.iter().filter(|ended| **ended).count() >= 30, "{ended:?}");
+    assert_eq!(length_of(sender).await, LARGE);
 }
 
 #[tokio::test(start_paused = true)]
