@@ -138,14 +138,6 @@ fn every_snippet_is_compiled() {
     assert_eq!(snippets(guide), expected.map(|(file, code)| (file.to_owned(), code.to_owned())));
 }
 
-// Cargo reads the configuration only inside this repository, so a copy of the skeleton needs its own.
-#[test]
-fn sqlite_is_compiled_in_a_copy_of_the_skeleton_as_it_is_here() {
-    let ours = text(".cargo/config.toml");
-    let flags = ours.lines().find(|line| line.starts_with("LIBSQLITE3_FLAGS")).unwrap();
-    assert!(text("docs/examples/skeleton/.cargo/config.toml").contains(flags));
-}
-
 /// Returns the commands in the code blocks of a text, without their comments.
 fn commands(text: &str) -> Vec<&str> {
     let blocks = text.split("```").skip(1).step_by(2);

@@ -1,4 +1,4 @@
-//! A response, from any client.
+//! A response of any client.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl Answer {
         named.map(|(_, value)| value.as_str()).collect()
     }
 
-    /// Returns the value of a header that may come once.
+    /// Returns the value of a header that comes at most once.
     #[track_caller]
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let values = self.all(name);
@@ -28,7 +28,7 @@ impl Answer {
         values.first().copied()
     }
 
-    /// Returns the value of a header that must come once.
+    /// Returns the value of a header that comes exactly once.
     #[track_caller]
     pub(crate) fn must(&self, name: &str) -> &str {
         self.header(name).unwrap_or_else(|| panic!("{name} is missing: {self:?}"))
@@ -40,7 +40,7 @@ impl Answer {
         std::str::from_utf8(&self.body).expect("a body in UTF-8")
     }
 
-    /// Returns the body as JSON.
+    /// Parses the body as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
@@ -85,7 +85,7 @@ impl Answer {
             .next()
     }
 
-    /// Returns the headers without the date and the identifiers, which differ between two equal requests.
+    /// Returns the headers that do not differ between two equal requests: all but the date and the request identifiers.
     pub(crate) fn lasting_headers(&self) -> Vec<(String, String)> {
         let passing = ["date", "x-request-id", "traceresponse"];
         let mut headers = self.headers.clone();

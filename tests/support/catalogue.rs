@@ -1,4 +1,4 @@
-//! Animals, one by one and page by page.
+//! Animals as JSON, and their requests.
 
 use serde_json::{Value, json};
 
@@ -6,17 +6,17 @@ use super::{answer::Answer, client::Client, rules};
 
 pub(crate) const STATUSES: [&str; 3] = ["available", "pending", "sold"];
 
-/// Returns a new animal without a status, as JSON.
+/// Returns the body of an addition without a status.
 pub(crate) fn pet(name: &str) -> Value {
     json!({"name": name, "categoryId": 1})
 }
 
-/// Returns a new animal with a status, as JSON.
+/// Returns the body of an addition.
 pub(crate) fn pet_with_status(name: &str, status: &str) -> Value {
     json!({"name": name, "categoryId": 1, "status": status})
 }
 
-/// Adds an animal and returns it as the service answered.
+/// Adds an animal. Returns the animal of the answer.
 #[track_caller]
 pub(crate) fn add(client: &Client, pet: &Value) -> Value {
     let added = client.add(pet).send().is(201).json();
@@ -39,7 +39,7 @@ pub(crate) fn pets(page: &Answer) -> Vec<Value> {
     pets
 }
 
-/// Returns every page along the links from `target` on.
+/// Follows the links to the next page from `target` on. Returns the animals of each page.
 #[track_caller]
 pub(crate) fn walk(client: &Client, target: &str) -> Vec<Vec<Value>> {
     let mut pages = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn walk(client: &Client, target: &str) -> Vec<Vec<Value>> {
     pages
 }
 
-/// Returns every animal.
+/// Returns every animal of the service.
 #[track_caller]
 pub(crate) fn everything(client: &Client) -> Vec<Value> {
     walk(client, "/v1/pets?limit=100").concat()

@@ -1,4 +1,4 @@
-//! A disk that hangs or fails on request, and records the files that a process opens and synchronizes.
+//! A preloaded library that makes the disk of a process hang or fail, and that notes opened and synchronised files.
 
 use std::{fs, path::PathBuf};
 
@@ -6,25 +6,24 @@ use tempfile::TempDir;
 
 use super::preload::compile;
 
-/// The library that is preloaded into a process; its source explains how it works.
+/// The source of the library; its first comment explains it.
 const LIBRARY: &str = include_str!("disk.c");
 
-/// A kind of call that fails, with an error number of Linux (errno(3)).
+/// A failing call of a disk, with an error number of Linux (errno(3)).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DiskFault {
-    /// Every write fails: no space is left.
+    /// Every write: no space is left.
     Full,
-    /// Every write fails.
+    /// Every write.
     BrokenWrites,
-    /// Every synchronization fails.
+    /// Every synchronisation.
     BrokenSyncs,
-    /// Every write fails, and so does every opening of a file for writing, as after the kernel remounted the disk
-    /// read-only.
+    /// Every write, and every opening of a file for writing: the system has made it read-only.
     ReadOnly,
 }
 
 impl DiskFault {
-    /// The files that control the library, and their contents.
+    /// Returns the files that make the library fail, with their content.
     fn files(self) -> &'static [(&'static str, &'static str)] {
         const EIO: &str = "5";
         const ENOSPC: &str = "28";
@@ -38,7 +37,7 @@ impl DiskFault {
     }
 }
 
-/// A disk for the processes that have [`environment`](Self::environment).
+/// The disk of all processes that have [`environment`](Self::environment).
 #[derive(Debug)]
 pub(crate) struct Disk {
     folder: TempDir,
@@ -46,30 +45,30 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Creates a disk without faults for the processes of one test.
+    /// A disk without faults, for processes of one test.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let library = compile(LIBRARY, folder.path());
         Self { folder, library }
     }
 
-    /// Returns the environment variables that a process needs.
+    /// Returns the environment variables of a process on this disk.
     pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 2] {
         let library = self.library.clone();
         [("LD_PRELOAD", library), ("TEST_DISK", self.folder.path().to_owned())]
     }
 
-    /// Makes each read of a file called `petstore.db` hang from now on.
+    /// Makes each read of a file called `petstore.db` hang.
     pub(crate) fn hang(&self) {
         fs::write(self.folder.path().join("hang"), "").unwrap();
     }
 
-    /// Resumes the reads that hang, and lets all later reads through.
+    /// Ends the hang: the waiting reads continue.
     pub(crate) fn resume(&self) {
         fs::remove_file(self.folder.path().join("hang")).unwrap();
     }
 
-    /// Returns the number of reads that have hung until now.
+    /// Returns how many reads have hung until now.
     pub(crate) fn hung_reads(&self) -> usize {
         self.lines("reads").len()
     }
@@ -93,7 +92,7 @@ impl Disk {
         self.lines("opens").len()
     }
 
-    /// Returns the files that were synchronized until now, in order. A file occurs once for each synchronization.
+    /// Returns the file of each synchronisation until now, in order.
     pub(crate) fn syncs(&self) -> Vec<PathBuf> {
         let lines = self.lines("syncs");
         lines.iter().filter_map(|line| Some(line.split_once(' ')?.1.into())).collect()

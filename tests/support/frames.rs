@@ -1,4 +1,4 @@
-//! Raw frames of HTTP/2 over a socket (RFC 9113), for requests that no library sends.
+//! Frames of HTTP/2 over a socket, as no library would send them (RFC 9113).
 
 use std::{
     io::{Read as _, Write as _},
@@ -31,7 +31,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// Encodes the header block of a request with the API key of the suite, as literals that are not indexed (RFC 7541).
+/// Encodes the header block of a request with the suite's API key, as literals without an index (RFC 7541).
 pub(crate) fn request(method: &str, path: &str) -> Vec<u8> {
     let literal = |name: &str, value: &str| {
         let mut field = vec![0];
@@ -54,7 +54,7 @@ pub(crate) fn request(method: &str, path: &str) -> Vec<u8> {
     .concat()
 }
 
-/// A connection with a regular preface, for frames that break the protocol.
+/// A connection after a correct preface, for frames that break the protocol.
 pub(crate) struct Frames(TcpStream);
 
 impl Frames {
@@ -66,12 +66,12 @@ impl Frames {
         Self(stream)
     }
 
-    /// Sends frames. Returns `false` once the server takes no more.
+    /// Sends frames. Returns `false` once the server has closed the connection.
     pub(crate) fn send(&mut self, frames: &[u8]) -> bool {
         self.0.write_all(frames).is_ok()
     }
 
-    /// Reads and discards the data from the server.
+    /// Reads and discards all answers, in a thread of its own.
     pub(crate) fn discard_answers(&self) {
         let mut stream = self.0.try_clone().unwrap();
         thread::spawn(move || {
@@ -96,7 +96,7 @@ impl Frames {
 
 impl Drop for Frames {
     fn drop(&mut self) {
-        // The thread that discards answers ends.
+        // This ends the thread that discards answers.
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }

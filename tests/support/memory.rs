@@ -4,7 +4,7 @@ use std::fs;
 
 use super::server::Server;
 
-/// Resets the kernel's peak count, and returns the current memory of the server, in KiB.
+/// Resets the peak that the kernel counts. Returns the current memory of the server, in KiB.
 pub(crate) fn reset_peak_memory(server: &Server) -> u64 {
     fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
     memory(server)
@@ -15,7 +15,7 @@ pub(crate) fn memory(server: &Server) -> u64 {
     field(server, "VmRSS:")
 }
 
-/// Returns the peak memory of the server since the reset, in KiB.
+/// Returns the peak of the server's memory since [`reset_peak_memory`], in KiB.
 pub(crate) fn peak_memory(server: &Server) -> u64 {
     field(server, "VmHWM:")
 }

@@ -1,4 +1,4 @@
-//! A reverse proxy in front of a server, with the configuration of `docs/deploy/proxy`.
+//! A reverse proxy in front of a server, with the configuration that operators find in `docs/deploy/proxy`.
 
 use std::{
     fs::{self, File},
@@ -91,8 +91,8 @@ impl Proxy {
         proxy
     }
 
-    /// Returns the number of requests that the proxy has sent to the server. Only nginx and `HAProxy` log them: a line
-    /// for each request that has ended, which begins with `sent` if the server received the request.
+    /// Returns how many requests the proxy has sent to the server. nginx and `HAProxy` log a line for each request that
+    /// ends. The line begins with `sent` if the server got the request.
     pub(crate) fn sent(&self) -> usize {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
         log.lines().filter(|line| line.starts_with("sent")).count()

@@ -1,4 +1,4 @@
-//! A client that sends raw bytes over a socket, for requests that no HTTP library sends.
+//! A client that sends bytes over a socket, for requests that no HTTP library would send.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -19,15 +19,14 @@ pub(crate) struct Raw {
     received: Vec<u8>,
 }
 
-/// Returns the head of a request with the API key of the suite. The lines in `more` end in `\r
-/// `.
+/// Writes the head of a request with the suite's API key, and `more` lines that end in `\r\n`.
 pub(crate) fn head(method: &str, target: &str, more: &str) -> String {
     format!(
         "{method} {target} HTTP/1.1\r\nhost: petstore\r\nauthorization: Bearer {KEY}\r\n{more}\r\n"
     )
 }
 
-/// Returns a whole request to add the animal in `body`.
+/// Writes a whole POST of `body` to `/v1/pets`.
 pub(crate) fn post(body: &str) -> String {
     let length = body.len();
     let more = format!("content-type: application/json\r\ncontent-length: {length}\r\n");
@@ -39,7 +38,7 @@ impl Raw {
         Self::try_to(address).unwrap()
     }
 
-    /// Connects to a server that may be gone.
+    /// Connects, or returns the error if nobody listens.
     pub(crate) fn try_to(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(wait::LIMIT))?;
@@ -53,19 +52,19 @@ impl Raw {
         self.stream.local_addr().unwrap()
     }
 
-    /// Sends bytes. Panics if the server does not take them.
+    /// Sends bytes, which the server must read.
     #[track_caller]
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).unwrap();
     }
 
-    /// Sends bytes. Returns `false` once the server takes no more, or takes longer than `limit`.
+    /// Sends bytes. Returns `false` if the server closes the connection, or reads nothing within the limit.
     pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>, limit: Duration) -> bool {
         self.stream.set_write_timeout(Some(limit)).unwrap();
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Closes the client's own direction.
+    /// Shuts down the client's direction.
     pub(crate) fn send_no_more(&mut self) {
         self.stream.shutdown(Shutdown::Write).unwrap();
     }
@@ -76,7 +75,7 @@ impl Raw {
         self.answer_to(&Sent::new(method, target))
     }
 
-    /// Reads the answer to `sent`, and asserts that it keeps every rule.
+    /// Reads one answer to the request `sent`, and asserts that it keeps every rule.
     #[track_caller]
     pub(crate) fn answer_to(&mut self, sent: &Sent) -> Answer {
         let answer = self.any_answer(sent.method == "HEAD");
@@ -84,7 +83,7 @@ impl Raw {
         answer
     }
 
-    /// Reads one answer to an unknown request. An interim answer counts.
+    /// Reads one answer, also an interim one, without checking the rules.
     #[track_caller]
     pub(crate) fn any_answer(&mut self, to_head: bool) -> Answer {
         self.try_answer(to_head).unwrap_or_else(|error| {
@@ -93,7 +92,7 @@ impl Raw {
         })
     }
 
-    /// Reads one answer, if one comes.
+    /// Reads one answer without checking the rules, or returns the error if none comes.
     pub(crate) fn try_answer(&mut self, to_head: bool) -> io::Result<Answer> {
         let end = loop {
             if let Some(at) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -135,7 +134,7 @@ impl Raw {
         assert!(rest.is_empty(), "not silent: {:?}", String::from_utf8_lossy(&rest));
     }
 
-    /// Returns the remaining bytes until the server closes the connection.
+    /// Reads until the server closes the connection.
     #[track_caller]
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.received);
@@ -147,7 +146,7 @@ impl Raw {
         rest
     }
 
-    /// Returns whether a byte or the end of the connection arrives within `limit`.
+    /// Returns whether bytes or the end of the connection arrive within `limit`.
     pub(crate) fn hears_within(&mut self, limit: Duration) -> bool {
         self.stream.set_read_timeout(Some(limit)).unwrap();
         let heard = !self.received.is_empty() || self.stream.peek(&mut [0]).is_ok();

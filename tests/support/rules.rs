@@ -1,4 +1,4 @@
-//! Rules for every answer. Each client of the suite checks them.
+//! Rules for every answer. Each answer that any test receives is checked against them.
 
 use serde_json::Value;
 
@@ -58,14 +58,14 @@ const HEADERS: [&str; 27] = [
     "x-request-id",
 ];
 
-/// The parts of a request that decide which rules its answer must keep.
+/// The part of a request that the rules for its answer need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) method: String,
-    /// Empty without a whole request line.
+    /// Empty if the head of the request is not whole.
     pub(crate) target: String,
     pub(crate) request_id: Option<String>,
-    /// `None` if the request may or may not count as one with a credential.
+    /// `None` if the request has an `Authorization` that may be a credential or not.
     pub(crate) credential: Option<bool>,
 }
 
@@ -79,7 +79,7 @@ impl Sent {
         path == "/v1" || path.starts_with("/v1/")
     }
 
-    /// Returns whether the target is a file of a browser page.
+    /// Returns whether the request is for a file of a browser page.
     fn is_a_page(&self) -> bool {
         ["/docs", "/catalogue"].iter().any(|page| self.target.starts_with(page))
     }
@@ -89,7 +89,7 @@ impl Sent {
     }
 }
 
-/// Asserts every rule for answers.
+/// Asserts all rules for one answer.
 #[track_caller]
 pub(crate) fn check(sent: &Sent, answer: &Answer) {
     let outcome = headers(sent, answer)

@@ -1,4 +1,4 @@
-//! Servers that tests share if they depend only on the animals that they add themselves.
+//! Servers shared by tests that depend only on the animals that they add themselves.
 
 use std::{process::Child, sync::OnceLock};
 

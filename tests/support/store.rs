@@ -1,4 +1,4 @@
-//! Stores for the tests, and the list of their kinds.
+//! Stores for tests. [`Kind`] lists the kinds of store.
 
 use std::{
     fs,
@@ -7,6 +7,7 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -30,14 +31,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the number of animals that one transaction of an import adds.
+    /// Returns the number of animals in a transaction of an import.
     pub(crate) fn batch(self) -> usize {
         if self == Self::Etcd { 128 } else { 10_000 }
     }
 }
 
-/// Makes a test of each function for each kind of store, or pair of kinds, of a list. The function takes the kind. Its
-/// attributes become those of its tests: `on_stores! { lasting: one, #[needs(time)] another }`.
+/// Makes a test of each function for each kind of store in a list, or for each pair of kinds. The function takes the kind
+/// or the pair. Its attributes go to each test: `on_stores! { lasting: one, #[needs(time)] another }`.
 macro_rules! on_stores {
     (every: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
@@ -45,21 +46,21 @@ macro_rules! on_stores {
             $($tests)+
         }
     };
-    // Kinds that outlive a process. Several processes can open them.
+    // Stores that outlive a process, and that several processes can open.
     (lasting: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
             [(on_sqlite Sqlite) (on_postgres Postgres, postgres) (on_etcd Etcd, etcd)]
             $($tests)+
         }
     };
-    // Kinds whose rows SQL can change.
+    // Stores whose rows can be changed by SQL.
     (sql: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
             [(on_sqlite Sqlite) (on_postgres Postgres, postgres)]
             $($tests)+
         }
     };
-    // A ring in which each lasting kind is a source and a target, and the moves within one kind that users make.
+    // A ring of the lasting kinds, so that each is a source and a target. Users also move within one kind.
     (pairs: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
             [
@@ -95,11 +96,11 @@ macro_rules! on_stores {
 }
 pub(crate) use on_stores;
 
-/// A store, and a folder for it.
+/// A store, and a folder of its own.
 pub(crate) struct Store {
     folder: TempDir,
     pub(crate) url: String,
-    /// The database of a store on PostgreSQL. It is dropped with the value.
+    /// The database of a store on PostgreSQL. Dropping the value drops the database.
     database: Option<Database>,
     /// The prefix of a store on etcd.
     prefix: Option<Prefix>,
@@ -108,7 +109,7 @@ pub(crate) struct Store {
 /// A prefix on the node that all tests share.
 struct Prefix(String);
 
-/// Returns the node of etcd that all tests of this process share.
+/// Returns the etcd node that all tests of this process share.
 fn etcd() -> &'static Etcd {
     static SHARED: OnceLock<Etcd> = OnceLock::new();
     SHARED.get_or_init(|| Etcd::start(1).unwrap())
@@ -121,7 +122,7 @@ impl Prefix {
         Self(format!("zoo-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// Returns the number of keys that begin with the prefix and `folder`.
+    /// Counts the keys that begin with the prefix and `folder`.
     fn count(&self, folder: &str) -> usize {
         let range = [format!("{}/{folder}", self.0), format!("{}/{folder}~", self.0)];
         let [key, end] = range.map(|key| STANDARD.encode(key));
@@ -130,7 +131,7 @@ impl Prefix {
         answer["count"].as_str().map_or(0, |count| count.parse().unwrap())
     }
 
-    /// The phase in the head of the store; `None` without a head.
+    /// Returns the phase in the head of the store; `None` without a head.
     fn phase(&self) -> Option<String> {
         let key = STANDARD.encode(format!("{}/store", self.0));
         let answer = Self::ask("range", &json!({"key": key}));
@@ -139,13 +140,13 @@ impl Prefix {
         Some(head["phase"].as_str().unwrap().to_owned())
     }
 
-    /// Sends a request to the gateway, as `etcdctl` does.
+    /// Sends a request to etcd, as `etcdctl` does.
     fn ask(call: &str, question: &Value) -> Value {
         let answer = etcd().post(0, &format!("/v3/kv/{call}"), &question.to_string());
         serde_json::from_str(&answer.unwrap()).unwrap()
     }
 
-    /// Returns the encoded key of the row with this identifier.
+    /// Returns the key of a row in base64, as etcd's JSON gateway takes it.
     fn row(&self, folder: &str, id: i64) -> String {
         STANDARD.encode(format!("{}/{folder}/{:016x}", self.0, id.cast_unsigned() ^ (1 << 63)))
     }
@@ -168,7 +169,7 @@ impl Prefix {
 }
 
 impl Store {
-    /// Creates a new and empty store.
+    /// Returns a new, empty store.
     pub(crate) fn new(kind: Kind) -> Self {
         match kind {
             Kind::Sqlite => Self::sqlite(),
@@ -178,39 +179,39 @@ impl Store {
         }
     }
 
-    /// Creates an empty database of PostgreSQL. The test is `#[needs(postgres)]`.
+    /// Returns an empty database of PostgreSQL. The test is `#[needs(postgres)]`.
     pub(crate) fn postgres() -> Self {
         let database = postgres_or_skip("a test of the binary on PostgreSQL").unwrap();
         let url = database.url.clone();
         Self { database: Some(database), ..Self::at(&url) }
     }
 
-    /// Creates a prefix of etcd without keys. The test is `#[needs(etcd)]`.
+    /// Returns a prefix of etcd without keys. The test is `#[needs(etcd)]`.
     pub(crate) fn etcd() -> Self {
         let prefix = Prefix::new();
         let url = format!("etcd://{}/{}", etcd().endpoints(), prefix.0);
         Self { prefix: Some(prefix), ..Self::at(&url) }
     }
 
-    /// Creates a store that ends with its process.
+    /// Returns the URL of a store in memory, which ends with its process.
     pub(crate) fn memory() -> Self {
         Self::at("memory:")
     }
 
-    /// Returns a store on a SQLite file that does not exist yet.
+    /// Returns the path of a SQLite file that does not exist yet.
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("petstore.db").display());
         Self { folder, url, database: None, prefix: None }
     }
 
-    /// Returns the store that a URL names.
+    /// Returns the store at `url`.
     pub(crate) fn at(url: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self { folder, url: url.to_owned(), database: None, prefix: None }
     }
 
-    /// Returns the folder, which contains a SQLite store and nothing else.
+    /// Returns the folder, which contains only the SQLite store.
     pub(crate) fn folder(&self) -> PathBuf {
         self.folder.path().to_owned()
     }
@@ -220,7 +221,7 @@ impl Store {
         self.folder.path().join("petstore.db")
     }
 
-    /// Changes rows in ways that the constraints of the store would refuse.
+    /// Changes rows by SQL, without the checks of SQLite's schema.
     pub(crate) fn vandalise(&self, sql: &str) {
         if let Some(database) = &self.database {
             database.sql(sql).unwrap();
@@ -232,7 +233,7 @@ impl Store {
         file.execute_batch(sql).unwrap();
     }
 
-    /// Changes rows as an operator does, with all constraints. Returns the refusal of the store.
+    /// Changes rows by SQL, with all checks, as an operator does. Returns the message of a refusal.
     pub(crate) fn try_sql(&self, sql: &str) -> Result<(), String> {
         if let Some(database) = &self.database {
             return database.sql(sql).map(drop);
@@ -242,14 +243,14 @@ impl Store {
         file.execute_batch(sql).map_err(|error| error.to_string())
     }
 
-    /// Writes an entry of a store on etcd under `key`, without the prefix.
+    /// Puts an entry into a store on etcd. `key` is without the prefix.
     pub(crate) fn put(&self, key: &str, value: &str) {
         let prefix = &self.prefix.as_ref().expect("a store on etcd").0;
         let [key, value] = [&format!("{prefix}/{key}"), value].map(|text| STANDARD.encode(text));
         Prefix::ask("put", &json!({"key": key, "value": value}));
     }
 
-    /// Deletes an animal without a status, with SQL or as `etcdctl` does.
+    /// Deletes an animal without a status, as an operator does with SQL or `etcdctl`.
     pub(crate) fn delete_pet(&self, id: i64) {
         match &self.prefix {
             Some(prefix) => prefix.delete("pets", id),
@@ -257,7 +258,7 @@ impl Store {
         }
     }
 
-    /// Renames an animal without a status, with SQL or as `etcdctl` does.
+    /// Renames an animal without a status, as an operator does.
     pub(crate) fn rename_pet(&self, id: i64, from: &str, to: &str) {
         match &self.prefix {
             Some(prefix) => prefix.rewrite_pet(id, from, to),
@@ -267,7 +268,7 @@ impl Store {
         }
     }
 
-    /// Deletes an API key, with SQL or as `etcdctl` does.
+    /// Deletes an API key, as an operator does.
     pub(crate) fn delete_key(&self, id: i64) {
         match &self.prefix {
             Some(prefix) => prefix.delete("keys", id),
@@ -275,14 +276,14 @@ impl Store {
         }
     }
 
-    /// Drops the constraints of a store on PostgreSQL. The connection to a SQLite file ignores them anyway.
+    /// Drops a constraint on PostgreSQL. [`vandalise`](Self::vandalise) ignores the constraints of SQLite anyway.
     pub(crate) fn drop_rules(&self) {
         if let Some(database) = &self.database {
             database.sql("ALTER TABLE pet DROP CONSTRAINT pet_name").unwrap();
         }
     }
 
-    /// Returns the number of animals, counted without the service.
+    /// Counts the animals, without the service.
     pub(crate) fn pets(&self) -> usize {
         const COUNT: &str = "SELECT count(*) FROM pet";
         if let Some(prefix) = &self.prefix {
@@ -297,7 +298,7 @@ impl Store {
         count.try_into().unwrap()
     }
 
-    /// Returns the phase that the store records: `open`, `filling` or `sealed`; `None` before the store is made.
+    /// Returns the phase of the store: `open`, `filling` or `sealed`; `None` until the store is made.
     pub(crate) fn state(&self) -> Option<String> {
         const STATE: &str = "SELECT state FROM petstore_state";
         if let Some(prefix) = &self.prefix {
@@ -308,7 +309,7 @@ impl Store {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let file = Connection::open_with_flags(self.file(), flags).ok()?;
-        file.busy_timeout(wait::LIMIT).unwrap();
+        file.busy_timeout(Duration::from_secs(1)).unwrap();
         file.query_row(STATE, [], |row| row.get(0)).ok()
     }
 
@@ -325,7 +326,7 @@ impl Store {
         }
     }
 
-    /// Returns the bytes of every file of the store.
+    /// Returns the bytes of all files of the store.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let files = fs::read_dir(self.folder.path()).unwrap();
         files.flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect()

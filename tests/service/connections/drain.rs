@@ -133,7 +133,9 @@ fn during_the_shutdown_delay_the_service_is_not_ready_and_serves() {
     let (client, mut kept) =
         (server.client(), ["/readyz", "/livez", "/v1/pets"].map(|target| (target, idle(&server))));
     server.signal("TERM");
-    wait::until("the service is not ready", || client.get("/readyz").anonymous().send().status == 503);
+    wait::until("the service is not ready", || {
+        client.get("/readyz").anonymous().send().status == 503
+    });
     thread::sleep(IDLE_IN_DRAIN);
     client.add(&pet("late")).send().is(201);
     for (target, kept) in &mut kept {

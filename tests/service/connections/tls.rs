@@ -156,9 +156,13 @@ fn unusable_files_are_described_in_one_line() {
     for (certificate, key, message) in [
         (&own.certificate, &missing, "cannot read"),
         (&missing, &own.key, "cannot read"),
-        (&empty, &own.key, "empty.pem cannot be used: there is none; it takes PEM blocks"),
-        (&own.key, &own.key, "key.pem cannot be used: there is none; it takes PEM blocks"),
-        (&own.certificate, &empty, "empty.pem cannot be used: there is none; it takes a PEM block"),
+        (&empty, &own.key, "empty.pem cannot be used: the file contains none; it takes PEM blocks"),
+        (&own.key, &own.key, "key.pem cannot be used: the file contains none; it takes PEM blocks"),
+        (
+            &own.certificate,
+            &empty,
+            "empty.pem cannot be used: the file contains none; it takes a PEM block",
+        ),
         (
             &own.certificate,
             &one_line,
@@ -198,5 +202,5 @@ fn healthcheck_says_that_it_cannot_ask_over_tls() {
     let service = Service::start(Pair::new());
     let address = service.server.address.to_string();
     let refusal = petstore(&["healthcheck", "--listen", &address]).finish();
-    refusal.fails(1, "it speaks TLS there; let it listen on a Unix socket too");
+    refusal.fails(1, "the port speaks TLS; let the service listen on a Unix socket too");
 }

@@ -53,7 +53,10 @@ fn the_document_describes_every_answer_and_nothing_else() {
 impl Shown {
     /// Copies the answers of `other` for a status to `operation`, which cannot be made to answer with it.
     fn assume_alike(&mut self, status: u16, operation: &str, other: &str) {
-        assert!(self.statuses.insert((operation.to_owned(), status)), "the operation has shown this status");
+        assert!(
+            self.statuses.insert((operation.to_owned(), status)),
+            "the operation has shown this status"
+        );
         for shown in [&mut self.examples, &mut self.headers] {
             let of_other =
                 shown.iter().filter(|(id, code, _)| (id.as_str(), *code) == (other, status));

@@ -84,7 +84,7 @@ fn a_failing_store_answers_503_at_the_given_rate() {
     client.get("/v1/pets").key("unknown-0123456789").send().refuses(401, "unauthorized");
     client.get("/readyz").anonymous().send().is(503);
     client.get("/livez").anonymous().send().is(200);
-    assert!(server.stop().contains("--simulate: the store is slow, and fails"));
+    assert!(server.stop().contains("--simulate makes the store slow or fail"));
     let server = simulated("errors=50%").start();
     assert_eq!(uses(&server.client()), [201, 503, 200, 503]);
     let server = simulated("errors=0%").start();

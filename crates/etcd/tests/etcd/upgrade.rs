@@ -29,7 +29,7 @@ async fn upgrade(etcd: &Etcd, mode: UpgradeMode) -> Result<Option<Upgrade>, Stri
     EtcdStore::upgrade(&config, mode).await.map_err(|error| error.to_string())
 }
 
-/// The version before, and those of the steps.
+/// Upgrades the store. Returns the version before, and the versions of the steps.
 async fn upgraded(etcd: &Etcd, mode: UpgradeMode) -> (i64, Vec<i64>) {
     let upgrade = upgrade(etcd, mode).await.unwrap().unwrap();
     assert!(upgrade.steps.iter().all(|step| !step.is_compatible), "{upgrade:?}");
@@ -71,7 +71,7 @@ async fn has_everything(store: &EtcdStore) {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
-    let Some(etcd) = etcd_or_skip("a_store_of_1_2_0_is_upgraded", 1) else { return };
+    let etcd = etcd_or_skip("a_store_of_1_2_0_is_upgraded", 1).unwrap();
     assert_eq!(upgrade(&etcd, UpgradeMode::Run).await, Ok(None));
     restore(&etcd);
     let before = entries(&etcd);
@@ -98,7 +98,7 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn of_several_upgrades_at_once_one_runs_the_step_and_the_others_find_it() {
-    let Some(etcd) = etcd_or_skip("several_processes_may_upgrade", 1) else { return };
+    let etcd = etcd_or_skip("several_processes_may_upgrade", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
     let upgrades: Vec<_> = (0..4)
@@ -119,12 +119,12 @@ async fn of_several_upgrades_at_once_one_runs_the_step_and_the_others_find_it() 
 #[needs(etcd)]
 #[tokio::test]
 async fn an_upgrade_that_was_cut_off_is_continued() {
-    let Some(etcd) = etcd_or_skip("an_upgrade_that_was_cut_off", 1) else { return };
+    let etcd = etcd_or_skip("an_upgrade_that_was_cut_off", 1).unwrap();
     restore(&etcd);
     let old_head = value(&etcd, "zoo/head");
     upgraded(&etcd, UpgradeMode::Force).await;
     let upgraded_head = value(&etcd, "zoo/store");
-    // As it is before the last transaction, without some entries of the index.
+    // The state before the last transaction, without some entries of the index.
     put(&etcd, "zoo/store", &upgraded_head.replace("\"schema\":2", "\"schema\":1"));
     let index = entries(&etcd).into_iter().filter(|(key, _)| key.starts_with("zoo/recorded/"));
     for (key, _) in index.take(2) {
@@ -140,7 +140,7 @@ async fn an_upgrade_that_was_cut_off_is_continued() {
 #[needs(etcd)]
 #[tokio::test]
 async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced() {
-    let Some(etcd) = etcd_or_skip("the_step_to_2_0_is_not_begun", 1) else { return };
+    let etcd = etcd_or_skip("the_step_to_2_0_is_not_begun", 1).unwrap();
     restore(&etcd);
     let head = value(&etcd, "zoo/head");
     let writing = async {
@@ -152,18 +152,18 @@ async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced
     };
     let refusal = tokio::select! {
         upgraded = upgrade(&etcd, UpgradeMode::Run) => upgraded.unwrap_err(),
-        () = writing => unreachable!("it goes on"),
+        () = writing => unreachable!("the process writes until it is dropped"),
     };
     assert!(refusal.contains("another process is writing to the store; stop it"), "{refusal}");
     assert!(entries(&etcd).iter().all(|(key, _)| key != "zoo/store"));
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
 }
 
-/// A process of 1.2.0 that writes without a pause for whoever loses against it.
+/// A process of 1.2.0 does not pause for a writer that lost a comparison.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
-    let Some(etcd) = etcd_or_skip("a_forced_step_to_2_0_ends", 1) else { return };
+    let etcd = etcd_or_skip("a_forced_step_to_2_0_ends", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
     let writing = {
@@ -191,7 +191,7 @@ async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_record_that_cannot_be_read_stops_the_upgrade_before_it_begins() {
-    let Some(etcd) = etcd_or_skip("a_record_that_cannot_be_read", 1) else { return };
+    let etcd = etcd_or_skip("a_record_that_cannot_be_read", 1).unwrap();
     restore(&etcd);
     put(&etcd, "zoo/records/0102", "{}");
     let before = entries(&etcd);
@@ -204,7 +204,7 @@ async fn a_record_that_cannot_be_read_stops_the_upgrade_before_it_begins() {
 #[needs(etcd)]
 #[tokio::test]
 async fn release_1_2_0_reads_a_head_that_it_refuses() {
-    let Some(etcd) = etcd_or_skip("release_1_2_0_reads_a_head", 1) else { return };
+    let etcd = etcd_or_skip("release_1_2_0_reads_a_head", 1).unwrap();
     drop(open(&url(&etcd)).await);
     let of_new = value(&etcd, "zoo/head");
     crate::support::delete_all(&etcd);
@@ -220,7 +220,7 @@ async fn release_1_2_0_reads_a_head_that_it_refuses() {
         assert!(!is_missing, "1.2.0 cannot read a head without '{name}'");
         assert!(!text || of_fence.is_string(), "{name}");
     }
-    // It looks at the first when it starts, and at the second for every request; the others are for its log.
+    // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs the others.
     assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));
     assert_eq!(fence["oldest_release"], "2.0.0");
     assert!(fence["label"].as_str().unwrap().starts_with("petstore 2.0.0, which has upgraded"));

@@ -14,7 +14,7 @@ use crate::{
     store::PostgresStore,
 };
 
-/// A step that an older release does not know how to live with.
+/// A step after which older releases cannot use the store.
 const ALONE: Step = Step {
     version: VERSION + 1,
     summary: "a test",
@@ -32,16 +32,16 @@ fn config(database: &Database) -> PostgresConfig {
     PostgresConfig::parse(&database.url).unwrap()
 }
 
-/// A store of the first version.
-async fn old(test: &str) -> Option<Database> {
-    let database = postgres_or_skip(test)?;
+/// Returns a store of the first version with one animal.
+async fn old(test: &str) -> Database {
+    let database = postgres_or_skip(test).unwrap();
     let connector = Connector::new(&config(&database)).unwrap();
     let connection = connector.connect(Purpose::Archive).await.unwrap();
     connection.begin(READ_COMMITTED).await.unwrap();
     schema::apply(&STEPS[0], &connection).await.unwrap();
     connection.commit().await.unwrap();
     database.sql("INSERT INTO pet (name, category_id) VALUES ('Rex', 1)").unwrap();
-    Some(database)
+    database
 }
 
 async fn run(database: &Database, mode: UpgradeMode, steps: &[Step]) -> Result<Upgrade, String> {
@@ -51,13 +51,13 @@ async fn run(database: &Database, mode: UpgradeMode, steps: &[Step]) -> Result<U
     }
 }
 
-/// The oldest version that the store can be used as, its own, and the release.
+/// Returns the record of the schema: its versions and the oldest release.
 fn record(database: &Database) -> String {
     let sql = "SELECT to_jsonb(s) FROM petstore_schema s";
     database.sql(sql).unwrap().trim().to_owned()
 }
 
-/// Every table, column, constraint, index, trigger and function of the store.
+/// Describes every table, column, constraint, index, trigger and function of the store.
 fn description(database: &Database) -> String {
     let sql = "SELECT string_agg(line, E'\\n' ORDER BY line) FROM ( \
         SELECT format('%s.%s %s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), \
@@ -77,8 +77,8 @@ fn description(database: &Database) -> String {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_upgraded_store_is_like_a_new_one() {
-    let Some(old) = old("an_upgraded_store_is_like_a_new_one").await else { return };
-    let Some(new) = postgres_or_skip("an_upgraded_store_is_like_a_new_one") else { return };
+    let old = old("an_upgraded_store_is_like_a_new_one").await;
+    let new = postgres_or_skip("an_upgraded_store_is_like_a_new_one").unwrap();
     let said = run(&old, UpgradeMode::DryRun, &STEPS).await.unwrap();
     assert_eq!(record(&old), "{\"version\": 2}");
     assert_eq!(run(&old, UpgradeMode::Run, &STEPS).await.unwrap(), said);
@@ -87,7 +87,7 @@ async fn an_upgraded_store_is_like_a_new_one() {
     drop(PostgresStore::connect(&config(&new)).await.unwrap());
     assert_eq!(description(&old), description(&new));
     assert_eq!(record(&old), record(&new));
-    // Releases before 2.0.0 open none from 7 on.
+    // Releases before 2.0.0 do not open version 7 or later.
     assert_eq!(old.sql("SELECT max(version) FROM petstore_schema").unwrap().trim(), "7");
     let again = run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
     assert_eq!(again, Upgrade { from: VERSION, steps: Vec::new(), saved_to: None });
@@ -96,7 +96,7 @@ async fn an_upgraded_store_is_like_a_new_one() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_store_that_a_release_left_becomes_like_a_new_one() {
-    let Some(new) = postgres_or_skip("a_store_that_a_release_left") else { return };
+    let new = postgres_or_skip("a_store_that_a_release_left").unwrap();
     drop(PostgresStore::connect(&config(&new)).await.unwrap());
     for release in ["1.0.0", "1.1.0", "1.2.0"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrades");
@@ -117,7 +117,7 @@ async fn a_store_that_a_release_left_becomes_like_a_new_one() {
 #[tokio::test]
 async fn a_store_between_two_versions_is_upgraded_from_there() {
     for done in 2..STEPS.len() {
-        let Some(old) = old("a_store_between_two_versions").await else { return };
+        let old = old("a_store_between_two_versions").await;
         run(&old, UpgradeMode::Run, &STEPS[..done]).await.unwrap();
         let refusal = PostgresStore::connect(&config(&old)).await.map(drop).unwrap_err();
         let expected = format!("its schema is version {}, and", STEPS[done - 1].version);
@@ -130,7 +130,7 @@ async fn a_store_between_two_versions_is_upgraded_from_there() {
 #[needs(postgres)]
 #[tokio::test]
 async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
-    let Some(old) = old("rows_that_a_new_rule_refuses").await else { return };
+    let old = old("rows_that_a_new_rule_refuses").await;
     let bad = [
         "''",
         "'   '",
@@ -154,7 +154,7 @@ async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
     }
     old.sql("DELETE FROM pet WHERE id > 5").unwrap();
     run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
-    // And from now on nobody can write them.
+    // Nobody can write such names from now on.
     for name in bad {
         assert!(old.sql(&insert(name)).is_err(), "{name}");
     }
@@ -163,7 +163,7 @@ async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are_connected() {
-    let Some(old) = old("a_step_that_cannot_run_beside").await else { return };
+    let old = old("a_step_that_cannot_run_beside").await;
     let other = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
     for mode in [UpgradeMode::DryRun, UpgradeMode::Run] {
         let refusal = run(&old, mode, &with(ALONE)).await.unwrap_err();
@@ -203,11 +203,11 @@ const STATEMENTS_OF_1_2_0: [&str; 10] = [
     "UPDATE catalogue SET state = 'open', revision = 9 WHERE only_row = 1 AND revision >= 0 RETURNING 1",
 ];
 
-/// It has prepared them before the upgrade.
+/// The process prepared its statements before the upgrade.
 #[needs(postgres)]
 #[tokio::test]
-async fn a_process_of_an_older_release_that_still_runs_neither_reads_nor_writes_and_is_told_why() {
-    let Some(old) = old("a_process_of_an_older_release").await else { return };
+async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets_the_reason() {
+    let old = old("a_process_of_an_older_release").await;
     run(&old, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.unwrap();
     old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
     let connection = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
@@ -229,7 +229,7 @@ async fn a_process_of_an_older_release_that_still_runs_neither_reads_nor_writes_
 #[needs(postgres)]
 #[tokio::test]
 async fn a_newer_store_is_used_as_far_as_it_allows() {
-    let Some(old) = old("a_newer_store_is_used").await else { return };
+    let old = old("a_newer_store_is_used").await;
     let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x int)", ..ALONE };
     run(&old, UpgradeMode::Run, &with(compatible)).await.unwrap();
     let store = PostgresStore::connect(&config(&old)).await.unwrap();
@@ -243,7 +243,7 @@ async fn a_newer_store_is_used_as_far_as_it_allows() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn of_several_upgrades_at_once_each_step_runs_once_and_the_others_tell_what_they_found() {
-    let Some(old) = old("of_several_upgrades_at_once").await else { return };
+    let old = old("of_several_upgrades_at_once").await;
     let mut upgrades = JoinSet::new();
     for _ in 0..6 {
         let config = config(&old);
@@ -261,17 +261,17 @@ async fn of_several_upgrades_at_once_each_step_runs_once_and_the_others_tell_wha
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_waits_for_its_locks_without_stopping_others() {
-    let Some(old) = old("a_step_waits_for_its_locks").await else { return };
+    let old = old("a_step_waits_for_its_locks").await;
     let reader = Connector::new(&config(&old)).unwrap().connect(Purpose::Archive).await.unwrap();
-    // As a dump has it for hours.
+    // Holds the lock like a dump, which may do so for hours.
     reader.begin(READ_COMMITTED).await.unwrap();
     reader.batch("SELECT count(*) FROM pet").await.unwrap();
     let config = config(&old);
     let upgrading = tokio::spawn(async move {
-        // But for the last step, which runs alone.
+        // Without the last step, which runs alone.
         upgrade(&config, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.map(Option::unwrap)
     });
-    // Until it has been refused at least once, and somebody else has been let through each time.
+    // Waits until the step was refused at least once; a read gets through each time.
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
                  AND wait_event_type = 'Lock'";
     for _ in 0..2 {
@@ -288,8 +288,8 @@ async fn a_step_waits_for_its_locks_without_stopping_others() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_role_that_may_not_change_tables_is_told_who_may() {
-    let Some(old) = old("a_role_that_may_not_change_tables").await else { return };
+async fn the_error_for_a_role_that_may_not_change_tables_says_who_may() {
+    let old = old("a_role_that_may_not_change_tables").await;
     let role = format!("reader_{}", std::process::id());
     old.sql(&format!(
         "CREATE ROLE {role} LOGIN PASSWORD 'secret'; \
@@ -312,7 +312,7 @@ async fn a_role_that_may_not_change_tables_is_told_who_may() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_step_that_fails_leaves_the_store_as_it_was() {
-    let Some(old) = old("a_step_that_fails_leaves_the_store").await else { return };
+    let old = old("a_step_that_fails_leaves_the_store").await;
     let fails = Step { sql: "CREATE TABLE half (x int); SELECT 1 / 0", ..ALONE };
     let refusal = run(&old, UpgradeMode::Force, &with(fails)).await.unwrap_err();
     assert!(refusal.contains("division by zero"), "{refusal}");
@@ -323,9 +323,9 @@ async fn a_step_that_fails_leaves_the_store_as_it_was() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_database_without_a_store_is_not_upgraded() {
-    let Some(database) = postgres_or_skip("a_database_without_a_store") else { return };
+    let database = postgres_or_skip("a_database_without_a_store").unwrap();
     assert_eq!(PostgresStore::upgrade(&config(&database), UpgradeMode::Run).await.unwrap(), None);
     database.sql("CREATE TABLE pet (x int)").unwrap();
     let refusal = PostgresStore::upgrade(&config(&database), UpgradeMode::Run).await.unwrap_err();
-    assert!(refusal.to_string().contains("it holds 'pet' of somebody else"), "{refusal}");
+    assert!(refusal.to_string().contains("it holds 'pet' of another program"), "{refusal}");
 }

@@ -1,4 +1,4 @@
-//! From a URL to a store.
+//! Opening, refusing, removing and closing stores.
 
 use std::{future::poll_fn, task::Poll, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::support::{add, all, open, query, refusal};
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_instances_may_start_at_once() {
-    let Some(database) = postgres_or_skip("ten_instances_may_start_at_once") else { return };
+    let database = postgres_or_skip("ten_instances_may_start_at_once").unwrap();
     let mut starting = JoinSet::new();
     for _ in 0..10 {
         let url = format!("{}?schema=ten", database.url);
@@ -35,7 +35,7 @@ async fn ten_instances_may_start_at_once() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_schema_is_a_store_of_its_own_whatever_its_name() {
-    let Some(database) = postgres_or_skip("a_schema_is_a_store_of_its_own") else { return };
+    let database = postgres_or_skip("a_schema_is_a_store_of_its_own").unwrap();
     let (one, other) =
         (open(&format!("{}?schema=Zoo%22%20x", database.url)).await, open(&database.url).await);
     add(&one, "Rex").await;
@@ -47,7 +47,7 @@ async fn a_schema_is_a_store_of_its_own_whatever_its_name() {
 #[needs(postgres)]
 #[tokio::test]
 async fn another_schema_is_refused_and_left_alone() {
-    let Some(database) = postgres_or_skip("another_schema_is_refused") else { return };
+    let database = postgres_or_skip("another_schema_is_refused").unwrap();
     drop(open(&database.url).await);
     for (version, expected) in [
         (1, "its schema is version 1, older than any that petstore"),
@@ -66,21 +66,19 @@ async fn another_schema_is_refused_and_left_alone() {
 #[needs(postgres)]
 #[tokio::test]
 async fn tables_of_another_application_are_refused_and_left_alone() {
-    let Some(database) = postgres_or_skip("tables_of_another_application_are_refused") else {
-        return;
-    };
+    let database = postgres_or_skip("tables_of_another_application_are_refused").unwrap();
     database.sql("CREATE TABLE pet (x int)").unwrap();
     let refusal = refusal(&database.url).await;
-    assert!(refusal.contains("it holds 'pet' of somebody else"), "{refusal}");
+    assert!(refusal.contains("it holds 'pet' of another program"), "{refusal}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(database.sql(tables).unwrap().trim(), "1");
 }
 
-/// A policy, or none, would give empty lists, an empty export and a sound check.
+/// Otherwise a policy would give empty lists, an empty export and a sound check.
 #[needs(postgres)]
 #[tokio::test]
 async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() {
-    let Some(database) = postgres_or_skip("a_store_whose_rows_a_policy_hides") else { return };
+    let database = postgres_or_skip("a_store_whose_rows_a_policy_hides").unwrap();
     add(&open(&database.url).await, "Rex").await;
     let role = format!("hidden_{}", std::process::id());
     let grants = format!(
@@ -98,7 +96,7 @@ async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() 
         assert!(matches!(list, Err(StoreError::Refused(_))), "{list:?}");
         let refusal = refusal(&url).await;
         assert!(refusal.contains("hides rows of the table 'pet'"), "{refusal}");
-        // The owner sees them all.
+        // The owner sees all rows.
         assert_eq!(all(&open(&database.url).await).await.len(), 1);
         database.sql("ALTER TABLE pet DISABLE ROW LEVEL SECURITY").unwrap();
     }
@@ -107,8 +105,8 @@ async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() 
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_store_that_must_exist_is_not_made() {
-    let Some(database) = postgres_or_skip("a_store_that_must_exist_is_not_made") else { return };
+async fn a_missing_store_is_not_created_unless_that_is_asked_for() {
+    let database = postgres_or_skip("a_store_that_must_exist_is_not_made").unwrap();
     for url in [database.url.clone(), format!("{}?schema=none", database.url)] {
         let config = PostgresConfig::parse(&url).unwrap();
         let refusal =
@@ -122,8 +120,8 @@ async fn a_store_that_must_exist_is_not_made() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_store_that_holds_nothing_is_removed_and_nothing_of_it_is_left() {
-    let Some(database) = postgres_or_skip("only_a_store_that_holds_nothing") else { return };
+async fn an_empty_store_is_removed_without_a_trace_and_no_other_one_is() {
+    let database = postgres_or_skip("only_a_store_that_holds_nothing").unwrap();
     let objects = "SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('public')) + \
          (SELECT count(*) FROM pg_proc WHERE pronamespace = to_regnamespace('public')) + \
          (SELECT count(*) FROM pg_type WHERE typnamespace = to_regnamespace('public'))";
@@ -157,7 +155,7 @@ async fn only_a_store_that_holds_nothing_is_removed_and_nothing_of_it_is_left() 
         assert!(remove().await.unwrap(), "{undone}");
     }
 
-    // The tables of another schema are not taken for those of this one.
+    // The tables of another schema are not removed.
     let other = open(&database.url).await;
     let beside = PostgresConfig::parse(&format!("{}?schema=none", database.url)).unwrap();
     assert!(PostgresStore::remove_if_empty(&beside).await.unwrap());
@@ -166,8 +164,8 @@ async fn only_a_store_that_holds_nothing_is_removed_and_nothing_of_it_is_left() 
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_role_that_may_only_use_the_tables_can() {
-    let Some(database) = postgres_or_skip("a_role_that_may_only_use_the_tables") else { return };
+async fn a_role_without_the_right_to_create_tables_can_use_them() {
+    let database = postgres_or_skip("a_role_that_may_only_use_the_tables").unwrap();
     drop(open(&database.url).await);
     let role = format!("clerk_{}", std::process::id());
     let grants = format!(
@@ -198,13 +196,13 @@ async fn a_role_that_may_only_use_the_tables_can() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_missing_password_is_said_to_be_missing() {
+async fn the_error_of_a_missing_password_says_so() {
     let asking = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = asking.local_addr().unwrap();
     tokio::spawn(async move {
         let (mut client, _) = asking.accept().await.unwrap();
         assert!(client.read(&mut [0; 512]).await.unwrap() > 0);
-        // For a password in clear.
+        // Asks for a password in clear text.
         client.write_all(b"R\0\0\0\x08\0\0\0\x03").await.unwrap();
     });
     let refused = refusal(&format!("postgres://me@{address}/db?sslmode=disable")).await;
@@ -214,8 +212,8 @@ async fn a_missing_password_is_said_to_be_missing() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn what_is_wrong_is_said_in_one_line_without_the_password() {
-    let Some(database) = postgres_or_skip("what_is_wrong_is_said_in_one_line") else { return };
+async fn errors_of_opening_are_one_line_without_the_password() {
+    let database = postgres_or_skip("what_is_wrong_is_said_in_one_line").unwrap();
     let address = database.url.split_once('@').unwrap().1;
     let server = address.split_once('/').unwrap().0;
     let key = concat!(env!("CARGO_TARGET_TMPDIR"), "/one_line.pem");
@@ -234,7 +232,7 @@ async fn what_is_wrong_is_said_in_one_line_without_the_password() {
         ),
         (
             "postgres://me:hush@127.0.0.1:1/db".into(),
-            "see that a server that takes writes runs there",
+            "check that a server that takes writes runs there",
             true,
         ),
         (
@@ -260,7 +258,7 @@ async fn what_is_wrong_is_said_in_one_line_without_the_password() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_cannot_hold_every_name_is_refused() {
-    let Some(database) = postgres_or_skip("a_database_that_cannot_hold_every_name") else { return };
+    let database = postgres_or_skip("a_database_that_cannot_hold_every_name").unwrap();
     let name = format!("latin_{}", std::process::id());
     database
         .sql(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"))
@@ -275,8 +273,8 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_closed_store_takes_no_more_and_has_written_what_waited() {
-    let Some(database) = postgres_or_skip("a_closed_store_takes_no_more") else { return };
+async fn a_closed_store_has_written_waiting_additions_and_takes_no_more() {
+    let database = postgres_or_skip("a_closed_store_takes_no_more").unwrap();
     let on_task_panic = CancellationToken::new();
     let settings = PostgresSettings {
         create: true,

@@ -48,7 +48,11 @@ fn counters_of_alerts_are_zero_before_the_first_request() {
         assert!(before.is_at_zero(&series), "{series}");
     }
     assert!(before.is_at_zero("petstore_deprecated_requests_total{key=\"service key\"}"));
-    assert_eq!(before.series_of("petstore_revoked_key_requests_total"), 0, "the key is in no store");
+    assert_eq!(
+        before.series_of("petstore_revoked_key_requests_total"),
+        0,
+        "the key is in no store"
+    );
 }
 
 #[test]

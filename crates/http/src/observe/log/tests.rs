@@ -22,7 +22,7 @@ use crate::{
     settings::{AccessLog, Settings},
 };
 
-/// The lines in their order: their levels, and their fields as text.
+/// The log lines in their order, each with its level and its fields as text.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Arc<Mutex<Vec<(Level, String)>>>);
 
@@ -74,7 +74,7 @@ fn finish(observer: &Observer, began: Instant, outcome: Result<StatusCode, &ApiE
     finish_of(observer, began, outcome, None);
 }
 
-/// The same, of a request with the key of `caller`.
+/// Records a request with the key of `caller`.
 fn finish_of(
     observer: &Observer,
     began: Instant,
