@@ -38,10 +38,10 @@ use crate::{
 /// The most connections at a time; one more waits to be accepted. A monitoring system needs one or two.
 pub(super) const MAX_CONNECTIONS: usize = 32;
 /// How long the store may take for an answer. Prometheus waits for 10 s.
-const STORE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection may idle, and the head of a request may take to arrive: longer than the usual intervals of 15 s
 /// to 60 s between two requests.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
+pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
 const NEXT_REACHABLE: &str = r#"{"status":"ready","nextStore":"reachable"}"#;
 const NEXT_UNREACHABLE: &str = r#"{"status":"ready","nextStore":"unreachable"}"#;
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");

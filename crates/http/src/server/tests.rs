@@ -14,22 +14,23 @@ use http_body_util::BodyExt as _;
 use hyper::Method;
 use petstore_domain::{
     ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, KeyLabel, KeyName,
-    ManualClock, MockAuthenticator, MockPetService, NamedKey, PetPage, StoreError, Timestamp,
-    Versioned,
+    ManualClock, MockAuthenticator, MockPetService, NamedKey, PetPage, PetService, StoreError,
+    Timestamp, Versioned,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
 use super::{
     Server,
     listener::Listener,
-    metrics_listener::{MAX_CONNECTIONS, Monitor, MonitoringSources},
+    metrics_listener::{HEAD_TIMEOUT, MAX_CONNECTIONS, Monitor, MonitoringSources, STORE_TIMEOUT},
 };
 use crate::{
+    answer::tests::Stuck,
     observe::metrics::{MAX_NAMES, Metrics},
     settings::{Limits, Settings},
     state::{Ports, State},
@@ -92,7 +93,7 @@ async fn a_connection_that_panics_is_logged_before_another_one_comes() {
     };
     let limits = Limits { header_timeout: SHORT, ..Limits::default() };
     let server = Server::new(ports, Settings { limits, ..Settings::default() });
-    let noticed = timeout(Duration::from_mins(1), server.run(vec![listener.into()], client));
+    let noticed = timeout(Duration::from_secs(10), server.run(vec![listener.into()], client));
     assert!(noticed.await.is_ok(), "nothing was logged");
 }
 
@@ -108,13 +109,20 @@ enum Place {
 /// Long enough for an answer, if there is one: a test that waits in vain only notices less.
 const SHORT: Duration = Duration::from_millis(200);
 
+/// How much longer than its limit a wait may take on a paused clock.
+const SLACK: Duration = Duration::from_secs(2);
+
 impl Place {
-    /// A connection, and a request on it.
-    async fn ask(&self, path: &str) -> Box<dyn Stream> {
-        let mut stream: Box<dyn Stream> = match self {
+    async fn connect(&self) -> Box<dyn Stream> {
+        match self {
             Self::Tcp(address) => Box::new(TcpStream::connect(address).await.unwrap()),
             Self::Unix(path) => Box::new(UnixStream::connect(path).await.unwrap()),
-        };
+        }
+    }
+
+    /// A connection, and a request on it.
+    async fn ask(&self, path: &str) -> Box<dyn Stream> {
+        let mut stream = self.connect().await;
         let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         stream
@@ -153,9 +161,18 @@ async fn until(metrics: &Place, series: &str, expected: &str) {
 /// Runs `test` beside a server for so many clients at once. It is given a socket of each kind, and where the
 /// metrics are.
 async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2], Place)) {
+    beside_server_of(pets(false), max_connections, test).await;
+}
+
+/// Does the same with a service of these animals.
+async fn beside_server_of(
+    pets: Arc<dyn PetService>,
+    max_connections: usize,
+    test: impl AsyncFnOnce([Place; 2], Place),
+) {
     let folder = tempfile::tempdir().unwrap();
     let ports = Ports {
-        pets: pets(false),
+        pets,
         authenticator: Arc::new({
             let mut authenticator = MockAuthenticator::new();
             authenticator.expect_live_keys().returning(|| Ok(0));
@@ -225,6 +242,55 @@ async fn the_listener_of_the_metrics_serves_so_many_connections_and_no_more() {
         assert!(is_answered(&mut waiting).await);
     })
     .await;
+}
+
+/// Reads what comes until the server closes the connection, and returns how long that took.
+async fn read_all(stream: &mut Box<dyn Stream>) -> (String, Duration) {
+    let (began, mut bytes) = (Instant::now(), Vec::new());
+    let closed = timeout(Duration::from_hours(1), stream.read_to_end(&mut bytes)).await;
+    closed.expect("the connection is closed").unwrap();
+    (String::from_utf8(bytes).unwrap(), began.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_listener_closes_a_connection_that_sends_no_whole_head_in_time() {
+    let of_clients = Limits::default();
+    beside_server(8, async |[tcp, unix], metrics| {
+        for (place, head, idle) in [
+            (tcp, of_clients.header_timeout, of_clients.idle_timeout),
+            (unix, of_clients.header_timeout, of_clients.idle_timeout),
+            (metrics, HEAD_TIMEOUT, HEAD_TIMEOUT),
+        ] {
+            for part in ["", "G", "GET /livez HTTP/1.1\r\nhost: a\r\n"] {
+                let mut stream = place.connect().await;
+                stream.write_all(part.as_bytes()).await.unwrap();
+                let (_, took) = read_all(&mut stream).await;
+                assert!(head <= took && took < head + SLACK, "{part}: {took:?}");
+            }
+            let mut stream = place.ask("/livez").await;
+            assert!(is_answered(&mut stream).await);
+            let (_, took) = read_all(&mut stream).await;
+            assert!(idle <= took && took < idle + SLACK, "idle: {took:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_listener_says_in_time_that_a_store_that_hangs_is_not_ready() {
+    let of_clients = Limits::default().request_timeout;
+    let places = async |[tcp, unix]: [Place; 2], metrics: Place| {
+        for (place, limit) in [(tcp, of_clients), (unix, of_clients), (metrics, STORE_TIMEOUT)] {
+            let began = Instant::now();
+            let mut stream = place.ask("/readyz").await;
+            let mut status = [0; 12];
+            let read = timeout(Duration::from_hours(1), stream.read_exact(&mut status)).await;
+            read.expect("an answer").unwrap();
+            assert_eq!(&status, b"HTTP/1.1 503");
+            assert!(began.elapsed() < limit + SLACK, "{:?}", began.elapsed());
+        }
+    };
+    beside_server_of(Arc::new(Stuck), 8, places).await;
 }
 
 /// Authenticates nobody.
