@@ -73,7 +73,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "measures for a minute or two"]
+#[ignore = "measures time: a minute or two, without a bound"]
 async fn additions_with_a_key() {
     let place = Place::new();
     let keys = Arc::new(AtomicU64::new(0));
