@@ -1,6 +1,6 @@
 //! The power is cut under load, on a real file system.
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{fs, path::Path, sync::Arc, time::Instant};
 
 use petstore_testing::needs;
 
@@ -15,6 +15,8 @@ use crate::{
 
 /// The power is cut after so many additions.
 const LOAD: usize = 300;
+/// Without waiting for the disk, one of so many power cuts must lose an animal.
+const MOST_CONTROLS: usize = 10;
 
 #[needs(ext4, time)]
 #[test]
@@ -32,7 +34,7 @@ fn a_power_cut_loses_no_acknowledged_animal() {
         if (round + 1) % 10 == 0 {
             // A new store now and then, or each look at all of it would take ever longer.
             journal = Journal::new();
-            std::fs::remove_file(folder.join("petstore.db")).unwrap();
+            fs::remove_file(folder.join("petstore.db")).unwrap();
         }
     }
 }
@@ -41,15 +43,24 @@ fn a_power_cut_loses_no_acknowledged_animal() {
 #[test]
 fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
     let Some(disk) = Disk::new_or_skip("a power cut without synchronisation") else { return };
-    let store = store(&disk.mount_point(), "?synchronous=normal");
-    // The file's content before the load is on the disk: only the load can be lost.
-    Launch::on(&store).start().stop();
-    let journal = Journal::new();
-    write_until_cut(&disk, &store, &journal);
-    let server = Launch::on(&store).start();
-    let faults = journal.faults(&server.client());
-    assert!(faults.iter().any(|fault| fault.contains("is lost")), "{faults:?}");
-    is_sound(&disk.mount_point().join("petstore.db"));
+    let file = disk.mount_point().join("petstore.db");
+    for _ in 0..MOST_CONTROLS {
+        let store = store(&disk.mount_point(), "?synchronous=normal");
+        // The content of the file before the load is on the disk: only the load can be lost.
+        Launch::on(&store).start().stop();
+        let journal = Journal::new();
+        write_until_cut(&disk, &store, &journal);
+        let server = Launch::on(&store).start();
+        let faults = journal.faults(&server.client());
+        server.stop();
+        is_sound(&file);
+        if faults.iter().any(|fault| fault.contains("is lost")) {
+            return;
+        }
+        // The kernel had written all of it back: on a busy machine the load takes long.
+        fs::remove_file(&file).unwrap();
+    }
+    panic!("{MOST_CONTROLS} power cuts have lost nothing");
 }
 
 fn store(folder: &Path, parameters: &str) -> Store {

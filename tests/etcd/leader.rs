@@ -4,10 +4,7 @@ use std::{thread, time::Duration};
 
 use petstore_testing::{Etcd, Network, needs, network_or_skip};
 
-use super::{
-    NODES, nodes,
-    trial::{Trial, recovers},
-};
+use super::{NODES, nodes, trial::Trial};
 
 /// So long a leader is away: longer than an instance waits for what it has sent to it.
 const AWAY: Duration = Duration::from_secs(7);
@@ -22,16 +19,13 @@ fn is_survived(
     lose: &dyn Fn(&Etcd, usize),
     back: &dyn Fn(&Etcd, usize),
 ) {
-    recovers(what, || {
-        let Some(etcd) = nodes(what, network) else { return Vec::new() };
-        let mut trial = Trial::start(&etcd);
-        let leader = etcd.wait_for_leader(None).unwrap();
-        let away = trial.happens(what, AWAY, || lose(&etcd, leader));
-        assert_ne!(etcd.leader(), Some(leader), "{what}: it is still the leader");
-        let healed = trial.happens("its return", BACK, || back(&etcd, leader));
-        trial.ends(what);
-        vec![away, healed]
-    });
+    let etcd = nodes(network);
+    let mut trial = Trial::start(&etcd);
+    let leader = etcd.wait_for_leader(None).unwrap();
+    trial.happens(what, AWAY, || lose(&etcd, leader));
+    assert_ne!(etcd.leader(), Some(leader), "{what}: it is still the leader");
+    trial.happens("its return", BACK, || back(&etcd, leader));
+    trial.ends(what);
 }
 
 /// Loses the leader when what it is about to commit is on its way to the others: they read it afterwards. So it has
@@ -47,7 +41,7 @@ fn in_doubt(etcd: &Etcd, leader: usize, lose: &dyn Fn()) {
     signal_others("CONT");
 }
 
-#[needs(etcd, time)]
+#[needs(etcd, quiet)]
 #[test]
 fn a_killed_leader_takes_nothing_with_it() {
     let kill = |etcd: &Etcd, leader| in_doubt(etcd, leader, &|| etcd.kill(leader));
@@ -55,7 +49,7 @@ fn a_killed_leader_takes_nothing_with_it() {
     is_survived("a killed leader", None, &kill, &resume);
 }
 
-#[needs(etcd, time)]
+#[needs(etcd, quiet)]
 #[test]
 fn a_leader_that_freezes_and_wakes_later_takes_nothing_with_it_and_adds_nothing_twice() {
     let stop = |etcd: &Etcd, leader| etcd.signal(leader, "STOP").unwrap();
@@ -64,7 +58,7 @@ fn a_leader_that_freezes_and_wakes_later_takes_nothing_with_it_and_adds_nothing_
     is_survived("a frozen leader", None, &freeze, &wake);
 }
 
-#[needs(etcd, ip, time)]
+#[needs(etcd, ip, quiet)]
 #[test]
 fn a_leader_that_is_cut_off_takes_nothing_with_it() {
     let what = "a leader that is cut off";
@@ -75,7 +69,7 @@ fn a_leader_that_is_cut_off_takes_nothing_with_it() {
 }
 
 /// The services still reach it, and it takes itself for the leader for a while.
-#[needs(etcd, ip, time)]
+#[needs(etcd, ip, quiet)]
 #[test]
 fn a_leader_that_only_the_other_nodes_cannot_reach_is_left_by_the_services() {
     let what = "a leader without followers";

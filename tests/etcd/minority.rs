@@ -2,7 +2,7 @@
 
 use std::{thread, time::Instant};
 
-use petstore_testing::{Bound, Etcd, Network, needs, network_or_skip};
+use petstore_testing::{Etcd, Network, needs, network_or_skip};
 use serde_json::Value;
 
 use super::{NODES, nodes, store};
@@ -59,7 +59,7 @@ impl Inside {
             let tries = [false, true].map(|with_key| {
                 Addition::new(&format!("{what} r{round} k{with_key}"), round, with_key)
             });
-            let (start, bound) = (Instant::now(), Bound::begin());
+            let start = Instant::now();
             thread::scope(|scope| {
                 for call in self.reads() {
                     scope.spawn(|| call.send().refuses(503, "unavailable"));
@@ -70,7 +70,7 @@ impl Inside {
                     scope.spawn(refused);
                 }
             });
-            hold(&bound, &format!("{what}: refusals"), start.elapsed(), CALL);
+            hold(&format!("{what}: refusals"), start.elapsed(), CALL);
         }
         // The service may repeat an answer of the last second.
         let ready = self.client.get("/readyz").anonymous();
@@ -89,12 +89,12 @@ fn adds(client: &Client, name: &str, journal: &Journal) -> Value {
 /// Sends until something else than 503 comes back, which must be soon.
 #[track_caller]
 fn in_time(what: &str, send: impl Fn() -> Answer) -> Answer {
-    let (mut last, bound) = (None, Bound::begin());
+    let mut last = None;
     let took = wait::until(what, || {
         let answer = last.insert(send());
         answer.status != 503
     });
-    hold(&bound, what, took, RECOVERY);
+    hold(what, took, RECOVERY);
     last.unwrap()
 }
 
@@ -129,20 +129,20 @@ fn is_not_deceived(what: &str, network: &Network, etcd: &Etcd, cut_off: usize) {
 
 fn minority(what: &str, is_leader: bool) {
     let Some(network) = network_or_skip(what, NODES) else { return };
-    let Some(etcd) = nodes(what, Some(&network)) else { return };
+    let etcd = nodes(Some(&network));
     let leader = etcd.wait_for_leader(None).unwrap();
     let cut_off = if is_leader { leader } else { (leader + 1) % NODES };
     is_not_deceived(what, &network, &etcd, cut_off);
 }
 
-#[needs(etcd, ip, time)]
+#[needs(etcd, ip, quiet)]
 #[test]
 fn an_instance_that_is_cut_off_with_one_node_answers_no_old_page() {
     minority("cut off with a follower", false);
 }
 
 /// The node takes itself for the leader for a while.
-#[needs(etcd, ip, time)]
+#[needs(etcd, ip, quiet)]
 #[test]
 fn an_instance_that_is_cut_off_with_the_leader_answers_no_old_page() {
     minority("cut off with the leader", true);

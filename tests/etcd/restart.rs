@@ -7,11 +7,11 @@ use petstore_testing::needs;
 use super::{NODES, nodes, store};
 use crate::failover::outage::Outage;
 
-#[needs(etcd, time)]
+#[needs(etcd, quiet)]
 #[test]
 fn a_restart_of_all_nodes_loses_nothing() {
     let what = "a restart of all nodes";
-    let Some(etcd) = nodes(what, None) else { return };
+    let etcd = nodes(None);
     Outage {
         what,
         url: &store(&etcd, "zoo").url,

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_testing::{Bound, Etcd, say};
+use petstore_testing::Etcd;
 
 use super::store;
 use crate::{
@@ -19,8 +19,6 @@ use crate::{
 
 /// Requests of each kind that succeed before and after an event.
 const ENOUGH: usize = 20;
-/// Less than this share of a processor's time left over, in percent: the machine was busy with other things.
-const IDLE: u64 = 5;
 
 struct Service {
     load: Load,
@@ -28,7 +26,6 @@ struct Service {
 }
 
 pub(crate) struct Trial {
-    bound: Bound,
     services: Vec<Service>,
 }
 
@@ -43,7 +40,7 @@ impl Trial {
             let load = load.writers(WRITERS, Some(&key)).readers(2).probes(&key);
             Service { load: load.tail(&journals, KNOWN), server }
         });
-        let mut trial = Self { bound: Bound::begin(), services: services.collect() };
+        let mut trial = Self { services: services.collect() };
         trial.works(Instant::now());
         trial
     }
@@ -56,24 +53,17 @@ impl Trial {
         }
     }
 
-    /// Something happens. How long after it an addition was still refused, or none had succeeded yet, by
-    /// either service, within `watched` or the time that it takes until all works again.
+    /// Lets something happen, and watches the services for `watched` at least. Holds that each of them refuses no
+    /// addition later than [`RECOVERY`] after it, and has made one by then.
     #[track_caller]
-    pub(crate) fn happens(
-        &mut self,
-        what: &str,
-        watched: Duration,
-        event: impl FnOnce(),
-    ) -> Outcome {
+    pub(crate) fn happens(&mut self, what: &str, watched: Duration, event: impl FnOnce()) {
         event();
-        let (start, bound) = (Instant::now(), Bound::begin());
+        let start = Instant::now();
         self.works(start);
-        let busy = bound.has_less_idle_than(IDLE);
         thread::sleep(watched.saturating_sub(start.elapsed()));
-        let took = self.services.iter().map(|service| refused_for(&service.load, start)).max();
-        let took = took.unwrap_or_default();
-        say(&format!("etcd: {what}: writes again after {took:.2?} (the aim is {RECOVERY:?})"));
-        Outcome { took, busy }
+        for Service { load, .. } in &self.services {
+            hold(&format!("{what}: writes again"), refused_for(load, start), RECOVERY);
+        }
     }
 
     /// Nothing that was acknowledged is lost, nothing is there twice, and no call took too long.
@@ -88,7 +78,7 @@ impl Trial {
                 "{what}: the end of the list was not read"
             );
             for (kind, longest) in load.journal().longest() {
-                hold(&self.bound, &format!("{what}: longest {kind:?}"), longest, deadline(kind));
+                hold(&format!("{what}: longest {kind:?}"), longest, deadline(kind));
             }
             assert!(of(Kind::Live).all(Entry::succeeded), "{what}");
         }
@@ -105,26 +95,4 @@ fn refused_for(load: &Load, start: Instant) -> Duration {
     let first = after.clone().filter(|entry| entry.succeeded()).map(|entry| entry.ended).min();
     let refused = after.filter(|entry| !entry.succeeded()).map(|entry| entry.ended);
     refused.chain(first).max().map_or(Duration::MAX, |ended| ended - start)
-}
-
-/// How an event went.
-pub(crate) struct Outcome {
-    took: Duration,
-    /// `true` if others had the processors meanwhile.
-    busy: bool,
-}
-
-/// Holds that `trial` has no event after which writing takes longer than [`RECOVERY`]. It may once, if the
-/// machine had no time to spare meanwhile: then all is tried again. Nothing else is ever excused.
-#[track_caller]
-pub(crate) fn recovers(what: &str, mut trial: impl FnMut() -> Vec<Outcome>) {
-    for is_last in [false, true] {
-        let slow: Vec<_> = trial().into_iter().filter(|event| event.took > RECOVERY).collect();
-        if slow.is_empty() {
-            return;
-        }
-        let excused = !is_last && slow.iter().all(|event| event.busy);
-        assert!(excused, "{what}: no addition for {:?}", slow[0].took);
-        say(&format!("etcd: {what}: the machine was busy; all is tried again"));
-    }
 }

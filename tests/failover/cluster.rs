@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_testing::{Bound, needs};
+use petstore_testing::needs;
 
 use super::{
     patroni::{Nodes, Patroni},
@@ -52,7 +52,6 @@ struct Service {
 /// A cluster, and two services on its one database.
 struct Trial {
     patroni: Patroni,
-    bound: Bound,
     services: Vec<Service>,
     /// Requests that were tried by services that know one node alone.
     strays: Vec<Arc<Journal>>,
@@ -71,8 +70,7 @@ impl Trial {
             Service { by, server, load }
         });
         let services = services.collect();
-        let bound = Bound::begin();
-        let mut trial = Self { patroni, bound, services, strays: Vec::new(), thawed: None };
+        let mut trial = Self { patroni, services, strays: Vec::new(), thawed: None };
         trial.works(Instant::now());
         trial
     }
@@ -97,7 +95,7 @@ impl Trial {
             for kind in [Kind::Add, Kind::Read] {
                 let first = load.first_success(leader, kind);
                 let what = format!("{what}: first {kind:?} by {by} after there is a leader");
-                hold(&self.bound, &what, first, AFTER_LEADER);
+                hold(&what, first, AFTER_LEADER);
             }
         }
         leader
@@ -145,12 +143,12 @@ impl Trial {
 
     /// Nothing that was acknowledged is lost, nothing is there twice, and no call took too long.
     fn ends(self) {
-        let Self { patroni, bound, mut services, mut strays, thawed } = self;
+        let Self { patroni, mut services, mut strays, thawed } = self;
         for Service { by, load, .. } in &mut services {
             load.stop();
             is_behind_only(by, load.journal(), thawed);
             for (kind, longest) in load.journal().longest() {
-                hold(&bound, &format!("longest {kind:?} by {by}"), longest, deadline(kind));
+                hold(&format!("longest {kind:?} by {by}"), longest, deadline(kind));
             }
             strays.push(Arc::clone(load.journal()));
         }
@@ -178,7 +176,7 @@ fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)
     }
 }
 
-#[needs(cluster, time)]
+#[needs(cluster, quiet)]
 #[test]
 fn what_a_cluster_acknowledged_outlasts_the_loss_of_its_leader() {
     let test = "the loss of a cluster's leader";

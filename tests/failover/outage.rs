@@ -5,8 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_testing::Bound;
-
 use super::{
     serve,
     times::{CALL, KNOWN, KNOWN_READY, RECOVERY, deadline, hold},
@@ -42,7 +40,6 @@ impl Outage<'_> {
     #[track_caller]
     pub(crate) fn is_survived(&self) {
         let (server, key) = serve(self.url);
-        let bound = Bound::begin();
         let client = server.client();
         let load = Load::on(&client, &Journal::new(), Outages::Refuse);
         let mut load = load.writers(WRITERS, Some(&key)).readers(2).probes(&key);
@@ -60,19 +57,19 @@ impl Outage<'_> {
         (self.mend)();
         load.works(Instant::now(), &NEED_THE_STORE, AFTER);
         load.stop();
-        self.was_told(&bound, load.journal(), |entry| {
+        self.was_told(load.journal(), |entry| {
             let known = if entry.kind == Kind::Ready { KNOWN_READY } else { KNOWN };
             let was_known = entry.began <= failed + known && entry.succeeded();
             entry.began >= failed && entry.ended <= mending && !was_known
         });
-        self.was_short(&bound, &load, mending);
+        self.was_short(&load, mending);
         load.journal().is_settled_by(self.what, &client);
     }
 
     /// Holds that all that need the store were refused meanwhile, that nobody ever waited beyond
     /// the deadline, and that the process was alive all the time.
     #[track_caller]
-    fn was_told(&self, bound: &Bound, journal: &Journal, in_outage: impl Fn(&Entry) -> bool) {
+    fn was_told(&self, journal: &Journal, in_outage: impl Fn(&Entry) -> bool) {
         let what = self.what;
         let entries = journal.entries();
         for kind in NEED_THE_STORE {
@@ -87,16 +84,16 @@ impl Outage<'_> {
         let mut live = entries.iter().filter(|entry| entry.kind == Kind::Live);
         assert!(live.all(|entry| entry.status == 200), "{what}");
         for (kind, longest) in journal.longest() {
-            hold(bound, &format!("{what}: longest {kind:?}"), longest, deadline(kind));
+            hold(&format!("{what}: longest {kind:?}"), longest, deadline(kind));
         }
     }
 
     /// Holds that requests of every kind succeed soon again.
     #[track_caller]
-    fn was_short(&self, bound: &Bound, load: &Load, mending: Instant) {
+    fn was_short(&self, load: &Load, mending: Instant) {
         for kind in NEED_THE_STORE {
             let first = load.first_success(mending, kind);
-            hold(bound, &format!("{}: recovery of {kind:?}", self.what), first, RECOVERY);
+            hold(&format!("{}: recovery of {kind:?}", self.what), first, RECOVERY);
         }
     }
 }

@@ -9,12 +9,12 @@ use super::{outage::Outage, zoo};
 /// Longer than the service waits for a connection that it has, and then for one that it makes anew.
 const PARTITION: Duration = Duration::from_secs(11);
 
-#[needs(postgres, ip, time)]
+#[needs(postgres, ip, quiet)]
 #[test]
 fn a_partition_fails_calls_within_their_deadline_and_heals() {
     let test = "a partition of the network";
     let Some(network) = network_or_skip(test, 1) else { return };
-    let Some(cluster) = zoo(test) else { return };
+    let cluster = zoo();
     cluster.stop().unwrap();
     cluster.resume_in(&network).unwrap();
     Outage {

@@ -31,10 +31,10 @@ fn follow(standby: &Cluster, host: &str, port: u16) {
     standby.wait_for(streams, "1").unwrap();
 }
 
-#[needs(postgres, time)]
+#[needs(postgres, quiet)]
 #[test]
 fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() {
-    let Some(primary) = zoo("a killed primary") else { return };
+    let primary = zoo();
     let standby = primary.standby().unwrap();
     Outage {
         what: "killed primary",
@@ -54,12 +54,12 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
 }
 
 /// The machine is gone, not the process alone: nobody says that a port is closed.
-#[needs(postgres, ip, time)]
+#[needs(postgres, ip, quiet)]
 #[test]
 fn a_primary_that_falls_silent_is_followed_by_its_standby_with_all_that_was_acknowledged() {
     let test = "a primary that falls silent";
     let Some(network) = network_or_skip(test, 1) else { return };
-    let Some(primary) = zoo(test) else { return };
+    let primary = zoo();
     let standby = primary.standby().unwrap();
     primary.stop().unwrap();
     primary.resume_in(&network).unwrap();

@@ -10,7 +10,7 @@ type Step = fn(&Cluster) -> Result<(), Trouble>;
 
 #[track_caller]
 fn survives(what: &str, fail: Step, lasts: Duration, mend: Step) {
-    let Some(cluster) = zoo(what) else { return };
+    let cluster = zoo();
     Outage {
         what,
         url: &cluster.url("zoo"),
@@ -21,19 +21,19 @@ fn survives(what: &str, fail: Step, lasts: Duration, mend: Step) {
     .is_survived();
 }
 
-#[needs(postgres, time)]
+#[needs(postgres, quiet)]
 #[test]
 fn a_fast_restart_loses_nothing() {
     survives("fast restart", Cluster::stop, Duration::ZERO, Cluster::resume);
 }
 
-#[needs(postgres, time)]
+#[needs(postgres, quiet)]
 #[test]
 fn an_immediate_restart_loses_nothing() {
     survives("immediate restart", Cluster::stop_at_once, Duration::ZERO, Cluster::resume);
 }
 
-#[needs(postgres, time)]
+#[needs(postgres, quiet)]
 #[test]
 fn a_server_that_hangs_is_given_up_and_found_again() {
     survives("frozen server", Cluster::freeze, CALL + Duration::from_secs(1), Cluster::thaw);

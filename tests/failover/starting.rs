@@ -2,7 +2,7 @@
 
 use std::{fs, thread};
 
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::needs;
 
 use crate::support::{
     catalogue::{add, everything, pet},
@@ -23,8 +23,7 @@ fn start_all(launch: impl Fn() -> Launch + Sync) -> Vec<Server> {
 #[needs(postgres)]
 #[test]
 fn ten_instances_that_start_on_an_empty_database_all_serve() {
-    let Some(database) = postgres_or_skip("the start of ten instances") else { return };
-    let store = Store::at(&database.url);
+    let store = Store::postgres();
     let servers = start_all(|| Launch::on(&store));
     let clients: Vec<_> = servers.iter().map(Server::client).collect();
     for (number, client) in clients.iter().enumerate() {

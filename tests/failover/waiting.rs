@@ -1,6 +1,6 @@
 //! The store cannot be reached when the service starts.
 
-use petstore_testing::{Cluster, Durability, Etcd, cluster_or_skip, needs, or_skip_without};
+use petstore_testing::{Cluster, Durability, Etcd, needs};
 
 use crate::support::{
     catalogue::{add, everything, pet},
@@ -38,17 +38,17 @@ fn serves(server: Server) {
     }
 }
 
-fn stopped_cluster(test: &str) -> Option<Cluster> {
-    let cluster = cluster_or_skip(test, Durability::Fast)?;
+fn stopped_cluster() -> Cluster {
+    let cluster = Cluster::start(Durability::Fast).unwrap();
     cluster.sql("CREATE DATABASE zoo").unwrap();
     cluster.stop().unwrap();
-    Some(cluster)
+    cluster
 }
 
 #[needs(postgres)]
 #[test]
 fn a_database_server_that_starts_later_is_waited_for() {
-    let Some(cluster) = stopped_cluster("a server that starts later") else { return };
+    let cluster = stopped_cluster();
     let server = start(Launch::on(&Store::at(&cluster.url("zoo"))));
     cluster.resume().unwrap();
     serves(server);
@@ -57,7 +57,7 @@ fn a_database_server_that_starts_later_is_waited_for() {
 #[needs(postgres)]
 #[test]
 fn a_service_that_has_waited_can_be_handed_over() {
-    let Some(cluster) = stopped_cluster("a store that is handed over") else { return };
+    let cluster = stopped_cluster();
     let (first, next) = (Store::at(&cluster.url("zoo")), Store::sqlite());
     let server = start(Launch::on(&first).flag("--next-store", &next.url));
     let client = server.client();
@@ -75,7 +75,7 @@ fn a_service_that_has_waited_can_be_handed_over() {
 #[needs(postgres)]
 #[test]
 fn what_cannot_heal_ends_the_service_with_a_code_of_its_own() {
-    let Some(cluster) = stopped_cluster("a database that is not there") else { return };
+    let cluster = stopped_cluster();
     let store = Store::at(&cluster.url("nowhere"));
     let mut waiting = start(Launch::on(&store));
     cluster.resume().unwrap();
@@ -87,8 +87,7 @@ fn what_cannot_heal_ends_the_service_with_a_code_of_its_own() {
 #[needs(etcd)]
 #[test]
 fn nodes_that_start_later_are_waited_for() {
-    let etcd = Etcd::prepare(1, None);
-    let Some(etcd) = or_skip_without("etcd", "nodes that start later", etcd) else { return };
+    let etcd = Etcd::prepare(1, None).unwrap();
     let url = format!("etcd://{}/zoo?call_timeout=1s", etcd.endpoints());
     let server = start(Launch::on(&Store::at(&url)));
     etcd.resume(0).unwrap();

@@ -7,7 +7,7 @@ use petstore_testing::needs;
 use rusqlite::Connection;
 
 use crate::{
-    crash::disk::Disk,
+    crash::disk::Disk as Ext4,
     load::{
         Load, Outages,
         journal::{Entry, Journal, Kind as Asked},
@@ -15,7 +15,7 @@ use crate::{
     support::{
         catalogue::{add, everything, pet},
         command::prlimit,
-        disk::{DiskFault, disk_or_skip},
+        disk::{Disk, DiskFault},
         server::{Launch, Server},
         store::{Store, is_sound},
         wait,
@@ -77,7 +77,7 @@ fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)
 
 /// The same for a fault that the preloaded library makes.
 fn fault_is_survived(fault: DiskFault, cause: &str) {
-    let Some(disk) = disk_or_skip("a disk that fails") else { return };
+    let disk = Disk::new();
     let store = Store::sqlite();
     let launch = Launch::on(&store).disk(&disk);
     is_survived(&store, launch, cause, |_| disk.fail(fault), |_| disk.mend(fault));
@@ -107,7 +107,7 @@ fn a_disk_that_became_read_only_refuses_writes_until_it_is_writable() {
 #[needs(ext4)]
 #[test]
 fn a_file_system_without_space_refuses_writes_until_there_is_some() {
-    let Some(disk) = Disk::new_or_skip("a file system without space") else { return };
+    let Some(disk) = Ext4::new_or_skip("a file system without space") else { return };
     let folder = disk.mount_point();
     let store = Store::at(&format!("sqlite:{}", folder.join("petstore.db").display()));
     let filler = folder.join("filler");
@@ -122,7 +122,7 @@ fn a_file_system_without_space_refuses_writes_until_there_is_some() {
 
 #[test]
 fn the_log_names_a_cause_at_once_and_then_once_a_second() {
-    let Some(disk) = disk_or_skip("a disk that fails for long") else { return };
+    let disk = Disk::new();
     let store = Store::sqlite();
     let server = Launch::on(&store).disk(&disk).start();
     let client = server.client();
@@ -143,7 +143,7 @@ fn the_log_names_a_cause_at_once_and_then_once_a_second() {
 /// still hold it.
 #[test]
 fn after_a_failed_synchronisation_the_writer_opens_another_connection() {
-    let Some(disk) = disk_or_skip("a disk that fails to synchronise") else { return };
+    let disk = Disk::new();
     let store = Store::sqlite();
     let server = Launch::on(&store).disk(&disk).start();
     let client = server.client();

@@ -6,6 +6,7 @@ mod attacks;
 pub(super) mod commands;
 mod etcd;
 mod kills;
+mod phase;
 mod pooled;
 mod refusals;
 mod whole;

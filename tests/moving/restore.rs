@@ -19,7 +19,7 @@ use crate::support::{
     catalogue::{self, id_of, pet},
     client::Client,
     command::{self, Finished, petstore},
-    disk::disk_or_skip,
+    disk::Disk,
     server::Launch,
     store::{Kind, Store, on_stores},
     wait,
@@ -151,10 +151,14 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
 
     let sound = Store::sqlite();
     make(&sound);
-    fs::write(target.folder().join("petstore.db-wal"), "").unwrap();
-    restore(&sound, &target.url).fails(1, "petstore.db-wal is there, of a store that was");
-    assert_eq!(files(&target.folder()), 1);
-    fs::remove_file(target.folder().join("petstore.db-wal")).unwrap();
+    for companion in ["petstore.db-wal", "petstore.db-shm", "petstore.db-journal"] {
+        let path = target.folder().join(companion);
+        fs::write(&path, "").unwrap();
+        let says = format!("{companion} is there, of a store that was");
+        restore(&sound, &target.url).fails(1, &says);
+        assert_eq!(files(&target.folder()), 1);
+        fs::remove_file(path).unwrap();
+    }
     let small = petstore(&["restore", sound.file().to_str().unwrap(), "--store", &target.url]);
     small.with_no_larger_files_than(100).finish().fails(1, "cannot copy the store");
     assert_eq!(files(&target.folder()), 0);
@@ -184,7 +188,7 @@ fn a_backup_that_cannot_be_read_is_not_called_missing() {
 
 #[test]
 fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
-    let Some(disk) = disk_or_skip("a restore that is killed") else { return };
+    let disk = Disk::new();
     let store = Store::sqlite();
     import_into_new(&store, 50_000);
     let (backup, target) = (backup(&store), Store::sqlite());

@@ -2,7 +2,6 @@
 
 use std::{fs, path::PathBuf};
 
-use petstore_testing::{Trouble, or_skip_without};
 use tempfile::TempDir;
 
 use super::preload::compile;
@@ -38,11 +37,6 @@ impl DiskFault {
     }
 }
 
-/// A disk of its own for the processes of the test `test`; `None` without a C compiler.
-pub(crate) fn disk_or_skip(test: &str) -> Option<Disk> {
-    or_skip_without("a C compiler", test, Disk::new())
-}
-
 /// The disk as the processes see it that have [`environment`](Self::environment).
 #[derive(Debug)]
 pub(crate) struct Disk {
@@ -51,10 +45,11 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    fn new() -> Result<Self, Trouble> {
-        let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
-        let library = compile(LIBRARY, folder.path())?;
-        Ok(Self { folder, library })
+    /// A disk without faults, for processes of one test.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let library = compile(LIBRARY, folder.path());
+        Self { folder, library }
     }
 
     /// Returns the variables that a process must have in its environment.

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use petstore_testing::{find_program, free_port, or_skip_without};
+use petstore_testing::{find_program, free_port};
 use tempfile::TempDir;
 
 use super::{
@@ -32,8 +32,8 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// In front of `server`; `None` if it is not installed.
-    pub(crate) fn start_or_skip(kind: Kind, server: &Server, test: &str) -> Option<Self> {
+    /// Starts a proxy in front of `server`.
+    pub(crate) fn start(kind: Kind, server: &Server) -> Self {
         let (name, around, configuration, listens, server_name) = match kind {
             Kind::Nginx => (
                 "nginx",
@@ -57,8 +57,6 @@ impl Proxy {
                 ["", ""],
             ),
         };
-        let program = find_program(name).ok_or("it is not installed");
-        let program = or_skip_without(name, test, program)?;
         let (folder, mut configuration) = (tempfile::tempdir().unwrap(), configuration.to_owned());
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port().unwrap()));
         for [old, new] in [listens, server_name, ["127.0.0.1:8080", &server.address.to_string()]] {
@@ -70,7 +68,7 @@ impl Proxy {
         let [main, included] = ["main", "included"].map(|name| folder.path().join(name));
         fs::write(&main, around.replace("PROXY", included.to_str().unwrap())).unwrap();
         fs::write(&included, configuration).unwrap();
-        let mut command = Command::new(program);
+        let mut command = Command::new(find_program(name).unwrap());
         match kind {
             Kind::Nginx => {
                 command.arg("-p").arg(folder.path()).args(["-e", "stderr", "-c"]).arg(main)
@@ -90,7 +88,7 @@ impl Proxy {
             assert!(proxy.child.try_wait().unwrap().is_none(), "the proxy ended: {errors:?}");
             Raw::try_to(address).is_ok()
         });
-        Some(proxy)
+        proxy
     }
 
     /// How many requests a proxy that logs them has sent to the server. Both write a line for each request that ends, which

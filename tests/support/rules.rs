@@ -175,6 +175,7 @@ fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
     let vary: Vec<_> = answer.header("vary").unwrap_or_default().split(", ").collect();
     let coded = vary.contains(&"accept-encoding");
     let forms = answer.header("etag").is_some();
+    hold(!forms || status < 400, "no ETag on an error")?;
     hold(coded == forms, "Vary: accept-encoding where there are several forms, and nowhere else")?;
     let encoded = answer.header("content-encoding").is_some();
     hold(forms || !encoded, "Content-Encoding where there are several forms")?;

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_testing::{Bound, EndOnDrop};
+use petstore_testing::EndOnDrop;
 
 /// How long something that must happen may take on a slow and shared machine. No test waits so long
 /// unless it fails.
@@ -26,14 +26,7 @@ pub(crate) fn until(what: &str, happened: impl FnMut() -> bool) -> Duration {
     within(LIMIT, what, happened)
 }
 
-/// Polls until `happened`, and holds that it took at most `limit`, on a quiet machine.
-#[track_caller]
-pub(crate) fn soon(limit: Duration, what: &str, happened: impl FnMut() -> bool) {
-    let bound = Bound::begin();
-    bound.hold(what, until(what, happened), limit);
-}
-
-/// Polls until `happened`, at most for `limit`.
+/// Polls until `happened`, which must be within `limit`. A test with a limit below [`LIMIT`] is `#[needs(quiet)]`.
 #[track_caller]
 pub(crate) fn within(limit: Duration, what: &str, mut happened: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();

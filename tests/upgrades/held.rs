@@ -1,5 +1,6 @@
 //! An upgrade keeps everything.
 
+use petstore_testing::needs;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::support::{
     catalogue::{self, id_of, pet},
     command::{self, petstore},
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_stores},
 };
 
 /// Keys without their last use, which the test itself changes.
@@ -76,9 +77,8 @@ fn goes_on(old: &Old, server: &Server) {
     assert!(id_of(&next) > highest, "{}: {next}", old.name);
 }
 
-#[test]
-fn a_service_upgrades_a_store_of_every_release_and_finds_everything() {
-    for old in old::each() {
+fn a_service_upgrades_a_store_of_every_release_and_finds_everything(kind: Kind) {
+    for old in old::each(kind) {
         let server = Launch::without_key(&old.store).start();
         serves_everything(&old, &server);
         assert_eq!(lasting(listed(&old.store)), lasting(old.keys.clone()), "{}", old.name);
@@ -91,10 +91,8 @@ fn a_service_upgrades_a_store_of_every_release_and_finds_everything() {
     }
 }
 
-#[petstore_testing::needs(time)]
-#[test]
-fn a_store_is_upgraded_by_hand_and_every_time_stays() {
-    for old in old::each() {
+fn a_store_is_upgraded_by_hand_and_every_time_stays(kind: Kind) {
+    for old in old::each(kind) {
         let url = &old.store.url;
         let plan = petstore(&["upgrade", "--dry-run", "--store", url]).finish().succeeds();
         let done = petstore(&["upgrade", "--store", url]).finish().succeeds();
@@ -111,9 +109,10 @@ fn a_store_is_upgraded_by_hand_and_every_time_stays() {
     }
 }
 
-#[test]
-fn of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_that_it_found() {
-    for old in old::each().into_iter().filter(|old| old.name.ends_with("1.2.0")) {
+fn of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_that_it_found(
+    kind: Kind,
+) {
+    for old in old::each(kind).into_iter().filter(|old| old.name.ends_with("1.2.0")) {
         let url = &old.store.url;
         let plan = petstore(&["upgrade", "--dry-run", "--store", url]).finish().succeeds();
         let step = plan.lines().find(|line| line.starts_with("  to ")).unwrap();
@@ -128,9 +127,8 @@ fn of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_tha
     }
 }
 
-#[test]
-fn only_serve_and_upgrade_upgrade() {
-    for old in old::each().into_iter().filter(|old| !old.is_current()) {
+fn only_serve_and_upgrade_upgrade(kind: Kind) {
+    for old in old::each(kind).into_iter().filter(|old| !old.is_current()) {
         let (url, other) = (&old.store.url, Store::sqlite());
         let before = old.store.bytes();
         for words in [
@@ -220,14 +218,33 @@ fn a_backup_of_an_older_release_is_restored_as_it_is() {
         };
         assert_eq!(version(&restored), version(&old.store), "{release}");
         petstore(&["upgrade", "--store", &restored.url]).finish().succeeds();
-        let filled = Store::postgres();
-        if let Some(filled) = &filled {
-            petstore(&["restore", file, "--store", &filled.url]).finish().succeeds();
-        }
-        for store in [Some(&restored), filled.as_ref()].into_iter().flatten() {
-            assert_eq!(exported(store), old.animals, "{release}");
-            let keys = listed(store);
-            assert_eq!(lasting(keys), lasting(old.keys.clone()), "{release}");
-        }
+        holds(&restored, &old);
     }
 }
+
+/// Holds that a store of the current schema has all that a release has left.
+#[track_caller]
+fn holds(store: &Store, old: &Old) {
+    assert_eq!(exported(store), old.animals, "{}", old.name);
+    assert_eq!(lasting(listed(store)), lasting(old.keys.clone()), "{}", old.name);
+}
+
+#[needs(postgres)]
+#[test]
+fn a_backup_of_an_older_release_is_restored_into_a_database() {
+    for old in old::each(Kind::Sqlite) {
+        let filled = Store::postgres();
+        let file = old.store.file();
+        petstore(&["restore", file.to_str().unwrap(), "--store", &filled.url]).finish().succeeds();
+        holds(&filled, &old);
+    }
+}
+
+on_stores!(
+    lasting:
+    a_service_upgrades_a_store_of_every_release_and_finds_everything,
+    of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_that_it_found,
+    #[petstore_testing::needs(time)]
+    a_store_is_upgraded_by_hand_and_every_time_stays,
+    only_serve_and_upgrade_upgrade,
+);

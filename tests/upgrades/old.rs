@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::store::Store;
+use crate::support::store::{Kind, Store};
 
 /// A store as a release left it, to be upgraded.
 pub(crate) struct Old {
@@ -42,18 +42,13 @@ pub(crate) fn releases() -> Vec<String> {
 /// The release that is tested.
 pub(crate) const CURRENT: &str = env!("CARGO_PKG_VERSION");
 
-/// A copy of each store that a release has left: a SQLite file, a database where there is PostgreSQL, and a prefix where
-/// there is etcd, which releases have known since 1.2.0.
-pub(crate) fn each() -> Vec<Old> {
-    let releases = releases();
-    assert!(!releases.is_empty());
-    releases
-        .iter()
-        .flat_map(|release| {
-            [Some(Old::sqlite(release)), Old::postgres(release), Old::etcd(release)]
-        })
-        .flatten()
-        .collect()
+/// A copy of each store of this kind that a release has left. etcd is known since 1.2.0.
+pub(crate) fn each(kind: Kind) -> Vec<Old> {
+    let since = if kind == Kind::Etcd { "1.2.0" } else { "" };
+    let releases = releases().into_iter().filter(|release| release.as_str() >= since);
+    let found: Vec<_> = releases.map(|release| Old::new(&release, kind)).collect();
+    assert!(!found.is_empty());
+    found
 }
 
 impl Old {
@@ -63,16 +58,25 @@ impl Old {
         Self::of(release, "sqlite", store)
     }
 
-    fn postgres(release: &str) -> Option<Self> {
-        let store = Store::postgres()?;
-        let dump = fs::read_to_string(folder().join(release).join("postgres.sql")).unwrap();
-        store.vandalise(&dump);
-        Some(Self::of(release, "postgres", store))
+    fn new(release: &str, kind: Kind) -> Self {
+        match kind {
+            Kind::Sqlite => Self::sqlite(release),
+            Kind::Postgres => Self::postgres(release),
+            Kind::Etcd => Self::etcd(release),
+            Kind::Memory => unreachable!("its data ends with the process"),
+        }
     }
 
-    fn etcd(release: &str) -> Option<Self> {
-        let entries = fs::read_to_string(folder().join(release).join("etcd.store")).ok()?;
-        let store = Store::etcd()?;
+    fn postgres(release: &str) -> Self {
+        let store = Store::postgres();
+        let dump = fs::read_to_string(folder().join(release).join("postgres.sql")).unwrap();
+        store.vandalise(&dump);
+        Self::of(release, "postgres", store)
+    }
+
+    fn etcd(release: &str) -> Self {
+        let entries = fs::read_to_string(folder().join(release).join("etcd.store")).unwrap();
+        let store = Store::etcd();
         // A record counts for 24 hours.
         let now = now();
         for line in entries.lines() {
@@ -93,7 +97,7 @@ impl Old {
                 _ => store.put(key, value),
             }
         }
-        Some(Self::of(release, "etcd", store))
+        Self::of(release, "etcd", store)
     }
 
     fn of(release: &str, kind: &str, store: Store) -> Self {

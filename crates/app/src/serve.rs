@@ -86,8 +86,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     }
     let monitored = &mut store.monitored;
     monitored.samples = figures::with_own(monitored.samples.clone(), tls.clone(), reloads);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(reload::follow(followed, hangups));
+    let mut tasks = Tasks::default();
+    tasks.start("reload", reload::follow(followed, hangups));
     let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
     store.close().await;
     served
@@ -101,7 +101,7 @@ async fn serve(
     tls: Option<Arc<Tls>>,
     config: Config,
     signals: Signals,
-    mut tasks: JoinSet<()>,
+    mut tasks: Tasks,
 ) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
@@ -112,7 +112,7 @@ async fn serve(
         Some(simulation) => Arc::new(Simulated::new(catalogue.clone(), simulation)),
     };
     let ports = Ports { pets, authenticator: authentication.clone(), clock };
-    tasks.spawn(async move { match authentication.keep_fresh().await {} });
+    tasks.start("key ring", async move { match authentication.keep_fresh().await {} });
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
         Some(metrics) => {
@@ -120,22 +120,26 @@ async fn serve(
             let (server, serving) =
                 Server::with_metrics(ports, config.settings, metrics, monitored)
                     .map_err(Failure::runtime)?;
-            tasks.spawn(async { match serving.await {} });
+            tasks.start("metrics", async { match serving.await {} });
             server
         }
     };
     if let Some(tls) = tls {
         server = server.with_tls(tls.config()?);
-        tasks.spawn(tls.remind());
+        tasks.start("certificate", tls.remind());
     }
-    tasks.spawn(ping_watchdog());
+    tasks.start("watchdog", ping_watchdog());
     let count = server.revoked_key_counter();
-    tasks.spawn(housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count));
+    let housekeeping =
+        housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count);
+    tasks.start("housekeeping", housekeeping);
+    let Tasks { mut running, names } = tasks;
+    tracing::debug!(?names, "tasks run beside the requests");
     let mut failure = None;
     let stop = async {
         tokio::select! {
             () = signals.clone().stop() => {}
-            Some(_) = tasks.join_next() => failure = Some(Failure::of_bug()),
+            Some(_) = running.join_next() => failure = Some(Failure::of_bug()),
             Some(why) = store.watching.join_next() => {
                 failure = Some(why.unwrap_or_else(|_| Failure::of_bug()));
             }
@@ -144,12 +148,26 @@ async fn serve(
     };
     let drained = server.run(listeners, stop).await;
 
-    tasks.shutdown().await;
+    running.shutdown().await;
     housekeeping::finish(&key_ring).await;
     if signals.is_first_end() {
         report(drained);
     }
     failure.map_or(Ok(()), Err)
+}
+
+/// The tasks that run beside the requests. None of them ends by itself.
+#[derive(Default)]
+struct Tasks {
+    running: JoinSet<()>,
+    names: Vec<&'static str>,
+}
+
+impl Tasks {
+    fn start(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        self.running.spawn(task);
+        self.names.push(name);
+    }
 }
 
 /// Returns what is said with the first API key, unless the service has one of its own.

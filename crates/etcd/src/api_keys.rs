@@ -43,7 +43,7 @@ impl KeyStore for EtcdStore {
         let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
         let saved = core.commit(&places, false, |draft| {
             draft.permit(WriterRole::Service)?;
-            // A revision never comes back, so the digests are those that were compared.
+            // A revision never recurs, so the digests did not change after they were compared.
             if draft.head.key_revision() != expected || revision != expected {
                 return Ok::<_, StoreError>(SaveOutcome::Conflict);
             }
@@ -79,7 +79,7 @@ impl KeyStore for EtcdStore {
 }
 
 impl Core {
-    /// Reads every key at a revision.
+    /// Reads every API key at `revision`.
     pub(crate) async fn api_keys(
         &self,
         revision: i64,
@@ -89,7 +89,7 @@ impl Core {
         Ok(entries.iter().map(rows::api_key).collect())
     }
 
-    /// Reads the keys that are not corrupt, with their revision. A transaction cannot read all of them.
+    /// Reads the API keys that are not corrupt, and their revision. There may be too many for one transaction.
     pub(crate) async fn readable_keys(&self) -> Result<(KeyRevision, Vec<ApiKey>), Failure> {
         let read = self.read(&[], self.client.deadline()).await?;
         let keys = self.api_keys(read.revision).await?;
@@ -97,7 +97,7 @@ impl Core {
     }
 }
 
-/// Returns which of `keys` has the digest of `key`.
+/// Returns the identifier in `keys` that has the digest of `key`.
 pub(crate) fn digest_owner(keys: &[ApiKey], key: &ApiKey) -> Option<KeyId> {
     keys.iter().find(|stored| stored.digest == key.digest).map(|stored| stored.id)
 }

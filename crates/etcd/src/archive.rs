@@ -24,7 +24,7 @@ impl Archive for EtcdStore {
         let api_keys = rows.keys.iter().map(|key| keys.api_key(key.id));
         let others: Vec<_> = records.chain(api_keys).collect();
         loop {
-            // No animal is above the highest identifier, so that a copy does not read before it writes.
+            // No animal is above the highest identifier, so a copy need not read before it writes.
             let highest = self.core.highest_pet().await?;
             let pets =
                 rows.pets.iter().filter(|pet| highest.is_none_or(|highest| pet.id <= highest));
@@ -46,7 +46,7 @@ impl Archive for EtcdStore {
                 }
                 write_pets_and_records(draft, &rows).map(Some)
             });
-            // Otherwise another process has added animals, or keys whose digests are to be read.
+            // Tries again if another process added animals, or changed keys, whose digests must be read.
             if let Some(added) = written.await? {
                 return Ok(added);
             }
@@ -88,7 +88,7 @@ impl Archive for EtcdStore {
     }
 }
 
-/// Writes keys under their own identifiers. `stored` are those of the store.
+/// Writes keys under their own identifiers. `stored` are the readable keys of the store.
 fn write_keys(
     draft: &mut Draft<'_>,
     keys: &[ApiKey],
@@ -103,7 +103,7 @@ fn write_keys(
     Ok(())
 }
 
-/// Writes animals and records under their own identifiers. Returns how many animals were not stored.
+/// Writes animals and records under their own identifiers. Returns how many animals are new.
 fn write_pets_and_records(draft: &mut Draft<'_>, rows: &Rows) -> Result<u64, ArchiveError> {
     let mut added = 0;
     for pet in &rows.pets {

@@ -1,8 +1,7 @@
 //! Calls of etcd's JSON gateway, with failover between the nodes.
 //!
-//! Every request may be sent twice: it reads, or it compares a head whose value never comes back. So a node that does
-//! not answer, or that has no leader, costs one `request_timeout`. Then the next node is asked, until the call's
-//! deadline.
+//! Every request may be sent twice: it reads, or it compares a head whose value never recurs. So a node that does not
+//! answer, or that has no leader, costs one `request_timeout`. Then the client asks the next node, until the deadline.
 
 use std::{
     collections::BTreeMap,
@@ -40,13 +39,13 @@ use crate::{
 const MAX_REQUESTS: usize = 64;
 /// The pause after every node has failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// The time that a node has for each byte of a request, beside `request_timeout`: etcd's gateway is slow.
+/// The time that a node has for each byte of a request, in addition to `request_timeout`. etcd's gateway is slow.
 const BYTE_TIME: Duration = Duration::from_micros(4);
 const NO_SPACE: &str =
-    "etcd is out of space: compact and defragment it, or raise its quota; then disarm the alarm";
-/// The error of a snapshot that is read after a compaction.
+    "etcd is out of space: compact and defragment it, or raise its quota, then disarm the alarm";
+/// The error of a read of a snapshot after its compaction.
 const COMPACTED: &str =
-    "the snapshot was compacted away: begin anew, and let etcd keep its history longer";
+    "etcd has compacted the snapshot away: start again, and let etcd keep its history longer";
 /// The time after which an idle connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -56,7 +55,7 @@ pub(crate) struct Client {
     /// The index of the node that is asked first.
     current: AtomicUsize,
     credential: Option<(String, String)>,
-    /// The user's token; `None` before it was fetched, and after a node has refused it.
+    /// The user's token; `None` before the first call and after a node has refused it.
     token: Mutex<Option<HeaderValue>>,
     requests: Semaphore,
     request_timeout: Duration,
@@ -66,17 +65,17 @@ pub(crate) struct Client {
 /// An answer.
 pub(crate) struct Reply<T> {
     pub(crate) answer: T,
-    /// `true` if an earlier try may have been carried out, too.
+    /// `true` if an earlier try may have been carried out too.
     pub(crate) is_repeated: bool,
 }
 
 /// The error of one try.
 enum TryError {
-    /// No answer. `true`: the request may have been carried out.
+    /// There was no answer, for this reason. `true` if the request may have been carried out.
     NoAnswer(String, bool),
-    /// The node refuses the token.
+    /// The node refused the token.
     Unauthenticated(String),
-    /// Every node would answer the same.
+    /// Every node would answer the same way.
     Final(Failure),
 }
 
@@ -103,7 +102,7 @@ impl Client {
         Instant::now() + self.call_timeout
     }
 
-    /// Sends a request until it is answered, or until the deadline.
+    /// Sends a request again until a node answers it or the deadline passes.
     pub(crate) async fn call<T: DeserializeOwned>(
         &self,
         path: &'static str,
@@ -116,14 +115,14 @@ impl Client {
         Ok(Reply { answer, is_repeated })
     }
 
-    /// Returns the value of a metric of the node that answers.
+    /// Returns the value of a metric of one node.
     pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>, Failure> {
         let answer = self.send("/metrics", Bytes::new(), self.deadline()).await?.answer;
         let mut lines = std::str::from_utf8(&answer).unwrap_or_default().lines();
         Ok(lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok()))
     }
 
-    /// As [`call`](Self::call), for bytes. Boxed so that the future is compiled here, not in each caller.
+    /// Sends a body like [`call`](Self::call). The future is boxed so that it is compiled here, not in each caller.
     fn send<'a>(
         &'a self,
         path: &'static str,
@@ -168,12 +167,12 @@ impl Client {
                     }
                 }
             }
-            // Another call may have moved on to the next node meanwhile.
+            // Another call may have switched to the next node meanwhile.
             let next = (current + 1) % self.nodes.len();
             let _ =
                 self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
             if errors.len() == self.nodes.len() {
-                // After a snapshot was restored, a node may not answer a token at all: it has a later revision.
+                // After a restore, a node may not answer a token at all, because the token has a later revision.
                 if let Ok(mut token) = self.token.try_lock() {
                     *token = None;
                 }
@@ -183,7 +182,7 @@ impl Client {
                 let each = errors.iter().map(|(node, why)| format!("{}: {why}", self.nodes[*node]));
                 let all = each.collect::<Vec<_>>().join("; ");
                 return Err(Failure::Unavailable(format!(
-                    "no answer from etcd within {limit:?} ({all}); see that most nodes run and \
+                    "no answer from etcd within {limit:?} ({all}); check that most nodes run and \
                      reach each other, and that the addresses and sslmode are right"
                 )));
             }
@@ -199,7 +198,7 @@ impl Client {
         answer
     }
 
-    /// Returns the user's token, if the URL names a user; fetches one if none is known.
+    /// Returns the user's token; `None` if the URL names no user. Fetches a token if none is known.
     async fn authenticate(&self, node: &str) -> Result<Option<HeaderValue>, TryError> {
         let Some((name, password)) = &self.credential else { return Ok(None) };
         let mut known = self.token.lock().await;
@@ -208,7 +207,7 @@ impl Client {
         }
         let body = json!({ "name": name, "password": password }).to_string();
         let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
-        // The request itself was not sent yet.
+        // The caller's own request was not sent yet.
         let unsent = |why| TryError::NoAnswer(why, false);
         let answer = answer.map_err(|error| match error {
             TryError::NoAnswer(why, _) | TryError::Unauthenticated(why) => unsent(why),
@@ -216,7 +215,7 @@ impl Client {
         })?;
         let token = serde_json::from_slice::<Token>(&answer).ok();
         let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
-        let mut token = token.ok_or_else(|| unsent("no token was given".to_owned()))?;
+        let mut token = token.ok_or_else(|| unsent("etcd gave no token".to_owned()))?;
         token.set_sensitive(true);
         *known = Some(token);
         Ok(known.clone())
@@ -251,7 +250,7 @@ struct Token {
     token: String,
 }
 
-/// The body of an error of etcd, with a code of gRPC.
+/// The body of an error response, with a gRPC status code.
 #[derive(Default, Deserialize)]
 struct Refusal {
     #[serde(default)]
@@ -260,7 +259,7 @@ struct Refusal {
     code: u32,
 }
 
-/// Returns the error of an answer without success.
+/// Returns the error for a response without a success status.
 fn try_error(status: u16, body: &[u8]) -> TryError {
     let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
     let Refusal { message, code } = refusal;

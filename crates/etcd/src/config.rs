@@ -1,4 +1,4 @@
-//! The configuration of a store, which is one URL.
+//! The URL of a store, which is its whole configuration.
 
 #[cfg(test)]
 mod tests;
@@ -7,7 +7,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use petstore_storage::url::{self, HostPort, InvalidUrl, decode, decode_name, duration};
 
-/// The names of all parameters.
+/// The names of the parameters.
 const NAMES: &str =
     "sslmode, sslrootcert, sslcert, sslkey, connect_timeout, request_timeout, call_timeout";
 const FORM: &str = "write etcd://[USER:PASSWORD@]HOST[:PORT][,HOST…]/PREFIX";
@@ -18,28 +18,28 @@ const NO_PASSWORD: &str =
 const FILE: &str = "it is the path of a PEM file";
 /// The longest prefix.
 const MAX_PREFIX: usize = 63;
-/// The port of a host that names none.
+/// The port of a host without one.
 const DEFAULT_PORT: u16 = 2379;
 
 /// The nodes, the prefix, and the parameters of a URL.
 ///
 /// | parameter | default | meaning |
 /// |---|---|---|
-/// | `sslmode` | `disable` | `disable`: in clear; `verify-full`: encrypted, and the certificate must be signed by a known authority and name the host |
+/// | `sslmode` | `disable` | `disable`: not encrypted; `verify-full`: encrypted, and the certificate must be signed by a known authority and name the host |
 /// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the nodes' certificates |
-/// | `sslcert`, `sslkey` | none | PEM files of the certificate, with its chain, and the key that this client shows |
+/// | `sslcert`, `sslkey` | none | PEM files of the client certificate, with its chain, and of its key |
 /// | `connect_timeout` | `1s` | for connecting to one node |
-/// | `request_timeout` | `1s` | for one answer of one node; then the next one is asked |
-/// | `call_timeout` | `5s` | a call as a whole, whatever the network does |
+/// | `request_timeout` | `1s` | for one answer of one node; then the next node is asked |
+/// | `call_timeout` | `5s` | for a call as a whole |
 ///
-/// Times are written `3s` or `500ms`; a bare number has the unit that libpq gives it: seconds for
-/// `connect_timeout`, milliseconds for the others.
+/// Times are written `3s` or `500ms`. A bare number is seconds for `connect_timeout`, as in libpq, and milliseconds for
+/// the others.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EtcdConfig {
-    /// In the order in which they are tried.
+    /// The nodes, in the order in which they are tried.
     pub(crate) hosts: Vec<HostPort>,
     pub(crate) credential: Option<(String, String)>,
-    /// The prefix of every key, including a `/`.
+    /// The prefix of every key, with a `/` at the end.
     pub(crate) prefix: String,
     pub(crate) is_encrypted: bool,
     pub(crate) root_certificates: Option<PathBuf>,
@@ -51,12 +51,12 @@ pub struct EtcdConfig {
 }
 
 impl EtcdConfig {
-    /// Reads `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/PREFIX[?PARAMETER=VALUE&…]`.
+    /// Parses `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/PREFIX[?PARAMETER=VALUE&…]`.
     ///
-    /// User, password and values may be percent-encoded. A prefix has no `/`, so that no store lies within another.
+    /// User, password and values may be percent-encoded. A prefix has no `/`, so that no store is within another.
     ///
     /// # Errors
-    /// [`InvalidUrl`]; no message repeats any of the text.
+    /// [`InvalidUrl`]. No message repeats any of the text.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
         let parsed = Self::from_address(address).and_then(|mut config| {
@@ -66,14 +66,14 @@ impl EtcdConfig {
             config.require_consistent()?;
             Ok(config)
         });
-        // An @ behind the ? is most likely the end of a password that was not encoded.
+        // An @ behind the ? most likely ends a password that is not encoded.
         let has_at = query.is_some_and(|query| query.contains('@'));
         parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })
     }
 
     fn from_address(address: &str) -> Result<Self, InvalidUrl> {
         let rest = address.strip_prefix("etcd://").ok_or(InvalidUrl::new(FORM))?;
-        // The last @: one that was not encoded belongs to the password.
+        // The password may contain an @ that is not encoded, so the last @ counts.
         let (credential, place) = rest
             .rsplit_once('@')
             .map_or((None, rest), |(credential, place)| (Some(credential), place));
@@ -129,7 +129,7 @@ impl EtcdConfig {
         Ok(())
     }
 
-    /// Refuses files that would be ignored.
+    /// Refuses parameters that would be ignored.
     fn require_consistent(&self) -> Result<(), InvalidUrl> {
         let files = [&self.root_certificates, &self.certificate, &self.key];
         if !self.is_encrypted && files.iter().any(|file| file.is_some()) {

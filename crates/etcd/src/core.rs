@@ -1,7 +1,7 @@
-//! Reads and writes. Each write is one transaction that compares the head with the one that the write was made from.
+//! Reads and writes. Each write is one transaction that compares the stored head with the head that it was planned from.
 //!
-//! A head's value never comes back, because it holds the random names of the last groups of writes. So a transaction
-//! can be sent again after a lost answer: at most one of the two is carried out, and the head tells whether one was.
+//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be sent
+//! again after a lost answer: at most one of the two is carried out, and the head shows whether one was.
 
 use std::{
     sync::{
@@ -28,36 +28,37 @@ use crate::{
     rows::{self, Changes, Keys},
 };
 
-/// Entries that are read at a time, of at most 1.1 KiB each: etcd's gateway limits an answer to 4 MiB.
+/// The number of entries in one page of a read, of at most 1.1 KiB each. etcd's gateway limits an answer to 4 MiB.
 const PAGE: usize = 1000;
 
-/// The pause of a writer for one that has lost a comparison: twice the time that a try of the slower one takes, within
-/// these bounds.
+/// The shortest pause of a writer for one that has lost a comparison. The pause is twice the time that a try of the slower
+/// one takes.
 const MIN_PAUSE: Duration = Duration::from_millis(5);
+/// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
-/// The time that an entry of the first try is taken to need.
+/// The assumed time for one entry of a first try.
 const ENTRY_TIME: Duration = Duration::from_micros(200);
 
-/// The store as all ports use it.
+/// The store behind all ports.
 pub(crate) struct Core {
     pub(crate) client: Client,
     pub(crate) keys: Keys,
     pub(crate) version: Arc<VersionCache>,
     /// `true` if animals are read while the store is sealed.
     pub(crate) reads_while_sealed: bool,
-    /// The head after the last write of this process. Locked during a write, so that the writes of one process do not
-    /// compete with each other.
+    /// The head after the last write of this process. It is locked during a write, so that writes of one process do not
+    /// compete.
     last: Mutex<Last>,
     /// See [`max_ops`](Self::max_ops).
     max_ops: AtomicUsize,
-    /// The name of this process in the value that it puts under [`Keys::contender`].
+    /// The name of this process under [`Keys::contender`].
     instance: String,
 }
 
 #[derive(Default)]
 struct Last {
     read: Option<HeadRead>,
-    /// The next write begins no earlier.
+    /// The earliest start of the next write.
     pause: Option<Instant>,
 }
 
@@ -74,7 +75,7 @@ impl Core {
         }
     }
 
-    /// Reads the head and ranges at one revision, which holds everything that was acknowledged before.
+    /// Reads the head and `ranges` at one revision, which holds everything that was acknowledged before.
     pub(crate) async fn read(
         &self,
         ranges: &[Range],
@@ -83,7 +84,7 @@ impl Core {
         Ok(self.try_read(ranges, deadline).await?.ok_or_else(no_head)?)
     }
 
-    /// As [`read`](Self::read); `None` without a head.
+    /// Does the same as [`read`](Self::read), but returns `None` if there is no head.
     pub(crate) async fn try_read(
         &self,
         ranges: &[Range],
@@ -97,7 +98,7 @@ impl Core {
         Ok(read)
     }
 
-    /// As [`try_read`](Self::try_read), with the head under another key.
+    /// Does the same as [`try_read`](Self::try_read), with the head under another key.
     pub(crate) async fn try_read_at(
         &self,
         head: &str,
@@ -122,24 +123,24 @@ impl Core {
         Ok(self.send(txn, self.client.deadline()).await?.answer)
     }
 
-    /// Sends a transaction. If it has too many operations for etcd, further ones have half as many.
+    /// Sends a transaction. If etcd takes fewer operations, halves [`max_ops`](Self::max_ops).
     async fn send(&self, txn: &Txn, deadline: Instant) -> Result<Reply<TxnAnswer>, Failure> {
         let max = self.max_ops();
         let reply = self.client.call("/v3/kv/txn", txn, deadline).await;
         if matches!(reply, Err(Failure::TooManyOps)) {
             let (known, halved) = (max.0, max.halved().0);
-            // An error says that another call has halved it meanwhile.
+            // The exchange fails if another call has halved the number meanwhile.
             let _ = self.max_ops.compare_exchange(known, halved, Relaxed, Relaxed);
         }
         reply
     }
 
-    /// Returns how many operations etcd takes in a transaction, as far as this process has noticed.
+    /// Returns the number of operations that etcd takes in a transaction, as far as this process knows.
     pub(crate) fn max_ops(&self) -> MaxOps {
         MaxOps(self.max_ops.load(Relaxed))
     }
 
-    /// Learns how many operations etcd takes in a transaction. Fails if an addition has more.
+    /// Finds out how many operations etcd takes in a transaction. Fails below [`MaxOps::MIN`].
     pub(crate) async fn learn_max_ops(&self) -> Result<(), Failure> {
         loop {
             let max = self.max_ops();
@@ -151,7 +152,7 @@ impl Core {
         }
     }
 
-    /// Returns the highest identifier of an animal, as of the last write; `None` if it is not known.
+    /// Returns the highest identifier of an animal as of the last write, or `None` if it is not known.
     pub(crate) async fn highest_pet(&self) -> Result<Option<PetId>, Failure> {
         let last = self.lock(self.client.deadline()).await?;
         Ok(last.read.as_ref().map(|read| PetId(read.head.last_pet)))
@@ -162,7 +163,7 @@ impl Core {
         locked.map_err(|_| Failure::late(self.client.call_timeout))
     }
 
-    /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest.
+    /// Reads up to `limit` entries of a range at `revision`; 0 is the newest revision.
     pub(crate) async fn scan(
         &self,
         mut range: Range,
@@ -187,8 +188,8 @@ impl Core {
         }
     }
 
-    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`, in a folder whose keys begin with
-    /// an identifier.
+    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`. The keys of `folder` begin with an
+    /// identifier.
     pub(crate) async fn scan_by_id(
         &self,
         read: &HeadRead,
@@ -214,15 +215,15 @@ impl Core {
         }
     }
 
-    /// Writes what `plan` drafts from the head and the entries under `keys`, and returns what `plan` returns. If another
-    /// process has written in between, `plan` is called again. Nothing is written if it changes nothing or fails.
+    /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`. If
+    /// another process writes in between, calls `plan` again. Writes nothing if `plan` changes nothing or fails.
     ///
-    /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`], and the next
-    /// winner pauses so that it can commit: otherwise small writes of one process would keep out the large ones of another
-    /// for good.
+    /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`]. The next
+    /// winner pauses so that the loser can commit. Otherwise small writes of one process would starve the large writes of
+    /// another.
     ///
-    /// With `assume_absent`, the first try needs no read: it is made from the head of this process's last write, and the
-    /// transaction compares that no entry is under `keys`.
+    /// With `assume_absent`, the first try needs no read: `plan` gets the head of this process's last write, and the
+    /// transaction compares that `keys` have no entries.
     pub(crate) async fn commit<T, E: From<Failure>>(
         &self,
         keys: &[String],
@@ -252,10 +253,10 @@ impl Core {
                 if is_fresh {
                     return planned;
                 }
-                // The known head may be out of date.
+                // The known head may be outdated.
                 continue;
             };
-            // The changes were planned before the node took fewer operations.
+            // etcd may take fewer operations since the changes were planned.
             if changes.len() > self.max_ops().entries() {
                 return Err(Failure::TooManyOps.into());
             }
@@ -268,7 +269,7 @@ impl Core {
         }
     }
 
-    /// Sends the transaction that puts `head` in place of `read`. Returns `false` if it has lost a comparison.
+    /// Sends the transaction that replaces `read` by `head`. Returns `false` if it lost a comparison.
     async fn write(
         &self,
         read: &HeadRead,
@@ -303,7 +304,7 @@ impl Core {
             return Ok(true);
         }
         if is_repeated && !now.remembers_since(read) {
-            let why = "whether it was written is not known: others have written too much since";
+            let why = "the answer was lost, and too many other writes followed to tell whether this one happened";
             return Err(Failure::Unavailable(why.to_owned()));
         }
         if Instant::now() >= deadline {
@@ -312,8 +313,8 @@ impl Core {
         Ok(false)
     }
 
-    /// Makes a transaction that still lacks the new head. It compares that no entry is under the keys `absent`.
-    /// `losing` is the time of the last try, which has lost a comparison.
+    /// Returns a transaction that still lacks the new head. It compares that the keys `absent` have no entries. `losing` is
+    /// the duration of the last try if that lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| match value {
             Some(value) => Op::put(&key, value),
@@ -329,13 +330,13 @@ impl Core {
         Txn { compare, success, failure }
     }
 
-    /// Returns the operation that makes the next winner pause, for a write that needs so much time.
+    /// Returns the operation that makes the next winner pause for a write that takes `needed`.
     pub(crate) fn contend(&self, needed: Duration) -> Op {
         let value = format!("{} {}", self.instance, needed.as_millis());
         Op::put(&self.keys.contender(), value.into_bytes())
     }
 
-    /// Returns the time that another process needs, from the value that it has put under [`Keys::contender`].
+    /// Returns the time that another process needs, by its value under [`Keys::contender`].
     fn needed_by_other(&self, value: &[u8]) -> Option<Duration> {
         let value = String::from_utf8_lossy(value);
         let (instance, millis) = value.split_once(' ').unwrap_or((&value, ""));
@@ -344,7 +345,7 @@ impl Core {
     }
 }
 
-/// Makes a transaction that reads at one revision.
+/// Returns a transaction that reads all ranges at one revision.
 fn reads(ranges: Vec<Range>) -> Txn {
     Txn { success: ranges.into_iter().map(Op::Range).collect(), ..Txn::default() }
 }
@@ -357,7 +358,7 @@ fn read_of(answer: TxnAnswer) -> Result<Option<HeadRead>, Failure> {
     Ok(HeadRead::new(answer.header.revision, answer.found())?)
 }
 
-/// Returns the condition that there is no entry under `key`.
+/// Returns the condition that `key` has no entry.
 pub(crate) fn is_absent(key: &str) -> Compare {
     Compare::Create { key: key.into(), create_revision: 0 }
 }

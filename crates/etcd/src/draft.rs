@@ -1,4 +1,4 @@
-//! A transaction in the making.
+//! The draft of a transaction.
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ use crate::{
     rows::{self, Changes, Expiry, Keys},
 };
 
-/// The new head and the changed entries of a transaction, made from what was read.
+/// The new head and the changed entries of a transaction, planned from the entries of `read`.
 pub(crate) struct Draft<'a> {
     pub(crate) keys: &'a Keys,
     read: &'a HeadRead,
@@ -26,12 +26,12 @@ impl<'a> Draft<'a> {
         Self { keys, read, head, changes, expiry }
     }
 
-    /// Refuses a writer that the state of the store does not permit.
+    /// Returns an error if the state of the store does not permit `writer`.
     pub(crate) fn permit(&self, writer: WriterRole) -> Result<(), StoreError> {
         self.read.head.state()?.permit_write(writer)
     }
 
-    /// Returns the entry under `key`, which was read, as the transaction would leave it.
+    /// Returns the entry under `key` as the transaction leaves it. The entry must have been read.
     pub(crate) fn entry(&self, key: &str) -> Option<KeyValue> {
         let Some(change) = self.changes.get(key) else {
             return self.read.found.iter().find(|entry| entry.key.0 == key.as_bytes()).cloned();
@@ -50,12 +50,12 @@ impl<'a> Draft<'a> {
         Ok(entry.map(|entry| rows::record(&entry)).transpose()?)
     }
 
-    /// Returns the key under `id`; `None` also for a corrupt one.
+    /// Returns the API key `id`; `None` also if it is corrupt.
     pub(crate) fn api_key(&self, id: KeyId) -> Option<ApiKey> {
         rows::api_key(&self.entry(&self.keys.api_key(id))?).ok()
     }
 
-    /// Returns whether the transaction puts an entry under `key`, which it can do once.
+    /// Returns whether the transaction changes the entry under `key`. A transaction can change an entry once.
     pub(crate) fn puts(&self, key: &str) -> bool {
         self.changes.contains_key(key)
     }
@@ -64,7 +64,7 @@ impl<'a> Draft<'a> {
         rows::put_pet(&mut self.changes, self.keys, pet);
     }
 
-    /// Puts a record in place of `stored`.
+    /// Puts a record in place of `stored`, which has the same id.
     pub(crate) fn put_record(
         &mut self,
         record: &IdempotencyRecord,
@@ -86,7 +86,7 @@ impl<'a> Draft<'a> {
         self.changes.insert(key, None);
     }
 
-    /// Names a record in the expiry entry of the transaction.
+    /// Adds a record to the expiry entry of the transaction.
     pub(crate) fn expires(&mut self, record: String, at: i64) {
         self.expiry.push((record, at));
     }

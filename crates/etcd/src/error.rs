@@ -1,4 +1,4 @@
-//! The failures of calls, and the errors of the domain that they become.
+//! Errors of calls and of opening, and their conversion to errors of the domain.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 
 use crate::{config::EtcdConfig, limits::MaxOps};
 
-/// A call that has failed. It can be cloned, because one transaction has several callers.
+/// A failed call. It can be cloned, because one transaction has several callers.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// etcd or the network does not answer now, for this reason.
+    /// etcd or the network does not answer now.
     #[error("{0}")]
     Unavailable(String),
     /// etcd refuses the call, and would refuse it again.
     #[error("{0}")]
     Refused(String),
-    /// etcd refuses the user, until an operator has done what the second text says.
+    /// etcd refuses the user. The second text tells the operator what to do.
     #[error("{0}; {1}")]
     Denied(String, &'static str),
     #[error(
@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     Corrupt(#[from] Corruption),
 }
 
-/// Words of etcd about the user of a call, and what an operator can do.
+/// Parts of etcd's messages about the user of a call, each with what an operator can do.
 const REMEDIES: [(&str, &str); 4] = [
     ("authentication failed", "fix the user or the password"),
     ("not enabled", "leave user and password out of the URL, or enable etcd's authentication"),
@@ -49,12 +49,12 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
 }
 
 impl Failure {
-    /// Makes the failure of a call that was not answered within `limit`.
+    /// Returns the failure of a call without an answer within `limit`.
     pub(crate) fn late(limit: Duration) -> Self {
         Self::Unavailable(format!("no answer within {limit:?}"))
     }
 
-    /// Makes the failure of a call that etcd would refuse again.
+    /// Returns the failure of a call that etcd would refuse again.
     pub(crate) fn refused(message: String) -> Self {
         match REMEDIES.iter().find(|(words, _)| message.contains(words)) {
             Some((_, remedy)) => Self::Denied(message, remedy),
@@ -87,7 +87,7 @@ impl From<Failure> for ArchiveError {
     }
 }
 
-/// A store could not be opened. The message is one line that says why and how to fix it, without the password.
+/// A store could not be opened. The message is one line that says why and what to do, without the password.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
@@ -100,13 +100,14 @@ impl OpenError {
         Self { config: config.clone(), reason }
     }
 
-    /// Returns whether there is no store, and nothing else is wrong.
+    /// Returns whether the reason is that there is no store.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self.reason, Reason::Missing)
     }
 
-    /// Returns whether opening may succeed later without a change by the operator, as when too few nodes answer.
+    /// Returns whether opening may succeed later without a change by the operator, for example because too few nodes
+    /// answer.
     fn may_pass(&self) -> bool {
         matches!(self.reason, Reason::Store(Failure::Unavailable(_)))
     }
@@ -126,11 +127,11 @@ pub(crate) enum Reason {
     Store(#[from] Failure),
     #[error(transparent)]
     Tls(#[from] TlsFailure),
-    #[error("sslkey {0} does not fit sslcert")]
+    #[error("sslkey {0} does not match sslcert")]
     Key(String),
     #[error("no petstore store is in it")]
     Missing,
-    #[error("it holds the key {0} of somebody else; it was left untouched: name another prefix")]
+    #[error("it holds the key {0} of another program; it was left untouched: name another prefix")]
     Foreign(String),
     #[error(
         "it holds the key {key} of a petstore store whose key {head} is gone; it was left untouched: restore a \

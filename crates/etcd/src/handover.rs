@@ -1,4 +1,4 @@
-//! [`Handover`] on etcd: the state is part of the head, which every write compares.
+//! [`Handover`] on etcd. The state is part of the head, which every write compares.
 
 use async_trait::async_trait;
 use petstore_domain::{Handover, StoreError, StoreState};

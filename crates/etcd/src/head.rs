@@ -12,10 +12,10 @@ use crate::{
     kv::{Bytes, Compare, KeyValue},
 };
 
-/// The version of the schema that this release makes and upgrades to.
+/// The schema version that this release creates and upgrades to.
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
-/// Versions of the schema. They have no SQL: [`upgrade`](crate::schema::upgrade) has the code of each step.
+/// The schema versions. They have no SQL; [`upgrade`](crate::schema::upgrade) has the code of each step.
 pub(crate) const STEPS: [Step; 2] = [
     Step::new(1, 1, "the entries of petstore 1.2.0", ""),
     Step {
@@ -24,15 +24,15 @@ pub(crate) const STEPS: [Step; 2] = [
     },
 ];
 
-/// The number of groups that the head remembers. After a lost answer, the head tells whether the group was written if
-/// others have written at most so many groups since.
+/// The number of transactions that the head remembers. After a lost answer, the head shows whether the transaction was
+/// committed, unless more than this number followed.
 const RECENT: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Head {
-    /// The version of the schema.
+    /// The schema version.
     pub(crate) schema: i64,
-    /// The oldest version that the store can be used as.
+    /// The oldest schema version whose releases can use the store.
     pub(crate) oldest: i64,
     /// The first release that knows version `oldest`.
     pub(crate) oldest_release: String,
@@ -43,19 +43,19 @@ pub(crate) struct Head {
     phase: String,
     other: Option<u128>,
     label: Option<String>,
-    /// Random, because a restored snapshot takes etcd's revisions back.
+    /// The catalogue's version. It is random, because a restored etcd reuses revisions.
     version: u128,
-    /// The highest identifier ever assigned to an animal, or stored.
+    /// The highest identifier that an animal ever had.
     pub(crate) last_pet: i64,
     key_revision: u128,
-    /// The highest identifier ever assigned to a key, or stored.
+    /// The highest identifier that a key ever had.
     pub(crate) last_key: i64,
-    /// The last groups that were written, ascending by time.
+    /// The names of the last transactions, the newest last.
     recent: Vec<u64>,
 }
 
 impl Head {
-    /// Makes the head of a new store.
+    /// Returns the head of a new store.
     pub(crate) fn new() -> Result<Self, Failure> {
         let newest = &STEPS[STEPS.len() - 1];
         Ok(Self {
@@ -83,7 +83,7 @@ impl Head {
         Ok(StoreState { id, revision, rewrites, phase })
     }
 
-    /// Takes identity, revision and phase of `state`.
+    /// Sets identity, revision and phase.
     pub(crate) fn set_state(&mut self, state: &StoreState) {
         let (word, other, label) = state.phase.parts();
         self.identity = u128::from_be_bytes(state.id.0);
@@ -93,7 +93,7 @@ impl Head {
         self.label = label.map(str::to_owned);
     }
 
-    /// Returns the version of a read of animals, or an error if the state does not permit it.
+    /// Returns the version for a read of animals, or an error if the state does not permit reads.
     pub(crate) fn permit_read(
         &self,
         while_sealed: bool,
@@ -106,26 +106,26 @@ impl Head {
         KeyRevision(self.key_revision)
     }
 
-    /// Gives the catalogue another version: animals have changed.
+    /// Changes the catalogue's version after a change of animals.
     pub(crate) fn renew(&mut self) -> Result<(), Failure> {
         self.version = random()?;
         Ok(())
     }
 
-    /// Gives the keys another revision.
+    /// Changes the revision of the keys.
     pub(crate) fn renew_keys(&mut self) -> Result<(), Failure> {
         self.key_revision = random()?;
         Ok(())
     }
 
-    /// Assigns the next identifier.
+    /// Assigns the next identifier of an animal.
     pub(crate) fn next_pet(&mut self) -> Result<PetId, Failure> {
         let none = || Failure::Refused("no identifier is left".to_owned());
         self.last_pet = self.last_pet.checked_add(1).ok_or_else(none)?;
         Ok(PetId(self.last_pet))
     }
 
-    /// Remembers the group that is being written.
+    /// Adds the name of the transaction that is being written.
     pub(crate) fn note_group(&mut self, group: u64) {
         self.recent.push(group);
         self.recent.drain(..self.recent.len().saturating_sub(RECENT));
@@ -140,24 +140,24 @@ fn random() -> Result<u128, Failure> {
     Ok(u128::from_be_bytes(error::random()?))
 }
 
-/// The head at one revision of etcd, and other entries that were read there.
+/// The head at one revision of etcd, with other entries of that revision.
 #[derive(Clone, Debug)]
 pub(crate) struct HeadRead {
     pub(crate) head: Head,
-    /// The head as it is stored: a write compares it.
+    /// The stored bytes of the head, which a write compares.
     pub(crate) raw: Vec<u8>,
-    /// How often the head was written.
+    /// The number of writes of the head.
     pub(crate) writes: i64,
     /// The revision of the head's last change.
     pub(crate) changed: i64,
-    /// The revision at which it was read.
+    /// The revision that was read.
     pub(crate) revision: i64,
     /// The other entries, in the order of the ranges.
     pub(crate) found: Vec<KeyValue>,
 }
 
 impl HeadRead {
-    /// Takes the results of a transaction's ranges, of which the first is the head's. `None` without a head.
+    /// Reads the results of a transaction's ranges, the first of which is the head. Returns `None` if there is no head.
     pub(crate) fn new(
         revision: i64,
         mut found: impl Iterator<Item = Vec<KeyValue>>,
@@ -171,12 +171,12 @@ impl HeadRead {
         Ok(Some(Self { head, raw, writes, changed, revision, found: found.flatten().collect() }))
     }
 
-    /// Returns whether the head remembers every group that was written since `earlier`.
+    /// Returns whether the head remembers every transaction since `earlier`.
     pub(crate) fn remembers_since(&self, earlier: &Self) -> bool {
         usize::try_from(self.writes - earlier.writes).is_ok_and(|writes| writes <= RECENT)
     }
 
-    /// Returns the condition that the head under `key` is still this one.
+    /// Returns the condition that the head under `key` is unchanged.
     pub(crate) fn is_unchanged(&self, key: &str) -> Compare {
         Compare::Value { key: key.into(), value: Bytes(self.raw.clone()) }
     }

@@ -1,4 +1,4 @@
-//! The size of a store, and the findings of an examination.
+//! The size of a store, and the findings of `petstore check`.
 
 use petstore_domain::StoreError;
 use petstore_storage::Finding;
@@ -22,7 +22,7 @@ struct Status {
 }
 
 impl EtcdStore {
-    /// Returns the size in bytes of the data of the node that answers, all prefixes together.
+    /// Returns the size in bytes of one node's data, all prefixes together.
     ///
     /// # Errors
     /// [`StoreError`] if no node answers.
@@ -35,7 +35,7 @@ impl EtcdStore {
         Ok(client.call(path, &json!({}), client.deadline()).await?.answer)
     }
 
-    /// Examines the node that answers: its release, the size of its data, and its alarms. Writes nothing.
+    /// Examines the schema, and the release, the space and the alarms of one node. Writes nothing.
     ///
     /// # Errors
     /// [`StoreError`] if no node answers.

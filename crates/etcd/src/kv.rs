@@ -1,10 +1,10 @@
-//! The requests and answers of etcd's JSON gateway that this crate uses. Keys and values are base64, numbers are texts,
-//! and a field that is zero or empty may be left out.
+//! The requests and responses of etcd's JSON gateway that this crate uses. Keys and values are base64, numbers are
+//! strings, and a field that is zero or empty may be left out.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// Bytes, as base64.
+/// Bytes, in base64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
@@ -26,20 +26,20 @@ impl From<&str> for Bytes {
     }
 }
 
-/// Reads a number that is a text.
+/// Reads a number that is a string.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// A range of keys: `key` alone, or `key` and every key behind it that is below `end`, ascending.
+/// A range of keys, ascending: `key` alone, or all keys from `key` up to but not including `end`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Range {
     pub(crate) key: Bytes,
     #[serde(rename = "range_end")]
     pub(crate) end: Bytes,
-    /// The largest number of entries; 0 is no limit.
+    /// The largest number of entries to return; 0 is no limit.
     pub(crate) limit: usize,
-    /// The revision at which is read; 0 is the newest.
+    /// The revision to read; 0 is the newest.
     pub(crate) revision: i64,
     pub(crate) count_only: bool,
 }
@@ -49,21 +49,22 @@ impl Range {
         Self { key: key.into(), ..Self::default() }
     }
 
-    /// Returns the range of the keys that begin with `folder`, which ends with a `/`: those behind `key`, or all.
+    /// Returns the range of the keys that begin with `folder`, which ends with a `/`. With `key`, it holds only the keys
+    /// behind that one.
     pub(crate) fn after(key: Option<String>, folder: &str) -> Self {
-        // No key is between a key and the same key with a zero byte appended.
+        // A zero byte makes the next possible key.
         let first = key.map_or_else(|| folder.to_owned(), |key| key + "\0");
         Self { end: end_of(folder), ..Self::one(&first) }
     }
 }
 
-/// Returns the first key behind all keys that begin with `folder`: the byte `0` follows `/`.
+/// Returns the first key behind all keys that begin with `folder`. In ASCII, `0` follows `/`.
 fn end_of(folder: &str) -> Bytes {
     Bytes::from(&*format!("{}0", folder.trim_end_matches('/')))
 }
 
-/// A condition of a transaction: the value of an entry, or the revision of its first write. The latter is 0 for a key
-/// without an entry.
+/// A condition of a transaction: the value of an entry, or the revision of its first write, which is 0 for a key without
+/// an entry.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "target", rename_all = "UPPERCASE")]
 pub(crate) enum Compare {
@@ -89,13 +90,13 @@ impl Op {
         Self::Put { key: key.into(), value: Bytes(value) }
     }
 
-    /// Deletes the entries of a range. With `prev_kv`, they are in the answer.
+    /// Returns the deletion of a range. With `prev_kv`, the response contains the deleted entries.
     pub(crate) fn delete(Range { key, end: range_end, .. }: Range, prev_kv: bool) -> Self {
         Self::Delete { key, range_end, prev_kv }
     }
 }
 
-/// Operations at one revision: `success` if every comparison holds, otherwise `failure`.
+/// A transaction: runs `success` if every comparison holds, otherwise `failure`, at one revision.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Txn {
     pub(crate) compare: Vec<Compare>,
@@ -120,7 +121,7 @@ pub(crate) struct TxnAnswer {
 }
 
 impl TxnAnswer {
-    /// Returns the entries of each range, and those that were deleted with `prev_kv`.
+    /// Returns the entries of each range, and the entries that were deleted with `prev_kv`.
     pub(crate) fn found(self) -> impl Iterator<Item = Vec<KeyValue>> {
         self.responses.into_iter().map(|answer| answer.response_range.kvs)
     }
@@ -150,10 +151,10 @@ pub(crate) struct RangeAnswer {
 pub(crate) struct KeyValue {
     pub(crate) key: Bytes,
     pub(crate) value: Bytes,
-    /// The revision of its last change.
+    /// The revision of the last change.
     #[serde(deserialize_with = "number")]
     pub(crate) mod_revision: i64,
-    /// The number of its writes since it was created.
+    /// The number of writes since the entry was created.
     #[serde(deserialize_with = "number")]
     pub(crate) version: i64,
 }

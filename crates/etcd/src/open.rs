@@ -1,4 +1,4 @@
-//! From a configuration to a store, to its identity, to its upgrade, and to its removal.
+//! Opens, identifies, upgrades and removes a store.
 
 use petstore_domain::Phase;
 use petstore_storage::{Upgrade, UpgradeMode};
@@ -18,16 +18,15 @@ impl EtcdStore {
     /// Opens the store.
     ///
     /// # Errors
-    /// [`OpenError`], also if there is no store and none is to be created. The message is one line that says what is
-    /// wrong and how to fix it.
+    /// [`OpenError`], also if there is no store and `settings.create` is `false`.
     pub async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<Self, OpenError> {
         open(config, settings).await.map_err(|reason| OpenError::new(config, reason))
     }
 
-    /// Brings the schema of the store to this release's. `None` if there is no store.
+    /// Upgrades the schema of the store to this release's. Returns `None` if there is no store.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
+    /// [`OpenError`]. The next upgrade continues.
     pub async fn upgrade(
         config: &EtcdConfig,
         mode: UpgradeMode,
@@ -36,11 +35,11 @@ impl EtcdStore {
         upgraded.await.map_err(|reason| OpenError::new(config, reason))
     }
 
-    /// Removes every key of a store that is open and holds no animals, API keys or idempotency records. Returns `false`
-    /// if it holds any; the store is then left untouched.
+    /// Removes every key of a store that is open and holds no animals, API keys or idempotency records. Otherwise returns
+    /// `false` and changes nothing.
     ///
     /// # Errors
-    /// [`OpenError`]. Whether the store was removed is then not known.
+    /// [`OpenError`]. It is then unknown whether the store was removed.
     pub async fn remove_if_empty(config: &EtcdConfig) -> Result<bool, OpenError> {
         let removed = async { remove_if_empty(&connect(config, false).await?).await };
         removed.await.map_err(|reason| OpenError::new(config, reason))
@@ -48,8 +47,8 @@ impl EtcdStore {
 }
 
 impl EtcdConfig {
-    /// Returns a name of the store that no other store has, whatever names the URL uses for the nodes. `None` if there
-    /// is no store, or if no node answers.
+    /// Returns a unique name of the store, which does not depend on the hosts in the URL. Returns `None` if there is no
+    /// store, or if no node answers.
     pub async fn identity(&self) -> Option<String> {
         let core = connect(self, false).await.ok()?;
         let identity = schema::find(&core).await.ok()??.head.identity;
@@ -75,13 +74,13 @@ async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, 
             return Err(Reason::Missing);
         }
         was_created = create(&core).await?;
-        // A process of another release may have made the store at the same time.
+        // A process of another release may have created the store at the same time.
         schema::find_current(&core).await?.ok_or(Reason::Missing)?;
     }
     Ok(EtcdStore::new(core, was_created, &settings.on_task_panic))
 }
 
-/// Makes the store. Returns `false` if another process has made it.
+/// Creates the store. Returns `false` if another process created it.
 async fn create(core: &Core) -> Result<bool, Failure> {
     let (head, raw) = (core.keys.head(), rows::json(&Head::new()?));
     let txn = Txn {
@@ -89,7 +88,7 @@ async fn create(core: &Core) -> Result<bool, Failure> {
         success: vec![Op::put(&head, raw.clone()), schema::fence(core)],
         ..Txn::default()
     };
-    // The answer to the first try may have been lost.
+    // The answer to a first try may have been lost.
     let is_there = || core.try_read(&[], core.client.deadline());
     let is_done = core.transact(&txn).await?.succeeded;
     Ok(is_done || is_there().await?.is_some_and(|read| read.raw == raw))

@@ -14,7 +14,7 @@ use crate::{
     store::EtcdStore,
 };
 
-/// The largest number of expiry entries that one purge reads.
+/// The largest number of expiry entries in one purge.
 const EXPIRIES: usize = 40;
 
 #[async_trait]
@@ -61,7 +61,7 @@ impl PetRepository for EtcdStore {
 }
 
 impl Core {
-    /// Reads up to `limit` animals behind `after` at one revision, with its version.
+    /// Reads up to `limit` animals behind `after` at one revision, and the catalogue's version there.
     async fn read_page(
         &self,
         status: Option<PetStatus>,
@@ -82,13 +82,13 @@ impl Core {
         Ok(page)
     }
 
-    /// Deletes expired records in one transaction: those of the oldest expiry entries, as many as it holds.
+    /// Deletes the records of the oldest expiry entries in one transaction, as many as the transaction holds.
     async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
         let expired = Range::one(&self.keys.folder("expiry"));
         let expired = Range { end, limit: EXPIRIES, ..expired };
         let found = self.read(&[expired], self.client.deadline()).await?.found;
-        // Each entry is deleted with both entries of its records. Records that are left get one new entry.
+        // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry entry.
         let (mut places, mut count, mut room) = (Vec::new(), 0, self.max_ops().rows());
         let limit = (limit as usize).min(room);
         for entry in &found {
@@ -105,12 +105,12 @@ impl Core {
             draft.permit(WriterRole::Service)?;
             let mut purged = Purged { deleted: 0, more: !is_all };
             for entry in &found[..count] {
-                // Another process may have deleted it.
+                // Another process may have deleted the entry.
                 let Some(entry) = draft.entry(&entry.key()) else { continue };
                 draft.delete(entry.key());
                 for (id, at) in rows::expiry(&entry)? {
                     let stored = draft.record(&id)?;
-                    // A record that was replaced is named by the expiry entry of its new time.
+                    // The expiry entry of its new time names a replaced record.
                     let Some(record) = stored.filter(|record| record.at.0 == at) else { continue };
                     if at <= cutoff.0 && (purged.deleted as usize) < limit {
                         purged.deleted += 1;

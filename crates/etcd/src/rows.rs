@@ -1,18 +1,18 @@
-//! Keys and values. Values are JSON, so that `etcdctl get` shows them.
+//! Keys and values. Values are JSON, so that `etcdctl get` can show them.
 //!
 //! | key | value |
 //! |---|---|
-//! | `PREFIX/store` | the head, which every write replaces: `head.rs` |
-//! | `PREFIX/head` | a head that releases before 2.0.0 refuse: `schema.rs` |
-//! | `PREFIX/waiting` | the instance that lost a comparison since the last write |
+//! | `PREFIX/store` | the head, which every write replaces (`head.rs`) |
+//! | `PREFIX/head` | a head that releases before 2.0.0 refuse (`schema.rs`) |
+//! | `PREFIX/waiting` | an instance that lost a comparison since the last write |
 //! | `PREFIX/pets/ID` | an animal |
-//! | `PREFIX/status/STATUS/ID` | the animal again, so that a page of one status is one range |
+//! | `PREFIX/status/STATUS/ID` | the animal again, by its status: a page of one status is one range |
 //! | `PREFIX/records/RECORD` | an idempotency record |
-//! | `PREFIX/recorded/ID/RECORD` | the record again, under its animal: the order of snapshots |
-//! | `PREFIX/expiry/TIME/GROUP` | ids and times of the records of one transaction, under the oldest time |
+//! | `PREFIX/recorded/ID/RECORD` | the record again, by its animal: snapshots read this order |
+//! | `PREFIX/expiry/TIME/GROUP` | ids and times of the records of one transaction, by the oldest time |
 //! | `PREFIX/keys/ID` | an API key |
 //!
-//! Identifiers and times are 16 hexadecimal digits, the number plus 2^63, so that the order of keys is theirs.
+//! Identifiers and times are the number plus 2^63 in 16 hexadecimal digits, so that keys sort like numbers.
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::kv::{Bytes, KeyValue, Range};
 
-/// Makes the keys of one store.
+/// The keys of one store.
 #[derive(Debug)]
 pub(crate) struct Keys {
     /// Ends with a `/`.
@@ -49,12 +49,12 @@ impl Keys {
         format!("{}waiting", self.prefix)
     }
 
-    /// The folder of `pets`, `records`, `recorded`, `expiry` or `keys`.
+    /// Returns the folder `name`: `pets`, `records`, `recorded`, `expiry` or `keys`.
     pub(crate) fn folder(&self, name: &str) -> String {
         format!("{}{name}/", self.prefix)
     }
 
-    /// The folder of animals, of all or of one status.
+    /// Returns the folder of all animals, or of the animals with one status.
     pub(crate) fn pets(&self, status: Option<PetStatus>) -> String {
         self.folder(&status.map_or("pets".to_owned(), |status| format!("status/{status}")))
     }
@@ -71,7 +71,7 @@ impl Keys {
         format!("{}recorded/{}/{}", self.prefix, ordered(position.pet.0), position.id)
     }
 
-    /// The first key of records that expire at `at`.
+    /// Returns the first key of the records of time `at`.
     pub(crate) fn expiry(&self, at: i64) -> String {
         format!("{}expiry/{}/", self.prefix, ordered(at))
     }
@@ -80,19 +80,19 @@ impl Keys {
         format!("{}keys/{}", self.prefix, ordered(id.0))
     }
 
-    /// Returns whether a store has such a key beside the head.
+    /// Returns whether `key`, which is not the head, can belong to a store.
     pub(crate) fn is_own(&self, key: &str) -> bool {
         let folders = ["pets", "status", "records", "recorded", "expiry", "keys"];
         key == self.old_head() || folders.iter().any(|name| key.starts_with(&self.folder(name)))
     }
 }
 
-/// Returns ranges behind the key `after`, in a folder whose keys begin with an identifier: each larger than the one
-/// before, with the highest identifier that it may hold. The last range holds all. `limit` entries are in the first
-/// range, unless most identifiers have none.
+/// Returns three growing ranges behind the key `after`, each with the highest identifier that it can hold. The last range
+/// has no end. The first range holds `limit` entries, unless most identifiers are unused. The keys of `folder` begin with
+/// an identifier.
 ///
 /// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer the
-/// more the store holds.
+/// more entries the store holds.
 pub(crate) fn growing_ranges(folder: &str, after: Option<&str>, limit: usize) -> [(Range, i64); 3] {
     let digits = after.and_then(|key| key.get(folder.len()..folder.len() + 16));
     let (first, limit) =
@@ -118,7 +118,7 @@ fn unordered(text: &str) -> Option<i64> {
     number.map(|number| (number ^ (1 << 63)).cast_signed())
 }
 
-/// The entries that a transaction puts (`Some`) and deletes (`None`). Each is one operation.
+/// The entries that a transaction puts (`Some`) or deletes (`None`). Each is one operation.
 pub(crate) type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
 #[derive(Serialize, Deserialize)]
@@ -170,14 +170,14 @@ pub(crate) fn record(entry: &KeyValue) -> Result<IdempotencyRecord, Corruption> 
     })
 }
 
-/// The ids and times of records that one transaction has written.
+/// The ids and times of the records that one transaction wrote.
 pub(crate) type Expiry = Vec<(String, i64)>;
 
 pub(crate) fn expiry(entry: &KeyValue) -> Result<Expiry, Corruption> {
     serde_json::from_slice(&entry.value.0).map_err(|error| Corruption::new(entry.key(), error))
 }
 
-/// Puts the entry by which these records are purged, if there are any.
+/// Puts the entry for the purge of these records, if there are any.
 pub(crate) fn put_expiry(changes: &mut Changes, keys: &Keys, group: u64, records: &Expiry) {
     if let Some(oldest) = records.iter().map(|(_, at)| *at).min() {
         changes.insert(format!("{}{group:016x}", keys.expiry(oldest)), Some(json(records)));
@@ -239,7 +239,7 @@ pub(crate) fn put_api_key(changes: &mut Changes, keys: &Keys, key: &ApiKey) {
     changes.insert(keys.api_key(key.id), Some(json(&row)));
 }
 
-/// Reads the identifier at the end of a key, and the row.
+/// Reads the identifier at the end of the key, and the row in the value.
 fn read<T: DeserializeOwned>(entry: &KeyValue, kind: &str) -> Result<(i64, T), Corruption> {
     let name = entry.name();
     let wrong = || Corruption::new(format_args!("{kind} {name}"), "its key ends with 16 digits");
@@ -248,7 +248,7 @@ fn read<T: DeserializeOwned>(entry: &KeyValue, kind: &str) -> Result<(i64, T), C
     row.map(|row| (id, row)).map_err(|error| Corruption::new(format_args!("{kind} {id}"), error))
 }
 
-/// Returns a row as JSON. It consists of texts and numbers, which never fail to be written.
+/// Returns a row as JSON. Writing cannot fail, because rows consist of strings and numbers.
 pub(crate) fn json(row: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(row).unwrap_or_default()
 }

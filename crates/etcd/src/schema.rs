@@ -1,12 +1,12 @@
 //! The upgrade of a store that an older release made.
 //!
-//! The step to version 2 must run alone, but etcd does not tell who uses a store. So the step refuses to begin while
-//! somebody else writes, and then fences older releases off: one transaction moves the head to another key and leaves
-//! [`FENCE`] under the old one. A process of an older release reads the old key for every request and compares it in
-//! every write. From that transaction on it answers 503, and its log says why.
+//! The step to version 2 must run alone, but etcd does not tell who uses a store. So the step refuses to start while
+//! another process writes. Then it fences older releases off: one transaction moves the head to another key and puts
+//! [`FENCE`] under the old key. An older release reads the old key for every request and compares it in every write. From
+//! that transaction on it answers 503, and its log says why.
 //!
-//! The index of the records follows in further transactions. A process that dies in between leaves a fenced store of
-//! version 1, which no release opens, and the next upgrade continues.
+//! Further transactions write the index of the records. If the process dies in between, it leaves a fenced store of
+//! version 1, which no release opens. The next upgrade continues.
 
 use std::time::Duration;
 
@@ -22,27 +22,27 @@ use crate::{
     rows,
 };
 
-/// The head that releases before 2.0.0 read. `oldest` refuses them at their start; `phase` refuses every request, and
-/// `label` is in their log. No process expects this revision, so none of their movers changes the state.
+/// The head for releases before 2.0.0. They refuse `oldest` at their start and `phase` for every request, and log `label`.
+/// No process expects this revision, so none of their movers changes the state.
 const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0, which has upgraded its schema: stop this process and start that release","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
 
-/// For so long nobody may write before the step that must run alone.
+/// The time without a write before the step that must run alone.
 const QUIET_TIME: Duration = Duration::from_secs(2);
-/// The records are read in so many parts, by the first two digits of their ids. etcd visits every entry of a range for
-/// each page, so that one range of all would take hours for a million records.
+/// The number of parts in which the records are read, by the first two digits of their ids. etcd visits every entry of a
+/// range for each page, so one range would take hours for a million records.
 const PARTS: u32 = 256;
 const IN_USE: &str =
     "another process is writing to the store; stop it, or run 'petstore upgrade --force'";
-/// The largest number of tries to move the head between two writes of others, who pause for a writer that has lost.
+/// The largest number of tries to move the head between two writes of others, which pause for a writer that lost.
 const MAX_MOVES: u32 = 100;
 const KEEPS_WRITING: &str = "other processes write to the store all the time; stop them";
 
-/// Returns the operation that refuses older releases.
+/// Returns the operation that fences older releases off.
 pub(crate) fn fence(core: &Core) -> Op {
     Op::put(&core.keys.old_head(), FENCE.as_bytes().to_vec())
 }
 
-/// Reads the head of a store of this schema; `None` if there is no store.
+/// Reads the head of a store that this release can use; `None` if there is no store.
 pub(crate) async fn find_current(core: &Core) -> Result<Option<HeadRead>, Reason> {
     let found = find(core).await?;
     match found.as_ref().map(|read| read.head.schema) {
@@ -55,7 +55,7 @@ pub(crate) async fn find_current(core: &Core) -> Result<Option<HeadRead>, Reason
 
 /// Reads the head of a store that this release can use or upgrade; `None` if there is no store.
 pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
-    // A service that was not stopped may have put its name there after the store was deleted.
+    // After the store was deleted, a service that was not stopped may have put its name under `contender`.
     let any = Range { limit: 2, ..Range::after(None, &core.keys.prefix) };
     let ranges = [Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
     let success = ranges.into_iter().map(Op::Range).collect();
@@ -83,7 +83,7 @@ async fn old_head(core: &Core) -> Result<Option<HeadRead>, Failure> {
     core.try_read_at(&core.keys.old_head(), &[], core.client.deadline()).await
 }
 
-/// Brings the schema of a store to this release's; `None` if there is no store.
+/// Upgrades the schema of a store; `None` if there is no store.
 pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upgrade>, Reason> {
     let Some(found) = find(core).await? else { return Ok(None) };
     let from = found.head.schema;
@@ -95,7 +95,7 @@ pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upg
     Ok(Some(Upgrade { from, steps, saved_to: None }))
 }
 
-/// Runs the step to version 2. Several processes may do so at once; returns `false` if another process has completed it.
+/// Runs the step to version 2, which several processes may do at once. Returns `false` if another process completed it.
 async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<bool, Reason> {
     loop {
         match core.try_read(&[], core.client.deadline()).await? {
@@ -107,9 +107,9 @@ async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<bool, Reason> {
     }
 }
 
-/// Moves the head to its new key and leaves the fence under the old one, unless another process has done so.
+/// Moves the head to its new key and puts the fence under the old key, unless another process did so.
 async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
-    // A record that cannot be read is reported while older releases can still use the store.
+    // Reports an unreadable record while older releases can still use the store.
     for part in 0..PARTS {
         records(core, part).await?;
     }
@@ -140,8 +140,8 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
     Err(SchemaError::InUse { version: 2, who: KEEPS_WRITING }.into())
 }
 
-/// Puts every record under its animal too, and then the new version. Returns `false` if another process has changed the
-/// head meanwhile.
+/// Puts every record under its animal too, and then the new version into the head. Returns `false` if another process
+/// changed the head meanwhile.
 async fn index_records(core: &Core, read: &HeadRead) -> Result<bool, Failure> {
     let compare = vec![read.is_unchanged(&core.keys.head())];
     for part in 0..PARTS {

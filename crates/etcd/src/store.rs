@@ -1,4 +1,4 @@
-//! The store: one value behind all ports, and its background tasks.
+//! The store that implements all ports, and its background tasks.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -11,21 +11,21 @@ use crate::{core::Core, writer};
 /// The time limit of one read of the version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Settings of a store beside its URL.
+/// The settings of a store besides its URL.
 #[derive(Clone, Debug, Default)]
 pub struct EtcdSettings {
-    /// `true` if a store is made if there is none.
+    /// `true` if a store is created where there is none.
     pub create: bool,
-    /// `true` if animals are read, without a version, while the store is sealed.
+    /// `true` if animals can be read, without a version, while the store is sealed.
     pub reads_while_sealed: bool,
-    /// Canceled when a task of the store has panicked: the writing task, without which every addition fails, or the one
-    /// that reads the version. The program must then be restarted.
+    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then be
+    /// restarted: without these tasks additions fail, or other instances' changes do not show.
     pub on_task_panic: CancellationToken,
 }
 
 /// A catalogue and its API keys in etcd.
 ///
-/// It works within the tokio runtime in which it was opened. Dropping it closes it: additions that wait are still
+/// The store works within the tokio runtime in which it was opened. Dropping it closes it; waiting additions are still
 /// written while that runtime runs. [`Self::close`] waits for them.
 pub struct EtcdStore {
     pub(crate) core: Arc<Core>,
@@ -38,7 +38,7 @@ impl EtcdStore {
         let core = Arc::new(core);
         let limits = (core.max_ops().rows(), Some(core.client.call_timeout));
         let (writing, reading) = (Arc::clone(&core), Arc::clone(&core));
-        // In a minority of the nodes nothing is read, so no version is given: reads need most nodes.
+        // A node without a majority answers no read, so an instance on its side soon has no version.
         let read = move || {
             let core = Arc::clone(&reading);
             async move {
@@ -52,7 +52,7 @@ impl EtcdStore {
         Self { core, tasks, was_created }
     }
 
-    /// Returns whether opening the store has made it.
+    /// Returns whether this call of `open` created the store.
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created
@@ -64,7 +64,7 @@ impl EtcdStore {
         self.tasks.writer.waiting()
     }
 
-    /// Takes no more additions, and waits up to 5 seconds until those that wait are written. Returns whether they are.
+    /// Refuses further additions, and waits up to 5 seconds until all waiting ones are written. Returns whether they are.
     pub async fn close(&self) -> bool {
         self.tasks.close().await
     }

@@ -1,4 +1,4 @@
-//! Connections to the nodes, by rustls.
+//! TLS connections to the nodes, by rustls.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,7 +16,7 @@ use rustls::{
 
 use crate::{config::EtcdConfig, error::Reason};
 
-/// Returns a connector, encrypted as `sslmode` asks for.
+/// Returns a connector that encrypts if `sslmode` requires it.
 pub(crate) fn connector(config: &EtcdConfig) -> Result<HttpsConnector<HttpConnector>, Reason> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);

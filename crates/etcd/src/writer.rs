@@ -1,4 +1,4 @@
-//! Additions: one task, one transaction at a time, group commit.
+//! Additions: one task writes them in groups, one transaction at a time.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use crate::{core::Core, draft::Draft, error::Failure};
 
 type Outcome = Result<Added, AddError>;
 
-/// Writes additions until there will be no more. A failed write does not end the task.
+/// Writes additions until the queue ends. A failed write does not end the task.
 pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
     let mut held: Vec<Add> = Vec::new();
     while let Some(group) = jobs.next(held.len()).await {
@@ -27,7 +27,7 @@ pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
     }
 }
 
-/// Writes as many of the first additions as one transaction holds, and answers them.
+/// Writes as many of the first additions as one transaction holds, and replies to them.
 async fn write(core: &Core, held: &mut Vec<Add>) {
     let max_ops = core.max_ops();
     let adds = &held[..held.len().min(max_ops.rows())];
@@ -45,7 +45,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
                 add.reply.send(outcome);
             }
         }
-        // The next transaction is smaller.
+        // They stay in `held`, and the next transaction is smaller.
         Err(Failure::TooManyOps) if core.max_ops() != max_ops => {}
         Err(failure) => {
             for add in held.drain(..tried) {
@@ -55,7 +55,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
     }
 }
 
-/// Decides on additions: one outcome for each that the transaction holds, in their order.
+/// Decides on additions in their order. Returns the outcomes of those that the transaction holds.
 fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
     let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft)).collect();
     if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
@@ -70,8 +70,8 @@ fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Ou
         return Some(Err(error.into()));
     }
     if reply.is_abandoned() {
-        // The receiver is gone.
-        return Some(Err(StoreError::unavailable("its caller does not wait any more").into()));
+        // Nobody receives this outcome.
+        return Some(Err(StoreError::unavailable("its caller has gone away").into()));
     }
     let stored = match request.map(|request| draft.record(&request.id)).transpose() {
         Ok(stored) => stored.flatten(),

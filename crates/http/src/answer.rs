@@ -199,4 +199,4 @@ pub(crate) fn note_unread(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

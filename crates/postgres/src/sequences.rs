@@ -59,9 +59,7 @@ mod tests {
     #[needs(postgres)]
     #[tokio::test]
     async fn the_highest_identifier_is_looked_for_in_the_index_whatever_the_table_held_then() {
-        let Some(database) = postgres_or_skip("the_highest_identifier_is_looked_for") else {
-            return;
-        };
+        let database = postgres_or_skip("the_highest_identifier_is_looked_for").unwrap();
         let config = PostgresConfig::parse(&database.url).unwrap();
         drop(PostgresStore::connect(&config).await.unwrap());
         for purpose in [Purpose::Calls, Purpose::Archive] {

@@ -13,7 +13,6 @@
 //! `PETSTORE_TEST_ALL=1` either fails.
 
 mod binaries;
-mod bound;
 mod cluster;
 mod database;
 mod end_on_drop;
@@ -32,7 +31,6 @@ mod trouble;
 mod watchdog;
 
 pub use binaries::find_program;
-pub use bound::Bound;
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
 pub use end_on_drop::{End, EndOnDrop};

@@ -37,13 +37,15 @@ use crate::{
     store_ports::StorePorts,
 };
 
-/// Limits how long writes wait: the work under the seal.
+/// Limits how long writes wait: from sending the seal until the last row is copied.
 const SEAL_LIMIT: Duration = Duration::from_millis(700);
 /// How long the old store is sealed at least: a service may serve a cached page for 100 ms.
 const SEAL_TIME: Duration = Duration::from_millis(200);
 /// Limits a call that changes a state, and one while writes wait.
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 const SEALED_CALL_LIMIT: Duration = Duration::from_millis(500);
+/// The pause before a sealed store is released: a seal and the opening that follows are over by then.
+const RELEASE_PAUSE: Duration = Duration::from_millis(1_500);
 /// The pause before a state is read again whose change had no answer.
 const ASK_PAUSE: Duration = Duration::from_millis(100);
 /// How often a mover begins anew, after a pause.
@@ -73,7 +75,7 @@ impl fmt::Debug for Mover {
 pub enum MoveOutcome {
     /// The target has taken the source's place.
     HandedOver {
-        /// How long writes waited.
+        /// How long writes waited at most: from sending the seal.
         writes_waited: Duration,
     },
     /// The target had taken the source's place before.
@@ -165,6 +167,7 @@ struct Run<'m> {
     /// The highest identifiers and the rewrites of a source whose place the target has taken already, when the target
     /// held all of its rows.
     behind: Option<(HighestIds, i64)>,
+    /// When the seal was sent: writes may wait since then.
     sealed_at: Option<Instant>,
     stop_at: Option<Instant>,
 }
@@ -212,7 +215,8 @@ impl<'m> Run<'m> {
             self.seen.stop();
             let stop_at = *self.stop_at.get_or_insert_with(|| Instant::now() + STOP_LIMIT);
             if stop_at <= Instant::now() {
-                return Err(self.left_sealed());
+                let is_sealed = self.sealed_at.is_some();
+                return Err(if is_sealed { self.left_sealed() } else { TransferError::Canceled });
             }
         }
         let mover = self.mover;
@@ -257,7 +261,11 @@ impl<'m> Run<'m> {
             let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
             sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
         }
-        let limit = if change == Change::Open { SEALED_CALL_LIMIT } else { CALL_LIMIT };
+        let limit = match change {
+            Change::Seal => SEAL_LIMIT,
+            Change::Open => SEALED_CALL_LIMIT,
+            Change::Claim | Change::Reopen | Change::GiveBack => CALL_LIMIT,
+        };
         let changed = timeout(limit, ports.handover.change_state(expected, new)).await;
         let outcome = match changed.unwrap_or_else(|error| Err(StoreError::unavailable(error))) {
             Ok(changed) => Outcome::Changed(changed),
@@ -274,11 +282,8 @@ impl<'m> Run<'m> {
                 Outcome::Failed
             }
         };
-        match (change, outcome) {
-            // The change waits for writes that have begun, and other writes do not wait for it.
-            (Change::Seal, Outcome::Changed(true)) => self.sealed_at = Some(Instant::now()),
-            (Change::Reopen, Outcome::Changed(true)) => self.sealed_at = None,
-            _ => {}
+        if (change, outcome) == (Change::Reopen, Outcome::Changed(true)) {
+            self.sealed_at = None;
         }
         Ok(outcome)
     }
@@ -339,13 +344,17 @@ impl<'m> Run<'m> {
     }
 }
 
-/// Makes a store of its own of one that is sealed or being filled: it gets the identity `id`, and is opened. Returns
-/// `false` if its state was changed meanwhile.
+/// Makes a store of its own of one that is sealed or being filled: it gets the identity `id`, and is opened. Waits until
+/// a mover that has sealed the store a moment ago has opened the target or the store. Returns `false` if the state was
+/// changed meanwhile.
 ///
 /// # Errors
 /// [`StoreError`].
 pub async fn release(handover: &dyn Handover, id: StoreId) -> Result<bool, StoreError> {
     let state = handover.state().await?;
+    if matches!(state.phase, Phase::Sealed { .. }) {
+        sleep(RELEASE_PAUSE).await;
+    }
     let released = StoreState { id, ..state.next(Phase::Open { from: None }) };
     handover.change_state(state.revision, released).await
 }

@@ -1,13 +1,14 @@
 //! Faults during a handover besides kills of the mover: movers that freeze, servers that die or are followed by a
 //! standby that is behind, records that expire meanwhile.
 
-use std::{thread, time::Duration};
+use std::cell::RefCell;
 
-use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
+use petstore_testing::{Cluster, Durability, needs};
 
 use super::{
-    commands::{hand_over, load, pause, populate, serve, spawn},
+    commands::{hand_over, load, populate, serve, spawn},
     kills::kill_beside,
+    phase::{Phase, in_each_phase},
 };
 use crate::load::journal::{Addition, Journal};
 use crate::support::{
@@ -16,9 +17,6 @@ use crate::support::{
     store::Store,
     wait,
 };
-
-/// When a mover freezes, counted from the start of the command, in milliseconds. A handover takes some hundreds of them.
-const MOMENTS: [u64; 8] = [5, 30, 70, 120, 170, 220, 280, 350];
 
 /// The name of a store that a service finds on whichever of two servers takes writes.
 fn either(primary: &Cluster, standby: &Cluster) -> Store {
@@ -30,28 +28,36 @@ fn either(primary: &Cluster, standby: &Cluster) -> Store {
     ))
 }
 
-/// A mover freezes, another one takes its place, and then the first one goes on. On PostgreSQL, which ends the
-/// transaction of a client that is silent; a file of SQLite stays locked while the process that has locked it is frozen.
+/// A mover freezes in each phase of a move, another one takes its place, and then the first one continues. On PostgreSQL,
+/// which ends the transaction of a client that is silent; a file of SQLite stays locked while the process that has locked
+/// the file is frozen.
 #[needs(postgres, time)]
 #[test]
-fn a_mover_that_was_frozen_at_any_moment_does_no_harm_when_it_goes_on() {
-    let Some((one, other)) = Store::postgres().zip(Store::postgres()) else { return };
+fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
+    let [one, other] = [Store::postgres(), Store::postgres()];
     let all = populate(&one, 2_000);
     let server = serve(&one, &other);
-    let mut load = load(&[server.client()], &all);
-    for (number, moment) in MOMENTS.into_iter().enumerate() {
-        let (from, to) = if number % 2 == 0 { (&one, &other) } else { (&other, &one) };
-        let mut frozen = spawn(from, to);
-        thread::sleep(Duration::from_millis(moment));
-        signal(&frozen, "STOP");
-        hand_over(from, to).succeeds();
-        load[0].goes_on();
-        signal(&frozen, "CONT");
-        exit(&mut frozen);
-        load[0].goes_on();
-        assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "the handover was undone");
-    }
-    load[0].stop();
+    let mut load = load(&[server.client()], &all).remove(0);
+    let frozen = RefCell::new(Vec::new());
+    in_each_phase(
+        [&one, &other],
+        |mover, phase, _| frozen.borrow_mut().push((mover, phase)),
+        |[from, to]| {
+            hand_over(from, to).succeeds();
+            load.goes_on();
+            for (mut mover, phase) in frozen.take() {
+                signal(&mover, "CONT");
+                exit(&mut mover);
+                load.goes_on();
+                assert_eq!(
+                    Phase::of(from, to),
+                    Phase::Done,
+                    "the mover of {phase:?} undid the move"
+                );
+            }
+        },
+    );
+    load.stop();
     all.is_kept_by(&server.client());
     petstore(&["check", "--store", &one.url]).finish().succeeds();
 }
@@ -81,8 +87,7 @@ fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
 #[needs(postgres, time)]
 #[test]
 fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
-    let test = "an old store that is killed meanwhile";
-    let Some(cluster) = cluster_or_skip(test, Durability::Full) else { return };
+    let cluster = Cluster::start(Durability::Full).unwrap();
     let (from, to) = (Store::at(&cluster.url("postgres")), Store::sqlite());
     let all = populate(&from, 30_000);
     let server = serve(&from, &to);
@@ -100,8 +105,7 @@ fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
 #[needs(postgres, time)]
 #[test]
 fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
-    let test = "a new store that fails over";
-    let Some(primary) = cluster_or_skip(test, Durability::Full) else { return };
+    let primary = Cluster::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
     let (from, to) = (Store::sqlite(), either(&primary, &standby));
     let all = populate(&from, 30_000);

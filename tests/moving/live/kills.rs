@@ -1,80 +1,64 @@
-//! Kills of the mover and of the service, at whatever moment, and handovers that are given up.
+//! Kills of the mover in each phase of a move, moves that are canceled in each, and kills of stores and services.
 
 use std::{thread, time::Duration};
 
-use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
+use petstore_testing::{Cluster, Durability, needs};
 
-use super::commands::{cancel, hand_over, load, populate, serve, spawn};
+use super::{
+    commands::{cancel, hand_over, load, populate, serve, spawn},
+    phase::{Phase, in_each_phase},
+};
 use crate::support::{
     catalogue::{id_of, pet},
     command::{Running, exit, petstore},
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-/// The moments, counted from the start of the command, in milliseconds. A handover takes some hundreds of them.
-const MOMENTS: [u64; 14] = [5, 20, 40, 60, 90, 120, 160, 200, 240, 280, 320, 380, 450, 550];
-
-/// Kills the mover at each moment, and then runs it to its end, while requests come. Each of them is answered.
-fn survives(from: &Store, to: &Store, gives_up: bool) {
-    let all = populate(from, 2_000);
-    let server = serve(from, to);
-    let mut load = load(&[server.client()], &all);
-    for moment in MOMENTS {
-        let mover = spawn(from, to);
-        thread::sleep(Duration::from_millis(moment));
+/// Kills the mover in each phase of a move, there and back, while requests come. Each of them is answered.
+fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
+    let all = populate(one, 2_000);
+    let server = serve(one, other);
+    let mut load = load(&[server.client()], &all).remove(0);
+    let mut last = other;
+    let kill = |mover: Running, phase, [from, to]: [&'a Store; 2]| {
         drop(mover);
-        if gives_up && cancel(from, to).code == Some(0) {
-            load[0].goes_on();
-            // A part of a copy is no store of its own. The copy may not have begun.
-            if to.pets() == 0 {
-                continue;
+        if is_canceled && phase < Phase::Done && to.state().is_some() {
+            cancel(from, to).succeeds();
+            if phase > Phase::Begun {
+                // A part of a copy is no store of its own.
+                Launch::on(to).finish().fails(78, "was handed over to ");
             }
-            Launch::on(to).finish().fails(78, "was handed over to ");
         }
-    }
-    hand_over(from, to).succeeds();
-    load[0].goes_on();
-    cancel(from, to).fails(1, "the way back is the same command");
-    load[0].stop();
+    };
+    in_each_phase([one, other], kill, |[from, to]| {
+        hand_over(from, to).succeeds();
+        cancel(from, to).fails(1, "the way back is the same command");
+        load.goes_on();
+        last = to;
+    });
+    load.stop();
     all.is_kept_by(&server.client());
     drop(server);
-    all.is_kept_by(&Launch::on(to).start().client());
+    all.is_kept_by(&Launch::on(last).start().client());
 }
 
-#[needs(postgres, time)]
-#[test]
-fn a_mover_that_is_killed_at_any_moment_refuses_nothing() {
-    let Some(to) = Store::postgres() else { return };
-    survives(&Store::sqlite(), &to, false);
+fn a_mover_that_is_killed_in_any_phase_refuses_nothing(kinds: [Kind; 2]) {
+    let [one, other] = kinds.map(Store::new);
+    survives([&one, &other], false);
 }
 
-#[needs(postgres, time)]
-#[test]
-fn a_mover_that_is_killed_on_its_way_to_a_file_refuses_nothing() {
-    let Some(from) = Store::postgres() else { return };
-    survives(&from, &Store::sqlite(), false);
-}
-
-#[needs(etcd, time)]
-#[test]
-fn a_mover_that_is_killed_on_its_way_to_etcd_refuses_nothing() {
-    let Some(to) = Store::etcd() else { return };
-    survives(&Store::sqlite(), &to, false);
-}
-
-#[needs(etcd, time)]
-#[test]
-fn a_mover_that_is_killed_on_its_way_from_etcd_refuses_nothing() {
-    let Some(from) = Store::etcd() else { return };
-    survives(&from, &Store::sqlite(), false);
-}
+on_stores!(
+    pairs:
+    #[petstore_testing::needs(time)]
+    a_mover_that_is_killed_in_any_phase_refuses_nothing,
+);
 
 #[needs(time)]
 #[test]
-fn a_handover_that_is_given_up_at_any_moment_loses_nothing() {
-    survives(&Store::sqlite(), &Store::sqlite(), true);
+fn a_move_that_is_canceled_in_any_phase_loses_nothing() {
+    survives([&Store::sqlite(), &Store::sqlite()], true);
 }
 
 #[needs(time)]
@@ -116,10 +100,7 @@ fn a_service_that_is_killed_and_started_anew_finds_the_open_store() {
 #[needs(postgres, time)]
 #[test]
 fn an_instance_that_has_not_noticed_misses_nothing() {
-    for (from, to) in [
-        (Store::sqlite(), Store::sqlite()),
-        (Store::new(crate::support::store::Kind::Postgres), Store::sqlite()),
-    ] {
+    for (from, to) in [(Store::sqlite(), Store::sqlite()), (Store::postgres(), Store::sqlite())] {
         populate(&from, 10);
         let servers = [serve(&from, &to), serve(&from, &to)];
         let [active, frozen] = servers.each_ref().map(Server::client);
@@ -149,8 +130,7 @@ pub(super) fn kill_beside(cluster: &Cluster, mover: &mut Running) {
 #[needs(postgres, time)]
 #[test]
 fn a_new_store_that_is_killed_meanwhile_loses_nothing() {
-    let test = "a new store that is killed meanwhile";
-    let Some(cluster) = cluster_or_skip(test, Durability::Full) else { return };
+    let cluster = Cluster::start(Durability::Full).unwrap();
     let (from, to) = (Store::sqlite(), Store::at(&cluster.url("postgres")));
     let all = populate(&from, 30_000);
     let server = serve(&from, &to);

@@ -9,8 +9,8 @@ use crate::support::{command::petstore, store::Store};
 #[test]
 fn a_handover_there_and_back_behind_a_pooler_of_transactions_refuses_nothing() {
     let test = "a handover behind a pooler of transactions";
-    let Some(database) = postgres_or_skip(test) else { return };
-    let Some(pooler) = pooler_or_skip(test, Pooling::Transaction, &database.url) else { return };
+    let database = postgres_or_skip(test).unwrap();
+    let pooler = pooler_or_skip(test, Pooling::Transaction, &database.url).unwrap();
     let (from, to) = (Store::sqlite(), Store::at(&pooler.url(&database.url)));
     let all = populate(&from, 3_000);
     let server = serve(&from, &to);

@@ -4,7 +4,10 @@ use std::{fs, thread, time::Duration};
 
 use rusqlite::Connection;
 
-use super::commands::{hand_over, populate, serve, spawn};
+use super::{
+    commands::{hand_over, populate, serve, spawn},
+    phase::Phase,
+};
 use crate::support::{
     catalogue::{everything, pet},
     command::petstore,
@@ -22,28 +25,16 @@ fn restored(store: &Store) -> Store {
     copy
 }
 
-fn state(store: &Store) -> String {
-    let file = Connection::open(store.file()).unwrap();
-    file.query_row("SELECT state FROM petstore_state", [], |row| row.get(0)).unwrap()
-}
-
-/// Two stores, of which the mover was killed while it filled the new one, and what `prepare` gave for the old one. The
-/// mover may be faster than its kill: then it is tried with others.
+/// Two stores, of which the mover was killed while it filled the new one, and what `prepare` returned for the old one.
 fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
     for _ in 0..10 {
         let (from, to) = (Store::sqlite(), Store::sqlite());
         let prepared = prepare(&from);
         let mover = spawn(&from, &to);
-        wait::until("the new store is filled", || {
-            to.file().exists()
-                && Connection::open(to.file()).is_ok_and(|file| {
-                    let count = "SELECT count(*) FROM pet";
-                    let count = file.query_row(count, [], |row| row.get::<_, i64>(0));
-                    count.is_ok_and(|count| count > 0)
-                })
-        });
+        wait::until("the new store is filled", || to.state().is_some() && to.pets() > 0);
         drop(mover);
-        if (state(&from).as_str(), state(&to).as_str()) == ("open", "filling") {
+        // The mover may have been faster.
+        if Phase::of(&from, &to) == Phase::Filling {
             return (from, to, prepared);
         }
     }

@@ -1,7 +1,5 @@
 //! Whole handovers, there and back.
 
-use petstore_testing::needs;
-
 use super::{
     animals,
     commands::{hand_over, load, pause, populate, serve},
@@ -16,7 +14,7 @@ use crate::{
         client::Client,
         command::petstore,
         server::{Launch, Server},
-        store::Store,
+        store::{Kind, Store, on_stores},
         wait,
     },
 };
@@ -45,28 +43,27 @@ fn refuses(from: &Store, to: &Store) {
     Launch::on(from).finish().fails(78, &expected);
 }
 
-/// Hands over there and back, while `services` of them take requests.
-fn moves(from: &Store, to: &Store, services: usize) {
-    let all = populate(from, animals());
-    let key = from.new_key("before");
-    let servers: Vec<Server> = (0..services).map(|_| serve(from, to)).collect();
+/// Hands over there and back, while services take requests. Returns how long writes waited each time, in milliseconds.
+fn there_and_back(kinds: [Kind; 2]) -> [u64; 2] {
+    let [one, other] = &kinds.map(Store::new);
+    let services = if kinds.contains(&Kind::Sqlite) { 2 } else { 3 };
+    let all = populate(one, animals());
+    let key = one.new_key("before");
+    let servers: Vec<Server> = (0..services).map(|_| serve(one, other)).collect();
     let clients: Vec<Client> = servers.iter().map(Server::client).collect();
     let mut loads = load(&clients, &all);
     loads.iter_mut().for_each(Load::goes_on);
-    let mut pauses = Vec::new();
-    for (from, to) in [(from, to), (to, from)] {
-        pauses.push(pause(&hand_over(from, to).succeeds()));
+    let pauses = [(one, other), (other, one)].map(|(from, to)| {
+        let waited = pause(&hand_over(from, to).succeeds());
         loads.iter_mut().for_each(Load::goes_on);
         refuses(from, to);
         for client in &clients {
             client.get("/v1/pets?limit=1").key(&key).send().is(200);
         }
-        assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "it is run again");
-    }
-    // One of them may have met a machine that had other work.
-    pauses.sort_unstable();
-    assert!(pauses[0] < 1000 && pauses[1] < 3000, "writes waited {pauses:?} ms");
-    from.keys(&["revoke", "before"]).succeeds();
+        assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "the command is run again");
+        waited
+    });
+    one.keys(&["revoke", "before"]).succeeds();
     wait::until("the revoked key is refused", || {
         clients.iter().all(|client| client.get("/v1/pets?limit=1").key(&key).send().status == 401)
     });
@@ -74,59 +71,36 @@ fn moves(from: &Store, to: &Store, services: usize) {
     for client in &clients {
         all.is_kept_by(client);
     }
-    hand_over(from, to).succeeds();
+    hand_over(one, other).succeeds();
     all.repeat(&clients[0], REPEATED);
     drop(servers);
-    verify(&from.url, &to.url);
+    verify(&one.url, &other.url);
 
     // With either order of the stores, and with the new one alone.
-    for server in [serve(from, to), serve(to, from), Launch::on(to).start()] {
+    for server in [serve(one, other), serve(other, one), Launch::on(other).start()] {
         all.repeat(&server.client(), REPEATED);
         all.is_kept_by(&server.client());
         server.client().get("/v1/pets").key(&key).send().is(401);
     }
-    petstore(&["check", "--store", &to.url]).finish().succeeds();
+    petstore(&["check", "--store", &other.url]).finish().succeeds();
+    pauses
 }
 
-#[needs(postgres, time)]
-#[test]
-fn from_sqlite_to_postgres() {
-    let Some(to) = Store::postgres() else { return };
-    moves(&Store::sqlite(), &to, 2);
+fn a_move_there_and_back_refuses_no_request(kinds: [Kind; 2]) {
+    there_and_back(kinds);
 }
 
-#[needs(etcd, time)]
-#[test]
-fn from_sqlite_to_etcd() {
-    let Some(to) = Store::etcd() else { return };
-    moves(&Store::sqlite(), &to, 2);
+fn writes_wait_less_than_a_second_in_each_direction(kinds: [Kind; 2]) {
+    let pauses = there_and_back(kinds);
+    assert!(pauses.iter().all(|pause| *pause < 1000), "writes waited {pauses:?} ms");
 }
 
-#[needs(etcd, postgres, time)]
-#[test]
-fn from_postgres_to_etcd_with_three_instances() {
-    let Some((from, to)) = Store::postgres().zip(Store::etcd()) else { return };
-    moves(&from, &to, 3);
-}
-
-#[needs(postgres, time)]
-#[test]
-fn from_postgres_to_sqlite() {
-    let Some(from) = Store::postgres() else { return };
-    moves(&from, &Store::sqlite(), 2);
-}
-
-#[needs(postgres, time)]
-#[test]
-fn from_postgres_to_postgres_with_three_instances() {
-    let Some((from, to)) = Store::postgres().zip(Store::postgres()) else { return };
-    moves(&from, &to, 3);
-}
-
-#[test]
-fn from_sqlite_to_sqlite() {
-    moves(&Store::sqlite(), &Store::sqlite(), 1);
-}
+on_stores!(
+    pairs:
+    a_move_there_and_back_refuses_no_request,
+    #[petstore_testing::needs(quiet)]
+    writes_wait_less_than_a_second_in_each_direction,
+);
 
 #[test]
 fn a_target_that_holds_something_is_refused() {

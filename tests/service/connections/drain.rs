@@ -5,7 +5,7 @@ use std::{
     process::Command,
     sync::Arc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -158,28 +158,21 @@ fn during_the_shutdown_delay_the_service_is_not_ready_and_serves() {
     server.kill();
 }
 
+#[petstore_testing::needs(quiet)]
 #[test]
 fn two_equal_signals_at_once_are_one() {
-    for _ in 0..20 {
-        let store = Store::sqlite();
-        let launch = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
-        let mut server = launch.start();
-        let (mut raw, rest) = half_way(&server);
-        // As timeout(1) sends them; late enough not to be merged by the system.
-        let both = format!("kill -TERM {pid}; sleep 0.03; kill -TERM {pid}", pid = server.pid());
-        let began = Instant::now();
-        assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
-        if began.elapsed() > Duration::from_millis(180) {
-            continue; // On a busy machine, they were two.
-        }
-        wait::until("new connections are refused", || !server.takes_connections());
-        raw.send(rest);
-        raw.answer("POST", "/v1/pets").is(201);
-        assert_eq!(server.exit(), Some(0), "{}", server.log());
-        assert_eq!(endings(server), ["stopped: every request was answered"]);
-        return;
-    }
-    panic!("the machine was too busy for two signals at once");
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
+    let mut server = launch.start();
+    let (mut raw, rest) = half_way(&server);
+    // timeout(1) sends both so. The kernel merges signals that come closer together.
+    let both = format!("kill -TERM {pid}; sleep 0.03; kill -TERM {pid}", pid = server.pid());
+    assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
+    wait::until("new connections are refused", || !server.takes_connections());
+    raw.send(rest);
+    raw.answer("POST", "/v1/pets").is(201);
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    assert_eq!(endings(server), ["stopped: every request was answered"]);
 }
 
 #[test]
@@ -192,8 +185,13 @@ fn the_log_has_one_line_for_the_end_however_it_comes() {
     // The drain ends while the second signal is being obeyed.
     server.signal("INT");
     raw.send(rest);
-    server.exit();
-    assert_eq!(endings(server).len(), 1);
+    let code = server.exit();
+    let expected = match code {
+        Some(0) => "stopped: every request was answered",
+        _ => "stopped at once: connections may have been cut off",
+    };
+    assert!(matches!(code, Some(0 | 1)), "{code:?}");
+    assert_eq!(endings(server), [expected]);
 }
 
 /// Returns the log's lines about the end of a server that has stopped.
@@ -241,18 +239,21 @@ fn the_grace_bounds_the_drain() {
 
 #[test]
 fn what_is_pipelined_before_the_signal_is_answered() {
-    let (_store, mut server) = Server::in_memory();
+    let (store, mut server) = Server::on_file();
     let mut raw = idle(&server);
     raw.send(post(&pet("one").to_string()).repeat(20));
     raw.answer("POST", "/v1/pets").is(201);
     server.signal("TERM");
-    // At least the one under way; each that is answered is answered whole.
+    // The answer to the request under way closes the connection. Each answer is whole.
     let mut rest = String::from_utf8(raw.rest()).unwrap();
     rest.retain(|c| c != '\r');
-    for answer in rest.split("HTTP/1.1 ").skip(1) {
+    let answers: Vec<_> = rest.split("HTTP/1.1 ").skip(1).collect();
+    for answer in &answers {
         assert!(answer.starts_with("201 ") && answer.ends_with('}'), "{answer}");
     }
     assert_eq!(server.exit(), Some(0), "{}", server.log());
+    let server = Launch::on(&store).start();
+    assert_eq!(everything(&server.client()).len(), 1 + answers.len());
 }
 
 #[test]
@@ -265,8 +266,5 @@ fn a_stop_is_no_kill_for_the_store() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left, ["petstore.db"], "the write-ahead log was folded into the store");
-    let start = std::time::Instant::now();
-    let server = Launch::on(&store).start();
-    assert_eq!(everything(&server.client()).len(), 1);
-    assert!(start.elapsed() < Duration::from_mins(1));
+    assert_eq!(everything(&Launch::on(&store).start().client()).len(), 1);
 }

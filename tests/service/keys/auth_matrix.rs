@@ -121,6 +121,7 @@ fn a_key_in_another_place_is_no_credential() {
     }
 }
 
+#[petstore_testing::needs(quiet)]
 #[test]
 fn no_key_that_is_not_live_takes_longer_than_another() {
     const ROUNDS: u32 = 9;

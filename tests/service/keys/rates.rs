@@ -58,14 +58,6 @@ fn a_key_over_its_rate_is_refused_and_another_key_is_not() {
     assert_eq!(found, Some(added));
 }
 
-#[test]
-fn without_a_flag_a_key_has_no_rate_limit() {
-    let (_store, server) = Server::in_memory();
-    for _ in 0..1500 {
-        assert_eq!(status(&server.client(), KEY), 200);
-    }
-}
-
 /// How many answers of each status so many clients with wrong keys get, each after `count` requests,
 /// while another client has a good key; holds that all of its requests are answered 200.
 fn strangers(server: &Server, clients: usize, count: usize) -> BTreeMap<u16, usize> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::support::{
-    catalogue::{add, id_of, pet, pet_with_status, pets},
+    catalogue::{add, id_of, pet, pets},
     client::Client,
     server::{Launch, Server},
     store::{Kind, Store, on_stores},
@@ -57,42 +57,19 @@ fn last_on_page(client: &Client) -> i64 {
 
 #[test]
 fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
-    for memory in ["0", "1KiB", "16MiB"] {
+    let [none, little, much] = ["0", "1KiB", "16MiB"].map(|memory| {
         let store = Store::memory();
         let server = Launch::on(&store).flag("--page-cache", memory).start();
         let client = server.client();
+        let mut answers = Vec::new();
         for n in 0..30 {
-            add(&client, &pet_with_status(&format!("n{n}"), "sold"));
-        }
-        let one = format!("/v1/pets/{}", id_of(&add(&client, &pet("one"))));
-        let filtered = ["/v1/pets?limit=7&status=sold", "/v1/pets?status=pending"];
-        for target in ["/v1/pets", &one].into_iter().chain(filtered) {
-            let first = Sent::on(&client, target);
-            for _ in 0..3 {
-                assert_eq!(Sent::on(&client, target), first, "{memory}");
+            add(&client, &pet(&format!("n{n}")));
+            for target in ["/v1/pets", "/v1/pets", "/v1/pets?limit=7", "/v1/pets/1"] {
+                let page = client.get(target).send().is(200);
+                answers.push((page.lasting_headers(), page.body));
             }
-            add(&client, &pet_with_status("one more", "pending"));
-            let later = Sent::on(&client, target);
-            assert_eq!(later == first, !target.ends_with("pending"), "{memory}: {target}");
-            assert_eq!(later.tag == first.tag, later.text == first.text, "{memory}: {target}");
-            assert_eq!(later.next, first.next, "{memory}");
         }
-    }
-}
-
-/// The parts of a page that are kept.
-#[derive(Debug, PartialEq)]
-struct Sent {
-    text: String,
-    tag: String,
-    next: Option<String>,
-}
-
-impl Sent {
-    #[track_caller]
-    fn on(client: &Client, target: &str) -> Self {
-        let page = client.get(target).send().is(200);
-        let (text, tag) = (page.text().to_owned(), page.must("etag").to_owned());
-        Self { text, tag, next: page.link("next") }
-    }
+        answers
+    });
+    assert!(none == little && little == much);
 }

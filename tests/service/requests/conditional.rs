@@ -89,76 +89,6 @@ fn a_full_last_page_changes_its_tag_when_a_further_page_comes(kind: Kind) {
     assert_ne!(whole.must("etag"), part.must("etag"));
 }
 
-#[test]
-fn a_tag_belongs_to_one_representation() {
-    let (_store, server) = Server::in_memory();
-    let client = server.client();
-    for n in 0..3 {
-        add(&client, &pet_with_status(&format!("n{n}"), "sold"));
-    }
-    let one = tag(&client, "/v1/pets?limit=1");
-    for target in ["/v1/pets?limit=2", "/v1/pets/1"] {
-        assert_ne!(tag(&client, target), one, "{target}");
-    }
-}
-
-#[test]
-fn a_known_tag_is_answered_without_a_body() {
-    let store = Store::memory();
-    let server = Launch::on(&store).start();
-    let client = server.client();
-    let id = id_of(&add(&client, &pet("known")));
-    for target in ["/v1/pets".to_owned(), format!("/v1/pets/{id}")] {
-        let tag = tag(&client, &target);
-        for known in [
-            tag.clone(),
-            tag.strip_prefix("W/").unwrap().to_owned(),
-            format!("\"other\", {tag}"),
-            format!("\"other\",{tag} , \"x,y\""),
-            "*".to_owned(),
-        ] {
-            for call in [client.get(&target), client.head(&target)] {
-                let answer = call.header("if-none-match", &known).send();
-                assert_eq!(answer.status, 304, "{known}: {answer:?}");
-                assert_eq!(answer.must("etag"), tag);
-            }
-        }
-        let lines = client.get(&target).header("if-none-match", "\"other\"");
-        lines.header("if-none-match", &tag).send().is(304);
-    }
-}
-
-#[test]
-fn an_unknown_tag_gets_the_whole_answer() {
-    let (_store, server) = Server::in_memory();
-    let client = server.client();
-    let id = id_of(&add(&client, &pet("unknown")));
-    for target in ["/v1/pets".to_owned(), format!("/v1/pets/{id}")] {
-        let tag = tag(&client, &target);
-        let opaque = tag.trim_matches('"');
-        for unknown in ["\"other\"", "\"\"", "", "nonsense", opaque, &format!("\"{opaque}x\"")] {
-            let answer = client.get(&target).header("if-none-match", unknown).send();
-            assert_eq!(answer.status, 200, "{unknown}: {answer:?}");
-            assert!(!answer.body.is_empty());
-        }
-    }
-}
-
-#[test]
-fn no_tag_matches_an_animal_that_does_not_exist() {
-    let (_store, server) = Server::in_memory();
-    let client = server.client();
-    let id = id_of(&add(&client, &pet("only")));
-    let tag = tag(&client, &format!("/v1/pets/{id}"));
-    for known in [&tag, "*"] {
-        for absent in [format!("/v1/pets/{}", id + 1), "/v1/pets/0".into(), "/v1/pets/x".into()] {
-            let call = client.get(&absent).header("if-none-match", known);
-            call.send().refuses(404, "pet_not_found");
-            client.head(&absent).header("if-none-match", known).send().is(404);
-        }
-    }
-}
-
 /// A full page, a last page, an empty one, and an animal.
 const TARGETS: [&str; 4] =
     ["/v1/pets?limit=2", "/v1/pets", "/v1/pets?status=pending", "/v1/pets/1"];
@@ -213,22 +143,5 @@ fn tags_are_those_of_a_public_url_whichever_instance_answers(kind: Kind) {
             if expected.link("next").is_some() { 200 } else { 304 },
             "{target}"
         );
-    }
-}
-
-#[test]
-fn there_is_nothing_to_match_on_an_error() {
-    let (_store, server) = Server::in_memory();
-    let client = server.client();
-    for (target, status, code) in [
-        ("/v1/pets/0", 404, "pet_not_found"),
-        ("/v1/pets/abc", 404, "pet_not_found"),
-        ("/v1/pets?limit=0", 400, "invalid_query"),
-        ("/v1/nope", 404, "route_not_found"),
-    ] {
-        let refusal = client.get(target).header("if-none-match", "*").send();
-        assert_eq!(refusal.header("etag"), None, "{refusal:?}");
-        refusal.refuses(status, code);
-        client.get(target).header("if-none-match", "*").anonymous().send().is(401);
     }
 }

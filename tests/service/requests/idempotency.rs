@@ -2,7 +2,6 @@
 
 use std::{collections::HashSet, fs, thread, time::Duration};
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use crate::support::{
@@ -24,7 +23,6 @@ on_stores! {
 
 on_stores! {
     lasting:
-    a_record_outlives_a_restart,
     a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed,
     lost_answers_that_are_asked_for_again_are_one_animal_each,
 }
@@ -61,16 +59,6 @@ fn a_repeat_gets_the_first_answer_and_adds_nothing(kind: Kind) {
 }
 
 #[test]
-fn quotes_around_a_key_do_not_count() {
-    let (_store, server) = Server::in_memory();
-    let client = server.client();
-    let first = add(&client, "bare", "k-1").send().is(201);
-    is_replay(&add(&client, "bare", "\"k-1\"").send(), &first);
-    let first = add(&client, "quoted", "\"k-2\"").send().is(201);
-    is_replay(&add(&client, "quoted", "k-2").send(), &first);
-}
-
-#[test]
 fn the_same_animal_written_otherwise_is_the_same() {
     let (_store, server) = Server::start(Kind::Sqlite);
     let client = server.client();
@@ -87,68 +75,6 @@ fn the_same_animal_written_otherwise_is_the_same() {
     }
     assert_eq!(everything(&client).len(), 1);
     is_replay(&post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#), &first);
-}
-
-#[test]
-fn the_key_of_another_caller_is_another_key() {
-    let (store, server) = Server::start(Kind::Sqlite);
-    let other = store.new_key("other");
-    let client = server.client();
-    let first = add(&client, "Rex", "k").send().is(201);
-    let second = add(&client, "Rex", "k").key(&other).send().is(201);
-    assert_eq!(second.header("idempotency-replayed"), None);
-    assert_ne!(first.body, second.body);
-    let third = add(&client, "Other", "k").send();
-    third.refuses(422, "idempotency_key_reused");
-    is_replay(&add(&client, "Rex", "k").key(&other).send(), &second);
-}
-
-#[test]
-fn a_key_is_case_sensitive_and_any_visible_ascii() {
-    let client = shared::server().client();
-    let longest = "k".repeat(255);
-    let keys =
-        ["a", "A", "!~", "a\"b", "{}<>@,;:\\/[]?=", &longest, &format!("\"{}\"", "q".repeat(255))];
-    let ids: HashSet<_> =
-        keys.map(|key| id_of(&add(&client, "keyed", key).send().is(201).json())).into();
-    assert_eq!(ids.len(), keys.len());
-}
-
-#[test]
-fn a_malformed_key_is_refused() {
-    let client = shared::server().client();
-    let (long, quoted) = ("k".repeat(256), format!("\"{}\"", "k".repeat(256)));
-    for key in ["", "\"\"", "\"", "\"a", "a\"", "a b", "a\tb", "é", &long, &quoted] {
-        let refusal = add(&client, "malformed", key).send();
-        refusal.refuses(400, "invalid_idempotency_key");
-    }
-    let twice = add(&client, "malformed", "a").header("idempotency-key", "b");
-    twice.send().refuses(400, "invalid_idempotency_key");
-    assert_eq!(count(&client, "malformed"), 0);
-}
-
-#[test]
-fn a_refused_body_uses_nothing_up() {
-    let (_store, server) = Server::in_memory();
-    let client = server.client();
-    let bad = client.post("/v1/pets", "{}").header("idempotency-key", "k");
-    bad.send().refuses(400, "invalid_pet");
-    let first = add(&client, "good", "k").send().is(201);
-    assert_eq!(first.header("idempotency-replayed"), None);
-    // Nor is a bad body a repeat of a good one.
-    let bad = client.post("/v1/pets", "{}").header("idempotency-key", "k");
-    bad.send().refuses(400, "invalid_pet");
-    is_replay(&add(&client, "good", "k").send(), &first);
-}
-
-fn a_record_outlives_a_restart(kind: Kind) {
-    let (store, server) = Server::start(kind);
-    let first = add(&server.client(), "Rex", "k").send().is(201);
-    server.stop();
-    let server = Launch::on(&store).start();
-    is_replay(&add(&server.client(), "Rex", "k").send(), &first);
-    let other = add(&server.client(), "Max", "k").send();
-    other.refuses(422, "idempotency_key_reused");
 }
 
 fn a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed(kind: Kind) {
@@ -177,27 +103,6 @@ fn a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed(kind: 
     let server = Launch::on(&store).start();
     repeats(&server.client());
     assert!(id_of(&catalogue::add(&server.client(), &pet("Next"))) > changed.1);
-}
-
-#[test]
-fn a_record_counts_for_24_hours() {
-    let (store, server) = Server::on_file();
-    let client = server.client();
-    let first = add(&client, "Rex", "k").send().is(201);
-    let clock = Connection::open(store.file()).unwrap();
-    clock.busy_timeout(wait::LIMIT).unwrap();
-    let age = |by: Duration| {
-        let millis = i64::try_from(by.as_millis()).unwrap();
-        let sql = "UPDATE idempotency SET created_at = created_at - ?1";
-        assert_eq!(clock.execute(sql, [millis]).unwrap(), 1);
-    };
-    age(Duration::from_mins(24 * 60 - 5));
-    is_replay(&add(&client, "Rex", "k").send(), &first);
-    add(&client, "Max", "k").send().refuses(422, "idempotency_key_reused");
-    age(Duration::from_mins(5));
-    let second = add(&client, "Max", "k").send().is(201);
-    assert_eq!(second.header("idempotency-replayed"), None);
-    is_replay(&add(&client, "Max", "k").send(), &second);
 }
 
 #[test]

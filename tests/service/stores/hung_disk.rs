@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::support::{
     catalogue::{add, pet},
-    disk::{Disk, disk_or_skip},
+    disk::Disk,
     raw::{Raw, head},
     server::{Launch, Server},
     store::Store,
@@ -46,7 +46,7 @@ fn hang(disk: &Disk, server: &Server) -> Vec<Raw> {
 #[petstore_testing::needs(time)]
 #[test]
 fn all_that_needs_no_read_goes_on_while_reads_hang() {
-    let Some(disk) = disk_or_skip("a disk that hangs") else { return };
+    let disk = Disk::new();
     let (_store, server) = server(&disk, &[("--request-timeout", "60s")]);
     let waiting = hang(&disk, &server);
     let client = server.client();
@@ -67,7 +67,7 @@ fn all_that_needs_no_read_goes_on_while_reads_hang() {
 #[petstore_testing::needs(time)]
 #[test]
 fn a_read_that_hangs_is_given_up_in_time_and_reads_work_when_the_disk_does() {
-    let Some(disk) = disk_or_skip("a disk that hangs") else { return };
+    let disk = Disk::new();
     let (_store, server) = server(&disk, &[("--request-timeout", "3s")]);
     for mut raw in hang(&disk, &server) {
         raw.answer("GET", "").refuses(503, "unavailable");
@@ -81,7 +81,7 @@ fn a_read_that_hangs_is_given_up_in_time_and_reads_work_when_the_disk_does() {
 #[petstore_testing::needs(time)]
 #[test]
 fn a_stop_ends_also_while_reads_hang() {
-    let Some(disk) = disk_or_skip("a disk that hangs") else { return };
+    let disk = Disk::new();
     let flags = [("--request-timeout", "10m"), ("--shutdown-grace", "100ms")];
     let (_store, mut server) = server(&disk, &flags);
     let _waiting = hang(&disk, &server);
@@ -93,7 +93,7 @@ fn a_stop_ends_also_while_reads_hang() {
 #[petstore_testing::needs(time)]
 #[test]
 fn one_read_that_hangs_on_an_idle_service_does_not_keep_sockets_waiting() {
-    let Some(disk) = disk_or_skip("a disk that hangs") else { return };
+    let disk = Disk::new();
     let (_store, server) = server(&disk, &[]);
     let mut connections = [server.raw(), server.raw()];
     for raw in &mut connections {

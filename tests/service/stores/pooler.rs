@@ -27,8 +27,8 @@ const ENOUGH: usize = 120;
 #[test]
 fn two_services_behind_a_pooler_of_transactions_answer_all_that_their_clients_ask() {
     let test = "two services behind a pooler of transactions";
-    let Some(database) = postgres_or_skip(test) else { return };
-    let Some(pooler) = pooler_or_skip(test, Pooling::Transaction, &database.url) else { return };
+    let database = postgres_or_skip(test).unwrap();
+    let pooler = pooler_or_skip(test, Pooling::Transaction, &database.url).unwrap();
     // Calls may wait for a session, on a slow machine for longer than in production.
     let limits = "call_timeout=25s&statement_timeout=20s&pool_timeout=20s";
     let store = Store::at(&format!("{}?{limits}", pooler.url(&database.url)));

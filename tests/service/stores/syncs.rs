@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::support::{
     catalogue::{add, pet},
     command::{finish, petstore},
-    disk::{Disk, disk_or_skip},
+    disk::Disk,
     server::Launch,
     store::Store,
 };
@@ -31,7 +31,7 @@ fn syncs_of_creates(disk: &Disk, store: &Store) -> usize {
 
 #[test]
 fn a_create_is_acknowledged_after_the_log_is_on_the_disk_and_the_file_in_its_directory() {
-    let Some(disk) = disk_or_skip("counting syncs") else { return };
+    let disk = Disk::new();
     let store = Store::sqlite();
     assert!(syncs_of_creates(&disk, &store) >= CREATES, "{:?}", disk.syncs());
     assert!(syncs(&disk, &store.folder()) > 0, "{:?}", disk.syncs());
@@ -39,7 +39,7 @@ fn a_create_is_acknowledged_after_the_log_is_on_the_disk_and_the_file_in_its_dir
 
 #[test]
 fn a_create_waits_for_no_disk_with_synchronous_normal() {
-    let Some(disk) = disk_or_skip("counting syncs") else { return };
+    let disk = Disk::new();
     let mut store = Store::sqlite();
     store.url += "?synchronous=normal";
     assert!(syncs_of_creates(&disk, &store) < CREATES, "{:?}", disk.syncs());
@@ -47,7 +47,7 @@ fn a_create_waits_for_no_disk_with_synchronous_normal() {
 
 #[test]
 fn an_import_and_a_copy_end_when_the_disk_has_them() {
-    let Some(disk) = disk_or_skip("counting syncs") else { return };
+    let disk = Disk::new();
     let mut store = Store::sqlite();
     store.url += "?synchronous=normal";
     let log = store.folder().join("petstore.db-wal");
@@ -72,7 +72,7 @@ fn an_import_and_a_copy_end_when_the_disk_has_them() {
 
 #[test]
 fn an_export_a_backup_and_a_restore_end_when_the_disk_has_the_file_and_its_name() {
-    let Some(disk) = disk_or_skip("counting syncs") else { return };
+    let disk = Disk::new();
     let store = Store::sqlite();
     store.new_key("web");
     for words in [&["export"][..], &["backup", "--to"]] {

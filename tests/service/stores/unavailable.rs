@@ -62,9 +62,10 @@ fn a_short_lock_is_waited_for() {
 }
 
 /// A trigger of the operator's own.
+#[petstore_testing::needs(postgres)]
 #[test]
 fn what_the_store_refuses_for_good_is_no_reason_to_try_again() {
-    let Some(store) = Store::postgres() else { return };
+    let store = Store::postgres();
     let server = Launch::on(&store).start();
     store.vandalise(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \

@@ -6,6 +6,10 @@ mod source;
 use std::{
     io::{self, IsTerminal as _},
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use clap::Args;
@@ -88,16 +92,19 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     Console.print(&done.await?)
 }
 
-/// Adds the animals of a file, whose name says its format, by the same rules. Returns what was done, for people.
+/// Adds the animals of a file, whose name says its format, by the rules of the command. Adds to `advance` whenever a
+/// part of the file is done. Returns what was done, for people.
 pub(crate) async fn all_of(
     file: &Path,
     archive: &dyn Archive,
     signals: &Signals,
+    advance: &Arc<AtomicU64>,
 ) -> Result<String, Failure> {
     let input = Input::open(Some(file))?;
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
     let format = format.unwrap_or(Format::Ndjson);
-    let done = Import::new(archive).run(input, format, signals).await?;
+    let import = Import { advance: Arc::clone(advance), ..Import::new(archive) };
+    let done = import.run(input, format, signals).await?;
     Ok(done.trim_end().to_owned())
 }
 
@@ -117,6 +124,8 @@ struct Import<'a> {
     /// The animals of the store, if the import only says what it would do.
     dry_run: Option<&'a dyn PetRepository>,
     progress: Progress,
+    /// Rises with each piece of the file that is read, and with each batch.
+    advance: Arc<AtomicU64>,
     /// The highest identifier in the file, if it has some.
     highest: Option<PetId>,
     /// The last line of which, and of all those before, the animals are in the store.
@@ -137,6 +146,7 @@ impl<'a> Import<'a> {
             delimiter: ',',
             dry_run: None,
             progress: Progress::of_about("animals"),
+            advance: Arc::default(),
             highest: None,
             kept: 0,
             added: 0,
@@ -154,7 +164,7 @@ impl<'a> Import<'a> {
     ) -> Result<String, Failure> {
         const STOPPED: &str = "it was stopped";
         let file = tokio::select! {
-            file = input.into_file() => file,
+            file = input.into_file(Arc::clone(&self.advance)) => file,
             () = signals.clone().stop() => Err(STOPPED.to_owned()),
         };
         let file = file.map_err(|reason| self.failed(&reason))?;
@@ -166,6 +176,7 @@ impl<'a> Import<'a> {
                 if signals.stop_asked() {
                     return Err(self.failed(STOPPED));
                 }
+                self.advance.fetch_add(1, Ordering::Relaxed);
                 let (line, of) = (batch.last_line, batch.of);
                 if is_check {
                     self.check(&batch).await?;

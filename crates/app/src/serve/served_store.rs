@@ -7,8 +7,10 @@ mod tests;
 use std::{
     future,
     path::PathBuf,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -20,7 +22,7 @@ use sd_notify::NotifyState;
 use tokio::{
     sync::{Notify, watch},
     task::JoinSet,
-    time::{Instant, interval_at, sleep},
+    time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +30,7 @@ use crate::{
     commands::{import, upgrade},
     serve::{
         first_key::{self, FirstKey},
-        service_manager::notify,
+        service_manager::{extending, notify},
     },
     stores::{
         driver::{OpenMode, OpenOptions, OpenStore, StoreLocation},
@@ -41,10 +43,9 @@ use crate::{
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Clients wait in the accept queue for so long while the store is prepared, so that a restart refuses nobody.
 const BACKLOG_WAIT: Duration = Duration::from_secs(1);
-/// The interval at which the service manager learns that the store is still being prepared.
-const EXTENSION_INTERVAL: Duration = Duration::from_secs(5);
-/// The time that the service manager gives the start from each notification on, in microseconds.
-const EXTENSION_USEC: u32 = 30_000_000;
+/// The time for which the service manager is asked to wait for an upgrade. No store shows how far an upgrade is: a step
+/// is one transaction in the database.
+const UPGRADE_LIMIT: Duration = Duration::from_hours(1);
 
 /// The configuration of the service's store.
 pub(super) struct Opening {
@@ -144,7 +145,7 @@ impl Opening {
     ) -> Failure {
         let (mut is_late, store) = (false, self.location.to_string());
         let (opened, watch) = loop {
-            match self.open_in_time(&current).await {
+            match self.open(&current).await {
                 Ok(opened) => break opened,
                 Err(Failure::Unreachable(cause)) => {
                     notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
@@ -174,21 +175,6 @@ impl Opening {
         watch.await
     }
 
-    /// Opens the store. While that takes longer than [`BACKLOG_WAIT`], the service manager is asked for more time.
-    async fn open_in_time(
-        &self,
-        current: &Arc<CurrentStore>,
-    ) -> Result<(Opened, impl Future<Output = Failure> + Send + use<>), Failure> {
-        let mut opening = pin!(self.open(current));
-        let mut tick = interval_at(Instant::now() + BACKLOG_WAIT, EXTENSION_INTERVAL);
-        loop {
-            tokio::select! {
-                opened = &mut opening => return opened,
-                _ = tick.tick() => notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)]),
-            }
-        }
-    }
-
     /// Opens the store as the current one. Returns it, and a task that ends when the service cannot continue.
     async fn open(
         &self,
@@ -196,7 +182,9 @@ impl Opening {
     ) -> Result<(Opened, impl Future<Output = Failure> + Send + use<>), Failure> {
         let opening = async {
             if self.upgrade {
-                upgrade::before_serving(&*self.location).await?;
+                let end = Instant::now() + UPGRADE_LIMIT;
+                let upgrade = upgrade::before_serving(&*self.location);
+                extending(upgrade, || Instant::now() < end).await?;
             }
             let options = OpenOptions::new(OpenMode::Create);
             let options = options.reads_while_sealed(self.next.is_some());
@@ -205,7 +193,9 @@ impl Opening {
         let store = opening.await.map_err(Failure::of_unusable_store)?;
         let completing = async {
             if let (Some(file), Some(archive)) = (&self.seed, &store.archive) {
-                let done = import::all_of(file, &**archive, &self.signals).await?;
+                let advance = Arc::<AtomicU64>::default();
+                let import = import::all_of(file, &**archive, &self.signals, &advance);
+                let done = extending(import, || advance.swap(0, Ordering::Relaxed) > 0).await?;
                 tracing::info!("--seed: {done}");
             }
             self.complete(&store, current).await.map_err(Failure::of_unusable_store)

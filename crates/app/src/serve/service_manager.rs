@@ -1,9 +1,14 @@
 //! Messages to the service manager that has started the service, by the protocol `sd_notify`.
 
-use std::{future, time::Duration};
+use std::{future, pin::pin, time::Duration};
 
 use sd_notify::NotifyState;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, interval_at};
+
+/// The interval at which [`extending`] looks for progress.
+const EXTENSION_INTERVAL: Duration = Duration::from_secs(5);
+/// The time that each request for an extension gives the start, in microseconds.
+const EXTENSION_USEC: u32 = 30_000_000;
 
 /// Pings the watchdog, if there is one, twice in each of its intervals. Never ends. A runtime whose threads all hang
 /// does not ping.
@@ -25,10 +30,74 @@ pub(super) async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
     }
 }
 
+/// Runs `work`, a part of the start. Asks the service manager for more time at every interval in which `has_advanced`
+/// returns `true`, so that a part that hangs runs into the manager's own limit.
+pub(super) async fn extending<T>(
+    work: impl Future<Output = T>,
+    has_advanced: impl FnMut() -> bool,
+) -> T {
+    let extend = || notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)]);
+    extending_by(work, has_advanced, extend).await
+}
+
+async fn extending_by<T>(
+    work: impl Future<Output = T>,
+    mut has_advanced: impl FnMut() -> bool,
+    mut extend: impl FnMut(),
+) -> T {
+    let mut work = pin!(work);
+    let mut tick = interval_at(Instant::now() + EXTENSION_INTERVAL, EXTENSION_INTERVAL);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            _ = tick.tick() => {
+                if has_advanced() {
+                    extend();
+                }
+            }
+        }
+    }
+}
+
 /// Tells the service manager about the service. What it cannot be told is logged and not tried again: a service works
 /// without its manager.
 pub(super) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::warn!(%error, "the service manager cannot be notified");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicU64, Ordering},
+        time::Duration,
+    };
+
+    use tokio::time::sleep;
+
+    use super::{EXTENSION_INTERVAL, EXTENSION_USEC, extending_by};
+
+    #[test]
+    fn an_extension_outlasts_the_interval_at_which_it_is_asked_for() {
+        let extension = Duration::from_micros(EXTENSION_USEC.into());
+        assert!(extension > 2 * EXTENSION_INTERVAL, "{extension:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn more_time_is_asked_for_only_while_the_work_advances() {
+        let (done, mut extensions) = (AtomicU64::new(0), 0);
+        let work = async {
+            for _ in 0..3 {
+                sleep(EXTENSION_INTERVAL).await;
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            sleep(100 * EXTENSION_INTERVAL).await;
+            "done"
+        };
+        let has_advanced = || done.swap(0, Ordering::Relaxed) > 0;
+        assert_eq!(extending_by(work, has_advanced, || extensions += 1).await, "done");
+        assert_eq!(extensions, 3);
     }
 }

@@ -6,7 +6,7 @@ use petstore_memory::MemoryStore;
 use tokio::time::{self, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Config, run, service_manager::ping_every};
+use super::{Config, run, service_manager::ping_every, tls::tests::Log};
 use crate::{
     cli::{self, Command},
     stores::{
@@ -141,6 +141,38 @@ fn each_flag_of_serve_configures_something() {
     let words: Vec<_> = flags.iter().flat_map(|flag| flag.split(' ')).collect();
     for name in all {
         assert!(words.contains(&format!("--{name}").as_str()), "--{name} is not in the table");
+    }
+}
+
+#[tokio::test]
+async fn each_task_beside_the_requests_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+    let pair = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    fs::write(&certificate, pair.cert.pem()).unwrap();
+    fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+    let tls = format!("--tls-cert {} --tls-key {}", certificate.display(), key.display());
+    for (flags, names) in [
+        ("", r#"["reload", "key ring", "watchdog", "housekeeping"]"#),
+        (
+            "--metrics-listen 127.0.0.1:0",
+            r#"["reload", "key ring", "metrics", "watchdog", "housekeeping"]"#,
+        ),
+        (&tls, r#"["reload", "key ring", "certificate", "watchdog", "housekeeping"]"#),
+    ] {
+        let (log, _guard) = Log::start();
+        let words = format!("petstore serve --store memory: --listen 127.0.0.1:0 {flags}");
+        let serving = run(config(&words));
+        let started = async {
+            while log.take(&format!("tasks run beside the requests names={names}")) == 0 {
+                time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let started = timeout(Duration::from_mins(1), started);
+        tokio::select! {
+            ended = serving => panic!("{flags}: {ended:?}"),
+            started = started => started.unwrap(),
+        }
     }
 }
 

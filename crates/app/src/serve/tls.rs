@@ -2,7 +2,7 @@
 //! SIGHUP.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! The view of the store at one revision.
+//! [`Snapshot`] on etcd: the entries at one revision.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     rows,
 };
 
-/// The entries at the revision of `read`, until etcd compacts that revision away.
+/// The entries at the revision of `read`. Reads fail once etcd has compacted that revision away.
 pub(super) struct EtcdSnapshot {
     pub(super) core: Arc<Core>,
     pub(super) read: HeadRead,

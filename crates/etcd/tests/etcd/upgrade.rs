@@ -71,7 +71,7 @@ async fn has_everything(store: &EtcdStore) {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
-    let Some(etcd) = etcd_or_skip("a_store_of_1_2_0_is_upgraded", 1) else { return };
+    let etcd = etcd_or_skip("a_store_of_1_2_0_is_upgraded", 1).unwrap();
     assert_eq!(upgrade(&etcd, UpgradeMode::Run).await, Ok(None));
     restore(&etcd);
     let before = entries(&etcd);
@@ -98,7 +98,7 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn of_several_upgrades_at_once_one_runs_the_step_and_the_others_find_it() {
-    let Some(etcd) = etcd_or_skip("several_processes_may_upgrade", 1) else { return };
+    let etcd = etcd_or_skip("several_processes_may_upgrade", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
     let upgrades: Vec<_> = (0..4)
@@ -119,7 +119,7 @@ async fn of_several_upgrades_at_once_one_runs_the_step_and_the_others_find_it() 
 #[needs(etcd)]
 #[tokio::test]
 async fn an_upgrade_that_was_cut_off_is_continued() {
-    let Some(etcd) = etcd_or_skip("an_upgrade_that_was_cut_off", 1) else { return };
+    let etcd = etcd_or_skip("an_upgrade_that_was_cut_off", 1).unwrap();
     restore(&etcd);
     let old_head = value(&etcd, "zoo/head");
     upgraded(&etcd, UpgradeMode::Force).await;
@@ -140,7 +140,7 @@ async fn an_upgrade_that_was_cut_off_is_continued() {
 #[needs(etcd)]
 #[tokio::test]
 async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced() {
-    let Some(etcd) = etcd_or_skip("the_step_to_2_0_is_not_begun", 1) else { return };
+    let etcd = etcd_or_skip("the_step_to_2_0_is_not_begun", 1).unwrap();
     restore(&etcd);
     let head = value(&etcd, "zoo/head");
     let writing = async {
@@ -163,7 +163,7 @@ async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
-    let Some(etcd) = etcd_or_skip("a_forced_step_to_2_0_ends", 1) else { return };
+    let etcd = etcd_or_skip("a_forced_step_to_2_0_ends", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
     let writing = {
@@ -191,7 +191,7 @@ async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_record_that_cannot_be_read_stops_the_upgrade_before_it_begins() {
-    let Some(etcd) = etcd_or_skip("a_record_that_cannot_be_read", 1) else { return };
+    let etcd = etcd_or_skip("a_record_that_cannot_be_read", 1).unwrap();
     restore(&etcd);
     put(&etcd, "zoo/records/0102", "{}");
     let before = entries(&etcd);
@@ -204,7 +204,7 @@ async fn a_record_that_cannot_be_read_stops_the_upgrade_before_it_begins() {
 #[needs(etcd)]
 #[tokio::test]
 async fn release_1_2_0_reads_a_head_that_it_refuses() {
-    let Some(etcd) = etcd_or_skip("release_1_2_0_reads_a_head", 1) else { return };
+    let etcd = etcd_or_skip("release_1_2_0_reads_a_head", 1).unwrap();
     drop(open(&url(&etcd)).await);
     let of_new = value(&etcd, "zoo/head");
     crate::support::delete_all(&etcd);

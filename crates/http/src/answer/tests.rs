@@ -297,7 +297,8 @@ async fn a_draining_service_is_alive_but_not_ready_and_asks_connections_to_close
 }
 
 /// A service that never answers.
-struct Stuck;
+#[derive(Debug)]
+pub(crate) struct Stuck;
 
 #[async_trait::async_trait]
 impl petstore_domain::PetService for Stuck {

@@ -121,6 +121,7 @@ mod tests {
             "application/json",
             "Application/JSON",
             "application/json; charset=utf-8",
+            "application/json ; Charset=Utf-8",
             "application/json;charset=\"UTF-8\"",
             "application/json; profile=x",
             "application/json; profile=\"a;b\"",
@@ -140,6 +141,13 @@ mod tests {
             "text/plain",
             "application/jsonx",
             "application/problem+json",
+            "text/json",
+            "json",
+            "application/*",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "application/json; charset=",
+            "application/json; charset=utf-16",
             "application/json; charset=latin1",
             "application/json; charset",
             "application/json; charset; profile=x",
@@ -155,7 +163,9 @@ mod tests {
         assert!(!accepts(&[]));
         let json = (CONTENT_TYPE, "application/json");
         assert!(!accepts(&[json.clone(), json.clone()]));
-        for coding in ["gzip", "br", "", "identity, gzip"] {
+        let identity = (CONTENT_ENCODING, "identity");
+        assert!(!accepts(&[json.clone(), identity, (CONTENT_ENCODING, "gzip")]));
+        for coding in ["gzip", "GZIP", "br", "zstd", "", "identity, gzip", "gzip, identity"] {
             assert!(!accepts(&[json.clone(), (CONTENT_ENCODING, coding)]), "{coding}");
         }
     }

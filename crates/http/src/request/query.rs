@@ -138,14 +138,31 @@ mod tests {
             ("limit=+5", "`limit`: must be a whole number from 1 to 100"),
             ("limit=%2B5", "`limit`: must be a whole number from 1 to 100"),
             ("limit=05", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=00", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=-1", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=1e1", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=0x5", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=5,6", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=5%0A", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=%D9%A5", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=99999999999999999999", "`limit`: must be a whole number from 1 to 100"),
             ("limit=5.0", "`limit`: must be a whole number from 1 to 100"),
             ("limit=%205", "`limit`: must be a whole number from 1 to 100"),
             ("limit=%ff", "`limit`: must be a whole number from 1 to 100"),
             ("limit=5&limit=5", "`limit`: must be given once at most"),
+            ("limit=5&status=sold&limit=6", "`limit`: must be given once at most"),
+            ("limit=5&%6Cimit=5", "`limit`: must be given once at most"),
+            ("status=sold&status=sold", "`status`: must be given once at most"),
+            ("limit=5&status", "`status`: must be one of available, pending, sold"),
+            ("status=sold%20", "`status`: must be one of available, pending, sold"),
+            ("status=%00", "`status`: must be one of available, pending, sold"),
             ("status=", "`status`: must be one of available, pending, sold"),
             ("status=Sold", "`status`: must be one of available, pending, sold"),
             ("status=sold,pending", "`status`: must be one of available, pending, sold"),
             ("cursor=", "`cursor`: must be one that a next link has given, unchanged"),
+            ("cursor", "`cursor`: must be one that a next link has given, unchanged"),
+            ("cursor=%00", "`cursor`: must be one that a next link has given, unchanged"),
+            ("cursor=%FF", "`cursor`: must be one that a next link has given, unchanged"),
             ("cursor=abc", "`cursor`: must be one that a next link has given, unchanged"),
             ("offset=3", "`offset`: unknown parameter; allowed are limit, status and cursor"),
             ("Limit=5", "`Limit`: unknown parameter"),
@@ -157,6 +174,7 @@ mod tests {
         for (query, expected) in table {
             assert!(message(query).contains(expected), "{query}: {}", message(query));
         }
+        assert!(!message("api_key=canary&limits=5").contains("canary"));
         for query in [format!("cursor={of_sold}"), format!("cursor={of_sold}&status=pending")] {
             assert!(message(&query).contains("`cursor`: belongs to a list with another status"));
         }

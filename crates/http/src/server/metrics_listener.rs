@@ -37,9 +37,9 @@ use crate::{
 /// The largest number of open connections. Further ones wait in the accept queue. A monitoring system needs one or two.
 pub(super) const MAX_CONNECTIONS: usize = 32;
 /// The time limit for reads of the store. Prometheus waits for 10 s.
-const STORE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for the next request head, from the end of the previous request. Usual scrape intervals are 15 s to 60 s.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
+pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
 const NEXT_REACHABLE: &str = r#"{"status":"ready","nextStore":"reachable"}"#;
 const NEXT_UNREACHABLE: &str = r#"{"status":"ready","nextStore":"unreachable"}"#;
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");

@@ -1,3 +1,5 @@
+mod metrics;
+
 use std::{
     net::SocketAddr,
     num::NonZeroUsize,
@@ -9,30 +11,26 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
-use http_body_util::BodyExt as _;
-use hyper::Method;
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, KeyLabel, KeyName,
-    ManualClock, MockAuthenticator, MockPetService, NamedKey, PetPage, StoreError, Timestamp,
-    Versioned,
+    Clock, ManualClock, MockAuthenticator, MockPetService, PetPage, PetService, StoreError,
+    Timestamp, Versioned,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
 use super::{
     Server,
     listener::Listener,
-    metrics_listener::{MAX_CONNECTIONS, Monitor, MonitoringSources},
+    metrics_listener::{HEAD_TIMEOUT, MAX_CONNECTIONS, MonitoringSources, STORE_TIMEOUT},
 };
 use crate::{
-    observe::metrics::{MAX_NAMES, Metrics},
+    answer::tests::Stuck,
     settings::{Limits, Settings},
-    state::{Ports, State},
+    state::Ports,
 };
 
 /// Counts errors.
@@ -108,13 +106,20 @@ enum Place {
 /// A time in which an answer would arrive. On a slow machine, a test that expects none may miss a fault.
 const SHORT: Duration = Duration::from_millis(200);
 
+/// The tolerance of a limit on a paused clock.
+const SLACK: Duration = Duration::from_secs(2);
+
 impl Place {
-    /// Connects and sends a request.
-    async fn ask(&self, path: &str) -> Box<dyn Stream> {
-        let mut stream: Box<dyn Stream> = match self {
+    async fn connect(&self) -> Box<dyn Stream> {
+        match self {
             Self::Tcp(address) => Box::new(TcpStream::connect(address).await.unwrap()),
             Self::Unix(path) => Box::new(UnixStream::connect(path).await.unwrap()),
-        };
+        }
+    }
+
+    /// Connects and sends a request.
+    async fn ask(&self, path: &str) -> Box<dyn Stream> {
+        let mut stream = self.connect().await;
         let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         stream
@@ -153,9 +158,18 @@ async fn until(metrics: &Place, series: &str, expected: &str) {
 /// Runs `test` beside a server with this limit of connections. The arguments of `test` are a listener of each kind and the
 /// metrics listener.
 async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2], Place)) {
+    beside_server_of(pets(false), max_connections, test).await;
+}
+
+/// Does the same with a service over `pets`.
+async fn beside_server_of(
+    pets: Arc<dyn PetService>,
+    max_connections: usize,
+    test: impl AsyncFnOnce([Place; 2], Place),
+) {
     let folder = tempfile::tempdir().unwrap();
     let ports = Ports {
-        pets: pets(false),
+        pets,
         authenticator: Arc::new({
             let mut authenticator = MockAuthenticator::new();
             authenticator.expect_live_keys().returning(|| Ok(0));
@@ -227,35 +241,53 @@ async fn the_metrics_listener_has_a_limit_of_connections() {
     .await;
 }
 
-/// An authenticator whose keys the metrics read.
-#[derive(Debug)]
-struct Keys {
-    /// `true` if reading the keys never ends.
-    hang: bool,
-    named: Vec<NamedKey>,
+/// Reads until the server closes the connection. Returns the text and the time.
+async fn read_all(stream: &mut Box<dyn Stream>) -> (String, Duration) {
+    let (began, mut bytes) = (Instant::now(), Vec::new());
+    let closed = timeout(Duration::from_hours(1), stream.read_to_end(&mut bytes)).await;
+    closed.expect("the connection is closed").unwrap();
+    (String::from_utf8(bytes).unwrap(), began.elapsed())
 }
 
-#[async_trait]
-impl Authenticator for Keys {
-    async fn authenticate(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        unreachable!("nobody calls")
-    }
+#[tokio::test(start_paused = true)]
+async fn every_listener_closes_a_connection_that_sends_no_whole_head_in_time() {
+    let of_clients = Limits::default();
+    beside_server(8, async |[tcp, unix], metrics| {
+        for (place, head, idle) in [
+            (tcp, of_clients.header_timeout, of_clients.idle_timeout),
+            (unix, of_clients.header_timeout, of_clients.idle_timeout),
+            (metrics, HEAD_TIMEOUT, HEAD_TIMEOUT),
+        ] {
+            for part in ["", "G", "GET /livez HTTP/1.1\r\nhost: a\r\n"] {
+                let mut stream = place.connect().await;
+                stream.write_all(part.as_bytes()).await.unwrap();
+                let (_, took) = read_all(&mut stream).await;
+                assert!(head <= took && took < head + SLACK, "{part}: {took:?}");
+            }
+            let mut stream = place.ask("/livez").await;
+            assert!(is_answered(&mut stream).await);
+            let (_, took) = read_all(&mut stream).await;
+            assert!(idle <= took && took < idle + SLACK, "idle: {took:?}");
+        }
+    })
+    .await;
+}
 
-    async fn authenticate_again(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        unreachable!("nobody calls")
-    }
-
-    fn key_label(&self, _: &Caller) -> Option<KeyLabel> {
-        None
-    }
-
-    async fn live_keys(&self) -> Result<usize, StoreError> {
-        if self.hang { std::future::pending().await } else { Ok(self.named.len()) }
-    }
-
-    fn named_keys(&self) -> Vec<NamedKey> {
-        self.named.clone()
-    }
+#[tokio::test(start_paused = true)]
+async fn every_listener_says_in_time_that_a_store_that_hangs_is_not_ready() {
+    let of_clients = Limits::default().request_timeout;
+    let places = async |[tcp, unix]: [Place; 2], metrics: Place| {
+        for (place, limit) in [(tcp, of_clients), (unix, of_clients), (metrics, STORE_TIMEOUT)] {
+            let began = Instant::now();
+            let mut stream = place.ask("/readyz").await;
+            let mut status = [0; 12];
+            let read = timeout(Duration::from_hours(1), stream.read_exact(&mut status)).await;
+            read.expect("an answer").unwrap();
+            assert_eq!(&status, b"HTTP/1.1 503");
+            assert!(began.elapsed() < limit + SLACK, "{:?}", began.elapsed());
+        }
+    };
+    beside_server_of(Arc::new(Stuck), 8, places).await;
 }
 
 /// Returns a store that answers or fails.
@@ -271,68 +303,4 @@ fn pets(is_gone: bool) -> Arc<MockPetService> {
     };
     pets.expect_list().returning(answer);
     Arc::new(pets)
-}
-
-/// Returns the metrics of a service with these keys and a store that answers or fails.
-async fn scrape(keys: Keys, is_gone: bool) -> String {
-    let ports = Ports {
-        pets: pets(is_gone),
-        authenticator: Arc::new(keys),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
-    };
-    let monitor = Monitor {
-        state: Arc::new(State::new(ports, Settings::default(), None)),
-        metrics: Arc::new(Metrics::new().unwrap()),
-        sources: MonitoringSources { samples: Arc::new(Vec::new), next_store_reachable: None },
-    };
-    let answer = monitor.answer(&Method::GET, "/metrics").await;
-    assert_eq!(answer.status(), 200);
-    let text = answer.into_body().collect().await.unwrap().to_bytes();
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-#[tokio::test(start_paused = true)]
-async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
-    let named = vec![named("web", Some(1000))];
-    let text = scrape(Keys { hang: true, named }, false).await;
-    assert!(text.contains("\npetstore_page_cache_pages 0\n"), "{text}");
-    assert!(!text.contains("petstore_live_keys") && !text.contains("web"), "{text}");
-}
-
-#[tokio::test]
-async fn the_readiness_is_that_of_readyz() {
-    for (is_gone, ready) in [(false, "1"), (true, "0")] {
-        let text = scrape(Keys { hang: false, named: Vec::new() }, is_gone).await;
-        assert!(text.contains(&format!("\npetstore_ready {ready}\n")), "{text}");
-    }
-}
-
-/// Returns a key of this name that expires `end` milliseconds after 1970.
-fn named(name: &str, end: Option<i64>) -> NamedKey {
-    let label = KeyLabel::Stored(KeyName::parse(name).unwrap());
-    NamedKey { label, expires_at: end.map(Timestamp) }
-}
-
-#[tokio::test]
-async fn the_expiry_of_a_name_is_that_of_its_newest_key() {
-    let keys = [("web", Some(9000)), ("shop", Some(9000)), ("web", Some(7999)), ("shop", None)];
-    let named = keys.map(|(name, end)| named(name, end)).into();
-    let text = scrape(Keys { hang: false, named }, false).await;
-    let lines = text.lines().filter(|line| line.starts_with("petstore_key_expiry"));
-    let expected = ["petstore_key_expiry_timestamp_seconds{key=\"web\"} 7"];
-    assert_eq!(lines.collect::<Vec<_>>(), expected);
-}
-
-#[tokio::test]
-async fn the_thousand_names_that_expire_first_have_an_expiry() {
-    let max = i64::try_from(MAX_NAMES).unwrap();
-    let keys =
-        (0..max + 200).map(|age| named(&format!("key-{age}"), Some((max + 200 - age) * 1000)));
-    let text = scrape(Keys { hang: false, named: keys.collect() }, false).await;
-    let of = |family: &str| text.lines().filter(|line| line.starts_with(family)).count();
-    assert_eq!(of("petstore_key_expiry_timestamp_seconds{"), MAX_NAMES);
-    assert!(text.contains("_seconds{key=\"key-1199\"} 1\n"), "{text}");
-    assert!(!text.contains("_seconds{key=\"key-199\"}"), "{text}");
-    // And one series for all other names.
-    assert_eq!(of("petstore_deprecated_requests_total{"), MAX_NAMES + 1);
 }

@@ -42,23 +42,31 @@ fn a_new_pet_is_read_unchanged() {
 
 #[test]
 fn text_that_is_not_one_json_document_is_invalid_json() {
+    let good = r#"{"name":"x","categoryId":1}"#;
+    let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let deep = "[".repeat(60_000);
-    let table: [&[u8]; 16] = [
-        b"",
+    let table = [
+        &b""[..],
         b" ",
         b"{",
+        b"name=x",
         b"nothing",
         b"{'name':'x'}",
         b"{\"name\":\"x\",}",
         b"{\"name\":\"x\",\"categoryId\":01}",
         b"{\"name\":\"x\",\"categoryId\":+1}",
+        b"{\"name\":\"x\",\"categoryId\":NaN}",
+        b"{\"name\":\"x\",/* one */\"categoryId\":1}",
         b"{\"name\":\"x\",\"categoryId\":1} {}",
+        b"{\"name\":\"x\",\"categoryId\":1},",
         b"{\"name\":\"x\",\"categoryId\":1}\0",
         b"{\"name\":\"a\nb\",\"categoryId\":1}",
         b"{\"name\":\"\\x\",\"categoryId\":1}",
         b"\xef\xbb\xbf{\"name\":\"x\",\"categoryId\":1}",
         b"{\"name\":\"\xff\",\"categoryId\":1}",
         b"{\"name\":\"\xed\xa0\x80\",\"categoryId\":1}",
+        b"{\"name\":\"\xc0\xaf\",\"categoryId\":1}",
+        &utf16,
         deep.as_bytes(),
     ];
     for body in table {
@@ -92,6 +100,12 @@ fn json_of_another_shape_is_an_invalid_pet() {
             r#"{"name":"x","categoryId":-9223372036854775809}"#,
             "`categoryId`: must be a whole number",
         ),
+        (r#"{"name":"x","category_id":1}"#, "`category_id`: unknown field"),
+        (r#"{"name":"x","categoryId":1,"Status":"sold"}"#, "`Status`: unknown field"),
+        (r#"{"name":"x","categoryId":1,"status":["sold"]}"#, "`status`: must be a string, but is"),
+        (r#"{"name":"","categoryId":1}"#, "`name`: must"),
+        (r#"{"name":"x\u009fb","categoryId":1}"#, "`name`: must not have control characters"),
+        (r#"{"name":"x","categoryId":1,"categoryId":1}"#, "`categoryId`: must be given once"),
         (r#"{"name":"x","categoryId":1,"id":1}"#, "`id`: is assigned by the service"),
         (r#"{"name":"x","categoryId":1,"age":{"a":[1]}}"#, "`age`: unknown field"),
         (r#"{"name":"x","name":"x","categoryId":1}"#, "`name`: must be given once"),
@@ -110,6 +124,19 @@ fn json_of_another_shape_is_an_invalid_pet() {
         let expected = expected.replace("the body", "the line");
         let is_for_lines = body.contains("\"id\"") || body.contains("\"status\":null");
         assert_eq!(line.is_err_and(|error| error.contains(&expected)), !is_for_lines, "{body}");
+    }
+}
+
+#[test]
+fn a_deep_document_is_refused_and_overflows_no_stack() {
+    let arrays = "[".repeat(30_000) + &"]".repeat(30_000);
+    for body in [
+        arrays.clone(),
+        format!(r#"{{"name":{arrays},"categoryId":1}}"#),
+        format!(r#"{{"name":"x","categoryId":1,"y":{arrays}}}"#),
+        r#"{"y":"#.repeat(10_000) + "1" + &"}".repeat(10_000),
+    ] {
+        assert!(read_new_pet(body.as_bytes()).is_err());
     }
 }
 

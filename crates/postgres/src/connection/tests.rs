@@ -17,7 +17,7 @@ use crate::{
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_is_not_judged_by_what_the_server_said_before_it() {
     let test = "a_transaction_is_not_judged_by_what_the_server_said_before";
-    let Some(primary) = cluster_or_skip(test, Durability::Fast) else { return };
+    let primary = cluster_or_skip(test, Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let config = PostgresConfig::parse(&primary.url("postgres")).unwrap();
     let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();
@@ -37,7 +37,7 @@ async fn a_transaction_is_not_judged_by_what_the_server_said_before_it() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_statement_that_is_not_answered_ends_within_the_timeout() {
-    let Some(database) = postgres_or_skip("a_statement_that_is_not_answered") else { return };
+    let database = postgres_or_skip("a_statement_that_is_not_answered").unwrap();
     let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
     let pool = Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap());
     let begin = pool.begin(Purpose::Calls, READ_COMMITTED).await;
@@ -49,7 +49,7 @@ async fn a_statement_that_is_not_answered_ends_within_the_timeout() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_connection_that_is_dropped_beside_a_statement_is_cut_off() {
-    let Some(database) = postgres_or_skip("a_connection_that_is_dropped") else { return };
+    let database = postgres_or_skip("a_connection_that_is_dropped").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();
     let tasks = || Handle::current().metrics().num_alive_tasks();

@@ -30,7 +30,7 @@ fn the_driver_has_the_parameters_of_the_url() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_session_has_the_name_and_the_options_of_the_url_and_is_no_pooler_s() {
-    let Some(database) = postgres_or_skip("a_session_has_the_name_and_the_options") else { return };
+    let database = postgres_or_skip("a_session_has_the_name_and_the_options").unwrap();
     let url = format!("{}?application_name=zoo&options=-c%20work_mem%3D123kB", database.url);
     let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
     for (setting, value) in [("application_name", "zoo"), ("work_mem", "123kB")] {
@@ -50,7 +50,7 @@ async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String
 #[needs(postgres)]
 #[tokio::test]
 async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
-    let Some(database) = postgres_or_skip("a_vanished_client") else { return };
+    let database = postgres_or_skip("a_vanished_client").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for (purpose, setting, value) in [
         (Purpose::Calls, "idle_in_transaction_session_timeout", "2s"),
@@ -66,7 +66,7 @@ async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
 #[needs(postgres)]
 #[tokio::test]
 async fn short_statements_are_planned_once_for_a_large_table_and_not_compiled() {
-    let Some(database) = postgres_or_skip("short_statements_are_planned") else { return };
+    let database = postgres_or_skip("short_statements_are_planned").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for setting in ["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"] {
         assert_eq!(shown(&connector, Purpose::Calls, setting).await, "off", "{setting}");
@@ -80,7 +80,7 @@ async fn short_statements_are_planned_once_for_a_large_table_and_not_compiled() 
 #[needs(postgres)]
 #[tokio::test]
 async fn a_role_that_does_not_wait_for_the_disk_does_for_us() {
-    let Some(database) = postgres_or_skip("a_role_that_does_not_wait_for_the_disk") else { return };
+    let database = postgres_or_skip("a_role_that_does_not_wait_for_the_disk").unwrap();
     let name = database.url.rsplit_once('/').unwrap().1;
     for (given, expected) in [("off", "on"), ("remote_apply", "remote_apply")] {
         database.sql(&format!("ALTER DATABASE {name} SET synchronous_commit = {given}")).unwrap();
@@ -92,7 +92,7 @@ async fn a_role_that_does_not_wait_for_the_disk_does_for_us() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_host_that_comes_back_is_found_while_another_is_silent() {
-    let Some(database) = postgres_or_skip("a_host_that_comes_back_is_found") else { return };
+    let database = postgres_or_skip("a_host_that_comes_back_is_found").unwrap();
     let (credential, place) = database.url.split_once('@').unwrap();
     let (server, name) = place.split_once('/').unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

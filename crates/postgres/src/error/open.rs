@@ -42,7 +42,7 @@ pub(crate) enum Reason {
     #[error("no petstore store is in it")]
     Missing,
     #[error(
-        "it holds {0} of somebody else; it was left untouched: \
+        "it holds {0} of another program; it was left untouched: \
          name another database, or a schema with ?schema=NAME"
     )]
     Foreign(String),

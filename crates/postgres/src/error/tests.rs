@@ -10,7 +10,7 @@ use crate::{
 #[needs(postgres)]
 #[tokio::test]
 async fn a_connection_is_given_up_when_its_server_or_what_was_prepared_is_of_no_more_use() {
-    let Some(database) = postgres_or_skip("a_connection_is_given_up") else { return };
+    let database = postgres_or_skip("a_connection_is_given_up").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
     for (state, breaks, is_conflict, is_refusal) in [

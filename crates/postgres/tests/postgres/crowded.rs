@@ -14,7 +14,7 @@ const LIMIT: usize = 4;
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_share_the_connections_that_the_server_allows() {
-    let Some(database) = postgres_or_skip("calls_share_the_connections") else { return };
+    let database = postgres_or_skip("calls_share_the_connections").unwrap();
     let role = format!("crowd_{}", std::process::id());
     let grants = format!(
         "CREATE ROLE {role} LOGIN PASSWORD 'secret' CONNECTION LIMIT {LIMIT}; \

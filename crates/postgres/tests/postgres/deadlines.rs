@@ -49,7 +49,7 @@ fn unlock(database: &Database, mut holder: EndOnDrop<Child>) {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_table_ends_calls_within_their_deadline() {
-    let Some(database) = postgres_or_skip("a_locked_table_ends_calls") else { return };
+    let database = postgres_or_skip("a_locked_table_ends_calls").unwrap();
     let store = open(&format!("{}?call_timeout=700ms&statement_timeout=500ms", database.url)).await;
     add(&store, "Rex").await;
     let holder = lock(&database).await;
@@ -67,7 +67,7 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forgotten_transaction_that_keeps_additions_waiting_is_named() {
-    let Some(database) = postgres_or_skip("a_forgotten_transaction") else { return };
+    let database = postgres_or_skip("a_forgotten_transaction").unwrap();
     for parameters in ["pgbouncer=false", "pgbouncer=true"] {
         let url = format!("{}?statement_timeout=3s&{parameters}", database.url);
         let (store, other) = (open(&url).await, open(&url).await);
@@ -103,7 +103,7 @@ async fn a_forgotten_transaction_that_keeps_additions_waiting_is_named() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_keys_waits_for_that_of_another_instance() {
-    let Some(database) = postgres_or_skip("a_change_of_keys_waits") else { return };
+    let database = postgres_or_skip("a_change_of_keys_waits").unwrap();
     let url = format!("{}?call_timeout=20s&statement_timeout=19s", database.url);
     let (one, other) = (open(&url).await, open(&url).await);
     let name = KeyName::parse("web").unwrap();
@@ -143,7 +143,7 @@ async fn a_change_of_keys_waits_for_that_of_another_instance() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_gets_no_connection_is_refused_before_its_deadline() {
-    let Some(database) = postgres_or_skip("a_reader_that_gets_no_connection") else { return };
+    let database = postgres_or_skip("a_reader_that_gets_no_connection").unwrap();
     let url = format!("{}?pool_size=1&pool_timeout=300ms&statement_timeout=2s", database.url);
     let store = open(&url).await;
     let holder = lock(&database).await;
@@ -175,7 +175,7 @@ async fn a_server_that_says_nothing_is_given_up() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
-    let Some(database) = postgres_or_skip("a_silent_host_does_not_hold_up") else { return };
+    let database = postgres_or_skip("a_silent_host_does_not_hold_up").unwrap();
     let (silent, port) = silent_server();
     let url = database.url.replace('@', &format!("@127.0.0.1:{port},"));
     let began = Instant::now();
@@ -192,7 +192,7 @@ async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn more_readers_than_connections_take_turns() {
-    let Some(database) = postgres_or_skip("more_readers_than_connections") else { return };
+    let database = postgres_or_skip("more_readers_than_connections").unwrap();
     let url = format!("{}?pool_size=2&pool_timeout=20s&call_timeout=25s", database.url);
     let store = Arc::new(open(&url).await);
     add(&store, "Rex").await;
@@ -263,7 +263,7 @@ async fn partitioned(database: &Database, query: &str) -> (Network, Arc<Postgres
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
-    let Some(database) = postgres_or_skip("a_partition_ends_calls") else { return };
+    let database = postgres_or_skip("a_partition_ends_calls").unwrap();
     let (network, store) = partitioned(&database, "").await;
     let rex = add(&store, "Rex").await;
     let read_by_eight = || {
@@ -294,7 +294,7 @@ async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_in_use_during_an_outage_is_not_used_again() {
-    let Some(database) = postgres_or_skip("a_connection_in_use_during_an_outage") else { return };
+    let database = postgres_or_skip("a_connection_in_use_during_an_outage").unwrap();
     let (network, store) = partitioned(&database, "&call_timeout=3s").await;
     let read = || {
         let store = store.clone();

@@ -46,8 +46,8 @@ async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, Add
 /// Two services under load through a pooler: every call succeeds.
 async fn two_services(pooling: Pooling, parameters: &str) {
     let test = format!("two services through {pooling:?}");
-    let Some(database) = postgres_or_skip(&test) else { return };
-    let Some(pooler) = pooler_or_skip(&test, pooling, &database.url) else { return };
+    let database = postgres_or_skip(&test).unwrap();
+    let pooler = pooler_or_skip(&test, pooling, &database.url).unwrap();
     let url = format!(
         "{}?pool_timeout=20s&statement_timeout=20s&call_timeout=25s{parameters}",
         pooler.url(&database.url)
@@ -106,8 +106,8 @@ async fn two_services_share_a_pooler_of_sessions() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_writer_gets_a_session_although_reads_have_taken_them_all() {
     let test = "the_writer_gets_a_session";
-    let Some(database) = postgres_or_skip(test) else { return };
-    let Some(pooler) = pooler_or_skip(test, Pooling::FewSessions, &database.url) else { return };
+    let database = postgres_or_skip(test).unwrap();
+    let pooler = pooler_or_skip(test, Pooling::FewSessions, &database.url).unwrap();
     let store = Arc::new(open(&pooler.url(&database.url)).await);
     add(&store, "Rex").await;
     database.disconnect_all().unwrap();
@@ -137,8 +137,8 @@ async fn a_shared_session_can_be_asked_for() {
 #[tokio::test]
 async fn pooling_of_statements_is_refused_in_one_line() {
     let test = "pooling_of_statements_is_refused";
-    let Some(database) = postgres_or_skip(test) else { return };
-    let Some(pooler) = pooler_or_skip(test, Pooling::Statement, &database.url) else { return };
+    let database = postgres_or_skip(test).unwrap();
+    let pooler = pooler_or_skip(test, Pooling::Statement, &database.url).unwrap();
     let refusal = refusal(&pooler.url(&database.url)).await;
     assert!(refusal.contains("pool_mode to transaction or session"), "{refusal}");
     assert!(!refusal.contains('\n'), "{refusal}");

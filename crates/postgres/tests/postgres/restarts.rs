@@ -39,7 +39,7 @@ async fn all_calls_are_unavailable(store: &PostgresStore) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
     let test = "a_stopped_server_is_unavailable";
-    let Some(cluster) = cluster_or_skip(test, Durability::Fast) else { return };
+    let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
     let store = open(&cluster.url("postgres")).await;
     // Everything is prepared on connections that the stop will break.
     let rex = add(&store, "Rex").await;
@@ -61,7 +61,7 @@ async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_between_two_calls_is_not_noticed() {
     let test = "a_restart_between_two_calls_is_not_noticed";
-    let Some(cluster) = cluster_or_skip(test, Durability::Fast) else { return };
+    let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
     let store = open(&cluster.url("postgres")).await;
     for round in 0..3 {
         let pet = add(&store, &format!("Rex {round}")).await;
@@ -75,7 +75,7 @@ async fn a_restart_between_two_calls_is_not_noticed() {
 #[tokio::test]
 async fn a_statement_that_is_not_valid_any_more_is_prepared_anew() {
     let test = "a_statement_that_is_not_valid_any_more";
-    let Some(database) = postgres_or_skip(test) else { return };
+    let database = postgres_or_skip(test).unwrap();
     let store = open(&database.url).await;
     let pet = add(&store, "Rex").await;
     assert!(store.find(pet.id).await.unwrap().value.is_some());
@@ -153,7 +153,7 @@ pub(crate) fn start_load(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_killed_under_load_loses_nothing_acknowledged() {
     let test = "a_server_killed_under_load_loses_nothing_acknowledged";
-    let Some(cluster) = cluster_or_skip(test, Durability::Full) else { return };
+    let cluster = cluster_or_skip(test, Durability::Full).unwrap();
     let store = Arc::new(open(&cluster.url("postgres")).await);
     let stop = Arc::new(AtomicBool::new(false));
     let workers = start_load(&store, &stop);

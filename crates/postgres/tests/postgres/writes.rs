@@ -112,7 +112,7 @@ const SESSIONS: [(&str, u8); 2] = [("pgbouncer=false", 1), ("pgbouncer=true", 2)
 #[tokio::test(flavor = "multi_thread")]
 async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
     let test = "no_write_is_acknowledged_before_the_disk";
-    let Some(primary) = cluster_or_skip(test, Durability::Fast) else { return };
+    let primary = cluster_or_skip(test, Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let url = |session| format!("{}?call_timeout=30s&{session}", primary.url("postgres"));
     prepare(&open(&url(SESSIONS[0].0)).await, &SESSIONS.map(|(_, seed)| seed)).await;
@@ -140,7 +140,7 @@ async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
 #[needs(postgres)]
 #[tokio::test]
 async fn each_write_of_animals_says_that_it_is_the_service_s() {
-    let Some(database) = postgres_or_skip("each_write_of_animals_says") else { return };
+    let database = postgres_or_skip("each_write_of_animals_says").unwrap();
     prepare(&open(&database.url).await, &[1, 2]).await;
     database
         .sql(
@@ -180,7 +180,7 @@ async fn each_write_of_animals_says_that_it_is_the_service_s() {
 #[needs(postgres)]
 #[tokio::test]
 async fn no_other_warning_is_taken_for_a_commit_that_may_be_lost() {
-    let Some(database) = postgres_or_skip("no_other_warning_is_taken") else { return };
+    let database = postgres_or_skip("no_other_warning_is_taken").unwrap();
     let sessions = SESSIONS.map(|(session, seed)| (format!("{}?{session}", database.url), seed));
     prepare(&open(&database.url).await, &[1, 2]).await;
     database

@@ -36,6 +36,10 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     if target.is_successor_of(source) {
         return behind(seen, source, target);
     }
+    if source.phase.is_open() && is_sealed_to(target, source) && !source.is_successor_of(target) {
+        // A service that starts with the target would not use the source.
+        return reopen(own, source, Some(target));
+    }
     if own.goal == Goal::Cancel {
         return cancel(seen, source, target);
     }
@@ -47,12 +51,18 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     let holds = is_filling && own.claim == Some(target.revision);
     let (seals, is_sealed) = (own.seals(source), is_sealed_to(source, target));
     let leaves = !holds || own.ending.is_some() || own.retreats || seen.is_late;
-    if seals && (leaves || own.is_rewritten(source) || !is_sealed) || holds && is_sealed && !seals {
+    // The seal had no answer, and has arrived after the filling had been canceled.
+    let is_left =
+        is_sealed && own.sealing.is_some() && !matches!(target.phase, Phase::Filling { .. });
+    if seals && (leaves || own.is_rewritten(source) || !is_sealed)
+        || holds && is_sealed && !seals
+        || is_left
+    {
         return reopen(own, source, Some(target));
     }
     if holds {
         fill(seen, source, target, seals)
-    } else if own.claim.is_some() && !(is_sealed && own.sealing.is_some() && own.tries_left > 0) {
+    } else if own.claim.is_some() {
         // Another mover has caused the present difference.
         let ending = own.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
@@ -65,9 +75,6 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
 fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     let is_sealed = is_sealed_to(source, target);
     if !is_sealed {
-        if own.ending.is_some() && is_outdated(source, target) {
-            return reopen(own, source, Some(target));
-        }
         if let Some(step) = own.end_or_retry() {
             return step;
         }
@@ -90,7 +97,7 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
         (own.ending, &own.found)
         && let Some(phase) = own.found.clone()
     {
-        return Step::Change(Change::GiveBack, target.next(phase));
+        return give_back(own, source, target, phase);
     }
     if let Some(step) = own.end_or_retry() {
         return step;
@@ -144,23 +151,20 @@ fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let own = &seen.own;
     if target.phase == (Phase::Filling { from: source.id }) {
         let phase = Phase::Sealed { to: source.id, label: String::new() };
-        let ended = Step::Change(Change::GiveBack, target.next(phase));
-        return own.end_or_retry().unwrap_or(ended);
+        let step = give_back(own, source, target, phase);
+        // A run that ends may have sent it already, while the source was sealed.
+        let must_raise = matches!(step, Step::Change(Change::Reopen, _));
+        return own.end_or_retry().filter(|_| !must_raise).unwrap_or(step);
     }
-    if is_sealed_to(source, target) || is_outdated(source, target) {
-        return reopen(own, source, Some(target));
+    match &source.phase {
+        Phase::Open { .. } => Step::End(End::Canceled),
+        Phase::Sealed { to, .. } if *to == target.id => reopen(own, source, Some(target)),
+        Phase::Filling { .. } | Phase::Sealed { .. } => Step::End(End::RefusedSource),
     }
-    Step::End(if source.phase.is_open() { End::Canceled } else { End::RefusedSource })
 }
 
 fn is_sealed_to(source: &StoreState, target: &StoreState) -> bool {
     matches!(&source.phase, Phase::Sealed { to, .. } if *to == target.id)
-}
-
-/// Returns whether the target is sealed in favor of the source, which is open under no higher revision: a service that
-/// begins with the target would not use the source.
-fn is_outdated(source: &StoreState, target: &StoreState) -> bool {
-    is_sealed_to(target, source) && source.phase.is_open() && source.revision <= target.revision
 }
 
 fn claim(source: &StoreState, target: &StoreState) -> Step {
@@ -173,8 +177,18 @@ fn seal(source: &StoreState, target: &StoreState) -> Step {
     Step::Change(Change::Seal, source.next(phase))
 }
 
-/// Opens the source, under a higher revision than the target's where that is known. A source whose place the target has
-/// taken is opened as a store of its own kind, which services do not go over to.
+/// Gives the target back. An open source first gets a higher revision than the target will have: should the answer be
+/// lost, services that start with the target go over to the source whenever the target is sealed.
+fn give_back(own: &Own, source: &StoreState, target: &StoreState, phase: Phase) -> Step {
+    let (seals, back) = (matches!(phase, Phase::Sealed { .. }), target.next(phase));
+    if seals && source.phase.is_open() && !source.is_successor_of(&back) {
+        return reopen(own, source, Some(target));
+    }
+    Step::Change(Change::GiveBack, back)
+}
+
+/// Opens the source, under a higher revision than the target has and would have once it is given back. A source whose
+/// place the target has taken is opened as a store of its own, which services do not go over to.
 fn reopen(own: &Own, source: &StoreState, target: Option<&StoreState>) -> Step {
     let from = match (&source.phase, target) {
         _ if own.is_behind => None,
@@ -183,8 +197,8 @@ fn reopen(own: &Own, source: &StoreState, target: Option<&StoreState>) -> Step {
         (Phase::Open { from }, None) => *from,
         (Phase::Filling { .. }, None) => None,
     };
-    let revision = target.map_or(0, |target| target.revision);
-    Step::Change(Change::Reopen, above(source, revision, Phase::Open { from }))
+    let theirs = target.map_or(0, |target| target.revision);
+    Step::Change(Change::Reopen, above(source, theirs + 1, Phase::Open { from }))
 }
 
 /// Returns the next state of a store, under a higher revision than the other store's.

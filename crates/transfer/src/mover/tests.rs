@@ -7,7 +7,8 @@
 //!   target: as long as no mover has met it;
 //! - the target holds the source's animals as the source has them when it is opened.
 //!
-//! A run always ends, and leaves one store open unless it was killed; services then use that one.
+//! A run always ends, and leaves one store open unless it was killed. A service then uses that store, whichever store it
+//! starts with.
 
 mod traces;
 mod world;
@@ -77,8 +78,9 @@ fn fault(world: &World) -> Option<&'static str> {
     if is_calm && !is_killed && serving.len() != 1 && world.raw.is_none() {
         return Some("no store is open");
     }
-    if is_calm && serving.len() == 1 && world.raw.is_none() {
-        for at in world.services {
+    if is_calm && !is_killed && serving.len() == 1 && world.raw.is_none() {
+        // Also a service that starts now with either store first.
+        for at in 0..2 {
             let (other, current) = (&world.stores[1 - at].state, &world.stores[at].state);
             if !current.phase.is_open() && !crate::switch::takes_over(other, current) {
                 return Some("a service uses no open store");
@@ -204,8 +206,9 @@ fn two_movers_at_once_do_no_harm() {
 #[test]
 fn a_cancel_at_any_moment_leaves_one_store_open() {
     let killed = Budget { additions: 1, crashes: 1, movers: 1, cancels: 1, ..Budget::default() };
-    let lost = Budget { additions: 0, crashes: 0, unanswered: 1, ..killed };
-    for budget in [killed, lost] {
+    let lost = Budget { additions: 0, crashes: 0, unanswered: 1, unread: 1, ..killed };
+    let late = Budget { unanswered: 2, unread: 0, stops: 1, ..lost };
+    for budget in [killed, lost, late] {
         let ends = ends(fresh(), 0, budget);
         assert!(ends.contains(&End::Canceled) && ends.contains(&End::TooLate), "{ends:?}");
     }
@@ -234,6 +237,13 @@ fn the_way_back_is_a_handover_like_any_other() {
         Budget { additions: 1, unanswered: 1, crashes: 1, sql: 1, runs: 2, ..Budget::default() };
     let ends = ends(handed_over(), 1, budget);
     assert!(ends.contains(&End::Different) && ends.contains(&End::HandedOver), "{ends:?}");
+}
+
+#[test]
+fn a_way_back_that_is_canceled_leaves_one_store_open() {
+    let budget = Budget { movers: 1, cancels: 1, unanswered: 1, unread: 1, ..Budget::default() };
+    let ends = ends(handed_over(), 1, budget);
+    assert!(ends.contains(&End::Canceled) && ends.contains(&End::TooLate), "{ends:?}");
 }
 
 #[test]

@@ -11,29 +11,17 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, Pet, PetId,
-    PetQuery, PetRepository, Phase, Rows, Snapshot, StoreError, StoreState, WriterRole,
-    mocks::new_pet,
+    Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, PetId, PetRepository, Phase, Rows,
+    Snapshot, StoreError, StoreState, WriterRole, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
-use petstore_transfer::{StorePorts, TransferError, TransferStep, release};
+use petstore_transfer::{StorePorts, TransferError, TransferStep};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    pair::{cancel, hand_over, mover, service, side},
+    pair::{add, all, cancel, hand_over, mover, phase, service, side, stores},
     stores::held,
 };
-
-async fn add(store: &dyn PetRepository) -> PetId {
-    match store.add(new_pet("Rex"), None).await.unwrap() {
-        Added::Created(pet) | Added::Replayed(pet) => pet.id,
-    }
-}
-
-async fn all(store: &dyn PetRepository) -> Vec<Pet> {
-    let query = PetQuery { limit: petstore_domain::PageLimit::MAX, ..PetQuery::default() };
-    store.list(query).await.unwrap().value.pets
-}
 
 /// A fault once the store is in this phase.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,6 +40,10 @@ enum Fault {
     IsSlow,
     /// The store is far away.
     IsFar,
+    /// The answer of the change that seals the store takes 400 ms.
+    SealsSlowly,
+    /// The answer of the change that seals the store takes an hour.
+    HangsAtSeal,
 }
 
 /// So many animals are too many to be copied while the old store is sealed.
@@ -97,7 +89,15 @@ impl Handover for Faulty {
                 sleep(Duration::from_hours(1)).await;
             }
         }
-        self.store.change_state(expected, new).await
+        let is_seal = matches!(new.phase, Phase::Sealed { .. });
+        let changed = self.store.change_state(expected, new).await;
+        if is_seal && self.is_due(Fault::SealsSlowly) {
+            sleep(Duration::from_millis(400)).await;
+        }
+        if is_seal && self.is_due(Fault::HangsAtSeal) {
+            sleep(Duration::from_hours(1)).await;
+        }
+        changed
     }
 }
 
@@ -133,14 +133,6 @@ impl Archive for Faulty {
     ) -> Result<u64, ArchiveError> {
         self.store.add_new(pets, request).await
     }
-}
-
-fn stores() -> (Arc<MemoryStore>, Arc<MemoryStore>) {
-    (Arc::default(), Arc::default())
-}
-
-async fn phase(store: &MemoryStore) -> Phase {
-    store.state().await.unwrap().phase
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,6 +227,44 @@ async fn writes_wait_for_less_than_a_second_and_reads_do_not() {
     assert!(moving.await.unwrap() >= Duration::from_millis(200));
 }
 
+/// Adds all the time while the store is moved to `to`. Returns the longest wait of an addition, and what the mover says.
+async fn longest_write(from: &StorePorts, to: &StorePorts) -> [Duration; 2] {
+    let both = service(from, to).await;
+    let (from, to) = (from.clone(), to.clone());
+    let moving = tokio::spawn(async move { hand_over(&from, &to).await.unwrap().unwrap() });
+    let mut longest = Duration::ZERO;
+    while !moving.is_finished() {
+        let began = Instant::now();
+        add(&*both).await;
+        longest = longest.max(began.elapsed());
+        sleep(Duration::from_millis(1)).await;
+    }
+    [longest, moving.await.unwrap()]
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pause_counts_from_the_sending_of_a_seal_that_is_answered_slowly() {
+    let (old, new) = stores();
+    add(&*old).await;
+    let faulty = Faulty::new(&old, &old, Fault::SealsSlowly);
+    let (from, to) = (side(&old, Some(faulty), "old"), side(&new, None, "new"));
+    let [longest, reported] = longest_write(&from, &to).await;
+    // A waiting service polls every 20 ms.
+    assert!(longest <= reported + Duration::from_millis(50), "{longest:?}, {reported:?} reported");
+    assert!(reported >= Duration::from_millis(400), "{reported:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seal_without_an_answer_is_taken_back_within_a_second() {
+    let (old, new) = stores();
+    add(&*old).await;
+    let faulty = Faulty::new(&old, &old, Fault::HangsAtSeal);
+    let (from, to) = (side(&old, Some(faulty), "old"), side(&new, None, "new"));
+    let [longest, reported] = longest_write(&from, &to).await;
+    assert!(longest < Duration::from_secs(1), "{longest:?}");
+    assert!(reported < Duration::from_millis(400), "{reported:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_mover_that_died_after_the_seal_leaves_reads_and_is_run_again_or_given_up() {
     for gives_up in [false, true] {
@@ -310,25 +340,6 @@ async fn an_old_store_that_forgets_its_seal_is_not_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_way_back_the_later_store_counts_whatever_the_other_says() {
-    let (old, new) = stores();
-    add(&*old).await;
-    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
-    hand_over(&from, &to).await.unwrap();
-    let open = new.state().await.unwrap();
-    hand_over(&to, &from).await.unwrap();
-    let now = new.state().await.unwrap();
-    assert!(new.change_state(now.revision, open).await.unwrap(), "it forgets its seal");
-    for (first, next) in [(&from, &to), (&to, &from)] {
-        let both = service(first, next).await;
-        sleep(Duration::from_secs(1)).await;
-        add(&*both).await;
-    }
-    assert_eq!(held(&*old).await.0.len(), 3);
-    assert_eq!(held(&*new).await.0.len(), 1);
-}
-
-#[tokio::test(start_paused = true)]
 async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
     let (old, new) = stores();
     add(&*old).await;
@@ -375,62 +386,6 @@ async fn an_animal_that_is_changed_after_it_was_copied_is_named() {
     assert!(refusal.contains("animal 3 ") || refusal.contains("animal 2 "), "{refusal}");
     assert!(refusal.contains("use an empty NEW"), "{refusal}");
     add(&*old).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn only_what_was_refused_as_sealed_is_repeated() {
-    let (old, new) = stores();
-    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
-    hand_over(&from, &to).await.unwrap();
-    let refused = PetRepository::add(&*old, new_pet("Rex"), None).await.unwrap_err();
-    assert!(matches!(refused, AddError::Store(StoreError::Sealed(_))), "{refused}");
-    assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
-    add(&*old).await;
-    let both = service(&from, &to).await;
-    sleep(Duration::from_secs(1)).await;
-    add(&*both).await;
-    assert_eq!(held(&*new).await.0, vec![], "it is a store of its own now");
-}
-
-/// The service never saw the second store open, which was handed over to a third one since.
-#[tokio::test(start_paused = true)]
-async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
-    let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
-    let [a_side, b_side, c_side] =
-        [(&a, "a"), (&b, "b"), (&c, "c")].map(|(store, label)| side(store, None, label));
-    add(&*a).await;
-    hand_over(&a_side, &b_side).await.unwrap();
-    hand_over(&b_side, &c_side).await.unwrap();
-    let late = add(&*c).await;
-    let service = service(&a_side, &b_side).await;
-    let began = Instant::now();
-    let sealed = |error: StoreError| {
-        assert!(
-            matches!(&error, StoreError::Sealed(reason) if reason.contains("handed over to c")),
-            "{error}"
-        );
-    };
-    sealed(service.find(late).await.unwrap_err());
-    sealed(service.list(PetQuery::default()).await.unwrap_err());
-    match service.add(new_pet("Rex"), None).await.unwrap_err() {
-        AddError::Store(error) => sealed(error),
-        AddError::IdempotencyKeyReused => panic!("no key was sent"),
-    }
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
-}
-
-/// Each is sealed in favor of the other, as after a way back to a copy of the first one.
-#[tokio::test(start_paused = true)]
-async fn a_service_of_two_stores_that_are_sealed_to_each_other_serves_neither() {
-    let [a, b] = [(), ()].map(|()| Arc::new(MemoryStore::new()));
-    let (a_side, b_side) = (side(&a, None, "a"), side(&b, None, "b"));
-    let pet = add(&*a).await;
-    hand_over(&a_side, &b_side).await.unwrap();
-    let (of_a, of_b) = (Handover::state(&*a).await.unwrap(), Handover::state(&*b).await.unwrap());
-    let sealed = of_b.next(Phase::Sealed { to: of_a.id, label: "a copy of a".to_owned() });
-    assert!(b.change_state(of_b.revision, sealed).await.unwrap());
-    let service = service(&a_side, &b_side).await;
-    assert!(service.find(pet).await.is_err());
 }
 
 /// A store that was handed over to another one is not open again by canceling what was never begun.

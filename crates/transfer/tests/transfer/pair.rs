@@ -4,11 +4,33 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
-use petstore_domain::{Clock, Handover, ManualClock, StoreError, Timestamp};
+use petstore_domain::{
+    Added, Clock, Handover, ManualClock, PageLimit, Pet, PetId, PetQuery, PetRepository, Phase,
+    StoreError, Timestamp, mocks::new_pet,
+};
 use petstore_memory::MemoryStore;
 use petstore_transfer::{
     CurrentStore, MoveOutcome, Mover, NextStoreOpener, Poller, StorePorts, TransferError,
 };
+
+pub(crate) async fn add(store: &dyn PetRepository) -> PetId {
+    match store.add(new_pet("Rex"), None).await.unwrap() {
+        Added::Created(pet) | Added::Replayed(pet) => pet.id,
+    }
+}
+
+pub(crate) async fn all(store: &dyn PetRepository) -> Vec<Pet> {
+    let query = PetQuery { limit: PageLimit::MAX, ..PetQuery::default() };
+    store.list(query).await.unwrap().value.pets
+}
+
+pub(crate) fn stores() -> (Arc<MemoryStore>, Arc<MemoryStore>) {
+    (Arc::default(), Arc::default())
+}
+
+pub(crate) async fn phase(store: &MemoryStore) -> Phase {
+    store.state().await.unwrap().phase
+}
 
 /// The ports of a store, perhaps with another handover. Reads go on while it is sealed.
 pub(crate) fn side(

@@ -11,15 +11,19 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Handover, PetQuery, PetRepository, Phase, StoreError, StoreState, mocks::new_pet,
+    AddError, Handover, PetQuery, PetRepository, Phase, StoreError, StoreState, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
+use petstore_transfer::release;
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
 };
 
-use crate::pair::{service, side};
+use crate::{
+    pair::{add, hand_over, phase, service, side, stores},
+    stores::held,
+};
 
 /// Counts the calls, and answers none while it is frozen.
 struct Watched {
@@ -103,4 +107,93 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
     let delay = adding.await.unwrap().unwrap() - opened_at;
     assert!(delay < Duration::from_millis(50), "{delay:?}");
     reading.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_way_back_the_later_store_counts_whatever_the_other_says() {
+    let (old, new) = stores();
+    add(&*old).await;
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    hand_over(&from, &to).await.unwrap();
+    let open = new.state().await.unwrap();
+    hand_over(&to, &from).await.unwrap();
+    let now = new.state().await.unwrap();
+    assert!(new.change_state(now.revision, open).await.unwrap(), "it forgets its seal");
+    for (first, next) in [(&from, &to), (&to, &from)] {
+        let both = service(first, next).await;
+        sleep(Duration::from_secs(1)).await;
+        add(&*both).await;
+    }
+    assert_eq!(held(&*old).await.0.len(), 3);
+    assert_eq!(held(&*new).await.0.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_was_refused_as_sealed_is_repeated() {
+    let (old, new) = stores();
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    hand_over(&from, &to).await.unwrap();
+    let refused = PetRepository::add(&*old, new_pet("Rex"), None).await.unwrap_err();
+    assert!(matches!(refused, AddError::Store(StoreError::Sealed(_))), "{refused}");
+    assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
+    add(&*old).await;
+    let both = service(&from, &to).await;
+    sleep(Duration::from_secs(1)).await;
+    add(&*both).await;
+    assert_eq!(held(&*new).await.0, vec![], "it is a store of its own now");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_waits_for_the_end_of_a_running_handover() {
+    let (old, new) = stores();
+    add(&*old).await;
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let moving = tokio::spawn(async move { hand_over(&from, &to).await });
+    while phase(&old).await.is_open() {
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
+    assert!(phase(&new).await.is_open(), "the old store was opened under the seal");
+    moving.await.unwrap().unwrap();
+}
+
+/// The service never saw the second store open, which was handed over to a third one since.
+#[tokio::test(start_paused = true)]
+async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
+    let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
+    let [a_side, b_side, c_side] =
+        [(&a, "a"), (&b, "b"), (&c, "c")].map(|(store, label)| side(store, None, label));
+    add(&*a).await;
+    hand_over(&a_side, &b_side).await.unwrap();
+    hand_over(&b_side, &c_side).await.unwrap();
+    let late = add(&*c).await;
+    let service = service(&a_side, &b_side).await;
+    let began = Instant::now();
+    let sealed = |error: StoreError| {
+        assert!(
+            matches!(&error, StoreError::Sealed(reason) if reason.contains("handed over to c")),
+            "{error}"
+        );
+    };
+    sealed(service.find(late).await.unwrap_err());
+    sealed(service.list(PetQuery::default()).await.unwrap_err());
+    match service.add(new_pet("Rex"), None).await.unwrap_err() {
+        AddError::Store(error) => sealed(error),
+        AddError::IdempotencyKeyReused => panic!("no key was sent"),
+    }
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+/// Each is sealed in favor of the other, as after a way back to a copy of the first one.
+#[tokio::test(start_paused = true)]
+async fn a_service_of_two_stores_that_are_sealed_to_each_other_serves_neither() {
+    let [a, b] = [(), ()].map(|()| Arc::new(MemoryStore::new()));
+    let (a_side, b_side) = (side(&a, None, "a"), side(&b, None, "b"));
+    let pet = add(&*a).await;
+    hand_over(&a_side, &b_side).await.unwrap();
+    let (of_a, of_b) = (Handover::state(&*a).await.unwrap(), Handover::state(&*b).await.unwrap());
+    let sealed = of_b.next(Phase::Sealed { to: of_a.id, label: "a copy of a".to_owned() });
+    assert!(b.change_state(of_b.revision, sealed).await.unwrap());
+    let service = service(&a_side, &b_side).await;
+    assert!(service.find(pet).await.is_err());
 }

@@ -99,8 +99,11 @@ fn a_service_that_is_not_ready_says_so_although_nobody_calls() {
     for line in lines.into_iter().chain(["was removed"]) {
         wait::until(line, || watched.server.log().contains(line));
     }
+    // A busy machine may take longer than the limit of the check, and add a pair of lines.
     let log = watched.server.log();
-    assert!(lines.iter().all(|line| log.matches(line).count() == 1), "{log}");
+    let said = log.lines().filter_map(|line| lines.iter().position(|said| line.contains(said)));
+    let said: Vec<_> = said.collect();
+    assert!(said.iter().copied().eq((0..said.len()).map(|number| number % 2)), "{log}");
 }
 
 #[test]

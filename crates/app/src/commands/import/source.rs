@@ -3,9 +3,13 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek as _},
+    io::{self, BufReader, Read, Seek as _, Write},
     os::fd::AsFd as _,
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
 };
 
@@ -54,7 +58,8 @@ impl Input {
     }
 
     /// Returns a file that can be read twice.
-    pub(super) async fn into_file(self) -> Result<File, String> {
+    /// Adds to `advance` with each piece of a file that is copied.
+    pub(super) async fn into_file(self, advance: Arc<AtomicU64>) -> Result<File, String> {
         if self.can_be_read_twice {
             return Ok(self.file);
         }
@@ -66,13 +71,31 @@ impl Input {
         let (sender, copied) = oneshot::channel();
         // The end of the program waits for threads of the runtime, and the input may come to no end.
         thread::spawn(move || {
-            sender.send(tempfile::tempfile().and_then(|mut file| {
-                io::copy(&mut input, &mut file)?;
-                Ok(file)
+            sender.send(tempfile::tempfile().and_then(|file| {
+                let mut copy = Counted { file, advance };
+                io::copy(&mut input, &mut copy)?;
+                Ok(copy.file)
             }))
         });
         let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
         copied.map_err(|error| format!("cannot read all of it into a temporary file: {error}"))
+    }
+}
+
+/// A file that adds to `advance` with each write.
+struct Counted {
+    file: File,
+    advance: Arc<AtomicU64>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.advance.fetch_add(1, Ordering::Relaxed);
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

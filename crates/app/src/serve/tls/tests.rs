@@ -15,9 +15,9 @@ use crate::system::clock::SystemClock;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// Everything that is logged, from now on, by this thread.
+/// The events of this thread since [`Log::start`], as text.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(in crate::serve) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl io::Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -30,15 +30,18 @@ impl io::Write for Log {
 }
 
 impl Log {
-    fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+    pub(in crate::serve) fn start() -> (Self, tracing::subscriber::DefaultGuard) {
         let log = Self::default();
         let lines = log.clone();
-        let subscriber = tracing_subscriber::fmt().with_writer(move || lines.clone()).finish();
-        (log, tracing::subscriber::set_default(subscriber))
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_ansi(false)
+            .with_writer(move || lines.clone());
+        (log, tracing::subscriber::set_default(subscriber.finish()))
     }
 
-    /// Takes the lines until now: how many of them hold `what`.
-    fn take(&self, what: &str) -> usize {
+    /// Removes the lines until now. Returns how many of them contain `what`.
+    pub(in crate::serve) fn take(&self, what: &str) -> usize {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap());
         String::from_utf8(bytes).unwrap().lines().filter(|line| line.contains(what)).count()
     }
@@ -70,6 +73,7 @@ async fn the_end_of_a_certificate_is_logged_at_the_start_and_once_a_day() {
     ] {
         let tls = tls(from, until);
         assert_eq!(log.take(says), 1, "{says}");
+        assert_eq!(tls.expiry(), until.since(Timestamp(0)).unwrap().as_secs());
         let reminders = tokio::spawn(tls.remind());
         time::sleep(3 * DAY + DAY / 2).await;
         assert_eq!(log.take(says), 3, "{says}");

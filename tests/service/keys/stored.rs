@@ -1,4 +1,7 @@
-//! A corrupt row among the API keys costs that key and no other.
+//! API keys in a store: their form, their last use, and corrupt rows.
+
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
 
 use crate::support::{
     server::{Launch, Server},
@@ -10,6 +13,42 @@ on_stores! {
     sql:
     a_corrupt_key_is_refused_and_every_other_opens,
     a_corrupt_key_is_named_and_the_others_are_administered,
+}
+
+fn open(store: &Store) -> Connection {
+    let connection = Connection::open(store.file()).unwrap();
+    connection.busy_timeout(wait::LIMIT).unwrap();
+    connection
+}
+
+fn digest(key: &str) -> Vec<u8> {
+    Sha256::digest(key.as_bytes()).to_vec()
+}
+
+#[test]
+fn a_key_is_kept_as_its_digest_and_first_characters() {
+    let store = Store::sqlite();
+    let key = store.new_key("web");
+    let sql = "SELECT name, digest, prefix, expires_at, revoked_at FROM api_key";
+    let row = open(&store).query_row(sql, [], |row| {
+        let times: (Option<i64>, Option<i64>) = (row.get(3)?, row.get(4)?);
+        Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, String>(2)?, times))
+    });
+    assert_eq!(row.unwrap(), ("web".into(), digest(&key), key[..8].into(), (None, None)));
+}
+
+#[test]
+fn the_last_use_of_a_key_is_noted_at_the_end_at_the_latest() {
+    let (store, server) = Server::on_file();
+    let key = store.new_key("used");
+    store.new_key("unused");
+    server.client().get("/v1/pets").key(&key).send().is(200);
+    server.stop();
+    let noted = |name: &str| {
+        let sql = "SELECT last_used_at >= created_at FROM api_key WHERE name = ?1";
+        open(&store).query_row(sql, [name], |row| row.get::<_, Option<bool>>(0)).unwrap()
+    };
+    assert_eq!((noted("used"), noted("unused")), (Some(true), None));
 }
 
 /// A store with the keys `good` and `bad`, 1 and 2, of which the second is corrupt.

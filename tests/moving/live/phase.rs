@@ -1,0 +1,90 @@
+//! The phases of a move, and movers that stand still in one of them.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::commands::spawn;
+use crate::support::{
+    command::{Running, signal},
+    store::Store,
+    wait,
+};
+
+/// How far a move is, as its two stores show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// The mover has not claimed the new store.
+    Begun,
+    /// The new store is being filled.
+    Filling,
+    /// The old store is sealed, and the new one is not open: writes wait.
+    Sealed,
+    /// The new store is open.
+    Done,
+}
+
+impl Phase {
+    /// The phases in which a mover has something left to do.
+    pub(super) const UNDER_WAY: [Self; 3] = [Self::Begun, Self::Filling, Self::Sealed];
+
+    pub(super) fn of(from: &Store, to: &Store) -> Self {
+        match (from.state().as_deref(), to.state().as_deref()) {
+            (Some("sealed"), Some("open")) => Self::Done,
+            (Some("sealed"), Some("filling")) => Self::Sealed,
+            (Some("open"), Some("filling")) => Self::Filling,
+            // A move that was canceled, and one in the other direction, leave the new store sealed.
+            (Some("open"), None | Some("open" | "sealed")) => Self::Begun,
+            states => panic!("no phase of a move has {states:?}"),
+        }
+    }
+}
+
+/// Between two looks at a mover that runs: a phase may last for tens of milliseconds.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Starts a mover and stops it by `SIGSTOP` in the phase `wanted`, or in a later one if the mover is faster. Returns
+/// the phase too. The mover runs while the test looks: one that stood still then would never catch up with additions.
+#[track_caller]
+pub(super) fn stand_still_in(wanted: Phase, from: &Store, to: &Store) -> (Running, Phase) {
+    let (mut mover, start) = (spawn(from, to), Instant::now());
+    let is_there = || match wanted {
+        Phase::Begun => true,
+        Phase::Filling => to.state().is_some_and(|state| state == "filling"),
+        Phase::Sealed | Phase::Done => from.state().is_some_and(|state| state == "sealed"),
+    };
+    while !is_there() && mover.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < wait::LIMIT, "the mover does not come to {wanted:?}");
+        thread::sleep(PAUSE);
+    }
+    signal(&mover, "STOP");
+    let phase = Phase::of(from, to);
+    (mover, phase)
+}
+
+/// Moves the store of `stores` there and back until `interrupt` has met a mover in each phase, at least once in each
+/// direction. `interrupt` gets a mover that stands still, its phase, and both stores in the order of the move. `complete`
+/// completes the move after that.
+#[track_caller]
+pub(super) fn in_each_phase<'a>(
+    stores: [&'a Store; 2],
+    mut interrupt: impl FnMut(Running, Phase, [&'a Store; 2]),
+    mut complete: impl FnMut([&'a Store; 2]),
+) {
+    const MOST_ROUNDS: usize = 8;
+    let (mut met, [mut from, mut to]) = (Vec::new(), stores);
+    for round in 1..=MOST_ROUNDS {
+        for wanted in Phase::UNDER_WAY {
+            let (mover, phase) = stand_still_in(wanted, from, to);
+            met.push(phase);
+            interrupt(mover, phase, [from, to]);
+        }
+        complete([from, to]);
+        if round > 1 && Phase::UNDER_WAY.iter().all(|phase| met.contains(phase)) {
+            return;
+        }
+        (from, to) = (to, from);
+    }
+    panic!("no mover was met in one of the phases: {met:?}");
+}
