@@ -10,7 +10,7 @@ mod tests;
 
 use std::{
     collections::HashMap,
-    fmt, future,
+    future,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -227,11 +227,5 @@ impl Connection {
     ) -> Result<T, StoreFailure> {
         let done = time::timeout(self.timeout, work).await;
         Ok(done.map_err(|_| StoreFailure::Deadline(self.timeout))??)
-    }
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("closed", &self.is_closed()).finish_non_exhaustive()
     }
 }

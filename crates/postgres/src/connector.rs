@@ -11,7 +11,6 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    fmt,
     pin::Pin,
     sync::{
         Arc,
@@ -122,11 +121,4 @@ fn driver_config(config: &PostgresConfig, host: &HostPort) -> Config {
         driver.ssl_mode(SslMode::Disable);
     }
     driver
-}
-
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts = self.hosts.iter().map(|(host, _)| host);
-        f.debug_list().entries(hosts).finish()
-    }
 }

@@ -56,7 +56,6 @@ pub struct Activity {
 }
 
 /// A bounded number of connections.
-#[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
     state: Mutex<State>,
@@ -66,7 +65,7 @@ pub(crate) struct Pool {
     waiting: Semaphore,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     idle: Vec<Arc<Connection>>,
     /// The connection for the next transaction of an archive. Opening one takes longer than most transactions.
