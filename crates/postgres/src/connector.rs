@@ -1,8 +1,7 @@
-//! Connects to the first host that takes writes.
-//!
-//! The hosts are tried in their order, starting with the one that answered last. If a host does not answer for
-//! [`HEAD_START`], the next host is tried beside it, and hosts that refused are tried again. So a call finds the new
-//! primary after a failover, even if the call was connecting before.
+//! Connects to the first host that takes writes. The hosts are tried in their order, starting with the one that answered
+//! last. If a host does not answer for [`HEAD_START`], the next host is tried beside it, and hosts that refused are tried
+//! again. So a call finds the new primary after a failover, even if the call was connecting before. The driver tries its
+//! hosts one after the other.
 
 mod handshake;
 
