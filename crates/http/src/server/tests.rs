@@ -1,13 +1,4 @@
-use std::{
-    net::SocketAddr,
-    num::NonZeroUsize,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use http_body_util::BodyExt as _;
@@ -22,7 +13,7 @@ use tokio::{
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
     time::{Instant, sleep, timeout},
 };
-use tracing::{Event, Level, Metadata, Subscriber, span};
+use tracing::Level;
 
 use super::{
     Server,
@@ -31,36 +22,13 @@ use super::{
 };
 use crate::{
     answer::tests::Stuck,
-    observe::metrics::{MAX_NAMES, Metrics},
+    observe::{
+        log::tests::Lines,
+        metrics::{MAX_NAMES, Metrics},
+    },
     settings::{Limits, Settings},
     state::{Ports, State},
 };
-
-/// Counts errors.
-#[derive(Clone, Default)]
-struct Errors(Arc<AtomicUsize>);
-
-impl Subscriber for Errors {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() == Level::ERROR
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, _: &Event<'_>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
-}
 
 /// A clock that panics outside of every handler, where a response that hyper does not write needs a date.
 #[derive(Debug)]
@@ -74,8 +42,8 @@ impl Clock for Broken {
 
 #[tokio::test]
 async fn a_connection_that_panics_is_logged_before_another_one_comes() {
-    let errors = Errors::default();
-    let _guard = tracing::subscriber::set_default(errors.clone());
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(lines.clone());
     let ports = Ports {
         pets: Arc::new(MockPetService::new()),
         authenticator: Arc::new(MockAuthenticator::new()),
@@ -87,7 +55,7 @@ async fn a_connection_that_panics_is_logged_before_another_one_comes() {
     stream.write_all(b"GET /livez").await.unwrap();
     let client = async {
         let _ = stream.read_to_end(&mut Vec::new()).await;
-        while errors.0.load(Ordering::Relaxed) == 0 {
+        while lines.take().iter().all(|(level, _)| *level != Level::ERROR) {
             sleep(Duration::from_millis(1)).await;
         }
     };
