@@ -1,4 +1,6 @@
-//! Checks of the documents: where their links lead, the code that they show, the tests that they name.
+//! Checks of the documents: the targets of their links, and the code that they show.
+//!
+//! `.ci/documented.py` checks the tests that they name.
 
 use std::{fs, path::Path};
 
@@ -47,34 +49,6 @@ fn snippets(guide: &str) -> Vec<(String, String)> {
         found.push((file, code.join("\n")));
     }
     found
-}
-
-/// The names in code that are paths of tests, such as `crash::kill`.
-fn tests(text: &str) -> Vec<String> {
-    let prose = prose(text);
-    let spans = prose.split('`').skip(1).step_by(2);
-    let is_part = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte))
-    };
-    spans
-        .filter(|span| span.contains("::") && span.split("::").all(is_part))
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Returns whether there is a module of tests, or a test, of the black-box suite or of the contract's promises.
-fn is_test(name: &str) -> bool {
-    let file = name.replace("::", "/");
-    let (parent, last) = file.rsplit_once('/').unwrap();
-    // The beginning of a name is enough, as it is for `cargo test`.
-    let has = |file: String| {
-        let source = fs::read_to_string(path(&file)).unwrap_or_default();
-        source.contains(&format!("fn {last}"))
-    };
-    ["tests", "crates/conformance/src/promises"].iter().any(|root| {
-        path(&format!("{root}/{file}.rs")).exists() || has(format!("{root}/{parent}.rs"))
-    })
 }
 
 #[test]
@@ -143,17 +117,6 @@ fn every_path_that_a_document_names_exists() {
         }
     }
     assert_eq!(paths("`tests/a.rs` `tests/b run` `c/d` `crates/{e,f}`"), ["tests/a.rs", "tests/b"]);
-}
-
-#[test]
-fn every_test_that_a_document_names_exists() {
-    let named = tests(&text("docs/GUARANTEES.md"));
-    assert!(named.len() > 30, "{named:?}");
-    for name in named {
-        assert!(is_test(&name), "docs/GUARANTEES.md: {name}");
-    }
-    assert_eq!(tests("`a::b_1` `C::d` `e` `::`"), ["a::b_1"]);
-    assert!(!is_test("crash::no_such_test"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Settings, start, signals, service manager, and simulation.
 
+mod exit_codes;
 mod manual;
 mod reload;
 mod settings;

@@ -8,7 +8,6 @@ use super::{
     commands::{hand_over, populate, serve, spawn},
     phase::Phase,
 };
-use crate::moving::paused::run_until;
 use crate::support::{
     catalogue::{everything, pet},
     command::petstore,
@@ -32,7 +31,7 @@ fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
         let (from, to) = (Store::sqlite(), Store::sqlite());
         let prepared = prepare(&from);
         let mover = spawn(&from, &to);
-        run_until(&mover, "the new store is filled", || to.state().is_some() && to.pets() > 0);
+        wait::until("the new store is filled", || to.state().is_some() && to.pets() > 0);
         drop(mover);
         // The mover may have been faster.
         if Phase::of(&from, &to) == Phase::Filling {

@@ -15,13 +15,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use socket2::{Domain, SockAddr, Socket, Type};
 use tempfile::TempDir;
 
 use crate::support::{
     KEY,
     command::{self, petstore, spawn},
-    raw::{Raw, head},
+    raw::Raw,
     server::{Launch, Server},
     store::Store,
     tls::Pair,
@@ -72,36 +71,6 @@ fn status(path: &Path, key: &str) -> u16 {
     let head = format!("authorization: Bearer {key}\r\nconnection: close\r\n\r\n");
     let answer = ask(path, &format!("GET /v1/pets HTTP/1.1\r\nhost: a\r\n{head}"));
     answer.split(' ').nth(1).unwrap().parse().unwrap()
-}
-
-/// How many of so many connections are in the accept queue of a server that accepts none: one that finds it full
-/// is told so at once.
-fn queued(path: &Path, connections: usize) -> usize {
-    let address = SockAddr::unix(path).unwrap();
-    let connect = |_| {
-        let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
-        socket.set_nonblocking(true).unwrap();
-        socket.connect(&address).ok().map(|()| socket)
-    };
-    (0..connections).map_while(connect).collect::<Vec<_>>().len()
-}
-
-#[test]
-fn as_many_connections_wait_as_the_system_allows_or_as_the_operator_says() {
-    for (backlog, most) in [(None, 50), (Some("3"), 10)] {
-        let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
-        let path = folder.path().join("http.sock");
-        let launch = launch(&store, &path).flag("--max-connections", "1");
-        let launch =
-            backlog.iter().fold(launch, |launch, size| launch.flag("--listen-backlog", size));
-        let server = launch.flag("--header-timeout", "1h").start();
-        // It has the only place, once it is accepted.
-        let mut first = server.raw();
-        first.send(head("GET", "/livez", ""));
-        first.answer("GET", "/livez").is(200);
-        let found = queued(&path, 50);
-        assert!(found <= most && (backlog.is_some() || found == most), "{backlog:?}: {found}");
-    }
 }
 
 #[test]
@@ -193,7 +162,7 @@ fn what_a_killed_process_has_left_is_replaced_and_nothing_else() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     let refused = launch(&store, &path).finish();
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.contains("a file that is no socket; it was left untouched"));
+    assert!(refused.stderr.contains("the path is a file that is no socket"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     let nowhere = launch(&store, &folder.path().join("no/http.sock")).finish();
     assert_eq!(nowhere.code, Some(1), "{nowhere:?}");

@@ -2,12 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{
-    command::petstore,
-    server::{Launch, Server},
-    shared,
-    store::Store,
-};
+use crate::support::{command::petstore, server::Launch, store::Store};
 
 #[test]
 fn the_command_prints_what_the_service_serves() {
@@ -40,25 +35,4 @@ fn the_command_reads_the_environment_and_refuses_what_serve_refuses() {
     assert!(run.finish().succeeds().contains("\"https://pets.example/v1\""));
     petstore(&["openapi", "--public-url", "pets.example/v1"]).finish().fails(2, "--public-url");
     petstore(&["openapi", "--environment", ""]).finish().fails(2, "--environment");
-}
-
-#[test]
-fn who_has_the_document_is_told_so() {
-    let server = shared::server();
-    for client in [server.client(), server.http2()] {
-        let ask = || client.get("/openapi.json").anonymous();
-        let fresh = ask().send().is(200);
-        let tag = fresh.must("etag");
-        for condition in [tag, "*", &format!("\"other\", {tag}")] {
-            let same = ask().header("if-none-match", condition).send().is(304);
-            assert_eq!(same.must("etag"), tag);
-        }
-        assert_eq!(ask().header("if-none-match", "\"other\"").send().is(200).body, fresh.body);
-        let head = client.head("/openapi.json").anonymous().send().is(200);
-        assert_eq!(head.lasting_headers(), fresh.lasting_headers());
-    }
-    // It belongs to the document: a restart does not change it.
-    let (_store, other) = Server::in_memory();
-    let of_other = other.client().get("/openapi.json").send().is(200);
-    assert_eq!(of_other.must("etag"), server.client().get("/openapi.json").send().must("etag"));
 }

@@ -30,14 +30,6 @@ fn a_slash_behind_the_address_of_a_page_leads_to_the_page() {
     }
 }
 
-#[test]
-fn the_description_is_openapi_3_1() {
-    let answer = shared::server().client().get("/openapi.json").anonymous().send().is(200);
-    assert_eq!(answer.must("content-type"), "application/json");
-    let version = answer.json()["openapi"].clone();
-    assert!(version.as_str().unwrap().starts_with("3.1."), "{version}");
-}
-
 fn a_running_service_is_alive_and_ready(kind: Kind) {
     let server = shared::server_on(kind);
     for target in ["/livez", "/readyz"] {

@@ -77,20 +77,6 @@ fn the_same_animal_written_otherwise_is_the_same() {
     is_replay(&post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#), &first);
 }
 
-#[test]
-fn the_key_of_another_caller_is_another_key() {
-    let (store, server) = Server::start(Kind::Sqlite);
-    let other = store.new_key("other");
-    let client = server.client();
-    let first = add(&client, "Rex", "k").send().is(201);
-    let second = add(&client, "Rex", "k").key(&other).send().is(201);
-    assert_eq!(second.header("idempotency-replayed"), None);
-    assert_ne!(first.body, second.body);
-    let third = add(&client, "Other", "k").send();
-    third.refuses(422, "idempotency_key_reused");
-    is_replay(&add(&client, "Rex", "k").key(&other).send(), &second);
-}
-
 fn a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed(kind: Kind) {
     let (store, server) = Server::start(kind);
     let client = server.client();

@@ -10,15 +10,12 @@ use crate::support::{
     wait,
 };
 
-/// Within this, a change by SQL shows.
-const SHOWS: Duration = Duration::from_millis(250);
-
 on_stores!(
     sql:
     a_change_by_sql_shows_in_pages_and_tags,
+    a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals,
     #[petstore_testing::needs(quiet)]
     a_change_by_sql_shows_within_250_ms,
-    a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals,
     what_the_service_refuses_as_a_name_the_schema_refuses,
 );
 
@@ -38,15 +35,20 @@ fn page(client: &Client, status: &str, tag: Option<&str>) -> (u16, Vec<i64>, Str
 }
 
 fn a_change_by_sql_shows_in_pages_and_tags(kind: Kind) {
-    changes_show(kind, wait::LIMIT);
+    shows_in_pages(kind, wait::LIMIT);
+}
+
+fn a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals(kind: Kind) {
+    shows_in_tags(kind, wait::LIMIT);
 }
 
 fn a_change_by_sql_shows_within_250_ms(kind: Kind) {
-    changes_show(kind, SHOWS);
+    let limit = Duration::from_millis(250);
+    shows_in_pages(kind, limit);
+    shows_in_tags(kind, limit);
 }
 
-#[track_caller]
-fn changes_show(kind: Kind, limit: Duration) {
+fn shows_in_pages(kind: Kind, limit: Duration) {
     let (store, server) = Server::start(kind);
     let client = server.client();
     let ids = ["one", "two"].map(|name| id_of(&add(&client, &pet_with_status(name, "available"))));
@@ -76,7 +78,7 @@ fn changes_show(kind: Kind, limit: Duration) {
     }
 }
 
-fn a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals(kind: Kind) {
+fn shows_in_tags(kind: Kind, limit: Duration) {
     let (store, server) = Server::start(kind);
     let client = server.client();
     let ids = ["a", "b", "c"].map(|name| id_of(&add(&client, &pet_with_status(name, "available"))));
@@ -87,17 +89,17 @@ fn a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals(kind: Kind) {
     for status in ["sold", "pending"] {
         let tags = targets.map(|target| ask(target, "").is(200).must("etag").to_owned());
         change(&store, &format!("UPDATE pet SET status = '{status}' WHERE id = {}", ids[0]));
-        wait::until(status, || {
+        wait::within(limit, status, || {
             targets.iter().zip(&tags).all(|(target, tag)| ask(target, tag).status == 200)
         });
     }
     // A tag is that of its answer: what is as before has the tag of before.
     change(&store, &format!("UPDATE pet SET status = 'available' WHERE id = {}", ids[0]));
-    wait::until("as it was", || {
+    wait::within(limit, "as it was", || {
         targets.iter().zip(&first).all(|(target, tag)| ask(target, tag).status == 304)
     });
     change(&store, &format!("DELETE FROM pet WHERE id = {}", ids[0]));
-    wait::until("it is gone", || ask(&animal, &first[1]).status == 404);
+    wait::within(limit, "it is gone", || ask(&animal, &first[1]).status == 404);
     ask(targets[0], &first[0]).is(200);
 }
 

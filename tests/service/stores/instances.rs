@@ -13,16 +13,12 @@ use crate::support::{
     wait,
 };
 
-/// Within this, an addition on one instance shows on the other.
-const SHOWS: Duration = Duration::from_millis(100);
-/// Within this, a revoked key is refused.
-const REFUSED: Duration = Duration::from_secs(1);
-
 on_stores! {
     lasting:
     a_key_used_for_another_animal_is_refused_on_the_other,
-    #[petstore_testing::needs(quiet)]
     a_revoked_key_is_refused_on_both,
+    #[petstore_testing::needs(quiet)]
+    a_revoked_key_is_refused_on_both_within_a_second,
     a_cursor_of_one_continues_on_the_other,
     a_tag_of_one_is_known_on_the_other_until_somebody_adds,
     #[petstore_testing::needs(quiet)]
@@ -47,6 +43,14 @@ fn a_key_used_for_another_animal_is_refused_on_the_other(kind: Kind) {
 }
 
 fn a_revoked_key_is_refused_on_both(kind: Kind) {
+    refuse_a_revoked_key(kind, wait::LIMIT);
+}
+
+fn a_revoked_key_is_refused_on_both_within_a_second(kind: Kind) {
+    refuse_a_revoked_key(kind, Duration::from_secs(1));
+}
+
+fn refuse_a_revoked_key(kind: Kind, limit: Duration) {
     let (store, servers) = start(kind);
     let clients = servers.each_ref().map(Server::client);
     let key = store.new_key("partner");
@@ -59,7 +63,7 @@ fn a_revoked_key_is_refused_on_both(kind: Kind) {
     thread::scope(|scope| {
         for client in &clients {
             scope.spawn(|| {
-                wait::soon(REFUSED, "the key is refused", || status(client) == 401);
+                wait::within(limit, "the key is refused", || status(client) == 401);
                 assert_eq!(status(client), 401);
             });
         }
@@ -88,18 +92,21 @@ fn a_cursor_of_one_continues_on_the_other(kind: Kind) {
 }
 
 fn a_tag_of_one_is_known_on_the_other_until_somebody_adds(kind: Kind) {
-    additions_show_on_the_other(kind, wait::LIMIT);
+    additions_show_on_the_other(kind);
 }
 
+/// The median counts: an instance asks for changes many times a second.
 fn an_addition_shows_on_the_other_within_100_ms(kind: Kind) {
-    additions_show_on_the_other(kind, SHOWS);
+    let mut times = additions_show_on_the_other(kind);
+    times.sort_unstable();
+    assert!(times[times.len() / 2] <= Duration::from_millis(100), "{times:.1?}");
 }
 
-#[track_caller]
-fn additions_show_on_the_other(kind: Kind, limit: Duration) {
+/// Adds on either instance in turns. Returns how long each addition took to show on the other one.
+fn additions_show_on_the_other(kind: Kind) -> Vec<Duration> {
     let (_store, servers) = start(kind);
     let clients = servers.each_ref().map(Server::client);
-    for round in 0..20 {
+    let show = |round: usize| {
         let (one, other) = (&clients[round % 2], &clients[(round + 1) % 2]);
         for target in ["/v1/pets", "/v1/pets?limit=100&status=sold"] {
             let tag = tag(one, target);
@@ -110,10 +117,12 @@ fn additions_show_on_the_other(kind: Kind, limit: Duration) {
         let acknowledged = Instant::now();
         let again = || other.get("/v1/pets?limit=100").header("if-none-match", &before).send();
         let mut page = again();
-        while page.status == 304 {
-            assert!(acknowledged.elapsed() <= limit, "not shown within {limit:?}");
+        while page.status == 304 && acknowledged.elapsed() < wait::LIMIT {
             page = again();
         }
+        let took = acknowledged.elapsed();
         assert_eq!(pets(&page).last(), Some(&added));
-    }
+        took
+    };
+    (0..20).map(show).collect()
 }

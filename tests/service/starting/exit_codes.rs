@@ -1,0 +1,86 @@
+//! The exit code of every command when it fails: 2 for wrong usage, 1 for a failure.
+
+use std::{collections::BTreeSet, fs};
+
+use crate::support::{command::petstore, store::Store};
+
+/// Every command with words that make it fail, and its exit code. `SQLITE` is a store in a folder that does not exist,
+/// `STORE` a sound store, and `FILE` a file in the missing folder.
+const FAILURES: [(&str, &str, i32); 21] = [
+    ("serve", "--listen=127.0.0.1:0 --store=SQLITE", 1),
+    ("keys create", "web --store=SQLITE", 1),
+    ("keys list", "--store=SQLITE", 1),
+    ("keys revoke", "web --store=SQLITE", 1),
+    ("keys roll", "web --store=SQLITE", 1),
+    ("store copy", "--from=SQLITE --to=STORE", 1),
+    ("store verify", "--from=STORE --to=SQLITE", 1),
+    ("store move", "--yes --from=SQLITE --to=STORE", 1),
+    ("store release", "--force SQLITE", 1),
+    ("export", "--store=SQLITE", 1),
+    ("import", "FILE --store=STORE", 1),
+    ("backup", "--to=FILE --store=STORE", 1),
+    ("restore", "FILE --store=SQLITE", 1),
+    ("check", "--store=SQLITE", 1),
+    ("upgrade", "--store=SQLITE", 1),
+    ("config show", "--tls-cert=FILE", 2),
+    ("config check", "--store=SQLITE", 2),
+    ("openapi", "--public-url=nowhere", 2),
+    ("healthcheck", "--listen=127.0.0.1:1", 1),
+    ("completions", "no-such-shell", 2),
+    ("man", "FILE", 1),
+];
+
+/// The commands without subcommands, as the help lists them.
+fn commands(above: &str) -> BTreeSet<String> {
+    let words: Vec<_> = above.split_whitespace().chain(["--help"]).collect();
+    let help = petstore(&words).finish().succeeds();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let named = listed.take_while(|line| !line.is_empty());
+    // The description of a command may go on below its name, further to the right.
+    let named = named.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let named: Vec<_> = named.filter(|name| !name.is_empty() && *name != "help").collect();
+    if named.is_empty() {
+        return BTreeSet::from([above.to_owned()]);
+    }
+    named.into_iter().flat_map(|name| commands(format!("{above} {name}").trim())).collect()
+}
+
+#[test]
+fn every_command_tells_wrong_usage_from_a_failure_by_its_exit_code() {
+    let store = Store::sqlite();
+    store.new_key("web");
+    let missing = store.folder().join("missing");
+    let (file, sqlite) = (missing.join("file"), missing.join("petstore.db"));
+    for (command, words, code) in FAILURES {
+        let words = words.replace("SQLITE", &format!("sqlite:{}", sqlite.display()));
+        let words = words.replace("STORE", &store.url).replace("FILE", file.to_str().unwrap());
+        let line: Vec<_> = command.split(' ').chain(words.split(' ')).collect();
+        let failed = petstore(&line).env("PETSTORE_API_KEY", crate::support::KEY).finish();
+        assert_eq!(failed.code, Some(code), "{line:?}: {failed:?}");
+        assert!(!failed.stderr.is_empty(), "{line:?}");
+        let surplus: Vec<_> = command.split(' ').chain(["--no-such-flag"]).collect();
+        petstore(&surplus).finish().fails(2, "--no-such-flag");
+    }
+    let tried: BTreeSet<_> = FAILURES.map(|(command, ..)| command.to_owned()).into();
+    assert_eq!(commands(""), tried, "every command is in the table");
+}
+
+#[test]
+fn a_command_whose_output_is_lost_has_failed() {
+    let store = Store::sqlite();
+    let file = store.folder().join("pets.ndjson");
+    fs::write(&file, r#"{"name":"Rex","categoryId":1}"#).unwrap();
+    let import = ["import", file.to_str().unwrap(), "--create", "--store", &store.url];
+    petstore(&import).finish().succeeds();
+    for words in [
+        &["keys", "list", "--store", &store.url][..],
+        &["export", "--store", &store.url],
+        &["check", "--store", &store.url],
+        &["config", "show"],
+        &["openapi"],
+        &["completions", "bash"],
+    ] {
+        let lost = petstore(words).with_full_stdout().finish();
+        assert_eq!(lost.code, Some(1), "{words:?}: {lost:?}");
+    }
+}
