@@ -160,23 +160,6 @@ fn an_import_on_a_full_disk_leaves_no_new_store() {
 }
 
 #[test]
-fn blank_lines_are_no_fault_wherever_they_are() {
-    let store = made(Kind::Sqlite);
-    for (format, text) in [("ndjson", GOOD), ("csv", "name,categoryId\n\n \r\nRex,1\n")] {
-        // Before it, more of them than a batch has lines.
-        for text in [format!("{text}\n \r\n\n"), format!("{}{text}", "\n".repeat(20_001))] {
-            let done = import(&store.url, format, &text);
-            assert_eq!(
-                done.succeeds(),
-                "added 1 animal, passed over 0 that were there, skipped 0 bad lines\n"
-            );
-        }
-    }
-    let refused = import(&store.url, "ndjson", &format!("\n\nx\n\n{GOOD}"));
-    assert!(refused.stderr.starts_with("line 3: "), "{refused:?}");
-}
-
-#[test]
 fn files_of_other_programs_are_taken() {
     let store = made(Kind::Sqlite);
     let folder = tempfile::tempdir().unwrap();
@@ -387,48 +370,6 @@ fn the_progress_fits_the_terminal() {
 }
 
 #[test]
-fn either_every_record_has_an_identifier_or_none_has() {
-    let store = made(Kind::Sqlite);
-    let with_id = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
-    for (text, fault) in [
-        (format!("{GOOD}{with_id}"), "line 2: `id`: is present, but earlier records"),
-        (format!("{with_id}{GOOD}"), "line 2: `id`: is missing, but earlier records"),
-    ] {
-        let refused = import(&store.url, "ndjson", &text);
-        assert_eq!(refused.code, Some(1));
-        assert!(refused.stderr.starts_with(fault), "{refused:?}");
-    }
-    assert_eq!(exported(&store.url, "ndjson"), "");
-}
-
-#[test]
-fn line_ends_and_a_byte_order_mark_of_other_systems_are_taken() {
-    let store = made(Kind::Sqlite);
-    let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
-    import(&store.url, "csv", text).succeeds();
-    assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,\n");
-}
-
-#[test]
-fn a_quote_that_is_left_open_is_a_fault_of_its_line_alone() {
-    let store = made(Kind::Sqlite);
-    let text = "name,categoryId\n\"Rex,1\nTom,2\n\"Kim\",3\n";
-    let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
-    let done = feed(&words, text);
-    assert!(done.stderr.starts_with("line 2: quotes must be around a whole field, closed"));
-    done.succeeds();
-    assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Tom,2,\n2,Kim,3,\n");
-}
-
-#[test]
-fn a_header_that_names_other_columns_is_refused() {
-    let store = made(Kind::Sqlite);
-    for text in ["", "name\nRex\n", "id,name,categoryId,tag\n", "1,Rex,2,\n"] {
-        import(&store.url, "csv", text).fails(1, "nothing was stored: line 1: ");
-    }
-}
-
-#[test]
 fn a_file_says_by_its_name_what_it_holds() {
     let store = made(Kind::Sqlite);
     let folder = tempfile::tempdir().unwrap();
@@ -442,15 +383,6 @@ fn a_file_says_by_its_name_what_it_holds() {
     run(&["import", "--store", &store.url, missing]).fails(1, "No such file or directory");
     let folder = folder.path().to_str().unwrap();
     run(&["import", "--store", &store.url, folder]).fails(1, "is a directory");
-}
-
-#[test]
-fn a_line_without_end_takes_no_memory() {
-    let store = made(Kind::Sqlite);
-    let text = format!("{{\"name\":\"{}\n{GOOD}", "x".repeat(3_000_000));
-    let refused = import(&store.url, "ndjson", &text);
-    assert!(refused.stderr.starts_with("line 1: the line is longer than 65536 bytes\n"));
-    assert_eq!(refused.code, Some(1));
 }
 
 on_stores!(

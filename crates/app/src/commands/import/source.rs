@@ -191,3 +191,6 @@ fn is_blank(line: &Result<&[u8], String>) -> bool {
 fn unreadable(error: io::Error) -> String {
     format!("cannot read on: {error}")
 }
+
+#[cfg(test)]
+mod tests;
