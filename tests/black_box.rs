@@ -1,6 +1,6 @@
-//! The binary from outside: the real process, real sockets, real stores.
+//! Tests of the binary from outside, with real processes, sockets and stores.
 //!
-//! Every answer, whatever the test is about, passes through [`support::rules`].
+//! Every answer, in any test, is checked by [`support::rules`].
 
 #![expect(
     clippy::unwrap_used,

@@ -4,13 +4,11 @@
 
 pub(crate) mod animals;
 mod backup;
-mod changed_rows;
 mod check;
 pub(crate) mod commands;
-mod copy;
+mod everything;
 mod export;
 mod export_file;
-mod highest;
 mod import;
 mod interrupted;
 mod live;

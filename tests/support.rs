@@ -1,4 +1,4 @@
-//! Helpers that the tests share.
+//! Helpers shared by all black-box tests.
 
 pub(crate) mod answer;
 pub(crate) mod catalogue;

@@ -88,21 +88,6 @@ fn a_restored_store_goes_on_from_the_backup_and_is_another_store() {
     assert_ne!(now.must("etag"), seen);
 }
 
-fn a_backup_becomes_a_store_of_any_kind(kind: Kind) {
-    let store = Store::sqlite();
-    store.new_key("web");
-    import(&store.url, "ndjson", &many(3_000)).succeeds();
-    let (backup, restored) = (backup(&store), Store::new(kind));
-    restore(&backup, &restored.url).succeeds();
-    verify(&store.url, &restored.url);
-    run(&["check", "--store", &restored.url]).succeeds();
-    if kind == Kind::Postgres {
-        // It names no other store.
-        let own = "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM petstore_state); END $$";
-        restored.try_sql(own).unwrap();
-    }
-}
-
 fn a_store_that_holds_anything_is_not_replaced(kind: Kind) {
     let store = Store::sqlite();
     store.new_key("web");
@@ -154,7 +139,7 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
     for companion in ["petstore.db-wal", "petstore.db-shm", "petstore.db-journal"] {
         let path = target.folder().join(companion);
         fs::write(&path, "").unwrap();
-        let says = format!("{companion} is there, of a store that was");
+        let says = format!("{companion} belongs to an earlier store");
         restore(&sound, &target.url).fails(1, &says);
         assert_eq!(files(&target.folder()), 1);
         fs::remove_file(path).unwrap();
@@ -192,7 +177,7 @@ fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
     let store = Store::sqlite();
     import_into_new(&store, 50_000);
     let (backup, target) = (backup(&store), Store::sqlite());
-    for signal in ["KILL", "TERM"] {
+    for (signal, code) in [("KILL", None), ("TERM", Some(1))] {
         let file = backup.file();
         let words = ["restore", file.to_str().unwrap(), "--store", &target.url];
         let hung = disk.hung_reads();
@@ -202,7 +187,7 @@ fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
         command::signal(&running, "STOP");
         disk.resume();
         let output = end(running, signal);
-        assert_ne!(output.code, Some(0));
+        assert_eq!(output.code, code);
         assert!(!target.file().exists(), "{signal}");
         if signal == "TERM" {
             let said = output.stderr;
@@ -262,6 +247,5 @@ fn import_into_new(store: &Store, count: usize) {
 
 on_stores! {
     lasting:
-    a_backup_becomes_a_store_of_any_kind,
     a_store_that_holds_anything_is_not_replaced,
 }

@@ -1,4 +1,4 @@
-//! A response, however it was fetched.
+//! A response of any client.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Every value of a header.
+    /// Returns every value of a header.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
         let named = self.headers.iter().filter(|(header, _)| header == name);
         named.map(|(_, value)| value.as_str()).collect()
     }
 
-    /// The value of a header that may come once.
+    /// Returns the value of a header that comes at most once.
     #[track_caller]
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let values = self.all(name);
@@ -28,38 +28,38 @@ impl Answer {
         values.first().copied()
     }
 
-    /// The value of a header that must come once.
+    /// Returns the value of a header that comes exactly once.
     #[track_caller]
     pub(crate) fn must(&self, name: &str) -> &str {
         self.header(name).unwrap_or_else(|| panic!("{name} is missing: {self:?}"))
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     #[track_caller]
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("a body in UTF-8")
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The message of an error.
+    /// Returns the message of an error.
     #[track_caller]
     pub(crate) fn message(&self) -> String {
         self.json()["message"].as_str().expect("a message").to_owned()
     }
 
-    /// Holds that the answer has this status.
+    /// Asserts that the answer has this status.
     #[track_caller]
     pub(crate) fn is(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         self
     }
 
-    /// Holds that the answer is an error of this status and code.
+    /// Asserts that the answer is an error with this status and code.
     #[track_caller]
     pub(crate) fn refuses(self, status: u16, code: &str) -> Self {
         assert_eq!(self.status, status, "{code} expected: {self:?}");
@@ -67,7 +67,7 @@ impl Answer {
         self
     }
 
-    /// The methods of `Allow`, sorted.
+    /// Returns the methods of `Allow`, sorted.
     #[track_caller]
     pub(crate) fn allow(&self) -> Vec<&str> {
         let mut methods: Vec<_> = self.must("allow").split(',').map(str::trim).collect();
@@ -75,7 +75,7 @@ impl Answer {
         methods
     }
 
-    /// The target of the link with this relation.
+    /// Returns the target of the link with this relation.
     pub(crate) fn link(&self, rel: &str) -> Option<String> {
         let suffix = format!(">; rel=\"{rel}\"");
         let links = self.all("link").into_iter().flat_map(|value| value.split(", "));
@@ -85,7 +85,7 @@ impl Answer {
             .next()
     }
 
-    /// Returns the headers that two answers to the same question share: all but the date and the identifiers.
+    /// Returns the headers that do not differ between two equal requests: all but the date and the request identifiers.
     pub(crate) fn lasting_headers(&self) -> Vec<(String, String)> {
         let passing = ["date", "x-request-id", "traceresponse"];
         let mut headers = self.headers.clone();

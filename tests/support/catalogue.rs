@@ -1,4 +1,4 @@
-//! Animals, one by one and page by page.
+//! Animals as JSON, and their requests.
 
 use serde_json::{Value, json};
 
@@ -6,17 +6,17 @@ use super::{answer::Answer, client::Client, rules};
 
 pub(crate) const STATUSES: [&str; 3] = ["available", "pending", "sold"];
 
-/// An animal to be added, without a status.
+/// Returns the body of an addition without a status.
 pub(crate) fn pet(name: &str) -> Value {
     json!({"name": name, "categoryId": 1})
 }
 
-/// An animal to be added.
+/// Returns the body of an addition.
 pub(crate) fn pet_with_status(name: &str, status: &str) -> Value {
     json!({"name": name, "categoryId": 1, "status": status})
 }
 
-/// Adds an animal: as it came back.
+/// Adds an animal. Returns the animal of the answer.
 #[track_caller]
 pub(crate) fn add(client: &Client, pet: &Value) -> Value {
     let added = client.add(pet).send().is(201).json();
@@ -24,13 +24,13 @@ pub(crate) fn add(client: &Client, pet: &Value) -> Value {
     added
 }
 
-/// The identifier of an animal.
+/// Returns the identifier of an animal.
 #[track_caller]
 pub(crate) fn id_of(pet: &Value) -> i64 {
     pet["id"].as_i64().unwrap()
 }
 
-/// The animals of one page.
+/// Returns the animals of one page.
 #[track_caller]
 pub(crate) fn pets(page: &Answer) -> Vec<Value> {
     let Value::Array(pets) = page.json() else { panic!("a bare array expected: {page:?}") };
@@ -39,7 +39,7 @@ pub(crate) fn pets(page: &Answer) -> Vec<Value> {
     pets
 }
 
-/// Every animal along the links from `target` on, and what each page was.
+/// Follows the links to the next page from `target` on. Returns the animals of each page.
 #[track_caller]
 pub(crate) fn walk(client: &Client, target: &str) -> Vec<Vec<Value>> {
     let mut pages = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn walk(client: &Client, target: &str) -> Vec<Vec<Value>> {
     pages
 }
 
-/// Every animal there is.
+/// Returns every animal of the service.
 #[track_caller]
 pub(crate) fn everything(client: &Client) -> Vec<Value> {
     walk(client, "/v1/pets?limit=100").concat()

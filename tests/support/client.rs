@@ -1,4 +1,4 @@
-//! A client for well-formed requests, over HTTP/1.1 or HTTP/2. Checks every answer.
+//! A client for well-formed requests, over HTTP/1.1 or HTTP/2. It checks every answer against [`rules`].
 
 use std::{io::Read, sync::LazyLock, time::Duration};
 
@@ -25,7 +25,7 @@ fn builder() -> ClientBuilder {
         .no_proxy()
         .redirect(Policy::none())
         .timeout(wait::ANSWER)
-        // Well below the shortest idle time of a server that this client talks to.
+        // Shorter than any `--idle-timeout` of these tests.
         .pool_idle_timeout(Duration::from_secs(2))
 }
 
@@ -37,17 +37,17 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client of the server at `base`, over HTTP/1.1.
+    /// Returns a client of the server at `base`, over HTTP/1.1.
     pub(crate) fn http1(base: String) -> Self {
         Self { base, http: &HTTP1 }
     }
 
-    /// The same over HTTP/2 with prior knowledge.
+    /// Returns a client over HTTP/2 with prior knowledge.
     pub(crate) fn http2(base: String) -> Self {
         Self { base, http: &HTTP2 }
     }
 
-    /// The origin of the server.
+    /// Returns the origin of the server.
     pub(crate) fn origin(&self) -> &str {
         &self.base
     }
@@ -64,17 +64,17 @@ impl Client {
         self.call("OPTIONS", target)
     }
 
-    /// A request to add what `pet` says.
+    /// Builds a request that adds `pet`.
     pub(crate) fn add(&self, pet: &Value) -> Call {
         self.post("/v1/pets", pet.to_string())
     }
 
-    /// A POST of a JSON body, however wrong it is.
+    /// Builds a POST with the media type of JSON and any body.
     pub(crate) fn post(&self, target: &str, body: impl Into<Vec<u8>>) -> Call {
         self.call("POST", target).set(CONTENT_TYPE, "application/json").body(body)
     }
 
-    /// A request with the suite's API key.
+    /// Builds a request with the suite's API key.
     pub(crate) fn call(&self, method: &str, target: &str) -> Call {
         let sent = Sent { credential: Some(true), ..Sent::new(method, target) };
         let call = Call { client: self.clone(), sent, headers: HeaderMap::new(), body: None };
@@ -82,7 +82,7 @@ impl Client {
     }
 }
 
-/// A request that is being put together.
+/// A request under construction.
 #[derive(Clone)]
 pub(crate) struct Call {
     client: Client,
@@ -92,19 +92,19 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Without any credential.
+    /// Removes the credential.
     pub(crate) fn anonymous(self) -> Self {
         let mut call = self.without("authorization");
         call.sent.credential = Some(false);
         call
     }
 
-    /// With this API key.
+    /// Sets the API key.
     pub(crate) fn key(self, key: &str) -> Self {
         self.set(AUTHORIZATION, format!("Bearer {key}"))
     }
 
-    /// With an `Authorization` of which it does not matter whether it counts as a credential.
+    /// Sets an `Authorization` header. The rules do not look whether it is a credential.
     pub(crate) fn authorization(mut self, value: &str) -> Self {
         self.sent.credential = None;
         self.set(AUTHORIZATION, value)
@@ -124,7 +124,7 @@ impl Call {
         self.set(CONTENT_TYPE, value)
     }
 
-    /// Adds a header, beside others of the same name.
+    /// Adds a header, also if there is another one of the same name.
     pub(crate) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         let value = HeaderValue::from_bytes(value.as_ref()).unwrap();
         if name.eq_ignore_ascii_case("x-request-id") {
@@ -139,27 +139,27 @@ impl Call {
         self
     }
 
-    /// Sends the request, and holds that its answer keeps every rule.
+    /// Sends the request, and asserts that its answer keeps every rule.
     #[track_caller]
     pub(crate) fn send(self) -> Answer {
         let what = format!("{} {}", self.sent.method, self.sent.target);
         self.try_send().unwrap_or_else(|error| panic!("{what}: {error:?}"))
     }
 
-    /// The same with a body whose length is not announced.
+    /// Sends the request with a chunked body, without `Content-Length`.
     #[track_caller]
     pub(crate) fn stream(self, body: impl Read + Send + 'static) -> Answer {
         self.exchange(Some(Body::new(body))).unwrap()
     }
 
-    /// The same, if it does not matter whether the server is there.
+    /// Sends the request. An error means that no answer came.
     #[track_caller]
     pub(crate) fn try_send(mut self) -> Result<Answer, reqwest::Error> {
         let body = self.body.take().map(Body::from);
         self.exchange(body)
     }
 
-    /// The status of an answer of the HTTP library itself, which need not keep the rules.
+    /// Returns the status alone: the HTTP library itself wrote the answer, so the rules do not count.
     #[track_caller]
     pub(crate) fn status_of_library(self) -> u16 {
         self.receive(None).unwrap().1.status

@@ -1,4 +1,4 @@
-//! The binary, run until it ends.
+//! Runs the binary, and other programs, to their end.
 
 use std::{
     ffi::OsStr,
@@ -27,7 +27,7 @@ pub(crate) struct Finished {
     pub(crate) stderr: String,
 }
 
-/// A command that does not inherit anything from the environment.
+/// Builds a command of `petstore` with an empty environment.
 pub(crate) fn petstore(arguments: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_petstore"));
     command.env_clear().args(arguments).current_dir(env!("CARGO_TARGET_TMPDIR"));
@@ -35,7 +35,7 @@ pub(crate) fn petstore(arguments: &[&str]) -> Run {
     Run(command)
 }
 
-/// A command to be run.
+/// A command to run.
 pub(crate) struct Run(Command);
 
 impl Run {
@@ -44,13 +44,13 @@ impl Run {
         self
     }
 
-    /// With `disk` in the place of the real one.
+    /// Replaces the real disk by `disk`.
     pub(crate) fn disk(mut self, disk: &Disk) -> Self {
         self.0.envs(disk.environment());
         self
     }
 
-    /// Behind these words, which run a program elsewhere (ip-netns(8)).
+    /// Puts these words before the command: they run it elsewhere (ip-netns(8)).
     pub(crate) fn behind(self, words: [&str; 4]) -> Self {
         let mut command = Command::new(words[0]);
         command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
@@ -61,32 +61,32 @@ impl Run {
         Self(command)
     }
 
-    /// The same with so many files that may be open, unless the program raises that.
+    /// Sets the soft limit on open files, which the program may raise.
     pub(crate) fn with_open_files(self, soft: u32) -> Self {
         self.with_limit(&format!("-Sn {soft}"))
     }
 
-    /// The same with so many files that may be open, which the program cannot raise.
+    /// Sets the hard limit on open files.
     pub(crate) fn with_no_more_open_files_than(self, hard: u32) -> Self {
         self.with_limit(&format!("-n {hard}"))
     }
 
-    /// The same where no file may become larger than so many blocks of 512 bytes.
+    /// Limits the size of each file to `blocks` of 512 bytes.
     pub(crate) fn with_no_larger_files_than(self, blocks: u32) -> Self {
         self.with_limit(&format!("-f {blocks}"))
     }
 
-    /// Where core dumps may have any size, as far as this process may permit that.
+    /// Permits core dumps of any size, up to the hard limit of this process.
     pub(crate) fn with_core_dumps(self) -> Self {
         self.with_limit("-Sc \"$(ulimit -Hc)\"")
     }
 
-    /// With a standard output that takes nothing.
+    /// Connects standard output to `/dev/full`.
     pub(crate) fn with_full_stdout(self) -> Self {
         self.in_shell("exec \"$0\" \"$@\" >/dev/full")
     }
 
-    /// The same where `folder` is on a disk that is read-only. Needs root.
+    /// Mounts `folder` read-only for the command. Needs root.
     pub(crate) fn on_read_only(mut self, folder: &Path) -> Self {
         let path = folder.display();
         let run = self.0;
@@ -122,8 +122,8 @@ impl Run {
         self
     }
 
-    /// On a terminal of its own, so many columns wide. What it writes there, on standard output or
-    /// standard error, is what `finish` calls standard output.
+    /// Runs the command on a terminal of its own with so many `columns`. `finish` returns all output of the terminal as
+    /// standard output.
     pub(crate) fn on_terminal(self, columns: u16, kind: &str) -> Self {
         let quoted = |word: &OsStr| format!("'{}'", word.to_str().unwrap());
         let words = iter::once(self.0.get_program()).chain(self.0.get_args()).map(quoted);
@@ -137,13 +137,13 @@ impl Run {
         Self(script)
     }
 
-    /// Runs the command to its end, with `text` typed.
+    /// Runs the command to its end, and types `text`.
     #[track_caller]
     pub(crate) fn typing(self, text: &str) -> Finished {
         finish(self.spawn(), text)
     }
 
-    /// With a pipe for its standard input.
+    /// Connects standard input to a pipe.
     pub(crate) fn fed(mut self) -> Self {
         self.0.stdin(Stdio::piped());
         self
@@ -153,7 +153,7 @@ impl Run {
         spawn(&mut self.0)
     }
 
-    /// Runs the command to its end, which must come.
+    /// Runs the command to its end, at most for [`COMMAND_LIMIT`].
     #[track_caller]
     pub(crate) fn finish(self) -> Finished {
         finish(self.spawn(), "")
@@ -166,27 +166,27 @@ pub(crate) fn spawn(command: &mut Command) -> Running {
     EndOnDrop::new(command.spawn().unwrap())
 }
 
-/// Runs any program to its end, which must come, without standard input.
+/// Runs any program to its end, at most for [`COMMAND_LIMIT`], without standard input.
 #[track_caller]
 pub(crate) fn complete(command: &mut Command) -> Finished {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     ended(spawn(command))
 }
 
-/// Waits for the end of a process, which must come, with `input` on its standard input if it has one.
+/// Writes `input` to the standard input of a process if that is a pipe, and waits for the end of the process.
 #[track_caller]
 pub(crate) fn finish(mut running: Running, input: &str) -> Finished {
     let stdin = running.stdin.take();
     thread::scope(|scope| {
         scope.spawn(move || {
-            // It may end before it has read everything.
+            // The process may end before it has read everything.
             stdin.map(|mut stdin| stdin.write_all(input.as_bytes()))
         });
         ended(running)
     })
 }
 
-/// Waits for the end of a process, which must come. Its standard input stays open until then.
+/// Waits for the end of a process. Its standard input stays open until then.
 #[track_caller]
 pub(crate) fn ended(mut running: Running) -> Finished {
     let stdout = running.stdout.take().map(collect);
@@ -205,10 +205,10 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
-/// Limits how long a command may take: a move under load on a busy machine begins anew many times.
+/// The time limit for a command. A move under load on a busy machine starts again many times.
 const COMMAND_LIMIT: Duration = Duration::from_mins(2);
 
-/// Repeats `work` until a process ends, which must come; how often, and what the process left behind.
+/// Repeats `work` until a process ends. Returns the number of repetitions, and the output of the process.
 #[track_caller]
 pub(crate) fn until_ended(mut running: Running, mut work: impl FnMut()) -> (usize, Finished) {
     let (deadline, mut times) = (Instant::now() + COMMAND_LIMIT, 0);
@@ -220,8 +220,8 @@ pub(crate) fn until_ended(mut running: Running, mut work: impl FnMut()) -> (usiz
     (times, ended(running))
 }
 
-/// Returns the lines that come out of a pipe, which is closed when the value is dropped. Each of them, and the end,
-/// must come within [`wait::LIMIT`]. At most one is read ahead.
+/// Returns the lines of a pipe. Dropping the iterator closes the pipe. Panics if a line or the end takes longer than
+/// [`wait::LIMIT`]. At most one line is read ahead.
 pub(crate) fn lines(pipe: impl Read + Send + 'static) -> impl Iterator<Item = String> {
     let (sender, lines) = mpsc::sync_channel(0);
     thread::spawn(move || {
@@ -249,7 +249,7 @@ pub(crate) fn prlimit(process: u32, limit: &str) {
     assert!(status.unwrap().success());
 }
 
-/// Waits for the end of `child`: its exit code, `None` if a signal ended it.
+/// Waits for the end of `child`. Returns its exit code; `None` if a signal ended it.
 #[track_caller]
 pub(crate) fn exit(child: &mut Child) -> Option<i32> {
     let deadline = Instant::now() + COMMAND_LIMIT;
@@ -263,15 +263,14 @@ pub(crate) fn exit(child: &mut Child) -> Option<i32> {
 }
 
 impl Finished {
-    /// Holds that the command did what it was asked: its standard output.
+    /// Asserts that the exit code is 0. Returns standard output.
     #[track_caller]
     pub(crate) fn succeeds(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.stdout
     }
 
-    /// Holds that the command says in one line on standard error why it ends with `code`, and that
-    /// the line names `what`.
+    /// Asserts that the command ended with `code`, and wrote nothing but one line with `what` to standard error.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, what: &str) -> Self {
         assert_eq!(self.code, Some(code), "{what}: {self:?}");

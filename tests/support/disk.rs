@@ -1,4 +1,4 @@
-//! A disk that hangs or fails when a test says so, and that notes what is opened and synchronised.
+//! A preloaded library that makes the disk of a process hang or fail, and that notes opened and synchronised files.
 
 use std::{fs, path::PathBuf};
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::preload::compile;
 
-/// The library that is preloaded into a process; see there.
+/// The source of the library; its first comment explains it.
 const LIBRARY: &str = include_str!("disk.c");
 
 /// A failing call of a disk, with an error number of Linux (errno(3)).
@@ -23,7 +23,7 @@ pub(crate) enum DiskFault {
 }
 
 impl DiskFault {
-    /// The files of the library that say so, and what they hold.
+    /// Returns the files that make the library fail, with their content.
     fn files(self) -> &'static [(&'static str, &'static str)] {
         const EIO: &str = "5";
         const ENOSPC: &str = "28";
@@ -37,7 +37,7 @@ impl DiskFault {
     }
 }
 
-/// The disk as the processes see it that have [`environment`](Self::environment).
+/// The disk of all processes that have [`environment`](Self::environment).
 #[derive(Debug)]
 pub(crate) struct Disk {
     folder: TempDir,
@@ -52,28 +52,28 @@ impl Disk {
         Self { folder, library }
     }
 
-    /// Returns the variables that a process must have in its environment.
+    /// Returns the environment variables of a process on this disk.
     pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 2] {
         let library = self.library.clone();
         [("LD_PRELOAD", library), ("TEST_DISK", self.folder.path().to_owned())]
     }
 
-    /// From now on each read of a file called `petstore.db` hangs.
+    /// Makes each read of a file called `petstore.db` hang.
     pub(crate) fn hang(&self) {
         fs::write(self.folder.path().join("hang"), "").unwrap();
     }
 
-    /// Lets the reads that hang go on, and all others.
+    /// Ends the hang: the waiting reads continue.
     pub(crate) fn resume(&self) {
         fs::remove_file(self.folder.path().join("hang")).unwrap();
     }
 
-    /// How many reads have hung until now.
+    /// Returns how many reads have hung until now.
     pub(crate) fn hung_reads(&self) -> usize {
         self.lines("reads").len()
     }
 
-    /// From now on operations on the files of a store fail, until [`mend`](Self::mend).
+    /// Makes operations on the files of a store fail until [`mend`](Self::mend).
     pub(crate) fn fail(&self, fault: DiskFault) {
         for (name, error) in fault.files() {
             fs::write(self.folder.path().join(name), error).unwrap();
@@ -87,12 +87,12 @@ impl Disk {
         }
     }
 
-    /// How often a database file was opened until now.
+    /// Returns how often a database file was opened until now.
     pub(crate) fn opens(&self) -> usize {
         self.lines("opens").len()
     }
 
-    /// The files that were synchronised until now, in this order, as often as they were.
+    /// Returns the file of each synchronisation until now, in order.
     pub(crate) fn syncs(&self) -> Vec<PathBuf> {
         let lines = self.lines("syncs");
         lines.iter().filter_map(|line| Some(line.split_once(' ')?.1.into())).collect()

@@ -1,4 +1,4 @@
-//! HTTP/2 as no library would speak it: frames over a socket (RFC 9113).
+//! Frames of HTTP/2 over a socket, as no library would send them (RFC 9113).
 
 use std::{
     io::{Read as _, Write as _},
@@ -22,7 +22,7 @@ pub(crate) const END_HEADERS: u8 = 4;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// One frame. Its length must fit into two bytes.
+/// Encodes one frame. Its length must fit into two bytes.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = vec![0, length[0], length[1], kind, flags];
@@ -31,7 +31,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// The header block of a request with the suite's API key (RFC 7541): literals that are not indexed.
+/// Encodes the header block of a request with the suite's API key, as literals without an index (RFC 7541).
 pub(crate) fn request(method: &str, path: &str) -> Vec<u8> {
     let literal = |name: &str, value: &str| {
         let mut field = vec![0];
@@ -54,7 +54,7 @@ pub(crate) fn request(method: &str, path: &str) -> Vec<u8> {
     .concat()
 }
 
-/// A connection that has been opened as the protocol wants it, and is then used as it does not.
+/// A connection after a correct preface, for frames that break the protocol.
 pub(crate) struct Frames(TcpStream);
 
 impl Frames {
@@ -66,12 +66,12 @@ impl Frames {
         Self(stream)
     }
 
-    /// Sends frames; `false` once the server takes no more.
+    /// Sends frames. Returns `false` once the server has closed the connection.
     pub(crate) fn send(&mut self, frames: &[u8]) -> bool {
         self.0.write_all(frames).is_ok()
     }
 
-    /// Takes what the server sends, and forgets it.
+    /// Reads and discards all answers, in a thread of its own.
     pub(crate) fn discard_answers(&self) {
         let mut stream = self.0.try_clone().unwrap();
         thread::spawn(move || {
@@ -80,7 +80,7 @@ impl Frames {
         });
     }
 
-    /// Returns whether the server has closed the connection, or does so within `limit`.
+    /// Returns whether the server closes the connection within `limit`.
     pub(crate) fn is_closed_within(&mut self, limit: Duration) -> bool {
         self.0.set_read_timeout(Some(limit)).unwrap();
         let mut buffer = [0; 16 * 1024];
@@ -96,7 +96,7 @@ impl Frames {
 
 impl Drop for Frames {
     fn drop(&mut self) {
-        // The thread that discards answers ends.
+        // This ends the thread that discards answers.
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }

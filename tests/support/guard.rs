@@ -1,4 +1,4 @@
-//! Ends what outlives its test. Statics are not dropped when the test process ends.
+//! Ends processes that outlive their test: statics are not dropped when the test process ends.
 
 use std::{
     os::unix::process::CommandExt as _,
@@ -6,16 +6,16 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A process that waits for this one to end, then kills `process` and removes `folder`. A negative
-/// number is a process group.
+/// Starts a shell that waits for the end of this process, then kills `process` and removes `folder`. A negative number
+/// is a process group.
 ///
-/// It waits for the end of a pipe whose other end the returned value holds.
+/// The returned value holds the pipe whose end the shell waits for.
 pub(crate) fn guard(process: &str, folder: &Path) -> Child {
     Command::new("sh")
         .args(["-c", "read -r _; kill -s KILL -- \"$0\"; rm -rf \"$1\""])
         .arg(process)
         .arg(folder)
-        // Of its own group, so that Ctrl-C at the terminal does not reach it.
+        // In its own group, so that Ctrl-C at the terminal does not reach the shell.
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

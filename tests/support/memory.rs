@@ -4,18 +4,18 @@ use std::fs;
 
 use super::server::Server;
 
-/// Lets the kernel count the peak anew: the memory that the server has now, in KiB.
+/// Resets the peak that the kernel counts. Returns the current memory of the server, in KiB.
 pub(crate) fn reset_peak_memory(server: &Server) -> u64 {
     fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
     memory(server)
 }
 
-/// The memory that the server has now, in KiB.
+/// Returns the current memory of the server, in KiB.
 pub(crate) fn memory(server: &Server) -> u64 {
     field(server, "VmRSS:")
 }
 
-/// The most memory that the server had since then, in KiB.
+/// Returns the peak of the server's memory since [`reset_peak_memory`], in KiB.
 pub(crate) fn peak_memory(server: &Server) -> u64 {
     field(server, "VmHWM:")
 }

@@ -1,4 +1,4 @@
-//! C libraries that are preloaded into a process, to see or to change what it asks of the system.
+//! C libraries that are preloaded into a process, to watch or to change its system calls.
 
 use std::{
     fs,
@@ -6,8 +6,8 @@ use std::{
     process::Command,
 };
 
-/// Compiles `source` into a library in `folder`, with the C compiler, which building SQLite needs
-/// anyway. `LD_PRELOAD` takes the path that is returned.
+/// Compiles `source` into a library in `folder`, with the C compiler that SQLite needs too. Returns the path for
+/// `LD_PRELOAD`.
 pub(crate) fn compile(source: &str, folder: &Path) -> PathBuf {
     let [code, library] = ["preload.c", "preload.so"].map(|name| folder.join(name));
     fs::write(&code, source).unwrap();

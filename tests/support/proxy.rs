@@ -91,8 +91,8 @@ impl Proxy {
         proxy
     }
 
-    /// How many requests a proxy that logs them has sent to the server. Both write a line for each request that ends, which
-    /// begins with `sent` if the server has got it.
+    /// Returns how many requests the proxy has sent to the server. nginx and HAProxy log a line for each request that
+    /// ends. The line begins with `sent` if the server got the request.
     pub(crate) fn sent(&self) -> usize {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
         log.lines().filter(|line| line.starts_with("sent")).count()

@@ -1,4 +1,4 @@
-//! A client for requests that no HTTP library would send: bytes over a socket.
+//! A client that sends bytes over a socket, for requests that no HTTP library would send.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -19,14 +19,14 @@ pub(crate) struct Raw {
     received: Vec<u8>,
 }
 
-/// The head of a request with the suite's API key, and `more` lines that end in `\r\n`.
+/// Writes the head of a request with the suite's API key, and `more` lines that end in `\r\n`.
 pub(crate) fn head(method: &str, target: &str, more: &str) -> String {
     format!(
         "{method} {target} HTTP/1.1\r\nhost: petstore\r\nauthorization: Bearer {KEY}\r\n{more}\r\n"
     )
 }
 
-/// A whole request to add what `body` says.
+/// Writes a whole POST of `body` to `/v1/pets`.
 pub(crate) fn post(body: &str) -> String {
     let length = body.len();
     let more = format!("content-type: application/json\r\ncontent-length: {length}\r\n");
@@ -38,7 +38,7 @@ impl Raw {
         Self::try_to(address).unwrap()
     }
 
-    /// The same, if it does not matter whether the server is there.
+    /// Connects, or returns the error if nobody listens.
     pub(crate) fn try_to(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(wait::LIMIT))?;
@@ -47,35 +47,35 @@ impl Raw {
         Ok(Self { stream, received: Vec::new() })
     }
 
-    /// The client's own address.
+    /// Returns the client's own address.
     pub(crate) fn local_address(&self) -> SocketAddr {
         self.stream.local_addr().unwrap()
     }
 
-    /// Sends bytes that the server has to take.
+    /// Sends bytes, which the server must read.
     #[track_caller]
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).unwrap();
     }
 
-    /// Sends bytes; `false` once the server takes no more, or for too long.
+    /// Sends bytes. Returns `false` if the server closes the connection, or reads nothing within the limit.
     pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>, limit: Duration) -> bool {
         self.stream.set_write_timeout(Some(limit)).unwrap();
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Ends the client's own direction.
+    /// Shuts down the client's direction.
     pub(crate) fn send_no_more(&mut self) {
         self.stream.shutdown(Shutdown::Write).unwrap();
     }
 
-    /// Reads one answer, and holds that it keeps every rule.
+    /// Reads one answer, and asserts that it keeps every rule.
     #[track_caller]
     pub(crate) fn answer(&mut self, method: &str, target: &str) -> Answer {
         self.answer_to(&Sent::new(method, target))
     }
 
-    /// The same, with all that the request said.
+    /// Reads one answer to the request `sent`, and asserts that it keeps every rule.
     #[track_caller]
     pub(crate) fn answer_to(&mut self, sent: &Sent) -> Answer {
         let answer = self.any_answer(sent.method == "HEAD");
@@ -83,7 +83,7 @@ impl Raw {
         answer
     }
 
-    /// Reads one answer of which nothing is known; an interim one counts.
+    /// Reads one answer, also an interim one, without checking the rules.
     #[track_caller]
     pub(crate) fn any_answer(&mut self, to_head: bool) -> Answer {
         self.try_answer(to_head).unwrap_or_else(|error| {
@@ -92,7 +92,7 @@ impl Raw {
         })
     }
 
-    /// The same, if it does not matter whether one comes.
+    /// Reads one answer without checking the rules, or returns the error if none comes.
     pub(crate) fn try_answer(&mut self, to_head: bool) -> io::Result<Answer> {
         let end = loop {
             if let Some(at) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -127,14 +127,14 @@ impl Raw {
         if read == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
-    /// Holds that the server sends nothing more and closes the connection.
+    /// Asserts that the server sends nothing more and closes the connection.
     #[track_caller]
     pub(crate) fn is_closed(&mut self) {
         let rest = self.rest();
         assert!(rest.is_empty(), "not silent: {:?}", String::from_utf8_lossy(&rest));
     }
 
-    /// Everything that still comes until the server closes the connection.
+    /// Reads until the server closes the connection.
     #[track_caller]
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.received);
@@ -146,7 +146,7 @@ impl Raw {
         rest
     }
 
-    /// Returns whether anything arrives, the end included, within `limit`.
+    /// Returns whether bytes or the end of the connection arrive within `limit`.
     pub(crate) fn hears_within(&mut self, limit: Duration) -> bool {
         self.stream.set_read_timeout(Some(limit)).unwrap();
         let heard = !self.received.is_empty() || self.stream.peek(&mut [0]).is_ok();

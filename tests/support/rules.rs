@@ -1,10 +1,10 @@
-//! Rules for every answer, held on each one that any test receives.
+//! Rules for every answer. Each answer that any test receives is checked against them.
 
 use serde_json::Value;
 
 use super::answer::Answer;
 
-/// Every error code there is, under its status.
+/// Every error code, under its status.
 pub(crate) const CODES: [(u16, &str); 19] = [
     (400, "invalid_request"),
     (400, "invalid_json"),
@@ -58,14 +58,14 @@ const HEADERS: [&str; 27] = [
     "x-request-id",
 ];
 
-/// The part of a request that its answer is held against.
+/// The part of a request that the rules for its answer need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) method: String,
-    /// Empty if the request has none, because its head is not whole.
+    /// Empty if the head of the request is not whole.
     pub(crate) target: String,
     pub(crate) request_id: Option<String>,
-    /// `None` if it cannot be said whether what was sent is a credential.
+    /// `None` if the request has an `Authorization` that may be a credential or not.
     pub(crate) credential: Option<bool>,
 }
 
@@ -79,7 +79,7 @@ impl Sent {
         path == "/v1" || path.starts_with("/v1/")
     }
 
-    /// Returns whether it is aimed at a file of a browser page.
+    /// Returns whether the request is for a file of a browser page.
     fn is_a_page(&self) -> bool {
         ["/docs", "/catalogue"].iter().any(|page| self.target.starts_with(page))
     }
@@ -89,7 +89,7 @@ impl Sent {
     }
 }
 
-/// Holds everything that is true of every answer.
+/// Asserts all rules for one answer.
 #[track_caller]
 pub(crate) fn check(sent: &Sent, answer: &Answer) {
     let outcome = headers(sent, answer)

@@ -1,4 +1,4 @@
-//! A running server: the real binary on a port of its own.
+//! A running server: the real binary, on a port of its own.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -19,24 +19,24 @@ use super::{
     wait,
 };
 
-/// The key that every server of the suite takes besides those of its store.
+/// The API key that every server of the suite accepts, besides the keys of its store.
 pub(crate) const KEY: &str = "black-box-suite-0123456789";
 
-/// A server to be started.
+/// The command line of a server.
 pub(crate) struct Launch(Run);
 
 impl Launch {
-    /// `petstore serve` on `store`, with the suite's API key.
+    /// Builds `petstore serve` on `store`, with the suite's API key.
     pub(crate) fn on(store: &Store) -> Self {
         Self::without_key(store).env("PETSTORE_API_KEY", KEY)
     }
 
-    /// The same without that key.
+    /// Builds `petstore serve` on `store`, without the suite's API key.
     pub(crate) fn without_key(store: &Store) -> Self {
         Self::listening("127.0.0.1", store)
     }
 
-    /// The same where a server of `network` is, with the key.
+    /// Builds `petstore serve` on `store` inside the network namespace of a server of `network`, with the key.
     pub(crate) fn inside(network: &Network, server: usize, store: &Store) -> Self {
         let launch = Self::listening(&network.address(server), store);
         Self(launch.env("PETSTORE_API_KEY", KEY).0.behind(network.inside(server)))
@@ -51,7 +51,7 @@ impl Launch {
         Self(self.0.env(name, value))
     }
 
-    /// With `disk` in the place of the real one.
+    /// Replaces the real disk by `disk`.
     pub(crate) fn disk(self, disk: &Disk) -> Self {
         Self(self.0.disk(disk))
     }
@@ -72,7 +72,7 @@ impl Launch {
         Self(self.0.with_no_more_open_files_than(hard))
     }
 
-    /// Starts the server and waits until it serves.
+    /// Starts the server and waits until it listens.
     #[track_caller]
     pub(crate) fn start(self) -> Server {
         let mut child = self.0.spawn();
@@ -80,13 +80,13 @@ impl Launch {
         serving(child, log)
     }
 
-    /// The same, but nobody reads what the server logs.
+    /// Starts the server without reading its log.
     #[track_caller]
     pub(crate) fn start_unread(self) -> Server {
         serving(self.0.spawn(), Text::default())
     }
 
-    /// Starts the server, which must refuse to serve.
+    /// Runs a server that must refuse to serve, to its end.
     #[track_caller]
     pub(crate) fn finish(self) -> Finished {
         self.0.finish()
@@ -112,7 +112,7 @@ pub(crate) struct Text {
     reader: Option<JoinHandle<()>>,
 }
 
-/// Reads what comes out of a pipe, to its end.
+/// Reads a pipe to its end, in a thread of its own.
 pub(crate) fn follow(pipe: impl Read + Send + 'static) -> Text {
     let so_far = Arc::<Mutex<String>>::default();
     let written = Arc::clone(&so_far);
@@ -127,7 +127,7 @@ pub(crate) fn follow(pipe: impl Read + Send + 'static) -> Text {
 }
 
 impl Text {
-    /// Returns the text that has come until now.
+    /// Returns the text until now.
     pub(crate) fn so_far(&self) -> String {
         self.so_far.lock().unwrap().clone()
     }
@@ -142,7 +142,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server on a new store of this kind, without flags.
+    /// Starts a server on a new store of this kind, without flags.
     #[track_caller]
     pub(crate) fn start(kind: Kind) -> (Store, Self) {
         let store = Store::new(kind);
@@ -150,13 +150,13 @@ impl Server {
         (store, server)
     }
 
-    /// The same in memory, for what does not depend on the store.
+    /// Starts a server in memory, for a test that does not depend on the store.
     #[track_caller]
     pub(crate) fn in_memory() -> (Store, Self) {
         Self::start(Kind::Memory)
     }
 
-    /// The same on a SQLite file, for what outlives the server or only a look into the file can show.
+    /// Starts a server on a SQLite file, for a test that stops the server or reads the file.
     #[track_caller]
     pub(crate) fn on_file() -> (Store, Self) {
         Self::start(Kind::Sqlite)
@@ -199,7 +199,7 @@ impl Server {
         self.log.so_far()
     }
 
-    /// The log line of the request with this identifier, once it is there.
+    /// Waits for the log line of the request with this identifier.
     #[track_caller]
     pub(crate) fn log_line(&self, request_id: &str) -> Value {
         let mut found = None;
@@ -221,13 +221,13 @@ impl Server {
         command::signal(&self.child, name);
     }
 
-    /// Waits until it ends by itself: its exit code.
+    /// Waits until the server ends by itself. Returns its exit code.
     #[track_caller]
     pub(crate) fn exit(&mut self) -> Option<i32> {
         command::exit(&mut self.child)
     }
 
-    /// Stops it as an operator would: everything that it has logged.
+    /// Stops the server by SIGTERM. Returns its whole log.
     #[track_caller]
     pub(crate) fn stop(mut self) -> String {
         self.signal("TERM");
@@ -235,7 +235,7 @@ impl Server {
         self.whole_log()
     }
 
-    /// Everything that it has logged, now that it has ended.
+    /// Returns the whole log of a server that has ended.
     pub(crate) fn whole_log(mut self) -> String {
         if let Some(reader) = self.log.reader.take() {
             reader.join().unwrap();
@@ -243,13 +243,13 @@ impl Server {
         self.log()
     }
 
-    /// Stops it as a power failure would: nothing is flushed, nobody is told.
+    /// Kills the server by SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Returns whether it takes new connections.
+    /// Returns whether the server accepts connections.
     pub(crate) fn takes_connections(&self) -> bool {
         TcpStream::connect(self.address).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Servers that all tests share which depend on nothing but what they added themselves.
+//! Servers shared by tests that depend only on the animals that they add themselves.
 
 use std::{process::Child, sync::OnceLock};
 
@@ -8,12 +8,12 @@ use super::{
     store::{Kind, Store},
 };
 
-/// The shared server for what does not depend on the store.
+/// Returns the shared server for tests that do not depend on the store.
 pub(crate) fn server() -> &'static Server {
     server_on(Kind::Memory)
 }
 
-/// The shared server on a store of this kind.
+/// Returns the shared server on a store of this kind.
 pub(crate) fn server_on(kind: Kind) -> &'static Server {
     static SHARED: [OnceLock<Shared>; 4] = [const { OnceLock::new() }; 4];
     &SHARED[kind as usize].get_or_init(|| Shared::start(Store::new(kind))).server

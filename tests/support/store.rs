@@ -1,4 +1,4 @@
-//! Stores to test on. The one place that says which kinds there are.
+//! Stores for tests. [`Kind`] lists the kinds of store.
 
 use std::{
     fs,
@@ -31,14 +31,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// How many animals one transaction of an import adds.
+    /// Returns the number of animals in a transaction of an import.
     pub(crate) fn batch(self) -> usize {
         if self == Self::Etcd { 128 } else { 10_000 }
     }
 }
 
-/// Makes a test of each function for each kind of store of a list, or pair of kinds, which the function takes. The
-/// attributes of a function are those of its tests: `on_stores! { lasting: one, #[needs(time)] another }`.
+/// Makes a test of each function for each kind of store in a list, or for each pair of kinds. The function takes the kind
+/// or the pair. Its attributes go to each test: `on_stores! { lasting: one, #[needs(time)] another }`.
 macro_rules! on_stores {
     (every: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
@@ -46,21 +46,21 @@ macro_rules! on_stores {
             $($tests)+
         }
     };
-    // They outlive a process, and several processes can open them.
+    // Stores that outlive a process, and that several processes can open.
     (lasting: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
             [(on_sqlite Sqlite) (on_postgres Postgres, postgres) (on_etcd Etcd, etcd)]
             $($tests)+
         }
     };
-    // Their rows can be changed by SQL.
+    // Stores whose rows can be changed by SQL.
     (sql: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
             [(on_sqlite Sqlite) (on_postgres Postgres, postgres)]
             $($tests)+
         }
     };
-    // A ring of those that last: each is a source and a target. And the moves within one kind that users make.
+    // A ring of the lasting kinds, so that each is a source and a target. Users also move within one kind.
     (pairs: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
             [
@@ -100,29 +100,29 @@ pub(crate) use on_stores;
 pub(crate) struct Store {
     folder: TempDir,
     pub(crate) url: String,
-    /// Of a store on PostgreSQL; it is dropped with the value.
+    /// The database of a store on PostgreSQL. Dropping the value drops the database.
     database: Option<Database>,
-    /// Of a store on etcd.
+    /// The prefix of a store on etcd.
     prefix: Option<Prefix>,
 }
 
 /// A prefix on the node that all tests share.
 struct Prefix(String);
 
-/// The node of etcd that all tests of this process share.
+/// Returns the etcd node that all tests of this process share.
 fn etcd() -> &'static Etcd {
     static SHARED: OnceLock<Etcd> = OnceLock::new();
     SHARED.get_or_init(|| Etcd::start(1).unwrap())
 }
 
 impl Prefix {
-    /// A prefix that no other store has.
+    /// Returns a prefix that no other store has.
     fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         Self(format!("zoo-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// How many keys begin with the prefix and `folder`.
+    /// Counts the keys that begin with the prefix and `folder`.
     fn count(&self, folder: &str) -> usize {
         let range = [format!("{}/{folder}", self.0), format!("{}/{folder}~", self.0)];
         let [key, end] = range.map(|key| STANDARD.encode(key));
@@ -131,7 +131,7 @@ impl Prefix {
         answer["count"].as_str().map_or(0, |count| count.parse().unwrap())
     }
 
-    /// The phase in the head of the store; `None` without a head.
+    /// Returns the phase in the head of the store; `None` without a head.
     fn phase(&self) -> Option<String> {
         let key = STANDARD.encode(format!("{}/store", self.0));
         let answer = Self::ask("range", &json!({"key": key}));
@@ -140,13 +140,13 @@ impl Prefix {
         Some(head["phase"].as_str().unwrap().to_owned())
     }
 
-    /// As `etcdctl` does.
+    /// Sends a request to etcd, as `etcdctl` does.
     fn ask(call: &str, question: &Value) -> Value {
         let answer = etcd().post(0, &format!("/v3/kv/{call}"), &question.to_string());
         serde_json::from_str(&answer.unwrap()).unwrap()
     }
 
-    /// The key of the row with this identifier, as the gateway takes it.
+    /// Returns the key of a row in base64, as etcd's JSON gateway takes it.
     fn row(&self, folder: &str, id: i64) -> String {
         STANDARD.encode(format!("{}/{folder}/{:016x}", self.0, id.cast_unsigned() ^ (1 << 63)))
     }
@@ -169,7 +169,7 @@ impl Prefix {
 }
 
 impl Store {
-    /// A new and empty store.
+    /// Returns a new, empty store.
     pub(crate) fn new(kind: Kind) -> Self {
         match kind {
             Kind::Sqlite => Self::sqlite(),
@@ -179,49 +179,49 @@ impl Store {
         }
     }
 
-    /// An empty database of PostgreSQL. The test is `#[needs(postgres)]`.
+    /// Returns an empty database of PostgreSQL. The test is `#[needs(postgres)]`.
     pub(crate) fn postgres() -> Self {
         let database = postgres_or_skip("a test of the binary on PostgreSQL").unwrap();
         let url = database.url.clone();
         Self { database: Some(database), ..Self::at(&url) }
     }
 
-    /// A prefix of etcd without keys. The test is `#[needs(etcd)]`.
+    /// Returns a prefix of etcd without keys. The test is `#[needs(etcd)]`.
     pub(crate) fn etcd() -> Self {
         let prefix = Prefix::new();
         let url = format!("etcd://{}/{}", etcd().endpoints(), prefix.0);
         Self { prefix: Some(prefix), ..Self::at(&url) }
     }
 
-    /// A store that ends with the process that opens it.
+    /// Returns the URL of a store in memory, which ends with its process.
     pub(crate) fn memory() -> Self {
         Self::at("memory:")
     }
 
-    /// A SQLite file that does not exist yet.
+    /// Returns the path of a SQLite file that does not exist yet.
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("petstore.db").display());
         Self { folder, url, database: None, prefix: None }
     }
 
-    /// The store that a URL names.
+    /// Returns the store at `url`.
     pub(crate) fn at(url: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self { folder, url: url.to_owned(), database: None, prefix: None }
     }
 
-    /// The folder, which holds a SQLite store and nothing else.
+    /// Returns the folder, which contains only the SQLite store.
     pub(crate) fn folder(&self) -> PathBuf {
         self.folder.path().to_owned()
     }
 
-    /// The SQLite file.
+    /// Returns the path of the SQLite file.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("petstore.db")
     }
 
-    /// Changes the rows of the store behind the service's back, in ways that its checks would refuse.
+    /// Changes rows by SQL, without the checks of SQLite's schema.
     pub(crate) fn vandalise(&self, sql: &str) {
         if let Some(database) = &self.database {
             database.sql(sql).unwrap();
@@ -233,7 +233,7 @@ impl Store {
         file.execute_batch(sql).unwrap();
     }
 
-    /// Changes rows as an operator does, with all checks: what the store says against it.
+    /// Changes rows by SQL, with all checks, as an operator does. Returns the message of a refusal.
     pub(crate) fn try_sql(&self, sql: &str) -> Result<(), String> {
         if let Some(database) = &self.database {
             return database.sql(sql).map(drop);
@@ -243,14 +243,14 @@ impl Store {
         file.execute_batch(sql).map_err(|error| error.to_string())
     }
 
-    /// Puts an entry of a store on etcd, by its key without the prefix.
+    /// Puts an entry into a store on etcd. `key` is without the prefix.
     pub(crate) fn put(&self, key: &str, value: &str) {
         let prefix = &self.prefix.as_ref().expect("a store on etcd").0;
         let [key, value] = [&format!("{prefix}/{key}"), value].map(|text| STANDARD.encode(text));
         Prefix::ask("put", &json!({"key": key, "value": value}));
     }
 
-    /// Deletes an animal that has no status, as an operator does, with SQL or `etcdctl`.
+    /// Deletes an animal without a status, as an operator does with SQL or `etcdctl`.
     pub(crate) fn delete_pet(&self, id: i64) {
         match &self.prefix {
             Some(prefix) => prefix.delete("pets", id),
@@ -258,7 +258,7 @@ impl Store {
         }
     }
 
-    /// Gives an animal without a status another name, in the same way.
+    /// Renames an animal without a status, as an operator does.
     pub(crate) fn rename_pet(&self, id: i64, from: &str, to: &str) {
         match &self.prefix {
             Some(prefix) => prefix.rewrite_pet(id, from, to),
@@ -268,7 +268,7 @@ impl Store {
         }
     }
 
-    /// Deletes an API key, in the same way.
+    /// Deletes an API key, as an operator does.
     pub(crate) fn delete_key(&self, id: i64) {
         match &self.prefix {
             Some(prefix) => prefix.delete("keys", id),
@@ -276,14 +276,14 @@ impl Store {
         }
     }
 
-    /// Takes away what a PostgreSQL store refuses; a SQLite file is vandalised without its rules anyway.
+    /// Drops a constraint on PostgreSQL. [`vandalise`](Self::vandalise) ignores the constraints of SQLite anyway.
     pub(crate) fn drop_rules(&self) {
         if let Some(database) = &self.database {
             database.sql("ALTER TABLE pet DROP CONSTRAINT pet_name").unwrap();
         }
     }
 
-    /// How many animals it has, counted without the service.
+    /// Counts the animals, without the service.
     pub(crate) fn pets(&self) -> usize {
         const COUNT: &str = "SELECT count(*) FROM pet";
         if let Some(prefix) = &self.prefix {
@@ -298,8 +298,7 @@ impl Store {
         count.try_into().unwrap()
     }
 
-    /// The word for the store's phase as the store itself has it: `open`, `filling` or `sealed`. `None` before the store
-    /// is made, and while it is being made.
+    /// Returns the phase of the store: `open`, `filling` or `sealed`; `None` until the store is made.
     pub(crate) fn state(&self) -> Option<String> {
         const STATE: &str = "SELECT state FROM petstore_state";
         if let Some(prefix) = &self.prefix {
@@ -314,7 +313,7 @@ impl Store {
         file.query_row(STATE, [], |row| row.get(0)).ok()
     }
 
-    /// Returns whether anything of it is there.
+    /// Returns whether any part of the store exists.
     pub(crate) fn is_made(&self) -> bool {
         const RELATIONS: &str =
             "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
@@ -327,7 +326,7 @@ impl Store {
         }
     }
 
-    /// Every byte of every file that the store consists of.
+    /// Returns the bytes of all files of the store.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let files = fs::read_dir(self.folder.path()).unwrap();
         files.flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
@@ -338,14 +337,14 @@ impl Store {
         petstore(&[&["keys"], arguments, &["--store", &self.url]].concat()).finish()
     }
 
-    /// Makes an API key.
+    /// Creates an API key.
     #[track_caller]
     pub(crate) fn new_key(&self, name: &str) -> String {
         self.keys(&["create", name]).succeeds().trim_end().to_owned()
     }
 }
 
-/// Holds that SQLite finds nothing wrong with a file.
+/// Asserts that SQLite finds no fault in a file.
 #[track_caller]
 pub(crate) fn is_sound(file: &Path) {
     let connection = Connection::open(file).unwrap();

@@ -1,4 +1,4 @@
-//! Certificates of throw-away services, and a client that speaks TLS.
+//! Certificates for tests, and a client that speaks TLS.
 
 use std::{
     fs,
@@ -22,14 +22,14 @@ use super::{raw, wait};
 
 /// A certificate for `localhost`, and its private key.
 pub(crate) struct Pair {
-    /// Its authority, which is the certificate itself unless that has a chain.
+    /// The authority: the certificate itself, unless there is a chain.
     pub(crate) der: CertificateDer<'static>,
     certificate: String,
     key: String,
 }
 
 impl Pair {
-    /// Valid from and until so many days after now, or before it if negative.
+    /// Makes a certificate that is valid between two moments, in days from now. Negative numbers are in the past.
     pub(crate) fn valid(from_days: i64, until_days: i64) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -47,7 +47,7 @@ impl Pair {
         Self::valid(-1, 1000)
     }
 
-    /// With another certificate between it and its authority.
+    /// Makes a certificate with another one between it and its authority.
     pub(crate) fn chained() -> Self {
         let named = |name: &str| {
             let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -69,7 +69,7 @@ impl Pair {
         Self { der: root.der().clone(), certificate, key: key.serialize_pem() }
     }
 
-    /// Writes both files into `folder`: where they are.
+    /// Writes both files into `folder`. Returns their paths.
     pub(crate) fn write(&self, folder: &Path) -> Files {
         let files = Files { certificate: folder.join("cert.pem"), key: folder.join("key.pem") };
         fs::write(&files.certificate, &self.certificate).unwrap();
@@ -78,7 +78,7 @@ impl Pair {
     }
 }
 
-/// Where a certificate and its key are.
+/// The paths of a certificate and its key.
 pub(crate) struct Files {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
@@ -96,7 +96,7 @@ impl Tls {
     ) -> io::Result<Self> {
         let mut roots = RootCertStore::empty();
         roots.add(pair.der.clone()).unwrap();
-        // It prefers what a server should choose last.
+        // The client prefers the suites that a server should choose last.
         let mut provider = ring::default_provider();
         provider.cipher_suites.reverse();
         let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
@@ -114,17 +114,17 @@ impl Tls {
         Ok(Self(stream))
     }
 
-    /// The protocol that the server has chosen.
+    /// Returns the protocol that the server has chosen.
     pub(crate) fn protocol(&self) -> String {
         String::from_utf8(self.0.conn.alpn_protocol().unwrap_or_default().to_vec()).unwrap()
     }
 
-    /// The cipher suite that the server has chosen.
+    /// Returns the cipher suite that the server has chosen.
     pub(crate) fn cipher_suite(&self) -> Option<CipherSuite> {
         self.0.conn.negotiated_cipher_suite().map(|suite| suite.suite())
     }
 
-    /// The client's own address.
+    /// Returns the client's own address.
     pub(crate) fn local_address(&self) -> SocketAddr {
         self.0.sock.local_addr().unwrap()
     }
@@ -134,14 +134,14 @@ impl Tls {
         self.0.flush().unwrap();
     }
 
-    /// So many bytes of what the server sends.
+    /// Reads `count` bytes from the server.
     pub(crate) fn read(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.0.read_exact(&mut bytes).unwrap();
         bytes
     }
 
-    /// Asks over HTTP/1.1: status line and body.
+    /// Sends a GET over HTTP/1.1. Returns the status line and the body.
     pub(crate) fn ask(&mut self, method: &str, target: &str) -> (String, String) {
         self.send(raw::head(method, target, ""));
         let mut head = String::new();

@@ -1,4 +1,4 @@
-//! Waiting for what happens by itself, without depending on how fast.
+//! Waits for events, on machines of any speed.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -8,30 +8,29 @@ use std::{
 
 use petstore_testing::EndOnDrop;
 
-/// How long something that must happen may take on a slow and shared machine. No test waits so long
-/// unless it fails.
+/// The time limit for an event on a slow, shared machine. Only a test that fails waits so long.
 pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 
-/// How long an answer may take. A test that fails waits for no client of its own for longer.
+/// The time limit for an answer. A test that fails waits no longer for its own clients.
 pub(crate) const ANSWER: Duration = Duration::from_secs(50);
 
-/// The pauses between two polls: a quarter of the time that was waited, as what has taken long may take longer.
-/// A poll may be a process or a script in a browser.
+/// The shortest and the longest pause between two polls. A pause is a quarter of the time that was waited: a poll may be a
+/// process, or a script in a browser.
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
-/// Polls until `happened`; how long that took.
+/// Polls until `happened`. Returns how long that took.
 #[track_caller]
 pub(crate) fn until(what: &str, happened: impl FnMut() -> bool) -> Duration {
     within(LIMIT, what, happened)
 }
 
-/// Polls until `happened`, which must be within `limit`. A test with a limit below [`LIMIT`] is `#[needs(quiet)]`.
+/// Polls until `happened`, and panics after `limit`. A test with a limit below [`LIMIT`] is `#[needs(quiet)]`.
 #[track_caller]
 pub(crate) fn within(limit: Duration, what: &str, mut happened: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     loop {
-        // A poll that began in time counts, however long it took.
+        // A poll that began in time counts, whatever its own duration.
         let asked = start.elapsed();
         if happened() {
             return asked;
@@ -41,7 +40,7 @@ pub(crate) fn within(limit: Duration, what: &str, mut happened: impl FnMut() -> 
     }
 }
 
-/// Repeats `work` in so many threads while `script` runs. If either panics, both end.
+/// Repeats `work` in several threads while `script` runs. A panic in either ends both.
 pub(crate) fn beside<T>(threads: usize, work: impl Fn() + Sync, script: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     let repeat = || {

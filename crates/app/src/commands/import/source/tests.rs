@@ -1,0 +1,69 @@
+use std::io::Write as _;
+
+use super::{Batch, Source};
+use crate::commands::records::Format::{self, Csv, Ndjson};
+
+const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
+const WITH_ID: &str = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
+
+/// Reads a file in batches of `max` lines: the lines with records, and the faults.
+fn read(format: Format, text: &str, max: usize) -> Result<(Vec<u64>, Vec<(u64, String)>), String> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let mut source = Source::new(&file, format, ',')?;
+    let (mut records, mut faults) = (Vec::new(), Vec::new());
+    while let Some(Batch { records: good, faults: bad, .. }) = source.next(max)? {
+        records.extend(good.into_iter().map(|(line, _)| line));
+        faults.extend(bad);
+    }
+    Ok((records, faults))
+}
+
+#[test]
+fn blank_lines_are_no_fault_wherever_they_are() {
+    for (format, text, line) in [
+        (Ndjson, format!("{GOOD}\n \r\n\n"), 1),
+        (Csv, "name,categoryId\n\n \r\nRex,1\n\n".to_owned(), 4),
+        // More of them than a batch has lines.
+        (Ndjson, format!("\n\n\n\n\n{GOOD}"), 6),
+        (Csv, "\n\n\n\n\nname,categoryId\nRex,1\n".to_owned(), 7),
+    ] {
+        assert_eq!(read(format, &text, 2), Ok((vec![line], vec![])), "{text:?}");
+    }
+}
+
+#[test]
+fn a_fault_has_the_number_of_its_line_and_the_next_line_is_read() {
+    let open_quote =
+        "quotes must be around a whole field, closed on its line, and doubled inside it";
+    for (format, text, good, line, fault) in [
+        (Ndjson, format!("\n\nx\n\n{GOOD}"), vec![5], 3, "the line must be one JSON document"),
+        (Csv, "name,categoryId\n\"Rex,1\nTom,2\n".to_owned(), vec![3], 2, open_quote),
+        (Ndjson, format!("{}\n{GOOD}", "x".repeat(70_000)), vec![2], 1, "the line is longer than "),
+        (Ndjson, format!("{GOOD}{WITH_ID}"), vec![1], 2, "`id`: is there, but records before"),
+        (Ndjson, format!("{WITH_ID}{GOOD}"), vec![1], 2, "`id`: is missing, but records before"),
+    ] {
+        let (records, faults) = read(format, &text, 100).unwrap();
+        assert_eq!((records, faults.len()), (good, 1), "{faults:?}");
+        assert!(faults[0].0 == line && faults[0].1.starts_with(fault), "{faults:?}");
+    }
+}
+
+#[test]
+fn a_file_without_its_header_or_with_an_array_is_refused() {
+    for (format, text, refusal) in [
+        (Csv, "", "line 1: the file is empty"),
+        (Csv, "name\nRex\n", "line 1: the column 'categoryId' is missing"),
+        (Csv, "\n\n1,Rex,2,\n", "line 3: there is no field '1'"),
+        (Ndjson, "\u{feff}[{}]", "line 1: the file must have one JSON object a line"),
+    ] {
+        let refused = read(format, text, 100).unwrap_err();
+        assert!(refused.starts_with(refusal), "{text:?}: {refused}");
+    }
+}
+
+#[test]
+fn line_ends_and_a_byte_order_mark_of_other_systems_are_taken() {
+    let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
+    assert_eq!(read(Csv, text, 100), Ok((vec![2, 3], vec![])));
+}

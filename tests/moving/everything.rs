@@ -1,0 +1,180 @@
+//! A copy, a move and a restore bring all that a store holds, also after an operator has deleted and changed rows by SQL
+//! or `etcdctl`, past the service.
+
+use serde_json::Value;
+
+use super::{
+    animals::{awkward, many},
+    commands::{copy, exported, import, made, run, verify},
+    live::commands::hand_over,
+    restore::{backup, restore},
+};
+use crate::support::{
+    answer::Answer,
+    catalogue::{self, id_of, pet},
+    client::Client,
+    server::Launch,
+    store::{Kind, Store, on_stores},
+};
+
+/// Animals without a status: one that is deleted after its addition, and one that is renamed.
+const DELETED: usize = 4;
+const RENAMED: usize = 8;
+
+/// A store, and what must be known of it elsewhere.
+struct Source {
+    store: Store,
+    /// An API key, and one that was revoked.
+    key: String,
+    revoked: String,
+    /// The answers to additions with idempotency keys.
+    firsts: Vec<Answer>,
+    /// Its animals.
+    animals: String,
+    /// The highest identifier that it has assigned, of an animal that is gone.
+    highest: i64,
+}
+
+fn add(client: &Client, key: &str, number: usize, pet: &Value) -> Answer {
+    client.add(pet).key(key).header("idempotency-key", &format!("key-{number}")).send()
+}
+
+impl Source {
+    fn new(kind: Kind) -> Self {
+        let store = made(kind);
+        let [key, revoked] = ["web", "old"].map(|name| store.new_key(name));
+        store.keys(&["revoke", "old"]).succeeds();
+        store.new_key("gone");
+        let server = Launch::on(&store).start();
+        let client = server.client();
+        let pets = awkward();
+        let added = pets.iter().enumerate().map(|(n, pet)| add(&client, &key, n, pet).is(201));
+        let firsts: Vec<Answer> = added.collect();
+        let highest = id_of(&catalogue::add(&client, &pet("Last")));
+        server.stop();
+        let [deleted, renamed] = [DELETED, RENAMED].map(|number| id_of(&firsts[number].json()));
+        store.delete_pet(deleted);
+        store.rename_pet(renamed, pets[RENAMED]["name"].as_str().unwrap(), "Other");
+        store.delete_pet(highest);
+        store.delete_key(3);
+        let animals = exported(&store.url, "ndjson");
+        assert_eq!(animals.lines().count(), pets.len() - 1);
+        Self { store, key, revoked, firsts, animals, highest }
+    }
+
+    /// Holds that `target` has every animal, API key and idempotency record, and assigns no identifier again.
+    #[track_caller]
+    fn is_held_by(&self, target: &Store) {
+        run(&["check", "--store", &target.url]).succeeds();
+        assert_eq!(exported(&target.url, "ndjson"), self.animals);
+        let server = Launch::on(target).start();
+        let client = server.client();
+        // Before the repeats, each of which leaves a gap on PostgreSQL.
+        assert_eq!(id_of(&catalogue::add(&client, &pet("Next"))), self.highest + 1);
+        for (number, (first, pet)) in self.firsts.iter().zip(awkward()).enumerate() {
+            let again = add(&client, &self.key, number, &pet).is(201);
+            assert_eq!(again.must("idempotency-replayed"), "true");
+            assert_eq!(
+                (&again.body, again.must("location")),
+                (&first.body, first.must("location"))
+            );
+        }
+        add(&client, &self.key, 0, &pet("Reused")).refuses(422, "idempotency_key_reused");
+        client.get("/v1/pets").key(&self.revoked).send().refuses(401, "unauthorized");
+        server.stop();
+        target.new_key("next");
+        let keys = target.keys(&["list"]).succeeds();
+        assert!(keys.lines().last().unwrap().starts_with("4 "), "{keys}");
+    }
+}
+
+fn a_copy_brings_everything(kinds: [Kind; 2]) {
+    let source = Source::new(kinds[0]);
+    let (from, to) = (&source.store, Store::new(kinds[1]));
+    let said = copy(&from.url, &to.url);
+    let (count, records) = (source.animals.lines().count(), source.firsts.len());
+    let rest = format!("2 API keys and {records} idempotency records\n");
+    assert_eq!(said, format!("copied {count} animals (0 were there before), {rest}"));
+    verify(&from.url, &to.url);
+    verify(&to.url, &from.url);
+    source.is_held_by(&to);
+    source.is_held_by(from);
+}
+
+fn a_copy_follows_a_source_that_has_grown(kinds: [Kind; 2]) {
+    let [from, to] = kinds.map(made);
+    import(&from.url, "ndjson", &many(3)).succeeds();
+    let key = from.new_key("web");
+    copy(&from.url, &to.url);
+    let server = Launch::on(&from).start();
+    catalogue::add(&server.client(), &pet("Kept"));
+    let gone = id_of(&catalogue::add(&server.client(), &pet("Gone")));
+    server.stop();
+    from.delete_pet(gone);
+    from.keys(&["revoke", "web"]).succeeds();
+    let said = copy(&from.url, &to.url);
+    assert!(said.starts_with("copied 1 animals (3 were there before), 1 API keys"), "{said}");
+    verify(&from.url, &to.url);
+    // Nothing is left of the next identifier that the source assigns, but that it was assigned.
+    let server = Launch::on(&from).start();
+    let gone = id_of(&catalogue::add(&server.client(), &pet("Gone too")));
+    server.stop();
+    from.delete_pet(gone);
+    let words = ["store", "verify", "--from", &from.url, "--to", &to.url];
+    run(&words).fails(1, "the stores differ: the highest identifier");
+    copy(&from.url, &to.url);
+    verify(&from.url, &to.url);
+    let server = Launch::on(&to).start();
+    server.client().get("/v1/pets").key(&key).send().refuses(401, "unauthorized");
+}
+
+fn a_move_brings_everything(kinds: [Kind; 2]) {
+    let source = Source::new(kinds[0]);
+    let to = Store::new(kinds[1]);
+    hand_over(&source.store, &to).succeeds();
+    source.is_held_by(&to);
+}
+
+fn a_restore_brings_everything(kind: Kind) {
+    let source = Source::new(Kind::Sqlite);
+    let (backup, to) = (backup(&source.store), Store::new(kind));
+    restore(&backup, &to.url).succeeds();
+    verify(&source.store.url, &to.url);
+    if kind == Kind::Postgres {
+        let names_no_other = "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL \
+             FROM petstore_state); END $$";
+        to.try_sql(names_no_other).unwrap();
+    }
+    source.is_held_by(&to);
+}
+
+fn a_target_that_holds_anything_else_is_left_as_it_is(kinds: [Kind; 2]) {
+    let from = made(kinds[0]);
+    import(&from.url, "ndjson", &many(2)).succeeds();
+    from.new_key("web");
+    for (animal, difference) in [
+        ("{\"name\":\"Mine\",\"categoryId\":1}", "animal 1 is \"Rex 0\" of category 0"),
+        ("", "API key 1 is 'web' (pst_"),
+    ] {
+        let to = made(kinds[1]);
+        import(&to.url, "ndjson", animal).succeeds();
+        if animal.is_empty() {
+            to.new_key("default");
+        }
+        let before = (exported(&to.url, "ndjson"), to.keys(&["list"]).stdout);
+        let words = ["--from", &from.url, "--to", &to.url];
+        run(&[&["store", "copy"], &words[..]].concat()).fails(1, difference);
+        run(&[&["store", "verify"], &words[..]].concat()).fails(1, "the stores differ: animal 1 ");
+        assert_eq!((exported(&to.url, "ndjson"), to.keys(&["list"]).stdout), before);
+    }
+}
+
+on_stores!(
+    pairs:
+    a_copy_brings_everything,
+    a_copy_follows_a_source_that_has_grown,
+    a_move_brings_everything,
+    a_target_that_holds_anything_else_is_left_as_it_is,
+);
+
+on_stores!(lasting: a_restore_brings_everything);
