@@ -1,10 +1,9 @@
-//! Makes of the files under `assets/` one self-contained document for each page, and the policy that lets a
-//! browser run exactly its script and its style, by their hashes.
+//! Builds one self-contained document per page from the files in `assets/`, and a policy that allows only its script and
+//! its style, by their hashes.
 //!
-//! A page is `frame.html` around the `page.html` of its folder. The style is `shared/base.css` and the folder's
-//! `page.css`. The script is what `main.js` of the folder imports, in the order in which it is needed: each module
-//! becomes a function that returns its exports. So a module may be written only with `import { a, b } from './c.js';`
-//! on one line, and `export` before a declaration.
+//! A page is `frame.html` around the `page.html` of its folder, with `shared/base.css`, `page.css`, and `main.js` behind the
+//! modules that it imports. Each module becomes a function that returns its exports. So a module may use only
+//! `import { a, b } from './c.js';` on one line, and `export` before a declaration.
 
 use std::{
     env,
@@ -17,8 +16,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
-/// The folders under `assets/` with their titles. Each is served at the address of its name; the first is the
-/// front page.
+/// The folders in `assets/` with their titles. The name of a folder is the path of its page. `/` leads to the first page.
 const PAGES: [(&str, &str); 2] = [("docs", "API reference"), ("catalogue", "Catalogue")];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -33,7 +31,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the entry of a page in the table that `src/lib.rs` includes.
+/// Returns the entry of a page for the table in `src/lib.rs`.
 fn page(assets: &Path, name: &str, title: &str) -> Outcome<String> {
     let folder = assets.join(name);
     let style = text(&assets.join("shared/base.css"))? + &text(&folder.join("page.css"))?;
@@ -61,7 +59,7 @@ fn page(assets: &Path, name: &str, title: &str) -> Outcome<String> {
     Ok(format!("Source {{ path: \"/{name}\", policy: {policy:?}, parts: {parts:?} }},"))
 }
 
-/// Appends the module at `path` to `script`, behind those that it imports; `done` has the ones that are there.
+/// Appends the module at `path` to `script`, after the modules that it imports. `done` lists the appended modules.
 fn append_module(path: &Path, done: &mut Vec<PathBuf>, script: &mut String) -> Outcome<()> {
     let path = fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
     if done.contains(&path) {
@@ -94,7 +92,7 @@ fn append_module(path: &Path, done: &mut Vec<PathBuf>, script: &mut String) -> O
     Ok(())
 }
 
-/// Returns the variable that has the exports of the module at `path`.
+/// Returns the name of the variable for the exports of the module at `path`.
 fn variable(path: &Path) -> Outcome<String> {
     let name = path.file_stem().and_then(|stem| stem.to_str());
     Ok(format!("{}_module", name.ok_or("a module has a name")?))
@@ -104,7 +102,7 @@ fn text(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-/// Returns what a policy calls an element with this content (CSP 3, section 2.3.1).
+/// Returns the source expression for an element with this content (CSP 3, section 2.3.1).
 fn hash(content: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content)))
 }

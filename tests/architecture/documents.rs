@@ -1,4 +1,6 @@
-//! Checks of the documents: where their links lead, the code that they show, the tests that they name.
+//! Checks of the documents: the targets of their links, and the code that they show.
+//!
+//! `.ci/documented.py` checks the tests that they name.
 
 use std::{fs, path::Path};
 
@@ -47,34 +49,6 @@ fn snippets(guide: &str) -> Vec<(String, String)> {
         found.push((file, code.join("\n")));
     }
     found
-}
-
-/// The names in code that are paths of tests, such as `crash::kill`.
-fn tests(text: &str) -> Vec<String> {
-    let prose = prose(text);
-    let spans = prose.split('`').skip(1).step_by(2);
-    let is_part = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte))
-    };
-    spans
-        .filter(|span| span.contains("::") && span.split("::").all(is_part))
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Returns whether there is a module of tests, or a test, of the black-box suite or of the contract's promises.
-fn is_test(name: &str) -> bool {
-    let file = name.replace("::", "/");
-    let (parent, last) = file.rsplit_once('/').unwrap();
-    // The beginning of a name is enough, as it is for `cargo test`.
-    let has = |file: String| {
-        let source = fs::read_to_string(path(&file)).unwrap_or_default();
-        source.contains(&format!("fn {last}"))
-    };
-    ["tests", "crates/conformance/src/promises"].iter().any(|root| {
-        path(&format!("{root}/{file}.rs")).exists() || has(format!("{root}/{parent}.rs"))
-    })
 }
 
 #[test]
@@ -146,17 +120,6 @@ fn every_path_that_a_document_names_exists() {
 }
 
 #[test]
-fn every_test_that_a_document_names_exists() {
-    let named = tests(&text("docs/GUARANTEES.md"));
-    assert!(named.len() > 30, "{named:?}");
-    for name in named {
-        assert!(is_test(&name), "docs/GUARANTEES.md: {name}");
-    }
-    assert_eq!(tests("`a::b_1` `C::d` `e` `::`"), ["a::b_1"]);
-    assert!(!is_test("crash::no_such_test"));
-}
-
-#[test]
 fn every_snippet_is_compiled() {
     for guide in ["docs/ADAPTERS.md", "docs/MOCKS.md"] {
         let snippets = snippets(&text(guide));
@@ -173,14 +136,6 @@ fn every_snippet_is_compiled() {
     let guide = "text\n```rust,file=a.rs\nlet x;\nlet y;\n```\n```rust\nz\n```\n```sh\nno\n```\n";
     let expected = [("a.rs", "let x;\nlet y;"), ("", "z")];
     assert_eq!(snippets(guide), expected.map(|(file, code)| (file.to_owned(), code.to_owned())));
-}
-
-// Cargo reads the one here inside this repository alone.
-#[test]
-fn sqlite_is_compiled_in_a_copy_of_the_skeleton_as_it_is_here() {
-    let ours = text(".cargo/config.toml");
-    let flags = ours.lines().find(|line| line.starts_with("LIBSQLITE3_FLAGS")).unwrap();
-    assert!(text("docs/examples/skeleton/.cargo/config.toml").contains(flags));
 }
 
 /// The commands of a text of blocks of code, without their comments.

@@ -251,8 +251,17 @@ fn missing(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     let place = |id: &str| browser.value(&format!("$('#{id}').getBoundingClientRect()"));
     let before = [place("find-id"), place("animals")];
-    find(browser, "9999");
-    browser.reads("#find-fault", "No animal has this id.");
+    for (id, fault) in [
+        ("seven", "Enter a whole number"),
+        ("", "Enter a whole number"),
+        ("9223372036854775808", "No animal has this id."),
+        ("9999", "No animal has this id."),
+    ] {
+        find(browser, id);
+        browser.reads("#find-fault", fault);
+        browser.focus_is_on("find-id");
+        browser.is("$('#find-id').ariaInvalid", "true");
+    }
     assert_eq!([place("find-id"), place("animals")], before);
     let (field, fault) = (&before[0], place("find-fault"));
     assert_eq!(fault["x"], field["x"]);
@@ -339,4 +348,10 @@ fn opened(zoo: &Zoo) {
         execute(&zoo.browser, operation, if operation == LIST { 200 } else { 201 });
     }
     unfold(&zoo.browser);
+    // A line of code stays a line, and scrolls.
+    zoo.browser.is("$$('.code').every(e => getComputedStyle(e).whiteSpace === 'pre')", true);
+    let is_wider = format!("(e => e.scrollWidth > e.clientWidth)($('{} .sample'))", docs::CREATE);
+    zoo.browser.is(&is_wider, true);
+    zoo.browser
+        .is("$$('.code').every(code => code.closest('.panel').querySelector('.copy'))", true);
 }

@@ -30,7 +30,7 @@ const TIME: Duration = Duration::from_secs(5);
 const UNREAD: usize = 20;
 
 /// A client whose responses share one connection, each with a window of its own: as behind a proxy that speaks HTTP/2 to
-/// the service. HAProxy 2.6 is no such proxy: it stops reading the connection when a client reads nothing.
+/// the service. `HAProxy` 2.6 is no such proxy: it stops reading the connection when a client reads nothing.
 fn shared_connection() -> reqwest::blocking::Client {
     let client = reqwest::blocking::Client::builder().http2_prior_knowledge();
     let client = client.http2_initial_stream_window_size(2048);

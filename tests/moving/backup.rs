@@ -70,7 +70,7 @@ fn a_backup_replaces_no_file_and_leaves_none_behind() {
 
     make(&store);
     fs::write(&file, "mine").unwrap();
-    run(&words).fails(1, "is there already; a backup replaces no file: name another");
+    run(&words).fails(1, "exists already; a backup replaces no file: name another");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     let missing = folder.path().join("missing/copy.db");
     let words = ["backup", "--store", &store.url, "--to", missing.to_str().unwrap()];

@@ -36,7 +36,7 @@ fn a_file_appears_whole_and_replaces_another_only_when_forced() {
     assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));
 
     fs::write(&file, "mine").unwrap();
-    run(&["export", "--store", &store.url, path]).fails(1, "is there already; --force replaces it");
+    run(&["export", "--store", &store.url, path]).fails(1, "exists already; --force replaces it");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     run(&["export", "--store", &store.url, "--force", path]).succeeds();
     assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));
@@ -51,7 +51,7 @@ fn what_a_link_leads_to_is_replaced_and_not_the_link() {
     fs::write(&file, "mine").unwrap();
     std::os::unix::fs::symlink(&file, &link).unwrap();
     let words = ["export", "--store", &store.url, link.to_str().unwrap()];
-    run(&words).fails(1, "is there already; --force replaces it");
+    run(&words).fails(1, "exists already; --force replaces it");
     run(&[&words[..], &["--force"]].concat()).succeeds();
     assert!(link.is_symlink());
     assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));

@@ -44,8 +44,8 @@ fn a_bad_line_keeps_the_whole_file_out() {
     assert_eq!(said[1], format!("line 12003: {fault}"));
     assert_eq!(
         said[2],
-        "petstore: nothing was kept: 2 lines are bad; mend them, or let 'petstore import --skip-bad' \
-             leave them out"
+        "petstore: nothing was stored: 2 lines are bad; correct them, or skip them with 'petstore import \
+             --skip-bad'"
     );
     assert_eq!(said.len(), 3);
     assert_eq!(exported(&store.url, "ndjson"), before);
@@ -71,7 +71,7 @@ fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
     assert_eq!(said.len(), 102);
     assert!(said[99].starts_with("line 100: "));
     assert_eq!(said[100], "and 20150 more bad lines");
-    assert!(said[101].starts_with("petstore: nothing was kept: 20250 lines are bad"));
+    assert!(said[101].starts_with("petstore: nothing was stored: 20250 lines are bad"));
 }
 
 fn records_with_identifiers_keep_them_and_another_animal_is_a_conflict(kind: Kind) {
@@ -86,7 +86,7 @@ fn records_with_identifiers_keep_them_and_another_animal_is_a_conflict(kind: Kin
     let before = exported(&store.url, "csv");
     assert_eq!(before, "id,name,categoryId,status\n1,a,1,\n2,b,1,\n9,i,1,\n");
     for text in [[pet(3, "c"), pet(2, "x")].join("\n"), [pet(4, "d"), pet(4, "e")].join("\n")] {
-        let conflict = "nothing was kept: the target already holds another animal ";
+        let conflict = "nothing was stored: the target already holds another animal ";
         import(&store.url, "ndjson", &text).fails(1, conflict);
         assert_eq!(exported(&store.url, "csv"), before);
     }
@@ -124,8 +124,8 @@ fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
 fn an_import_that_fails_leaves_no_new_store_and_removes_no_old_one(kind: Kind) {
     let bad = format!("{GOOD}nonsense\n");
     for (text, says) in [
-        (bad.as_str(), "nothing was kept: 1 line is bad; mend it"),
-        ("[{}]", "begins a JSON array; \"jq -c '.[]'\" makes lines of it"),
+        (bad.as_str(), "nothing was stored: 1 line is bad; correct it"),
+        ("[{}]", "contains a JSON array; \"jq -c '.[]'\" converts it"),
     ] {
         let store = Store::new(kind);
         let words = ["import", "--create", "--store", &store.url];
@@ -204,7 +204,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     );
     let bad = dry("csv", text, &[]);
     assert!(
-        bad.code == Some(1) && bad.stderr.contains("nothing was kept: 1 line is bad"),
+        bad.code == Some(1) && bad.stderr.contains("nothing was stored: 1 line is bad"),
         "{bad:?}"
     );
     let other = dry("csv", "id,name,categoryId\n2,Kim,1\n", &[]);

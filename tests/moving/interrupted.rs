@@ -64,8 +64,7 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches(kind: Kind) {
     let output = end(running, signal);
     let said = output.stderr;
     assert_eq!(output.code, Some(1), "{said}");
-    let line =
-        "petstore: stopped; what was copied stays, and the same command goes on from there\n";
+    let line = "petstore: stopped; run the same command again to continue\n";
     // On a slow machine it also says now and then how far it is.
     let is_progress = |line: &&str| line.starts_with("copying: ");
     let rest: String = said.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
@@ -102,9 +101,9 @@ fn an_import_that_is_cut_off_goes_on_and_adds_nothing_twice(kind: Kind) {
         assert!(found < pets(kind) && found.is_multiple_of(kind.batch()), "{found}");
         if signal == "TERM" {
             let said = output.stderr;
-            let expected = "and no further: it was stopped; run it again to go on there\n";
+            let expected = "and no further: it was stopped; run it again to continue there\n";
             assert!(
-                said.contains("petstore: kept up to line ") && said.ends_with(expected),
+                said.contains("petstore: stored up to line ") && said.ends_with(expected),
                 "{said}"
             );
         }
@@ -134,7 +133,7 @@ fn an_import_that_is_cut_off_before_it_writes_leaves_nothing(kind: Kind) {
         thread::sleep(Duration::from_millis(300));
         let output = end(running, signal);
         assert_eq!(output.code, code);
-        let expected = "petstore: nothing was kept: it was stopped\n";
+        let expected = "petstore: nothing was stored: it was stopped\n";
         assert_eq!(output.stderr, if code.is_some() { expected } else { "" });
         assert_eq!(store.pets(), 0);
         drop(input);

@@ -139,7 +139,7 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
     for companion in ["petstore.db-wal", "petstore.db-shm", "petstore.db-journal"] {
         let path = target.folder().join(companion);
         fs::write(&path, "").unwrap();
-        let says = format!("{companion} is there, of a store that was");
+        let says = format!("{companion} belongs to an earlier store");
         restore(&sound, &target.url).fails(1, &says);
         assert_eq!(files(&target.folder()), 1);
         fs::remove_file(path).unwrap();

@@ -19,10 +19,10 @@ use crate::{
     },
 };
 
-/// Limits the time that tasks which are left over at the end take to stop.
+/// The time that remaining tasks have to stop when the program ends.
 const LEFT_OVERS: Duration = Duration::from_secs(1);
 
-/// Says how many worker threads there are.
+/// The variable that sets the number of worker threads.
 const WORKERS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
 /// The program `petstore`, with the stores that are registered in it.
@@ -35,7 +35,7 @@ pub struct App {
 }
 
 impl App {
-    /// Creates a program that knows no store yet.
+    /// Creates a program without stores.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -61,7 +61,7 @@ impl App {
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
         process::disable_core_dumps();
         let args: Vec<OsString> = args.into_iter().collect();
-        // The settings are at fault in any case.
+        // `config check` reports every failure as wrong usage: an edit of the settings corrects it.
         let checks = args.get(1..3).is_some_and(|words| words == ["config", "check"]);
         self.try_run(&args).unwrap_or_else(|failure| {
             Console.note(&format!("petstore: {failure}"));
@@ -91,7 +91,7 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Serve(args) => {
             let mut config = serve::Config::read(*args)?;
             config.passwords.clone_from(&sources.passwords);
-            // Dropped last, so that the log of everything before is written.
+            // Dropped last, so that every earlier event is written.
             let _log = log::start(config.args.log_format, config.args.log.clone())?;
             for line in &unknown {
                 tracing::warn!("{line}");
@@ -123,9 +123,8 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
     }
 }
 
-/// Runs `work` to its end, on a thread for each processor and one more: a store may block all threads
-/// but one, in reads from a disk that hangs, and the last one answers what needs no read. In a box, as the runtime
-/// would be compiled once for each command.
+/// Runs `work` on one thread for each processor and one more. A disk that hangs may block all threads but one in reads;
+/// the last one answers requests that need no read. Boxed so that the runtime is compiled once, not for each command.
 fn run_to_end(work: Pin<Box<dyn Future<Output = Result<(), Failure>>>>) -> Result<(), Failure> {
     let mut builder = Builder::new_multi_thread();
     if env::var_os(WORKERS_VARIABLE).is_none_or(|value| value.is_empty()) {

@@ -36,14 +36,14 @@ use crate::{
 /// The examples of `--help`.
 const EXAMPLES: &str = include_str!("cli/examples.txt");
 
-/// The help of `--to`, of each command on two stores.
+/// The help of `--to` for each command on two stores.
 const TARGETS: [(&str, &str); 3] = [
     ("copy", "The store to write, which is empty or part of an earlier copy"),
     ("verify", "The store to compare with"),
     ("move", "The store that takes its place, which is empty or not there"),
 ];
 
-/// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
+/// The animal store service: lists, adds and fetches animals as JSON over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "petstore", bin_name = "petstore", version)]
 struct Cli {
@@ -64,45 +64,43 @@ pub(crate) enum Command {
     Store(StoreCommand),
     /// Write every animal of a store to a file.
     Export(ExportArgs),
-    /// Add the animals of a file, batch by batch; run again, it goes on where it was.
+    /// Add the animals of a file in batches; run it again to continue after an interruption.
     Import(ImportArgs),
-    /// Copy a store into a file, while it may be in use.
+    /// Copy a store into a file, also while the store is in use.
     ///
-    /// The copy is the store at one moment. It is read again before it gets its name. No writer of the
-    /// store waits for it.
+    /// The copy shows the store at one moment, and is verified before the file gets its name. No writer waits for the
+    /// copy.
     Backup(BackupArgs),
-    /// Make a store of a backup, where there is none yet.
+    /// Restore a backup into a store that does not exist yet.
     ///
-    /// The backup is examined first, as by 'petstore check'. A SQLite store appears whole or not at all, and any
-    /// other is not open before it holds everything: a command that was killed is run again.
+    /// Checks the backup first, like 'petstore check'. A SQLite store appears whole or not at all; any other store is
+    /// opened when it is complete. Run a killed command again.
     #[cfg(feature = "sqlite")]
     Restore(crate::commands::restore::RestoreArgs),
-    /// Examine a store: its rows, its settings, its indexes.
+    /// Check the rows, the settings and the indexes of a store.
     ///
-    /// Nothing is written. The store may be in use. What is broken is named, and the exit code is 1.
+    /// Writes nothing, and works while the store is in use. Names each fault, and then exits with 1.
     Check(CheckArgs),
-    /// Upgrade the schema of a store to that of this release.
+    /// Upgrade the schema of a store to the schema of this release.
     ///
-    /// 'petstore serve' upgrades by itself; the other commands refuse an older schema. Each step says which releases
-    /// can use the store after it; the service may be running if its release is one of them. A SQLite file is first
-    /// copied to its name with .before-upgrade. docs/OPERATING.md explains it.
+    /// 'petstore serve' upgrades by itself; the other commands refuse an older schema. Each step names the releases
+    /// that can use the store after it; the service may run if its release is one of them. A SQLite file is first
+    /// copied to its name with .before-upgrade. See docs/OPERATING.md.
     Upgrade(UpgradeArgs),
     /// Show or check the settings of the service.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print the OpenAPI document of a deployment.
     Openapi(DeploymentArgs),
-    /// Ask the service on this machine whether it is ready: exit code 0 if it is.
-    ///
-    /// It speaks plain HTTP.
+    /// Ask the service on this machine, over plain HTTP, whether it is ready: exit code 0 if it is.
     Healthcheck(HealthcheckArgs),
-    /// Print what a shell needs to complete commands and flags.
+    /// Print the completions of commands and flags for a shell.
     Completions(CompletionsArgs),
-    /// Write the manual pages: one of the program and one of each command.
+    /// Write the manual pages of the program and of each command.
     Man(ManArgs),
 }
 
-/// Returns all commands and flags, for these stores.
+/// Returns the definition of all commands and flags, for `stores`.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
     let definition = with_examples(Cli::command(), "", "");
     let definition = TARGETS.iter().fold(definition, |definition, (command, help)| {
@@ -115,8 +113,8 @@ pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
     settings::with_sources(definition, &settings)
 }
 
-/// Adds the examples of a command, whose name follows `path`, and of its own commands. One without its own has those of
-/// the command above.
+/// Adds examples to `command`, whose parents are `path`, and to its subcommands. A subcommand without examples inherits
+/// those of its parent.
 fn with_examples(command: clap::Command, path: &str, inherited: &str) -> clap::Command {
     let path = format!("{path} {}", command.get_name());
     let own = EXAMPLES.split("\n#").find_map(|part| part.strip_prefix(&format!("{path}\n")));
@@ -125,7 +123,7 @@ fn with_examples(command: clap::Command, path: &str, inherited: &str) -> clap::C
     command.mut_subcommands(|inner| with_examples(inner, &path, examples))
 }
 
-/// Parses the words and the environment.
+/// Parses the command line, with defaults from the environment and files.
 pub(crate) fn parse(sources: &Sources, words: &[OsString]) -> Result<Command, clap::Error> {
     let mut definition = sources.definition.clone();
     let mut matches = definition.try_get_matches_from_mut(words)?;
@@ -133,7 +131,7 @@ pub(crate) fn parse(sources: &Sources, words: &[OsString]) -> Result<Command, cl
     cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
 }
 
-/// Answers with help if that was asked for, or says in one line what is wrong.
+/// Prints the help or the version if `error` is one of these; otherwise returns the error as one line.
 pub(crate) fn explain(error: clap::Error, sources: &Sources) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if !error.use_stderr() {

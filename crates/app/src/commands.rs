@@ -1,4 +1,4 @@
-//! The commands, each in a file of its name: its flags and what it does. `serve` and `config` stand in
+//! The commands, each in a file of its name with its flags and its work. The commands `serve` and `config` are in
 //! [`serve`](crate::serve) and [`cli`](crate::cli).
 
 pub(crate) mod backup;

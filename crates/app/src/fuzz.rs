@@ -1,5 +1,4 @@
-//! The fuzz targets of files to import and of store URLs. In no build but those of tests and of
-//! cargo-fuzz.
+//! Fuzz targets for imported files and store URLs. Compiled only for tests and cargo-fuzz.
 
 use std::{io::BufReader, str};
 
@@ -14,13 +13,13 @@ use crate::{
     stores::{self, Registry},
 };
 
-/// A password that no message and no form of a store may show.
+/// A password that no message and no displayed URL may contain.
 const PASSWORD: &str = "CANARY";
 
 /// Imports `data` as NDJSON and as CSV.
 ///
 /// # Panics
-/// A promise of the readers is broken.
+/// If a reader breaks a promise.
 pub fn import(data: &[u8]) {
     import_with(data, &RecordReader::Ndjson, |line, read| {
         assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
@@ -32,7 +31,7 @@ pub fn import(data: &[u8]) {
 }
 
 fn import_with(data: &[u8], reader: &RecordReader, check: impl Fn(&[u8], Result<Record, String>)) {
-    // A small buffer, so that lines lie across its ends.
+    // A small buffer, so that lines cross its end.
     let mut lines = Lines::new(BufReader::with_capacity(16, data));
     // Reading from memory never fails.
     while let Ok(Some(line)) = lines.next() {
@@ -40,7 +39,7 @@ fn import_with(data: &[u8], reader: &RecordReader, check: impl Fn(&[u8], Result<
         assert!(!line.contains(&b'\n'));
         let read = reader.read(line);
         if let Ok(record) = &read {
-            comes_back(record);
+            check_round_trip(record);
         }
         check(line, read);
     }
@@ -50,8 +49,8 @@ fn import_with(data: &[u8], reader: &RecordReader, check: impl Fn(&[u8], Result<
     assert_eq!(lines.number, (pieces - usize::from(is_last_empty)) as u64, "lines were not read");
 }
 
-/// Checks that import reads an animal as export writes it.
-fn comes_back(record: &Record) {
+/// Checks that import reads an exported animal unchanged.
+fn check_round_trip(record: &Record) {
     let pet = record.pet.clone().with_id(record.id.unwrap_or(PetId(1)));
     let csv = RecordReader::csv(b"id,name,categoryId,status", ',');
     for (format, reader) in [(Format::Ndjson, Ok(RecordReader::Ndjson)), (Format::Csv, csv)] {
@@ -64,14 +63,14 @@ fn comes_back(record: &Record) {
     }
 }
 
-/// Reads `data` as the URL of a store; and its lines as the parts of one around a password.
+/// Parses `data` as a store URL, and its lines as the parts of a URL around a password.
 ///
 /// # Panics
-/// A promise of store URLs is broken.
+/// If a store URL breaks a promise.
 pub fn store_url(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let built_in = Registry(stores::BUILT_IN.to_vec());
-    // A file is shown as it is named; a database is shown for people, without its password.
+    // The displayed URL of a file parses again. The displayed URL of a database has no password.
     if text.starts_with("sqlite:")
         && let Ok(store) = built_in.parse(text, false)
     {
@@ -82,11 +81,11 @@ pub fn store_url(data: &[u8]) {
     let mut parts = text.split('\n');
     let [before, after, place] = [(); 3].map(|()| parts.next().unwrap_or_default());
     if place.contains('@') {
-        return; // All before the last one is the password.
+        return; // The password would end at the last `@`.
     }
     let url = format!("postgres://user:{before}{PASSWORD}{after}@{place}");
     let shown = match built_in.parse(&url, false) {
-        // The password that was read is another one.
+        // The password of this URL is not `PASSWORD`.
         Ok(_) if before.contains('@') => return,
         Ok(store) => store.location.to_string(),
         Err(refusal) => refusal.to_string(),
@@ -99,12 +98,12 @@ mod tests {
     use petstore_testing::fuzz;
 
     #[test]
-    fn any_file_is_imported_as_promised() {
+    fn any_file_is_imported_without_a_broken_promise() {
         fuzz("import", super::import);
     }
 
     #[test]
-    fn any_store_url_is_read_as_promised() {
+    fn any_store_url_is_parsed_without_a_broken_promise() {
         fuzz("store_url", super::store_url);
     }
 }

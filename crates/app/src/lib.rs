@@ -1,8 +1,7 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
-//! [`App`] runs every command (`petstore --help` lists them) with the stores that are registered in it. The binary
-//! `petstore` has SQLite, PostgreSQL, etcd and memory. A team with a store of its own has a `main` like this one, and no
-//! fork:
+//! [`App`] runs every command (`petstore --help` lists them) with the registered stores. The binary `petstore` registers
+//! SQLite, PostgreSQL, etcd and memory. A team adds a store of its own in a `main` like this one, without a fork:
 //!
 //! ```
 //! use std::{fmt, process::ExitCode, sync::Arc};
@@ -10,7 +9,7 @@
 //! use petstore::{App, BoxError, OpenOptions, OpenStore, StoreDriver, StoreLocation};
 //! # use petstore_memory::MemoryStore as MyStore;
 //!
-//! /// The kind of store that a team registers.
+//! /// The team's own kind of store.
 //! const MY_STORES: StoreDriver = StoreDriver {
 //!     schemes: &["mine"],
 //!     usage: "mine:NAME",
@@ -49,18 +48,20 @@
 //! }
 //! ```
 //!
-//! `docs/ADAPTERS.md` leads from an empty folder to such a program. Its worked example,
-//! `docs/examples/adapter`, is compiled and tested with every change.
+//! `docs/ADAPTERS.md` leads from an empty folder to such a program. CI compiles and tests its worked example,
+//! `docs/examples/adapter`, with every change.
 //!
-//! Exit codes: 0 done (a drained stop too), 1 failed, 2 wrong usage, 78 a store that `serve` cannot use until somebody
+//! Exit codes: 0 success (also a drained stop), 1 failure, 2 wrong usage, 78 a store that `serve` cannot use until somebody
 //! changes something. A command that fails prints one line on stderr.
 //!
-//! # Where things are
-//! `commands` has a file for each command: its flags and what it does. `serve` is the service, and `serve/config` its
-//! flags, which are the settings. `cli` joins the commands and reads settings from variables and files. `stores` has
-//! the kinds of store that are known (the built-in ones and a team's own), the arguments that name one, and how a
-//! command uses one. `system` has the clock, signals, files, the console and the log.
-//! This is the one crate that knows every adapter; it holds no rule of the domain.
+//! # Modules
+//! - `commands`: one file for each command, with its flags and its work.
+//! - `serve`: the service. `serve/config` has its flags, which are the settings.
+//! - `cli`: the command line, and settings from environment variables and a file.
+//! - `stores`: the kinds of store, the arguments that name a store, and how a command opens one.
+//! - `system`: the clock, signals, files, the console and the log.
+//!
+//! No other crate knows every adapter. This crate contains no rule of the domain.
 
 mod app;
 mod cli;

@@ -1,4 +1,4 @@
-//! The binary `petstore`: everything it does is in the library beside it.
+//! The binary `petstore`. The library beside it contains all of its code.
 
 use std::process::ExitCode;
 

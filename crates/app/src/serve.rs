@@ -1,4 +1,4 @@
-//! The command `serve`: from the configuration to the last answer, and what the service says to people.
+//! The command `serve`: wires the service, runs it until a signal, and reports its start and its stop.
 
 mod config;
 mod figures;
@@ -45,7 +45,7 @@ use crate::{
     },
 };
 
-/// The number of days before the end of getPet in which a start logs it.
+/// The number of days before the sunset of getPet from which each start logs it.
 const SUNSET_NOTICE_DAYS: u64 = 365;
 
 /// Serves until a signal asks for a stop.
@@ -54,8 +54,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let max_connections = &mut config.settings.limits.max_connections;
     *max_connections = process::raise_open_files(*max_connections)?;
     let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
-    let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
-    let reloads: Vec<_> = followed.iter().map(|files| Arc::clone(&files.reloads)).collect();
+    let watched: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
+    let reloads: Vec<_> = watched.iter().map(|files| Arc::clone(&files.reloads)).collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let opening = async {
         let ServeArgs { listen, listen_backlog, metrics_listen, .. } = &config.args;
@@ -81,19 +81,19 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     };
     for flag in &config.passwords {
         tracing::warn!(
-            "every user of this machine can read the password in --{flag} in the list of processes; use --{flag}-file"
+            "the process list shows the password in --{flag} to every user of this machine; use --{flag}-file"
         );
     }
     let monitored = &mut store.monitored;
     monitored.samples = figures::with_own(monitored.samples.clone(), tls.clone(), reloads);
     let mut tasks = Tasks::default();
-    tasks.start("reload", reload::follow(followed, hangups));
+    tasks.start("reload", reload::watch(watched, hangups));
     let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
     store.close().await;
     served
 }
 
-/// Answers requests, and does what the service does besides, until the first signal.
+/// Answers requests and runs the background tasks until the first signal.
 async fn serve(
     store: &mut ServedStore,
     listeners: Vec<Listener>,
@@ -156,7 +156,7 @@ async fn serve(
     failure.map_or(Ok(()), Err)
 }
 
-/// The tasks that run beside the requests. None of them ends by itself.
+/// The background tasks. A task that ends has failed.
 #[derive(Default)]
 struct Tasks {
     running: JoinSet<()>,
@@ -170,7 +170,7 @@ impl Tasks {
     }
 }
 
-/// Returns what is said with the first API key, unless the service has one of its own.
+/// Returns the text that accompanies the first API key; `None` if the configuration has a key.
 fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<FirstKey> {
     let address = addresses.first().filter(|_| config.service_key.is_none())?;
     let StoreArg { location, is_persistent } = &config.args.store.store;
@@ -195,8 +195,8 @@ fn report(drained: DrainOutcome) {
     }
 }
 
-/// Returns the function that says on stdout and in the log where the service is, and that it is ready. A terminal that
-/// shows both gets the lines of stdout only.
+/// Returns a function that announces the addresses of the service on stdout and in the log, and notifies the service
+/// manager. A terminal that shows both gets only the lines of stdout.
 fn started(
     addresses: Vec<BoundAddress>,
     store: Arc<dyn StoreLocation>,
@@ -218,12 +218,12 @@ fn started(
     })
 }
 
-/// Says how long getPet is still offered.
+/// Logs when the operation getPet ends.
 fn sunset_ahead(sunset: GetPetSunset) {
     match sunset.ends_at() {
-        None => tracing::info!("getPet is deprecated; its end is postponed (--get-pet-sunset)"),
+        None => tracing::info!("getPet is deprecated, and --get-pet-sunset has postponed its end"),
         Some(end) => match days_until(end, SystemClock.now()) {
-            0 => tracing::info!("getPet has ended, or ends today: it is answered 410 then"),
+            0 => tracing::info!("getPet has ended or ends today; requests then get 410"),
             days_left if days_left <= SUNSET_NOTICE_DAYS => {
                 let ends_at = rfc3339(end);
                 tracing::info!(days_left, ends_at, "getPet is deprecated, and ends");

@@ -1,6 +1,5 @@
-//! The kinds of store that a program knows, by the scheme of their URLs; the arguments that name a store, which they
-//! read; and the stores that petstore comes with, each an entry like a team's own. That of `memory:`, a store that ends
-//! with the process, is here.
+//! The registered kinds of store, by URL scheme, and the command-line arguments that name a store. The built-in stores
+//! have entries like a team's own. The entry of `memory:` is in this file.
 
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "sqlite"))]
 mod background;
@@ -49,7 +48,7 @@ const OPTIONAL: [(&str, &str); 4] = [
     ("etcd", "etcd"),
 ];
 
-/// The store where none is named.
+/// The default of `--store`.
 const DEFAULT: &str = "sqlite:petstore.db";
 
 /// The registered kinds of store, in the order in which `--help` lists them.
@@ -68,7 +67,7 @@ impl Registry {
         })
     }
 
-    /// Reads the URL of a store. One that ends with the process is refused where it must last.
+    /// Parses the URL of a store. Refuses a store that ends with the process if it `must_last`.
     pub(crate) fn parse(&self, url: &str, must_last: bool) -> Result<StoreArg, BoxError> {
         let scheme = url.split_once(':').map(|(scheme, _)| scheme);
         let has_scheme =
@@ -87,14 +86,14 @@ impl Registry {
         Ok(StoreArg { location, is_persistent: driver.is_persistent })
     }
 
-    /// Returns a line of `--help` for each kind of store.
+    /// Returns one line of `--help` for each kind of store.
     pub(crate) fn help(&self, lasting: bool) -> String {
         let lines = self.listed(lasting);
         let lines = lines.map(|driver| format!("- {} ({})", driver.usage, driver.summary));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns how URLs are written: `A, B or C`.
+    /// Returns the forms of the URLs: `A, B or C`.
     fn usages(&self, lasting: bool) -> String {
         let usages: Vec<_> = self.listed(lasting).map(|driver| driver.usage).collect();
         match usages.split_last() {
@@ -110,7 +109,7 @@ impl Registry {
     }
 }
 
-/// A store that was named.
+/// The value of an argument that names a store.
 #[derive(Clone)]
 pub(crate) struct StoreArg {
     pub(crate) location: Arc<dyn StoreLocation>,
@@ -124,7 +123,7 @@ impl fmt::Debug for StoreArg {
     }
 }
 
-/// The parser of an argument until [`with_stores`] replaces it: what a store may be is known only when the program runs.
+/// The parser of a store argument until [`with_stores`] replaces it, because stores are registered at run time.
 impl FromStr for StoreArg {
     type Err = &'static str;
 
@@ -136,13 +135,13 @@ impl FromStr for StoreArg {
 /// The store that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// Where the catalogue is
+    /// The store of the catalogue
     #[arg(long)]
     pub(crate) store: StoreArg,
 }
 
-/// Gives every argument that names a store its parser, its lines of help, and its default. Only the store that is
-/// served may end with the process.
+/// Gives every argument that names a store its parser, its help and its default. Only the store of `serve` may end with
+/// the process.
 pub(crate) fn with_stores(command: Command, stores: &Arc<Registry>) -> Command {
     let serves = command.get_arguments().any(|arg| arg.get_id() == "next-store");
     command
@@ -162,7 +161,7 @@ fn with_parser(arg: Arg, stores: &Arc<Registry>, must_last: bool) -> Arg {
     let lines = stores.help(must_last);
     let help = arg.get_help().map_or(lines.clone(), |help| format!("{help}:\n{lines}"));
     let has_default = arg.get_id() == "store" && stores.parse(DEFAULT, must_last).is_ok();
-    // The value may hold a password.
+    // The value may contain a password.
     let arg = arg.value_name("URL").hide_env_values(true).value_parser(parse).help(help);
     if has_default { arg.required(false).default_value(DEFAULT) } else { arg }
 }

@@ -1,4 +1,4 @@
-//! The process in its system: clock, signals, files, console, log, and how a failure ends the program.
+//! The interface to the operating system: clock, signals, files, console and log; and the failures of the program.
 
 pub(crate) mod clock;
 pub(crate) mod console;

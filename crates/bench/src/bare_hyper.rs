@@ -1,8 +1,6 @@
-//! The yardstick: bare hyper that answers every request with one constant answer, the service's own
-//! page of 20.
+//! The baseline: bare hyper, or h2 for HTTP/2, with one constant response, the service's page of 20.
 //!
-//! It routes nothing, checks nothing and logs nothing, so no service on hyper is faster than it by
-//! more than noise. Over HTTP/2 it is h2, on which the service stands too.
+//! The baseline routes, checks and logs nothing, so no service on hyper is faster.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
@@ -27,10 +25,10 @@ use crate::{
     workload::hot_list,
 };
 
-/// Copies the first page of the service at `service`, and answers with it until killed.
+/// Copies the first page of `service`, and responds with it until the process is killed.
 pub(crate) fn serve(service: SocketAddr, http2: bool) -> Result<()> {
     let mut page = Client::connect(service)?.ask(&hot_list())?;
-    // hyper writes these itself.
+    // hyper adds these headers.
     for name in [CONNECTION, CONTENT_LENGTH, DATE] {
         page.headers_mut().remove(name);
     }
@@ -44,7 +42,7 @@ async fn accept(page: Arc<Answer>, is_http2: bool) -> Result<()> {
     loop {
         let (stream, _) = listener.accept().await.context("cannot accept a connection")?;
         let page = Arc::clone(&page);
-        // A client that goes away is how every connection ends.
+        // Every connection ends with an error, because the client closes it.
         tokio::spawn(async move {
             let _ = stream.set_nodelay(true);
             if is_http2 {

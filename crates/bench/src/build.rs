@@ -1,4 +1,4 @@
-//! The binary of petstore, as users build it or as it is packaged.
+//! Builds the petstore binary.
 
 use std::{
     env,
@@ -10,12 +10,13 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::console::note;
 
-/// The root of the workspace that this program was built from.
+/// Returns the root of the workspace of this program.
 pub(crate) fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Builds the binary with a profile, otherwise by the README's own flags. Its folder lies beside that of this program.
+/// Builds the binary with `profile`, and otherwise with the flags of the README. Returns its path, in the target folder of
+/// this program.
 pub(crate) fn petstore(profile: &str) -> Result<PathBuf> {
     ensure!(
         !cfg!(debug_assertions),

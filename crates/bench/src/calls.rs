@@ -1,7 +1,7 @@
 //! System calls of each workload.
 //!
-//! `perf stat` counts them at full speed. strace slows the server down, so it sees waits for locks that do not happen
-//! at full speed; it is used where perf does not work, and the report says so.
+//! `perf stat` counts them at full speed. Where perf does not work, strace counts them, and the report says so: strace slows
+//! the server down, and counts waits for locks that do not happen at full speed.
 
 use std::{
     collections::BTreeMap,
@@ -25,27 +25,27 @@ use crate::{
     setup::Setup,
 };
 
-/// The events that perf counts: all calls together, and each that a server makes often.
+/// The events for perf: all calls together, and each frequent call of the server.
 const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_accept4,syscalls:sys_enter_epoll_wait,\
     syscalls:sys_enter_fcntl,syscalls:sys_enter_fdatasync,syscalls:sys_enter_futex,syscalls:sys_enter_newfstat,\
     syscalls:sys_enter_newfstatat,syscalls:sys_enter_pread64,syscalls:sys_enter_pwrite64,syscalls:sys_enter_read,\
     syscalls:sys_enter_recvfrom,syscalls:sys_enter_sendto,syscalls:sys_enter_statx,syscalls:sys_enter_write,\
     syscalls:sys_enter_writev";
-/// Calls that are rarer than one in so many requests are not named.
+/// The least number of calls per request at which a call is named.
 const RARE: f64 = 0.01;
 /// The name of the sum of all calls.
 const TOTAL: &str = "total";
-/// Time until a counter is attached to the server.
+/// The time to wait until a counter is attached to the server.
 const ATTACHING: Duration = Duration::from_secs(1);
 
-/// A program that counts the calls of a process until SIGINT.
+/// A program that counts system calls of a process until SIGINT.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Counter {
     Perf,
     Strace,
 }
 
-/// Counts the calls of the workloads that were asked for.
+/// Counts the calls of the chosen workloads.
 pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
     let mut probe = Counter::Perf.command(std::process::id(), &setup.folder().join("probe"));
     let perf = probe.args(["--", "true"]).stderr(Stdio::null()).status();
@@ -111,8 +111,8 @@ impl Counter {
         Ok(text.lines().filter_map(|line| self.parse(line)).collect())
     }
 
-    /// Reads a line of perf (`5,,syscalls:sys_enter_futex,…`; the sum is `raw_syscalls:sys_enter`) or of
-    /// strace (`5 futex`).
+    /// Parses a line of perf (`5,,syscalls:sys_enter_futex,…`, where the sum is `raw_syscalls:sys_enter`) or of strace
+    /// (`5 futex`).
     fn parse(self, line: &str) -> Option<(String, u64)> {
         let (count, name) = match self {
             Self::Perf => {
@@ -132,7 +132,7 @@ mod tests {
     use super::Counter;
 
     #[test]
-    fn the_lines_of_both_programs_are_read() {
+    fn the_lines_of_both_programs_are_parsed() {
         let futex = || Some(("futex".to_owned(), 5));
         let perf = |line| Counter::Perf.parse(line);
         assert_eq!(perf("5,,syscalls:sys_enter_futex,1234,100.00,,"), futex());

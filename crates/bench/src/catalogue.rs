@@ -1,4 +1,4 @@
-//! Stores full of animals, made by `petstore import`, so that nothing here depends on a schema.
+//! Filled stores. `petstore import` fills them, so that the benchmark does not depend on a schema.
 
 use std::{
     fs::{self, OpenOptions},
@@ -11,10 +11,10 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{console::note, server};
 
-/// The animal of a number, as one line of JSON without its end. Of ten in a row, four are available,
-/// three pending and two sold; one has no status.
+/// Returns the animal `number` as one line of JSON without a line ending. Of ten consecutive animals, four are available,
+/// three are pending, two are sold, and one has no status.
 pub(crate) fn animal(number: u64) -> String {
-    // Names outside ASCII cost more to check and to write; one in nine is.
+    // One name in nine is not ASCII, because such names cost more.
     let first = if number % 9 == 8 { "Zoë" } else { "Bella" };
     let name = format!("{first} {number}");
     let mut pet = serde_json::json!({ "name": name, "categoryId": number % 50 });
@@ -35,7 +35,7 @@ pub(crate) struct Seed {
 }
 
 impl Seed {
-    /// The one in `folder` of so many animals, made at its first use.
+    /// Returns the store with `animals` animals in `folder`, and fills it at the first use.
     pub(crate) fn new(binary: &Path, folder: &Path, animals: u64) -> Result<Self> {
         let path = folder.join(format!("seed-{animals}.db"));
         if path.exists() {
@@ -57,8 +57,8 @@ impl Seed {
         Ok(Self { path, animals })
     }
 
-    /// The URL of a copy in `folder`. The copy is on the disk when this returns: writing it back
-    /// later would disturb the measurement.
+    /// Copies the store to `folder`, and returns the URL of the copy. The copy is synced, because a later write-back would
+    /// disturb the measurement.
     pub(crate) fn copy_to(&self, folder: &Path) -> Result<String> {
         let path = folder.join("store.db");
         fs::copy(&self.path, &path).context("cannot copy a store")?;
@@ -68,7 +68,7 @@ impl Seed {
     }
 }
 
-/// The URL of a SQLite store at a path.
+/// Returns the URL of the SQLite store at `path`.
 pub(crate) fn url(path: &Path) -> String {
     format!("sqlite:{}", path.display())
 }

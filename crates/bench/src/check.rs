@@ -1,4 +1,4 @@
-//! Checks of answers. Slowness is measured; a wrong answer ends the benchmark.
+//! Checks of responses. A wrong response ends the benchmark.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
@@ -8,24 +8,24 @@ use crate::{
     request::{Expect, Request},
 };
 
-/// How many requests of a workload are checked before and after it is measured.
+/// The number of requests of a workload that are checked before and after the measurement.
 const SPOT_CHECKS: usize = 20;
 
 /// The first bytes of a gzip file (RFC 1952, section 2.3.1).
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Asks some of the requests, spread over all of them, and checks the answers.
+/// Sends some of the requests, at even intervals, and checks the responses.
 pub(crate) fn spot_check(client: &mut Client, requests: &[Request]) -> Result<()> {
     let step = (requests.len() / SPOT_CHECKS).max(1);
     requests.iter().step_by(step).try_for_each(|request| checked(client, request).map(drop))
 }
 
-/// Asks one request, and fails unless the answer is right.
+/// Sends one request, and checks the response.
 pub(crate) fn checked(client: &mut Client, request: &Request) -> Result<Answer> {
     Ok(checked_at_once(client, &[request])?.remove(0))
 }
 
-/// Asks requests at the same time, each on a connection of its own, and fails unless all answers are right.
+/// Sends requests at the same time, each on a connection of its own, and checks all responses.
 pub(crate) fn checked_at_once(client: &mut Client, requests: &[&Request]) -> Result<Vec<Answer>> {
     let answers = client.ask_at_once(requests)?;
     for (answer, request) in answers.iter().zip(requests) {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn right_answers_pass() {
+    fn correct_responses_pass() {
         let tag = ("etag", "\"x\"");
         for (expect, answer) in [
             (Expect::Page(20), answer(200, &[tag], &format!("[{PET}]"))),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_answers_do_not() {
+    fn wrong_responses_fail() {
         let tag = ("etag", "\"x\"");
         let next = ("link", "</v1/pets?cursor=x>; rel=\"next\"");
         let list = format!("[{PET}]");

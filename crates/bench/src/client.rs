@@ -1,4 +1,4 @@
-//! A client for the requests whose answers are looked at: hyper's, one request at a time.
+//! An HTTP client for requests whose responses are checked.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,13 +12,13 @@ use tokio::{net::TcpStream, runtime, time::timeout};
 
 use crate::request::{KEY_MARK, Request};
 
-/// How long an answer may take before the benchmark gives up. Under callgrind, answers are slow.
+/// The time limit for a response, which is slow under callgrind.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A response with its whole body.
 pub(crate) type Answer = Response<Bytes>;
 
-/// Connections that are kept.
+/// A client with a fixed number of connections.
 #[derive(Debug)]
 pub(crate) struct Client {
     runtime: runtime::Runtime,
@@ -28,7 +28,7 @@ pub(crate) struct Client {
 type Sender = http1::SendRequest<Full<Bytes>>;
 
 impl Client {
-    /// A client with one connection.
+    /// Connects with one connection.
     pub(crate) fn connect(address: SocketAddr) -> Result<Self> {
         Self::with_connections(address, 1)
     }
@@ -51,7 +51,7 @@ impl Client {
         Ok(self.ask_at_once(&[request])?.remove(0))
     }
 
-    /// Asks as many requests as there are connections at most, at the same time.
+    /// Sends requests at the same time, at most one for each connection.
     pub(crate) fn ask_at_once(&mut self, requests: &[&Request]) -> Result<Vec<Answer>> {
         let asked = self.senders.iter_mut().zip(requests).map(|(sender, request)| async move {
             let answered = timeout(TIMEOUT, exchange(sender, request)).await;
@@ -81,12 +81,12 @@ async fn exchange(sender: &mut Sender, request: &Request) -> Result<Answer> {
     Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
 }
 
-/// A header of an answer, as text.
+/// Returns a header of a response as text.
 pub(crate) fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.headers().get(name)?.to_str().ok()
 }
 
-/// The address of the next page, if there is one.
+/// Returns the path of the next page; `None` on the last page.
 pub(crate) fn next_page(answer: &Answer) -> Option<&str> {
     let link = header(answer, "link").filter(|link| link.contains("rel=\"next\""))?;
     Some(link.split_once('<')?.1.split_once('>')?.0)

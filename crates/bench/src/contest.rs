@@ -1,4 +1,4 @@
-//! Two servers under the same load in turns, so that what disturbs the machine disturbs both.
+//! Runs two servers in turns under the same load, so that a disturbance of the machine affects both.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     setup::Effort,
 };
 
-/// The rounds of two servers; those of the same number were neighbours in time.
+/// The rounds of two servers. Rounds with the same index ran one after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contest {
     pub(crate) baseline: Vec<Round>,
@@ -17,14 +17,14 @@ pub(crate) struct Contest {
 }
 
 impl Contest {
-    /// Alternates between the two sides: `baseline` is what `subject` is measured against.
+    /// Alternates between `baseline` and `subject`.
     pub(crate) fn run(
         [baseline, subject]: [Side<'_>; 2],
         connections: usize,
         effort: Effort,
     ) -> Result<Self> {
         let mut contest = Self::default();
-        // The first round of each warms caches and pools up, and does not count.
+        // The first round of each server warms it up, and does not count.
         for number in 0..=effort.rounds {
             let measure = |side: Side<'_>| {
                 let target = Target::new(side.server, connections, effort);
@@ -40,19 +40,18 @@ impl Contest {
         Ok(contest)
     }
 
-    /// How much faster the subject is than the baseline: the median of the rounds' ratios.
+    /// Returns the median ratio of the subject's rate to the baseline's.
     pub(crate) fn ratio(&self) -> f64 {
         median(self.ratios(Round::per_second))
     }
 
-    /// The smallest and the greatest of the rounds' ratios.
+    /// Returns the smallest and the greatest ratio of a round.
     pub(crate) fn range(&self) -> [f64; 2] {
         let ratios = || self.ratios(Round::per_second);
         [ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max)]
     }
 
-    /// The ratio of requests per second of processor time, which others on the machine hardly
-    /// change.
+    /// Returns the median ratio of requests per second of processor time, which other processes hardly affect.
     pub(crate) fn cpu_ratio(&self) -> f64 {
         median(self.ratios(|round| 1.0 / round.cpu_per_request()))
     }
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbance_of_both_does_not_change_the_ratio() {
+    fn a_disturbance_of_both_servers_does_not_change_the_ratio() {
         let quiet = Contest { baseline: rounds(&[100, 100, 100]), subject: rounds(&[50, 50, 50]) };
         let noisy = Contest { baseline: rounds(&[100, 20, 60]), subject: rounds(&[50, 10, 30]) };
         assert!((quiet.ratio() - 0.5).abs() < 1e-9 && (noisy.ratio() - 0.5).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! The input of a load generator, and its results of one round.
+//! The input of a load generator, and its results for one round.
 
 use std::{net::SocketAddr, path::PathBuf, process::Command};
 
@@ -6,28 +6,28 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::{request::Request, server::Server, setup::Effort};
 
-/// A generator that has not ended by then, in seconds, never will.
+/// The time limit for a load generator, in seconds.
 const TIMEOUT: &str = "120";
 
-/// Requests that are sent in turn.
+/// Requests that are sent in turn, again and again.
 #[derive(Debug)]
 pub(crate) struct Load {
-    /// At least one.
+    /// At least one request.
     pub(crate) requests: Vec<Request>,
-    /// `true` if the first one alone is sent, over HTTP/2.
+    /// `true` to send only the first request, over HTTP/2.
     pub(crate) http2: bool,
-    /// Where a generator may keep files.
+    /// The folder for files of a generator.
     pub(crate) folder: PathBuf,
 }
 
-/// How much load is put on which server.
+/// The server and the size of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     pub(crate) connections: usize,
     pub(crate) seconds: u32,
     pub(crate) threads: usize,
-    /// Where in the list of requests to begin; another number each round.
+    /// The index of the first request, which differs in each round.
     pub(crate) start: usize,
 }
 
@@ -41,22 +41,22 @@ impl Target {
 /// The results that a load generator reports for one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// Requests that were answered.
+    /// The number of responses.
     pub(crate) requests: u64,
-    /// How long it took, in seconds.
+    /// The duration, in seconds.
     pub(crate) seconds: f64,
-    /// Half of the answers came within this time, in microseconds.
+    /// The median latency, in microseconds.
     pub(crate) p50: f64,
-    /// 99 of 100 answers came within this time, in microseconds.
+    /// The 99th percentile of the latency, in microseconds.
     pub(crate) p99: f64,
-    /// Answers with a status of 400 or above.
+    /// The number of responses with a status of 400 or above.
     pub(crate) refused: u64,
-    /// Requests that got no answer: the connection failed, or the time was over.
+    /// The number of requests without a response, after a failed connection or a timeout.
     pub(crate) broken: u64,
 }
 
 impl Tally {
-    /// Fails if a round had a refusal, a request without an answer, or no answer at all.
+    /// Fails if a request was refused or got no response, or if there was no request.
     pub(crate) fn verify(&self) -> Result<()> {
         let Self { requests, refused, broken, .. } = *self;
         ensure!(
@@ -68,7 +68,7 @@ impl Tally {
     }
 }
 
-/// Runs a load generator to its end; its standard output.
+/// Runs a load generator, and returns its stdout.
 pub(crate) fn output(generator: &Command) -> Result<String> {
     let program = generator.get_program();
     let mut command = Command::new("timeout");
@@ -86,7 +86,7 @@ mod tests {
     use super::Tally;
 
     #[test]
-    fn an_unexpected_answer_fails_the_round() {
+    fn an_unexpected_response_fails_the_round() {
         let verify = |requests, refused, broken| {
             Tally { requests, refused, broken, ..Tally::default() }.verify().is_ok()
         };

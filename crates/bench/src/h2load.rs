@@ -1,4 +1,4 @@
-//! h2load: load over HTTP/2, one request at a time on each connection.
+//! Runs h2load: load over HTTP/2, with one request at a time on each connection.
 
 use std::{fs, process::Command};
 
@@ -9,15 +9,15 @@ use crate::{
     number::median,
 };
 
-/// One round.
+/// Runs one round.
 pub(crate) fn run(load: &Load, target: Target) -> Result<Tally> {
     ask(load, target, &["--duration", &target.seconds.to_string()])
 }
 
-/// Sends the first request of `load` for a time or a number of times, as h2load's `amount` says.
+/// Sends the first request of `load`. `amount` has h2load's flags for the duration or the number of requests.
 pub(crate) fn ask(load: &Load, target: Target, amount: &[&str]) -> Result<Tally> {
     let log = load.folder.join("h2load.log");
-    // h2load would append to it.
+    // h2load appends to an existing log.
     let _ = fs::remove_file(&log);
     let request = load.requests.first().context("there is no request")?;
     let mut command = Command::new("h2load");
@@ -33,7 +33,7 @@ pub(crate) fn ask(load: &Load, target: Target, amount: &[&str]) -> Result<Tally>
     parse(&text).context("cannot read the log of h2load")
 }
 
-/// Each line is one request: its start, its status and its duration, the times in microseconds.
+/// Parses the log. Each line is one request: start, status and duration, with times in microseconds.
 fn parse(log: &str) -> Option<Tally> {
     let mut tally = Tally::default();
     let (mut begin, mut end, mut durations) = (i64::MAX, 0, Vec::new());
@@ -58,7 +58,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn the_log_is_read() {
+    fn the_log_is_parsed() {
         let log = "1000000\t200\t100\n1000400\t404\t300\n1500000\t-1\t500000\n";
         let tally = parse(log).unwrap();
         assert_eq!((tally.requests, tally.refused, tally.broken), (3, 1, 1));

@@ -1,8 +1,7 @@
 //! Instructions of the hot paths, compared with the counts in the repository.
 //!
-//! The release binary runs under callgrind with one worker thread, warm. callgrind writes a file for the requests of
-//! each path alone. Its processor has no instructions for SHA-256, which real ones have: so the counts that
-//! are compared are those without it.
+//! The release binary runs under callgrind with one worker thread, and is warmed up. The compared counts leave SHA-256
+//! out: callgrind computes it in software, and real processors have instructions for it.
 
 mod callgrind;
 mod counts;
@@ -28,7 +27,7 @@ use crate::{
     workload::{Source, Workload, unchanged},
 };
 
-/// The hot paths: each has a name, a workload and the number of requests that are asked at the same time.
+/// The hot paths: name, workload, and number of simultaneous requests.
 const PATHS: [(&str, &str, usize); 12] = [
     ("list", "list", 1),
     ("uncached", "uncached", 1),
@@ -44,13 +43,13 @@ const PATHS: [(&str, &str, usize); 12] = [
     ("http2", "http2", 1),
 ];
 const ANIMALS: u64 = 10_000;
-/// Requests of each path before those that count.
+/// The number of requests of each path that warm the service up.
 const WARM_UP: usize = 128;
-/// Requests that count, in whole groups.
+/// The number of counted requests of each path.
 const COUNTED: usize = 1024;
 
-/// Counts. Returns the report, and whether the counts are within the tolerance; `accept` makes them
-/// the repository's.
+/// Counts all paths. Returns the report, and whether the counts are within the tolerance. `accept` writes the counts to the
+/// repository.
 pub(crate) fn run(setup: &Setup, accept: bool) -> Result<(Report, Result<()>)> {
     let seed = Seed::new(&setup.binary, setup.folder(), ANIMALS)?;
     let mut servers: Vec<(&[&str], Server, Callgrind)> = Vec::new();
@@ -84,7 +83,7 @@ fn start(setup: &Setup, seed: &Seed, settings: &[&str]) -> Result<(Server, Callg
     let mut command = server::petstore("valgrind");
     let output = callgrind::arguments(&mut command, folder.path());
     command.arg(&setup.binary);
-    // By default there is a worker thread for each processor of the machine.
+    // The default is one worker thread for each processor.
     command.env("TOKIO_WORKER_THREADS", "1");
     let serve = server::serve(&mut command, &seed.copy_to(folder.path())?, settings);
     let server = Server::start(serve, &folder.path().join("log"))?;
@@ -92,8 +91,7 @@ fn start(setup: &Setup, seed: &Seed, settings: &[&str]) -> Result<(Server, Callg
     Ok((server, callgrind))
 }
 
-/// The requests of a workload. They come from a service that does not run under callgrind, because
-/// following thousands of links would take long there.
+/// Returns the requests of a workload, from a service outside callgrind, where thousands of links would take long.
 fn requests(setup: &Setup, seed: &Seed, workload: &Workload) -> Result<Vec<Request>> {
     let folder = setup.new_folder()?;
     let mut command = server::petstore(&setup.binary);
@@ -103,7 +101,7 @@ fn requests(setup: &Setup, seed: &Seed, workload: &Workload) -> Result<Vec<Reque
     workload.requests(&mut Source { client: &mut client, animals: ANIMALS })
 }
 
-/// The cost of a request: some warm the service up, then some are counted.
+/// Warms the service up, and returns the cost of a request.
 fn count(
     server: &Server,
     callgrind: &mut Callgrind,
@@ -126,7 +124,7 @@ fn count(
     }
     let mut client = Client::with_connections(server.address, at_once)?;
     let requests = if requests.iter().any(|request| request.expect == Expect::Unchanged) {
-        // Animals were added since the entity tag was handed out.
+        // Other paths have added animals since the ETag was made.
         vec![unchanged(&mut client)?]
     } else {
         requests
@@ -137,7 +135,7 @@ fn count(
     callgrind.end(COUNTED)
 }
 
-/// Asks `count` requests of a path from the number `start` on; the path begins anew at its end.
+/// Sends `count` requests, from the index `start` on, and starts over at the end.
 fn ask(
     client: &mut Client,
     requests: &[Request],

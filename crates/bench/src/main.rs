@@ -1,8 +1,7 @@
-//! Measures the petstore service beside bare hyper, beside another build of itself, and in
-//! instructions.
+//! Measures the petstore service: beside bare hyper, beside another build, and in instructions.
 //!
-//! Start with `workload.rs`, which holds what clients do. `contest.rs` lets two servers take turns
-//! under the same load; `ratios.rs`, `instructions.rs` and `calls.rs` are the reports.
+//! `workload.rs` defines the requests of clients. `contest.rs` runs two servers in turns under the same load. The reports
+//! are in `ratios.rs`, `instructions.rs` and `calls.rs`.
 
 #![expect(clippy::cast_precision_loss, reason = "counts become rates and ratios, far below 2^53")]
 
@@ -56,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Makes the reports that the command line names.
+/// Makes the reports of the command line.
 fn measure(cli: &Cli) -> Result<()> {
     let Cli { ratios, instructions, calls, all, options, .. } = cli;
     let document = options.write.as_deref();
@@ -72,6 +71,6 @@ fn measure(cli: &Cli) -> Result<()> {
         report.publish(document)?;
         comparison?;
     }
-    note("done: every answer was right");
+    note("done: every response was correct");
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! Numbers: how they are written, and the middle of many.
+//! Formats numbers, and computes medians.
 
-/// A whole number with commas: `1,234,567`.
+/// Formats a whole number with commas: `1,234,567`.
 pub(crate) fn whole(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
@@ -13,7 +13,7 @@ pub(crate) fn whole(number: f64) -> String {
     text
 }
 
-/// The median, of an even count the upper one of the two in the middle; 0 of nothing.
+/// Returns the median, or the upper median of an even number of values; 0 without values.
 pub(crate) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     let mut numbers: Vec<f64> = numbers.into_iter().collect();
     numbers.sort_by(f64::total_cmp);
@@ -25,7 +25,7 @@ mod tests {
     use super::{median, whole};
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn commas_separate_thousands() {
         let written = [0.4, 999.0, 1000.0, 1_234_567.0].map(whole);
         assert_eq!(written, ["0", "999", "1,000", "1,234,567"]);
     }

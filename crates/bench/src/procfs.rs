@@ -1,21 +1,21 @@
-//! Processor time of a process, see proc(5).
+//! The processor time of a process, from proc(5).
 
 use std::fs;
 
 use anyhow::{Context as _, Result};
 
-/// Ticks of `/proc/PID/stat` in a second: `USER_HZ`, which Linux fixes at 100 for programs.
+/// The ticks per second in `/proc/PID/stat`: `USER_HZ`, which is always 100 on Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Processor time of a process so far, its own and the kernel's for it, in seconds.
+/// Returns the processor time of a process in user and system mode, in seconds.
 pub(crate) fn cpu(process: u32) -> Result<f64> {
     let path = format!("/proc/{process}/stat");
     let stat = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     seconds(&stat).with_context(|| format!("cannot read the times in '{stat}'"))
 }
 
-/// The sum of `utime` and `stime`, the fields 14 and 15. The second field is the program's name,
-/// which may hold anything but ends with the last parenthesis.
+/// Returns the sum of `utime` and `stime`, fields 14 and 15. Field 2 is the name of the program, which may contain any
+/// character, and ends with the last parenthesis.
 fn seconds(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11).map(str::parse::<f64>);
@@ -27,7 +27,7 @@ mod tests {
     use super::seconds;
 
     #[test]
-    fn the_name_of_a_program_does_not_move_its_times() {
+    fn times_are_parsed_whatever_the_name_of_the_program() {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 0 1 2 3 4 150 50 7 8 20 0";
         assert_eq!(seconds(stat), Some(2.0));
         assert_eq!(seconds("7 (a) S 1"), None);

@@ -1,4 +1,4 @@
-//! Every workload on SQLite, beside bare hyper or beside another build of petstore.
+//! Measures every workload on SQLite, beside bare hyper or another build of petstore.
 
 use std::path::Path;
 
@@ -21,20 +21,20 @@ use crate::{
     workload::{Source, WORKLOADS, Workload},
 };
 
-/// Workloads of the short form.
+/// The workloads of the short form.
 const SHORT: [&str; 8] =
     ["list", "uncached", "get", "create", "keyed", "unchanged", "gzip", "http2"];
-/// Animals in the store of most workloads.
+/// The number of animals in the store of most workloads.
 const SMALL: u64 = 10_000;
 
-/// A service with a store of its own, and the load for it.
+/// A service with a store of its own, and its load.
 pub(crate) struct Subject {
     pub(crate) server: Server,
     pub(crate) load: Load,
     folder: TempDir,
 }
 
-/// Runs the workloads that were asked for; one row for each number of connections.
+/// Runs the chosen workloads, with one row for each number of connections.
 pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
     let mut rows = Vec::new();
     for workload in workloads(options)? {
@@ -64,13 +64,13 @@ fn large(options: &Options) -> u64 {
     if options.short { 20_000 } else { 200_000 }
 }
 
-/// The store that a workload begins with.
+/// Returns the initial store of a workload.
 pub(crate) fn seed(setup: &Setup, options: &Options, workload: &Workload) -> Result<Seed> {
     let animals = if workload.large { large(options) } else { SMALL };
     Seed::new(&setup.binary, setup.folder(), animals)
 }
 
-/// The workloads that the command line names.
+/// Returns the workloads that the command line chooses.
 pub(crate) fn workloads(options: &Options) -> Result<Vec<&'static Workload>> {
     match &options.workloads[..] {
         [] if options.short => SHORT.iter().map(|name| Workload::find(name)).collect(),
@@ -80,7 +80,7 @@ pub(crate) fn workloads(options: &Options) -> Result<Vec<&'static Workload>> {
 }
 
 impl Subject {
-    /// Starts a service on a copy of the seed, and checks what it answers.
+    /// Starts a service on a copy of the seed, checks its responses, and adds the workload's idempotency records.
     pub(crate) fn start(
         setup: &Setup,
         binary: &Path,
@@ -108,7 +108,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Bare hyper with the first page of this service.
+    /// Starts bare hyper with the first page of this service.
     fn yardstick(&self) -> Result<Server> {
         let mut command = server::baseline("bare-hyper")?;
         command.arg(self.server.address.to_string());

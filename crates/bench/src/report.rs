@@ -1,4 +1,4 @@
-//! A table with its notes, and the places it is written to.
+//! A table with notes, which is printed and written into a document.
 
 use std::{
     fs,
@@ -11,21 +11,21 @@ use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 
 use crate::{build::workspace, console::say};
 
-/// One table with what belongs to it.
+/// A table with notes.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// Names the place in the document: `<!-- begin: NAME -->`.
+    /// The name in the markers of the document: `<!-- begin: NAME -->`.
     pub(crate) name: &'static str,
     pub(crate) header: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
     /// A paragraph below the table.
     pub(crate) note: String,
-    /// The way in which petstore was built.
+    /// The build profile of petstore.
     pub(crate) built: &'static str,
 }
 
 impl Report {
-    /// Prints it in Markdown, and replaces the one in `document`, if there is one.
+    /// Prints the report as Markdown, and replaces the previous one in `document`.
     pub(crate) fn publish(&self, document: Option<&Path>) -> Result<()> {
         let text = self.markdown();
         say(format_args!("\n{text}"));
@@ -47,7 +47,7 @@ impl Report {
     }
 }
 
-/// The document with `content` between the markers of `name`.
+/// Returns the document with `content` between the markers of `name`; `None` without these markers.
 fn replace(document: &str, name: &str, content: &str) -> Option<String> {
     let begin = format!("<!-- begin: {name} -->");
     let end = format!("<!-- end: {name} -->");
@@ -56,7 +56,7 @@ fn replace(document: &str, name: &str, content: &str) -> Option<String> {
     Some(format!("{before}{begin}\n\n{content}\n\n{end}{after}"))
 }
 
-/// Where and when the figures were measured, in one sentence.
+/// Returns one sentence about the machine, the date and the commit.
 fn provenance(built: &str) -> String {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,16 +1,16 @@
-//! One request of a workload, and what a right answer to it looks like.
+//! A request of a workload, and the form of a correct response.
 
 use std::fmt::Write as _;
 
-/// The API key that the service under measurement accepts.
+/// The API key of the measured service.
 pub(crate) const KEY: &str = "the-key-of-the-benchmark";
 
 /// The header of an addition with an idempotency key.
 pub(crate) const KEY_HEADER: &str = "Idempotency-Key";
-/// The value that stands for a key of which each request gets its own, as long as this.
+/// The placeholder that each request replaces by an idempotency key of its own with the same length.
 pub(crate) const KEY_MARK: &str = "@@@@@@@@@@@@@@@@";
 
-/// A request, and what is expected of its answer.
+/// A request, and the form of a correct response.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: &'static str,
@@ -20,10 +20,10 @@ pub(crate) struct Request {
     pub(crate) expect: Expect,
 }
 
-/// The form of a right answer.
+/// The form of a correct response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
-    /// 200 with an array of at most so many animals; of exactly so many if there is a next page.
+    /// 200 with an array of up to this number of animals, or exactly this number if there is a next page.
     Page(usize),
     /// 200 with one animal.
     Pet,
@@ -36,26 +36,26 @@ pub(crate) enum Expect {
 }
 
 impl Request {
-    /// A GET of `path`, with the API key of the benchmark.
+    /// Creates a GET of `path` with the API key.
     pub(crate) fn get(path: impl Into<String>, expect: Expect) -> Self {
         let headers = vec![("Authorization", format!("Bearer {KEY}"))];
         Self { method: "GET", path: path.into(), headers, body: String::new(), expect }
     }
 
-    /// A POST of the new animal `body`.
+    /// Creates a POST of the new animal `body`.
     pub(crate) fn create(body: String) -> Self {
         let mut request = Self::get("/v1/pets", Expect::Created);
         request.headers.push(("Content-Type", "application/json".to_owned()));
         Self { method: "POST", body, ..request }
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     pub(crate) fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// The request as bytes of HTTP/1.1.
+    /// Formats the request as HTTP/1.1.
     pub(crate) fn to_http1(&self) -> String {
         let Self { method, path, headers, body, expect: _ } = self;
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
@@ -75,7 +75,7 @@ mod tests {
     use super::{Expect, KEY, Request};
 
     #[test]
-    fn a_request_is_written_as_http1() {
+    fn a_request_is_formatted_as_http1() {
         let get = Request::get("/v1/pets", Expect::Page(20));
         let bytes = format!(
             "GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n\

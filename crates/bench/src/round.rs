@@ -1,4 +1,4 @@
-//! One round of load on one server.
+//! A round of load on one server.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     wrk,
 };
 
-/// A server, and the load for it.
+/// A server and its load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side<'a> {
     pub(crate) server: &'a Server,
@@ -25,7 +25,7 @@ pub(crate) struct Round {
 }
 
 impl Side<'_> {
-    /// One round. `target` names the server's own address.
+    /// Runs one round. `target` has the address of the server.
     pub(crate) fn measure(&self, target: Target) -> Result<Round> {
         let before = procfs::cpu(self.server.pid())?;
         let tally = if self.load.http2 {
@@ -44,8 +44,7 @@ impl Round {
         self.tally.requests as f64 / self.tally.seconds
     }
 
-    /// Processor time of the server for a request, in microseconds; at least that of one tick in
-    /// all.
+    /// Returns the processor time of the server per request, in microseconds. The total is at least one tick.
     pub(crate) fn cpu_per_request(&self) -> f64 {
         self.cpu.max(0.01) * 1e6 / self.tally.requests as f64
     }

@@ -1,4 +1,4 @@
-//! A server under measurement: the service, or one that it is compared with.
+//! A measured server: the service, or a baseline.
 
 use std::{
     ffi::OsStr,
@@ -13,21 +13,21 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::request::KEY;
 
-/// The words before the address that every server prints once it accepts connections.
+/// The text before the address in the line that every server prints once it accepts connections.
 const LISTENS: &str = " listens on http://";
 
-/// A running server. It ends with the value.
+/// A running server. Dropping the value kills it.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
-    /// Where it listens.
+    /// The address that the server listens on.
     pub(crate) address: SocketAddr,
-    /// Kept open, so that the server can still write to it.
+    /// Kept open, so that the server can write to its stdout.
     _stdout: BufReader<ChildStdout>,
 }
 
 impl Server {
-    /// Starts a server that prints where it listens. Its stderr goes to the file `log`.
+    /// Starts a server that prints its address. Its stderr goes to the file `log`.
     pub(crate) fn start(command: &mut Command, log: &Path) -> Result<Self> {
         let file = File::create(log).with_context(|| format!("cannot create {}", log.display()))?;
         let name = command.get_program().display().to_string();
@@ -50,14 +50,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A command that runs petstore, possibly under another program, unchanged by variables of this
-/// environment.
+/// Returns a command that runs petstore, possibly under another program, without `PETSTORE_` variables.
 pub(crate) fn petstore(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -68,8 +67,7 @@ pub(crate) fn petstore(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Adds the arguments of `petstore serve` to a command: default settings, except for the address, the
-/// store, a key and these.
+/// Adds the arguments of `petstore serve`: an address, the store, an API key and `settings`.
 pub(crate) fn serve<'a>(
     command: &'a mut Command,
     store: &str,
@@ -81,7 +79,7 @@ pub(crate) fn serve<'a>(
         .env("PETSTORE_API_KEY", KEY)
 }
 
-/// A command that runs one of the baselines, which are part of this very program.
+/// Returns a command that runs a baseline, which is part of this program.
 pub(crate) fn baseline(name: &str) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.arg(name);

@@ -1,4 +1,4 @@
-//! The input of every report: the binaries, the size of the measurement, a folder.
+//! The input of every report: the binaries, the size of the measurement and a temporary folder.
 
 use std::path::{Path, PathBuf};
 
@@ -7,34 +7,34 @@ use tempfile::TempDir;
 
 use crate::{build, cli::Options};
 
-/// How much is measured.
+/// The size of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Rounds of each side.
+    /// The number of rounds of each server.
     pub(crate) rounds: usize,
-    /// Seconds of a round.
+    /// The duration of a round, in seconds.
     pub(crate) seconds: u32,
-    /// Threads of the load generator: half of the processors.
+    /// The number of threads of the load generator: half of the processors.
     pub(crate) threads: usize,
 }
 
 /// The input of every report.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    /// The petstore under measurement, the last one that was named.
+    /// The measured petstore: the last `--binary`.
     pub(crate) binary: PathBuf,
-    /// The way it was built, for the reader.
+    /// The build profile, for the report.
     pub(crate) built: &'static str,
-    /// The one that it is compared with, if two were named.
+    /// The first of two `--binary`, which is the baseline.
     pub(crate) older: Option<PathBuf>,
     pub(crate) effort: Effort,
-    /// Numbers of connections, one row each.
+    /// The numbers of connections, one row each.
     pub(crate) connections: Vec<usize>,
     folder: TempDir,
 }
 
 impl Setup {
-    /// Builds petstore if no binary was named: in a quick way, or as it is packaged.
+    /// Builds petstore if no binary is given, with the profile `release` if `quickly`, else with `dist`.
     pub(crate) fn new(options: &Options, quickly: bool) -> Result<Self> {
         let profile = if quickly { "release" } else { "dist" };
         let built = if options.binary.is_empty() { profile } else { "of a given binary" };
@@ -55,12 +55,12 @@ impl Setup {
         Ok(Self { binary, built, older, effort, connections, folder })
     }
 
-    /// The folder for everything; it is removed at the end.
+    /// Returns the temporary folder of the run.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A new folder for one use.
+    /// Creates a folder inside [`folder`](Self::folder).
     pub(crate) fn new_folder(&self) -> Result<TempDir> {
         tempfile::tempdir_in(self.folder()).context("cannot make a temporary folder")
     }

@@ -1,4 +1,4 @@
-//! Pages found by following the links of the catalogue, as any client would.
+//! Finds pages by following the links of the catalogue.
 
 use anyhow::Result;
 
@@ -8,11 +8,11 @@ use crate::{
     request::{Expect, Request},
 };
 
-/// Animals between the beginnings of two pages.
+/// The number of animals between the starts of two pages.
 const STEP: usize = 3;
 
-/// Requests for pages of 20, one from every third animal on, in no order but in the same one in
-/// every run. `filter` is part of the query, such as `&status=sold`.
+/// Returns requests for pages of 20 that start at every third animal, shuffled the same way in every run. `filter` is a part
+/// of the query, such as `&status=sold`.
 pub(crate) fn pages(client: &mut Client, filter: &str) -> Result<Vec<Request>> {
     let mut found = Vec::new();
     let mut path = format!("/v1/pets?limit={STEP}{filter}");
@@ -26,7 +26,7 @@ pub(crate) fn pages(client: &mut Client, filter: &str) -> Result<Vec<Request>> {
     Ok(found)
 }
 
-/// The address of the page of 20 at the same cursor, which is a position and so stays valid.
+/// Returns the path of the page of 20 at the same cursor, which is valid for any page size.
 fn of_20(path: &str) -> String {
     path.replacen(&format!("limit={STEP}&"), "limit=20&", 1)
 }

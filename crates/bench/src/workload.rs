@@ -1,4 +1,4 @@
-//! The workloads: what clients do all day, one kind of request at a time.
+//! The workloads: the requests of clients, one kind at a time.
 
 use anyhow::{Context as _, Result};
 
@@ -9,29 +9,29 @@ use crate::{
     walk,
 };
 
-/// Different pages in rotation, of the workload `pages`.
+/// The number of different pages in the workload `pages`.
 const PAGES: usize = 1000;
-/// Different animals that are asked for in turn, at most: more than are cached.
+/// The largest number of different animals in the workload `get`, which exceeds the cache.
 const MAX_IDS: u64 = 100_000;
-/// Different animals that are asked for in turn where all are cached.
+/// The number of different animals in the workload `hits`, which all are cached.
 const CACHED_IDS: u64 = 20;
-/// Different animals that are added in turn.
+/// The number of different animals that are added in turn.
 const NEW_ANIMALS: u64 = 100;
 
 /// One kind of load.
 #[derive(Debug)]
 pub(crate) struct Workload {
-    /// As it is named on the command line.
+    /// The name on the command line.
     pub(crate) name: &'static str,
-    /// In a few words.
+    /// The description in a report.
     pub(crate) title: &'static str,
-    /// `true` if it needs the large catalogue.
+    /// `true` to use the large catalogue.
     pub(crate) large: bool,
-    /// Settings of `serve` besides the default ones.
+    /// Further flags of `serve`.
     pub(crate) settings: &'static [&'static str],
-    /// `true` if its one request is sent over HTTP/2.
+    /// `true` to send its only request over HTTP/2.
     pub(crate) http2: bool,
-    /// Idempotency records in the store before the measurement.
+    /// The number of idempotency records in the store before the measurement.
     pub(crate) records: u64,
     requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 }
@@ -39,9 +39,9 @@ pub(crate) struct Workload {
 /// The source of the requests.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
-    /// Connected to a running service.
+    /// A client of a running service.
     pub(crate) client: &'a mut Client,
-    /// Animals in its catalogue.
+    /// The number of animals in its catalogue.
     pub(crate) animals: u64,
 }
 
@@ -53,7 +53,7 @@ const fn workload(
     Workload { name, title, large: false, settings: &[], http2: false, records: 0, requests }
 }
 
-/// All of them, in the order in which they are run.
+/// All workloads, in the order in which they run.
 pub(crate) static WORKLOADS: [Workload; 13] = [
     workload("list", "list of 20, always the same page", |_| Ok(vec![hot_list()])),
     workload("pages", "list of 20, 1,000 pages in rotation", pages),
@@ -97,29 +97,29 @@ impl Workload {
         found.with_context(|| format!("there is no workload '{name}'"))
     }
 
-    /// Its requests, at least one.
+    /// Returns the requests, at least one.
     pub(crate) fn requests(&self, source: &mut Source<'_>) -> Result<Vec<Request>> {
         (self.requests)(source)
     }
 }
 
-/// The request of the first page.
+/// Returns the request for the first page.
 pub(crate) fn hot_list() -> Request {
     Request::get("/v1/pets?limit=20", Expect::Page(20))
 }
 
-/// Additions of different animals.
+/// Returns additions of different animals.
 pub(crate) fn creates() -> Vec<Request> {
     (0..NEW_ANIMALS).map(|number| Request::create(animal(number))).collect()
 }
 
-/// Additions of different animals, each with a key of its own.
+/// Returns additions of different animals, each with an idempotency key of its own.
 fn keyed() -> Vec<Request> {
     let key = || KEY_MARK.to_owned();
     creates().into_iter().map(|request| request.with_header(KEY_HEADER, key())).collect()
 }
 
-/// The list of 20, for a client that has it as it is now.
+/// Returns the request for the first page with its current ETag.
 pub(crate) fn unchanged(client: &mut Client) -> Result<Request> {
     let answer = client.ask(&hot_list())?;
     let tag = header(&answer, "etag").context("the list has no ETag")?.to_owned();
@@ -133,8 +133,7 @@ fn pages(source: &mut Source<'_>) -> Result<Vec<Request>> {
     Ok(found)
 }
 
-/// The pages of two filters. They are asked for one after the other, so a cache that is smaller
-/// than all of them together never holds the one asked for.
+/// Returns requests for the pages of two filters, shuffled.
 fn uncached(source: &mut Source<'_>) -> Result<Vec<Request>> {
     let mut found = walk::pages(source.client, "&status=available")?;
     found.extend(walk::pages(source.client, "&status=pending")?);

@@ -1,5 +1,5 @@
--- Reads the prepared requests once for each thread, and sends them in turn, each with a key of its own if it has the
--- mark of one. At the end it prints whole microseconds: wrk's own output is rounded for people.
+-- Reads the prepared requests once in each thread, and sends them in turn. Replaces the placeholder of an idempotency key
+-- by a new key. Prints the results in whole microseconds at the end, because wrk rounds its own output.
 local threads = 0
 function setup(thread)
    thread:set("number", threads)

@@ -1,4 +1,4 @@
-//! wrk: load over HTTP/1.1, by a script that sends prepared requests in turn.
+//! Runs wrk: load over HTTP/1.1, by a script that sends prepared requests in turn.
 
 use std::{fmt::Write as _, fs, process::Command};
 
@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result};
 use crate::generator::{Load, Tally, Target, output};
 
 const SCRIPT: &str = include_str!("wrk.lua");
-/// Begins the line that the script prints at the end.
+/// The start of the result line of the script.
 const RESULT: &str = "petstore-bench ";
 
-/// One round.
+/// Runs one round.
 pub(crate) fn run(load: &Load, target: Target) -> Result<Tally> {
     let [script, requests] = ["wrk.lua", "requests"].map(|name| load.folder.join(name));
     if !requests.exists() {
@@ -33,7 +33,7 @@ pub(crate) fn run(load: &Load, target: Target) -> Result<Tally> {
     parse(&text).with_context(|| format!("cannot read the result of wrk: {text}"))
 }
 
-/// Every request as bytes, each after its length.
+/// Returns every request as text, each after a line with its length.
 fn prepared(load: &Load) -> String {
     load.requests.iter().fold(String::new(), |mut text, request| {
         let request = request.to_http1();
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_the_script_is_read() {
+    fn the_result_line_of_the_script_is_parsed() {
         let text = "Running 1s test\npetstore-bench 120000 1000500 410 2750 3 1\n";
         let expected = Tally {
             requests: 120_000,

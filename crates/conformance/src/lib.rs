@@ -1,21 +1,42 @@
-//! The contract of the storage ports as runnable promises, for every adapter.
+//! The contract of petstore's storage ports as promises, each a test that any adapter runs.
 //!
-//! [`PetRepository`](petstore_domain::PetRepository), [`KeyStore`] and [`Archive`] say in
-//! words what a store promises. Here each promise is a function with a name, and an adapter keeps
-//! the contract if it keeps them all. `docs/ADAPTERS.md` is the guide; in short:
+//! An adapter implements [`Harness`] and [`ScratchStore`] in its `tests/conformance.rs`. There,
+//! `conformance_tests!(Memory);` makes a test for each promise; [`check`] is the body of each test:
 //!
-//! 1. Implement [`Harness`] and [`ScratchStore`] for the adapter.
-//! 2. In `tests/conformance.rs` write `petstore_conformance::conformance_tests!(MyHarness);`. That
-//!    makes one test for each promise.
-//! 3. Declare in [`Harness::unsupported`] what the adapter does not support. The promises that need it are
-//!    printed as not checked, never counted as kept. What is not declared is checked.
+//! ```
+//! use std::sync::Arc;
 //!
-//! # Where things are
-//! `promises.rs` lists the promises; each is a function in the file of its subject. `run.rs` runs
-//! one: [`check`] is the body of its test.
+//! use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store, check};
+//! use petstore_memory::MemoryStore;
 //!
-//! [`KeyStore`]: petstore_domain::KeyStore
-//! [`Archive`]: petstore_domain::Archive
+//! struct Memory;
+//!
+//! #[async_trait::async_trait]
+//! impl Harness for Memory {
+//!     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
+//!         Ok(Box::new(Place(Arc::default())))
+//!     }
+//!
+//!     // A promise that needs an unsupported capability is printed as not checked.
+//!     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
+//!         (capability == Capability::Reopen).then_some("a closed store is empty")
+//!     }
+//! }
+//!
+//! /// The place of one store.
+//! struct Place(Arc<MemoryStore>);
+//!
+//! #[async_trait::async_trait]
+//! impl ScratchStore for Place {
+//!     async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
+//!         Ok(Store::with_archive(Arc::new(self.0.handle(reads_while_sealed))))
+//!     }
+//! }
+//!
+//! check(Memory, "identifiers_grow_and_none_is_assigned_twice").unwrap();
+//! ```
+//!
+//! `docs/ADAPTERS.md` is the guide for authors. `promises.rs` lists the promises.
 
 mod calls;
 mod elsewhere;
@@ -37,10 +58,11 @@ pub use promises::{PROMISES, Promise};
 pub use random::SEED_VARIABLE;
 pub use run::{check, print_coverage, run};
 
-/// Makes one test for each promise, and one that prints how many of them are not checked, and why:
-/// the test runner counts those as passed. `$harness` is an expression for the
-/// [`Harness`](crate::Harness) and is evaluated for each test. Attributes behind it, such as
-/// `conformance_tests!(MyHarness; #[ignore = "no server"])`, stand above each test of a promise.
+/// Makes one test for each promise, and one that prints how many promises are not checked, and why: the test runner
+/// counts their tests as passed.
+///
+/// Each test evaluates `$harness`, an expression for a [`Harness`](crate::Harness). Attributes behind it apply to each
+/// test of a promise: `conformance_tests!(MyHarness; #[ignore = "no server"])`.
 #[macro_export]
 macro_rules! conformance_tests {
     ($harness:expr $(; $(#[$attribute:meta])+)?) => {
@@ -48,7 +70,7 @@ macro_rules! conformance_tests {
     };
 }
 
-/// Makes the tests out of the list of promises.
+/// Makes the tests from the list of promises.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __promise_tests {

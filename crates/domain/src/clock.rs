@@ -6,32 +6,32 @@ use crate::timestamp::Timestamp;
 ///
 /// # Contract
 /// - `now` is the wall-clock time. It never fails and never blocks.
-/// - It may jump, backwards too: callers treat a moment ahead of `now` as unknown, not as fresh.
+/// - The time may jump, also backwards. Callers treat a time later than `now` as unknown, not as fresh.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 pub trait Clock: Send + Sync {
     /// Returns the time now.
     fn now(&self) -> Timestamp;
 }
 
-/// A clock for tests: its time changes only when a test changes it.
+/// A clock whose time only a test changes.
 #[cfg(any(test, feature = "mocks"))]
 #[derive(Debug)]
 pub struct ManualClock(std::sync::atomic::AtomicI64);
 
 #[cfg(any(test, feature = "mocks"))]
 impl ManualClock {
-    /// Makes a clock that stands at `now`.
+    /// Makes a clock with the time `now`.
     #[must_use]
     pub const fn new(now: Timestamp) -> Self {
         Self(std::sync::atomic::AtomicI64::new(now.0))
     }
 
-    /// Sets the clock to `now`, backwards if need be.
+    /// Sets the time, forwards or backwards.
     pub fn set(&self, now: Timestamp) {
         self.0.store(now.0, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Moves the clock on by `step`.
+    /// Moves the time forwards by `step`.
     pub fn advance(&self, step: std::time::Duration) {
         self.set(self.now().plus(step));
     }

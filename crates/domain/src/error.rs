@@ -1,36 +1,35 @@
 //! The errors of a store.
 //!
-//! Every port fails with [`StoreError`], or with an error of its own that holds one: what a caller may
-//! answer differently is a variant of that operation's error. The enums are exhaustive on purpose: an
-//! adapter does not compile until it handles a new variant.
+//! Every port fails with [`StoreError`], or with an error of its own that contains one. Each failure that a
+//! caller may answer differently is a variant. The enums are exhaustive on purpose: an adapter does not
+//! compile until it handles a new variant.
 
 use std::{error::Error, fmt};
 
 /// A store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The store cannot answer now: overloaded, out of space, unreachable. The request may be
-    /// tried again. The cause is for the log, never for a client.
+    /// The store cannot answer now: overloaded, out of space, unreachable. The caller may retry. The cause is for the log, never for a client.
     #[error("the store cannot answer: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// The store is not open, because it is being handed over to another one, was handed over, or is being
-    /// filled. Nothing has happened, and the same call may be tried on the other store. The reason follows
-    /// the words "the store".
+    /// The store is not open: it is being handed over to another store, was handed over, or is being filled.
+    /// The call had no effect, and the caller may repeat it on the other store. The reason follows the words
+    /// "the store".
     #[error("the store {0}")]
     Sealed(String),
-    /// The store refuses this, and will until an operator has changed something: a trigger or a constraint of
-    /// the operator's own, a right that is missing, no identifiers left. Nothing has happened. The reason is for
-    /// the log, never for a client.
+    /// The store refuses the call until an operator changes something: a trigger or constraint that the
+    /// operator has added, a missing right, no identifiers left. The call had no effect. The reason is for the
+    /// log, never for a client.
     #[error("the store refuses it, and will again: {0}")]
     Refused(String),
-    /// See [`Corruption`].
+    /// A stored row breaks a rule: see [`Corruption`].
     #[error(transparent)]
     Corrupt(#[from] Corruption),
 }
 
 impl StoreError {
-    /// Makes the error of a store that cannot answer now, because of `cause`. A cause that is such an error itself is
-    /// returned, so that a log says it once.
+    /// Makes an [`Unavailable`](Self::Unavailable) error. Returns a `cause` that already is one, so that the log has
+    /// its words once.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match cause.into().downcast::<Self>() {
             Ok(error) if matches!(*error, Self::Unavailable(_)) => *error,
@@ -39,17 +38,18 @@ impl StoreError {
         }
     }
 
-    /// Makes the error of a store that is not open, because of `reason`.
+    /// Makes a [`Sealed`](Self::Sealed) error.
     pub fn sealed(reason: impl fmt::Display) -> Self {
         Self::Sealed(reason.to_string())
     }
 
-    /// Makes the error of a store that refuses this for good, because of `reason`.
+    /// Makes a [`Refused`](Self::Refused) error.
     pub fn refused(reason: impl fmt::Display) -> Self {
         Self::Refused(reason.to_string())
     }
 
-    /// Makes the error of a store that holds `what` (for example `animal 7`), which breaks `rule`.
+    /// Makes a [`Corrupt`](Self::Corrupt) error: the store holds `what` (for example `animal 7`), which breaks
+    /// `rule`.
     pub fn corrupt(what: impl fmt::Display, rule: impl fmt::Display) -> Self {
         Self::Corrupt(Corruption::new(what, rule))
     }
@@ -60,14 +60,14 @@ impl StoreError {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("the store holds {what}, which breaks the rule: {rule}")]
 pub struct Corruption {
-    /// Which row, for example `animal 7`.
+    /// The row, for example `animal 7`.
     pub what: String,
-    /// The rule, as the domain words it.
+    /// The rule, in the words of the domain.
     pub rule: String,
 }
 
 impl Corruption {
-    /// Says that `what` breaks `rule`.
+    /// Makes the corruption of a row `what`, which breaks `rule`.
     pub fn new(what: impl fmt::Display, rule: impl fmt::Display) -> Self {
         Self { what: what.to_string(), rule: rule.to_string() }
     }

@@ -1,15 +1,27 @@
 //! The domain of the animal store: values and their rules, ports, and use cases.
 //!
-//! One folder for each subject: `catalogue` (animals), `access` (API keys), `transfer` (moving a
-//! whole store). Each holds its values and their rules, its ports, and its use cases.
+//! ```
+//! use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
 //!
-//! This crate does no I/O and reads no clock. What it needs is a driven port ([`PetRepository`],
-//! [`KeyStore`], [`Archive`], [`Handover`], [`Clock`]); what it offers is a driving port ([`PetService`],
-//! [`Authenticator`]). Values are built by
-//! constructors that check them (`new`, `parse`), so that a value that exists is valid.
+//! let name = PetName::parse("Rex")?;
+//! let rex = NewPet { name, category_id: CategoryId(1), status: Some(PetStatus::Available) };
+//! // A store assigns the identifier.
+//! assert_eq!(rex.with_id(PetId(7)).name.as_str(), "Rex");
 //!
-//! With the feature `mocks` every port has a mock (`MockPetService`, …), `ManualClock` is a
-//! clock that a test can move, and `mocks` has samples.
+//! let refusal = PetName::parse("").unwrap_err();
+//! assert_eq!(refusal.to_string(), "must have 1 to 255 characters, but is empty");
+//! # Ok::<(), petstore_domain::InvalidPetName>(())
+//! ```
+//!
+//! Each folder has one subject: `catalogue` (animals), `access` (API keys), `transfer` (whole stores).
+//! A folder holds the values of its subject with their rules, its ports, and its use cases.
+//!
+//! This crate does no I/O and reads no clock. It reaches the outside through driven ports
+//! ([`PetRepository`], [`KeyStore`], [`Archive`], [`Handover`], [`Clock`]), and is called through driving
+//! ports ([`PetService`], [`Authenticator`]). Constructors (`new`, `parse`) check the rules of a value.
+//!
+//! With the feature `mocks`, every port has a mock (`MockPetService`, …), the module `mocks` has samples,
+//! and `ManualClock` is a clock that a test sets.
 
 mod access;
 mod catalogue;

@@ -1,5 +1,5 @@
-//! Helpers for tests with mocks, besides the mocks of the ports, which stand beside their ports
-//! (such as `MockPetService`): `mockall`'s predicates and sequences, and samples.
+//! Helpers for tests with mocks: `mockall`'s predicates and sequences, and samples. The mocks themselves, such
+//! as `MockPetService`, are in the crate root.
 
 pub use mockall::{Sequence, predicate};
 
@@ -15,10 +15,10 @@ use crate::{
     },
 };
 
-/// Returns an animal to be added: this name, category 1, no status.
+/// Returns a new animal with this name, category 1 and no status.
 ///
 /// # Panics
-/// No animal can have the name.
+/// If `name` breaks a rule of [`PetName`].
 #[must_use]
 #[expect(clippy::expect_used, reason = "for tests")]
 pub fn new_pet(name: &str) -> NewPet {
@@ -26,10 +26,10 @@ pub fn new_pet(name: &str) -> NewPet {
     NewPet { name, category_id: CategoryId(1), status: None }
 }
 
-/// Returns an idempotency key of one caller, always the same one.
+/// Returns an idempotency key of a caller that is always the same.
 ///
 /// # Panics
-/// The key is empty, too long, or has other characters than visible ASCII.
+/// If `key` breaks a rule of [`IdempotencyKey`].
 #[must_use]
 #[expect(clippy::expect_used, reason = "for tests")]
 pub fn idempotency(key: &str) -> Idempotency {
@@ -38,8 +38,8 @@ pub fn idempotency(key: &str) -> Idempotency {
 }
 
 impl MockAuthenticator {
-    /// Returns an authenticator that accepts one key, of any form, which may do everything and has no label. It
-    /// refuses all others, also when they are checked again.
+    /// Returns an authenticator that accepts one key and refuses all others. The key may have any form, has full
+    /// rights and no label.
     #[must_use]
     pub fn accepting(key: &'static str) -> Self {
         let mut authenticator = Self::new();

@@ -1,7 +1,7 @@
-//! The plain decimal form of an integer: what a query parameter or a path segment may hold.
+//! The plain decimal form of an integer, which query parameters and path segments have.
 
-/// Reads `text` as an `i64` if it is exactly what [`i64`] prints: an optional `-`, then digits,
-/// without a leading zero, a `+`, a blank or a fraction.
+/// Parses the form in which [`i64`] is displayed: an optional `-`, then digits, without a leading zero, a
+/// `+`, a blank or a fraction.
 pub(crate) fn parse(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -14,7 +14,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn only_the_form_that_an_integer_prints_is_plain() {
+    fn only_the_displayed_form_of_an_integer_is_plain() {
         for value in [0, 1, -1, 10, 100, i64::MAX, i64::MIN] {
             assert_eq!(parse(&value.to_string()), Some(value));
         }

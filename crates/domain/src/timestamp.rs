@@ -1,4 +1,4 @@
-//! A moment in time.
+//! A point in time.
 
 use std::time::Duration;
 
@@ -7,19 +7,20 @@ use std::time::Duration;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Returns the moment `duration` later, or the last one that can be represented.
+    /// Returns the time `duration` later, or the last representable time.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(millis(duration)))
     }
 
-    /// Returns the moment `duration` earlier, or the first one that can be represented.
+    /// Returns the time `duration` earlier, or the first representable time.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
     }
 
-    /// Returns how long ago `earlier` was, or `None` if it lies ahead (a wall clock may be set back).
+    /// Returns the time that has passed since `earlier`; `None` if `earlier` is later than `self`, as after a wall clock
+    /// was set back.
     #[must_use]
     pub fn since(self, earlier: Self) -> Option<Duration> {
         let elapsed = self.0.checked_sub(earlier.0)?;
@@ -46,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_ahead_is_not_an_age() {
+    fn a_later_time_has_no_age() {
         assert_eq!(Timestamp(9).since(Timestamp(4)), Some(Duration::from_millis(5)));
         assert_eq!(Timestamp(4).since(Timestamp(9)), None);
         assert_eq!(Timestamp(i64::MAX).since(Timestamp(-1)), None);

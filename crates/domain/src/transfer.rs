@@ -1,4 +1,4 @@
-//! Whole stores: the ports [`Archive`] and [`Handover`], and the rules of what they may write.
+//! Whole stores: the driven ports [`Archive`] and [`Handover`], and the rules for their rows.
 
 pub(crate) mod archive;
 pub(crate) mod handover;

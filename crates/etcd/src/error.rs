@@ -105,17 +105,12 @@ impl OpenError {
     pub fn is_missing(&self) -> bool {
         matches!(self.reason, Reason::Missing)
     }
-
-    /// Returns whether opening may succeed later without a change by the operator, for example because too few nodes
-    /// answer.
-    fn may_pass(&self) -> bool {
-        matches!(self.reason, Reason::Store(Failure::Unavailable(_)))
-    }
 }
 
+/// Unavailable if opening may succeed later without a change by the operator, for example because too few nodes answer.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        let may_pass = error.may_pass();
+        let may_pass = matches!(error.reason, Reason::Store(Failure::Unavailable(_)));
         opening_error(error, may_pass)
     }
 }

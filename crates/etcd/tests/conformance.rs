@@ -1,4 +1,4 @@
-//! Every promise of the storage ports, on real nodes of etcd.
+//! The conformance kit on real nodes of etcd.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use petstore_domain::PetId;
 use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
 use petstore_testing::{Etcd, etcd_or_skip};
 
-/// How nodes are made to answer no more, and to answer again.
+/// The way to make a node unreachable.
 #[derive(Clone, Copy)]
 enum Outage {
     Killed,
     Frozen,
 }
 
-/// A prefix on a node of its own.
+/// A store on a node of its own.
 struct OnNode {
     etcd: Etcd,
     outage: Outage,
 }
 
 impl OnNode {
-    /// Starts a node. A frozen one takes the fewest operations in a transaction that petstore works with.
+    /// Starts a node. The nodes for [`Outage::Frozen`] take the smallest supported number of operations.
     fn start(outage: Outage) -> Result<Box<dyn ScratchStore>, BoxError> {
         let etcd = etcd_or_skip("conformance", 1).ok_or("no etcd")?;
         if matches!(outage, Outage::Frozen) {

@@ -1,5 +1,5 @@
-//! The answer to a request. [`answer`] cannot fail: whatever the pipeline refuses becomes a response
-//! here, the observer sees it here, once, and then it gets the headers that every answer has.
+//! The answer to a request. [`answer`] cannot fail: it turns every error of the pipeline into a response, records the
+//! request once, and adds the headers that every response has.
 
 use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
 
@@ -36,11 +36,11 @@ use crate::{
     state::State,
 };
 
-/// The `Cache-Control` of what needs no credential.
+/// The `Cache-Control` of responses that need no credential.
 const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Answers one request that comes over no connection.
+/// Answers one request without a connection.
 pub(crate) async fn ask(
     state: &State,
     request: Request<impl Into<Bytes>>,
@@ -53,7 +53,7 @@ pub(crate) async fn ask(
     hyper::Response::from_parts(head, body.to_bytes())
 }
 
-/// Answers one request that comes from `peer`, within the time for a request as a whole.
+/// Answers one request from `peer` within the request timeout.
 pub(crate) async fn answer<B>(
     state: &State,
     peer: Peer,
@@ -71,9 +71,9 @@ where
     let Limits { request_timeout, max_body, .. } = state.settings.limits;
     let mut credential = Credential::default();
     let outcome = {
-        // Pinned where it is: a future that is moved is copied.
+        // Pinned on the stack, because to move the future would copy it.
         let run = pin!(pipeline::run(state, head, body, target, &mut credential));
-        // Unwind safe: a request owns what it changes, and shared state is behind locks that ignore poisoning.
+        // Unwind safe, because a request changes only its own values and state behind locks that ignore poisoning.
         timeout_at(began + request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
     let outcome = match outcome {
@@ -99,7 +99,7 @@ where
         began,
         outcome: outcome.as_ref().map(Response::status),
     });
-    // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
+    // Over HTTP/1, the next request begins after the body of this one. Streams of HTTP/2 are independent.
     let is_reusable = head.version >= Version::HTTP_2
         || !misread && body.skip_arrived(&head.headers, max_body).await && !state.drain.has_begun();
     let mut response = outcome.unwrap_or_else(ApiError::into_response);
@@ -115,10 +115,10 @@ where
     response
 }
 
-/// Adds what follows only from the request and no handler adds, and removes the body from the answer to a HEAD.
+/// Adds the headers that depend only on the request, and removes the body from the response to HEAD.
 fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
     let operation = target.and_then(|(route, _)| route.operation(&head.method));
-    // A 200 announces it already.
+    // A response with 200 has these headers already.
     let announces = operation.is_some_and(|operation| operation.is_deprecated)
         && response.status() != StatusCode::OK;
     let headers = response.headers_mut();
@@ -140,7 +140,7 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     }
 }
 
-/// Sets `Content-Length`, where an answer may have it and hyper does not set it by itself.
+/// Sets `Content-Length` if the response may have one. hyper sets it only for HTTP/1 and a body that is not empty.
 fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
@@ -148,7 +148,7 @@ fn set_length(response: &mut Response) {
     }
 }
 
-/// Returns the answer to a head that began and did not arrive within `limit`.
+/// Returns the response to a head that did not arrive whole within `limit`.
 pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> Response {
     let message = format!("the head did not arrive whole within {limit:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
@@ -160,14 +160,14 @@ pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> Response 
     response
 }
 
-/// Returns the answer to plain HTTP where TLS is spoken.
+/// Returns the response to plain HTTP on a port for TLS.
 pub(crate) fn plain_http(state: &State) -> Response {
     let text = "this port speaks HTTPS: the URL must begin with https://\n";
     let media_type = HeaderValue::from_static("text/plain");
     last_answer(state, response::with_body(StatusCode::BAD_REQUEST, media_type, text))
 }
 
-/// Adds the headers of an answer that hyper does not write, after which the connection ends.
+/// Adds the headers of a response that hyper does not write and that ends the connection.
 fn last_answer(state: &State, mut response: Response) -> Response {
     set_length(&mut response);
     let headers = response.headers_mut();
@@ -176,7 +176,7 @@ fn last_answer(state: &State, mut response: Response) -> Response {
     response
 }
 
-/// Shows the observer a request whose head was not read whole, and returns its id.
+/// Records a request whose head was not read whole, and returns its id.
 pub(crate) fn note_unread(
     state: &State,
     peer: Peer,

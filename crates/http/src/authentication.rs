@@ -1,7 +1,7 @@
-//! Finds callers by the API keys in memory, and keeps those keys fresh.
+//! The check of API keys against the keys in memory, and the task that keeps them fresh.
 //!
-//! While requests arrive, the keys are read again every half second, one read at a time. No request makes the store read
-//! keys, whatever key it sends.
+//! While requests arrive, the task reads the keys every half second. No request makes the store read keys, whatever key the
+//! request sends.
 
 use std::{
     convert::Infallible,
@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-/// The time from the beginning of one read to that of the next.
+/// The interval between the beginnings of two reads.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// The longest time for which a request waits for fresh keys.
 const MAX_WAIT: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 pub struct KeyRingAuthenticator {
     ring: Arc<KeyRing>,
     refreshes: watch::Sender<Refreshes>,
-    /// `true` if a request came since the last refresh began.
+    /// `true` if a request has arrived since the last refresh began.
     is_asked: AtomicBool,
     asked: Notify,
 }
@@ -44,21 +44,21 @@ struct Refreshes {
     begun: u64,
     /// The number of the last refresh that has ended.
     ended: u64,
-    /// When the last refresh began that did not fail.
+    /// The begin of the last successful refresh.
     read_at: Option<Instant>,
     /// The error of the last refresh, if it failed.
     failure: Option<StoreError>,
 }
 
 impl KeyRingAuthenticator {
-    /// Creates an authenticator over `ring`, which nothing else may refresh.
+    /// Creates an authenticator over `ring`. Nothing else may refresh `ring`.
     #[must_use]
     pub fn new(ring: Arc<KeyRing>) -> Self {
         let refreshes = watch::Sender::new(Refreshes::default());
         Self { ring, refreshes, is_asked: AtomicBool::new(false), asked: Notify::new() }
     }
 
-    /// Reads the keys again every half second while requests arrive. Never returns: it belongs into a task of its own.
+    /// Reads the keys every half second while requests arrive. Never returns: run it in a task of its own.
     pub async fn keep_fresh(&self) -> Infallible {
         loop {
             self.asked.notified().await;
@@ -79,7 +79,7 @@ impl KeyRingAuthenticator {
     }
 
     fn ask(&self) {
-        // Read before it is written, as all threads share it.
+        // A load first: a store would take the cache line from the other threads at every request.
         if !self.is_asked.load(Ordering::SeqCst) && !self.is_asked.swap(true, Ordering::SeqCst) {
             self.asked.notify_one();
         }
@@ -89,7 +89,7 @@ impl KeyRingAuthenticator {
         self.ring.check(secret, self.refreshes.borrow().age())
     }
 
-    /// Waits until the keys are fresh, [`MAX_WAIT`] at most.
+    /// Waits until the keys are fresh, for [`MAX_WAIT`] at most.
     async fn wait_until_fresh(&self) -> Result<(), StoreError> {
         let mut refreshes = self.refreshes.subscribe();
         let ended = refreshes.borrow().ended;
@@ -104,17 +104,17 @@ impl KeyRingAuthenticator {
 }
 
 impl Refreshes {
-    /// Returns how long ago the last refresh began that did not fail.
+    /// Returns the time since the begin of the last successful refresh.
     fn age(&self) -> Option<Duration> {
         self.read_at.map(|at| at.elapsed())
     }
 
-    /// Returns whether the keys are fresh enough to check by.
+    /// Returns whether the keys are fresh enough for a check.
     fn are_fresh(&self) -> bool {
         self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
     }
 
-    /// Returns the outcome of the last refresh, for one of the requests that waited.
+    /// Returns a copy of the outcome of the last refresh, for a request that has waited.
     fn outcome(&self) -> Result<(), StoreError> {
         match &self.failure {
             None => Ok(()),
@@ -147,7 +147,7 @@ impl Authenticator for KeyRingAuthenticator {
             return Err(AuthenticationError::Refused(None));
         }
         let mut refreshes = self.refreshes.subscribe();
-        // Before it is asked for the next one, which therefore has a higher number.
+        // Read before `ask`, so that the requested refresh has a higher number.
         let begun = refreshes.borrow().begun;
         self.ask();
         let next = refreshes.wait_for(|now| now.ended > begun).await;

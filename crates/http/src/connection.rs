@@ -1,8 +1,7 @@
-//! One connection, over any stream: TLS, if it is inside, then which version of HTTP it speaks, and who serves
-//! that until the client, a limit or the drain ends it.
+//! One connection over any stream: the TLS handshake, the detection of the HTTP version, and the server of that version.
 //!
-//! hyper-util's `auto` has no deadline for finding out the version, and does not give the stream back, so that the last
-//! answer could be lost.
+//! hyper-util's `auto` has no deadline for the detection. It does not return the stream either, so that the client could
+//! lose the last response.
 
 mod activity;
 pub(crate) mod ending;
@@ -27,13 +26,13 @@ use self::{
 };
 use crate::{answer::plain_http, observe::handshakes, request::Peer, state::State};
 
-/// The first bytes of a client with prior knowledge of HTTP/2 (RFC 9113, section 3.4).
+/// The preface of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// The first byte of a handshake of TLS (RFC 8446, section 5.1).
+/// The first byte of a TLS handshake (RFC 8446, section 5.1).
 const TLS_HANDSHAKE: u8 = 22;
 
-/// Serves the requests of one connection from `peer`. With an acceptor, HTTP is inside TLS. The handshake and
-/// the first head have one deadline together.
+/// Serves the requests of one connection from `peer`, inside TLS if there is an acceptor. The handshake and the first
+/// request head share one deadline.
 pub(crate) async fn serve(
     io: Box<dyn Io>,
     peer: Peer,
@@ -42,7 +41,7 @@ pub(crate) async fn serve(
 ) {
     let (accepted, limits) = (Instant::now(), state.settings.limits);
     let deadline = accepted + limits.header_timeout;
-    // Each in a box of its own size: most connections are idle, and there may be many.
+    // Boxed, so that the many idle connections do not reserve memory for the largest of these futures.
     let opening = Box::pin(async {
         let mut io = match tls {
             Some(acceptor) => handshake(io, &acceptor, deadline, peer, &state).await?,
@@ -66,8 +65,8 @@ pub(crate) async fn serve(
     }
 }
 
-/// Returns the stream inside TLS; `None`, which the observer is shown, if there is none at `deadline`, or the client
-/// speaks something else. Plain HTTP gets an answer.
+/// Performs the TLS handshake. Returns `None` and records the reason if the handshake fails or is not complete at
+/// `deadline`. A client that does not speak TLS gets a response in plain HTTP.
 async fn handshake(
     io: Box<dyn Io>,
     acceptor: &TlsAcceptor,
@@ -79,7 +78,7 @@ async fn handshake(
         state.observer.handshake_failed(peer, reason, error);
         None
     };
-    // So small that it holds the first bytes alone.
+    // The smallest buffer that has room for the first byte.
     let mut io = BufReader::with_capacity(PREFACE.len(), io);
     if let Ok(Ok([first, ..])) = timeout_at(deadline, io.fill_buf()).await
         && *first != TLS_HANDSHAKE
@@ -94,8 +93,8 @@ async fn handshake(
     }
 }
 
-/// Reads until it is known whether a connection begins with the preface of HTTP/2. Part of a preface that stays
-/// alone until `deadline` counts as HTTP/1.1, which has the means to refuse it.
+/// Reads bytes until the connection begins with the whole preface of HTTP/2 or differs from the preface. A part of a
+/// preface at `deadline` is served as HTTP/1.1, which refuses an incomplete head.
 async fn read_first_bytes(io: &mut Box<dyn Io>, deadline: Instant) -> Bytes {
     let mut bytes = [0; PREFACE.len()];
     let mut length = 0;

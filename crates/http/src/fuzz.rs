@@ -1,5 +1,4 @@
-//! The fuzz targets of what is read from a request's head. In no build but those of tests and of
-//! cargo-fuzz.
+//! Fuzz targets for the readers of request heads, compiled only for tests and for cargo-fuzz.
 
 use std::str;
 
@@ -15,10 +14,10 @@ use crate::{
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Any message is shorter, in bytes.
+/// The bound of every message, in bytes.
 const MAX_MESSAGE: usize = 8 * 1024;
 
-/// Reads `data` as a cursor, and makes a cursor of it.
+/// Decodes `data` as a cursor, and encodes a position made from `data`.
 ///
 /// # Panics
 /// A promise of cursors is broken.
@@ -59,7 +58,7 @@ pub fn query(data: &[u8]) {
     assert_eq!(query::require_none(Some(text)).is_ok(), pairs.is_empty());
 }
 
-/// The query string that asks for the same.
+/// Returns a query string that is read as `query`.
 fn written(query: PetQuery) -> String {
     let PetQuery { limit, status, after } = query;
     let mut text = format!("limit={}", limit.get());
@@ -136,7 +135,7 @@ pub fn media_type(data: &[u8]) {
             let sent = headers[CONTENT_TYPE].to_str().unwrap_or_default().to_ascii_lowercase();
             assert!(sent.trim_start().starts_with("application/json"));
             let charsets = sent.split(';').filter(|part| part.trim().starts_with("charset="));
-            // A quoted string may hold anything.
+            // A quoted string may contain any text.
             let is_plain = !sent.contains('"');
             assert!(!is_plain || charsets.clone().all(|it| it.contains("utf-8")), "{sent}");
         }
@@ -144,7 +143,7 @@ pub fn media_type(data: &[u8]) {
     }
 }
 
-/// The lines of `data` that can be values, as headers of this name.
+/// Returns a header of this name for each line of `data` that is a valid value.
 fn each_line(name: &HeaderName, data: &[u8]) -> HeaderMap {
     let lines = data.split(|byte| *byte == b'\n').filter(|_| !data.is_empty());
     let values = lines.filter_map(|line| HeaderValue::from_bytes(line).ok());

@@ -1,4 +1,4 @@
-//! The input of a handler, after the pipeline has checked the request. Each operation is a function in a file below.
+//! The operations of the service, one function each, and their common input.
 
 pub(crate) mod pets;
 pub(crate) mod public;
@@ -18,28 +18,28 @@ use crate::{
     state::State,
 };
 
-/// A request that has passed every check its row asks for.
+/// A request that has passed every check of its operation.
 pub(crate) struct RequestContext<'r> {
     pub(crate) state: &'r State,
     pub(crate) head: &'r Parts,
-    /// The value of the path's parameter; empty if it has none.
+    /// The value of the path parameter; empty if the route has none.
     pub(crate) parameter: &'r str,
-    /// The status of an answer that is no error.
+    /// The status of a successful response.
     pub(crate) success: StatusCode,
-    /// The client whose key the request carries; `None` outside the base path.
+    /// The caller; `None` outside the base path.
     pub(crate) caller: Option<&'r Caller>,
-    /// The whole body; empty if the operation takes none.
+    /// The whole body; empty if the operation reads none.
     pub(crate) body: Bytes,
 }
 
-/// The future of a handler. It is boxed, so that a row of the route table can hold any handler.
+/// The future of a handler, boxed so that the route table can hold any handler.
 pub(crate) type HandlerFuture<'r> =
     Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send + 'r>>;
 
 /// The function of an operation.
 pub(crate) type Handler = fn(RequestContext<'_>) -> HandlerFuture<'_>;
 
-/// Answers 501: the interface names the orders listing but does not describe it (section 4.4).
+/// Answers 501. The interface names the orders listing but does not describe it (section 4.4).
 pub(crate) fn orders() -> Result<Response, ApiError> {
     Err(ApiError::new(
         ErrorCode::NotImplemented,

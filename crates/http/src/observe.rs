@@ -1,5 +1,4 @@
-//! Observation of requests: lines in the log, numbers for a monitoring system, and the ids under which
-//! both and the client know a request.
+//! Observation of requests: log lines, metrics, and the ids that identify a request to the client and in the log.
 
 pub(crate) mod handshakes;
 pub(crate) mod ids;

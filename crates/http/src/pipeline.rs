@@ -1,6 +1,6 @@
 //! The checklist of every request, in the documented order: framing, preflight, credential, rate, route, method,
-//! retired operation, rights, media type, size, body, query, and only then the resource. What an operation
-//! needs is read from its row of the route table.
+//! retired operation, rights, media type, size, body, query, and last the handler. The row of the route table says which
+//! checks an operation needs.
 
 use bytes::Bytes;
 use hyper::{
@@ -24,7 +24,7 @@ use crate::{
     state::State,
 };
 
-/// Returns the answer to a request, and fills `credential`.
+/// Runs the checks and the handler of a request, and fills `credential`.
 ///
 /// # Errors
 /// The first check that the request fails, or the error of its handler.
@@ -89,7 +89,10 @@ fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
     }
 }
 
-/// Returns the caller, unless it is unknown or exceeds its rate. `credential` names a caller that exceeds its rate too.
+/// Returns the caller. Fills `credential` also for a caller that exceeds its rate.
+///
+/// # Errors
+/// 401 for an unknown caller, 429 for a caller that exceeds its rate, or the error of the key store.
 async fn admit<'a>(
     state: &State,
     head: &Parts,

@@ -1,4 +1,4 @@
-//! A rate for each of many keys: the generic cell rate algorithm, which needs one instant for each key.
+//! A rate limit for each of many keys, by the generic cell rate algorithm, which stores one instant per key.
 
 use std::{
     collections::HashMap,
@@ -10,34 +10,34 @@ use std::{
 
 use tokio::time::Instant;
 
-/// The most keys that are tracked at once: more than the 10,000 live API keys that there can be. When it is reached, keys
-/// at rest are dropped; all are if that leaves too many.
+/// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, keys at rest are dropped
+/// or, if too few are, all keys.
 const MAX_TRACKED: usize = 16_384;
-/// The time whose requests a key that was at rest may use up at once.
+/// The burst of a key after a rest: the requests of this time may come at once.
 const BURST: Duration = Duration::from_secs(1);
 
-/// Limits the rate of each key `K` by itself.
+/// A rate limit for each key of type `K`.
 #[derive(Debug)]
 pub(crate) struct RateLimit<K> {
     interval: Duration,
-    /// How much sooner than its time a request may come.
+    /// The time by which a request may come early.
     tolerance: Duration,
-    /// When the next request of each key would be in time without a burst.
+    /// The time of the next request of each key without a burst.
     next: Mutex<HashMap<K, Instant>>,
 }
 
 impl<K: Copy + Eq + Hash> RateLimit<K> {
-    /// Creates a limit of `per_second` requests a second, which may come at once after a second of rest.
+    /// Creates a limit of `per_second` requests per second. After a second of rest, all of them may come at once.
     pub(crate) fn new(per_second: NonZeroU32) -> Self {
         Self::with_burst(BURST / per_second.get(), BURST)
     }
 
-    /// Creates a limit of one request each `interval`. Those of the time `burst` may come at once after as much rest.
+    /// Creates a limit of one request per `interval`. After a rest of `burst`, the requests of that time may come at once.
     pub(crate) fn with_burst(interval: Duration, burst: Duration) -> Self {
         Self { interval, tolerance: burst.saturating_sub(interval), next: Mutex::default() }
     }
 
-    /// Returns whether `key` may have one more request now, and counts it if so.
+    /// Counts a request of `key` and returns `true`, or returns `false` if it exceeds the rate.
     pub(crate) fn try_acquire(&self, key: K) -> bool {
         let now = Instant::now();
         let mut all = self.next.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl<K: Copy + Eq + Hash> RateLimit<K> {
     }
 }
 
-/// Drops the keys at rest; all, if few are, so that this is not done for each request.
+/// Drops the keys at rest. Drops all keys if few are at rest, so that not every request scans the table.
 fn make_room<K: Eq + Hash>(all: &mut HashMap<K, Instant>, now: Instant) {
     all.retain(|_, next| *next > now);
     if all.len() > MAX_TRACKED / 2 {
@@ -73,13 +73,13 @@ mod tests {
         RateLimit::new(NonZeroU32::new(per_second).unwrap())
     }
 
-    /// How many requests of 1 may come at once.
+    /// Returns how many requests of key 1 may come at once.
     fn at_once(limit: &RateLimit<u32>) -> usize {
         (0..10_000).take_while(|_| limit.try_acquire(1)).count()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_second_of_requests_may_come_at_once_and_then_one_in_each_interval() {
+    async fn the_requests_of_a_second_may_come_at_once_and_then_one_per_interval() {
         for rate in [1, 10, 1000] {
             let limit = limit(rate);
             assert_eq!(at_once(&limit), rate as usize);
@@ -87,18 +87,18 @@ mod tests {
             assert_eq!(at_once(&limit), 1, "{rate}");
             advance(Duration::from_hours(1)).await;
             assert_eq!(at_once(&limit), rate as usize);
-            assert!(limit.try_acquire(2), "another one");
+            assert!(limit.try_acquire(2), "another key");
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_so_many_are_remembered() {
+    async fn the_number_of_tracked_keys_is_bounded() {
         let limit = limit(1);
         for key in 0..2 * u32::try_from(MAX_TRACKED).unwrap() {
             limit.try_acquire(key);
             assert!(limit.next.lock().unwrap().len() <= MAX_TRACKED);
         }
-        // None is at rest, so all are forgotten for the first of these.
+        // No key is at rest, so the first of these requests drops all.
         for key in (1..).take(MAX_TRACKED) {
             limit.try_acquire(key);
         }
@@ -106,6 +106,6 @@ mod tests {
         advance(Duration::from_secs(2)).await;
         at_once(&limit);
         limit.try_acquire(u32::MAX);
-        assert_eq!(at_once(&limit), 0, "those at rest are forgotten first");
+        assert_eq!(at_once(&limit), 0, "keys at rest are dropped first");
     }
 }

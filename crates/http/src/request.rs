@@ -1,5 +1,4 @@
-//! The parts of a request, each read strictly: its address, its credential, its other headers, its query and its
-//! body; and who sends it.
+//! The parts of a request, each with a strict reader: address, credential, other headers, query and body.
 
 pub(crate) mod address;
 pub(crate) mod auth;
@@ -12,12 +11,12 @@ pub(crate) mod query;
 
 use std::{fmt, net::SocketAddr};
 
-/// The other end of a connection, as the socket knows it: behind a proxy, that is the proxy.
+/// The remote end of a connection: the client, or the proxy in front of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// A client over TCP. An IPv4 address is never written as an IPv6 one.
+    /// The address of a TCP client. An IPv4-mapped IPv6 address is stored as IPv4.
     Tcp(SocketAddr),
-    /// A user of this machine, over a Unix socket.
+    /// A process on this machine, over a Unix socket.
     Unix,
 }
 
@@ -27,7 +26,7 @@ impl From<SocketAddr> for Peer {
     }
 }
 
-/// Writes it as the log names it.
+/// Writes the peer in the form of the log field `peer`.
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

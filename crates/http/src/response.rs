@@ -1,4 +1,4 @@
-//! Responses: the building blocks that every answer has, and a file for each kind.
+//! Responses: the building blocks of every response, and a file for each part.
 
 pub(crate) mod cache;
 pub(crate) mod conditional;
@@ -19,27 +19,27 @@ use hyper::{
 };
 use petstore_domain::Timestamp;
 
-/// The last second that a date of HTTP can name, in seconds since 1970: its years have four digits.
+/// The last second of the year 9999, in seconds since 1970. Years of an HTTP date have four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 const EPOCH: HeaderValue = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
-/// The number of headers that most answers have: their table is made once, and small enough for the allocator's fast path.
+/// The number of headers of most responses. A map of this capacity does not grow.
 const TYPICAL_HEADERS: usize = 6;
 
-/// The `Cache-Control` of everything that needs a credential.
+/// The `Cache-Control` of responses that need a credential.
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
-/// Every response of the service: its body is known whole before it is sent.
+/// A response of the service. The whole body is known before the response is sent.
 pub(crate) type Response = hyper::Response<Full<Bytes>>;
 
 /// The media type of every body under `/v1`.
 pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Returns a response with JSON.
+/// Returns a response with a body in JSON.
 pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
     with_body(status, APPLICATION_JSON, body)
 }
 
-/// Returns a response with bytes of a media type.
+/// Returns a response with a body of `media_type`.
 pub(crate) fn with_body(
     status: StatusCode,
     media_type: HeaderValue,
@@ -51,7 +51,8 @@ pub(crate) fn with_body(
     response
 }
 
-/// Returns a response without a body. No cache may share it: answers that are open to all say so later.
+/// Returns a response without a body. Shared caches must not store it; `answer` replaces `Cache-Control` where no credential
+/// is needed.
 pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Full::default());
     *response.status_mut() = status;
@@ -62,7 +63,7 @@ pub(crate) fn empty(status: StatusCode) -> Response {
     response
 }
 
-/// Returns `at` as a date of HTTP (RFC 9110, section 5.6.7), whose years are 1970 to 9999.
+/// Returns `at` as an HTTP date (RFC 9110, section 5.6.7), clamped to the years 1970 to 9999.
 pub(crate) fn http_date(at: Timestamp) -> HeaderValue {
     let second = u64::try_from(at.0).map_or(0, |millis| millis / 1000).min(LAST_SECOND);
     let date = fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(second));

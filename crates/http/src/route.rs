@@ -18,32 +18,32 @@ pub(crate) struct Route {
     operations: &'static [Operation],
 }
 
-/// The action of one method at an address, and the needs of a request for it.
+/// One method of an address, with the checks that its requests need.
 ///
-/// Whether it needs a credential is no choice of a row: see [`is_under_base`].
+/// Every operation under the base path needs a credential, and no other one does: see [`is_under_base`].
 #[derive(Debug)]
 pub(crate) struct Operation {
     method: Method,
-    /// `true` if the body must be JSON by its media type; it is read whole before the handler begins. Another body may
-    /// be sent, within the limit, and is not read.
+    /// `true` if the operation reads a body, which must be JSON by its media type. Other operations ignore a body within
+    /// the size limit.
     pub(crate) takes_json: bool,
-    /// `true` if it takes a query, which the handler reads or ignores. If not, any parameter is an error.
+    /// `true` if the operation accepts a query, which its handler reads or ignores. Otherwise any parameter is an error.
     pub(crate) takes_query: bool,
-    /// `true` if its end is announced.
+    /// `true` if responses carry `Deprecation`, `Sunset` and a successor link.
     pub(crate) is_deprecated: bool,
-    /// The status of an answer that is no error.
+    /// The status of a successful response.
     pub(crate) success: StatusCode,
     pub(crate) handler: Handler,
 }
 
 impl Operation {
-    /// Returns whether a key that may only read is refused.
+    /// Returns whether the operation needs a key that may write.
     pub(crate) fn writes(&self) -> bool {
         self.method != Method::GET
     }
 }
 
-/// Every address of the service, whatever static files it was given.
+/// Every address of the service besides the static files.
 pub(crate) static ROUTES: [Route; 6] = [
     Route {
         template: "/v1/pets",
@@ -88,18 +88,18 @@ pub(crate) static ROUTES: [Route; 6] = [
 /// The front page, which redirects to the first static file.
 static HOME: Route =
     Route { template: "/", operations: &[read(|context| Box::pin(ready(public::home(&context))))] };
-/// The address of every static file, whose path is the parameter.
+/// The address of every static file. The parameter is the path of the file.
 static STATIC_FILE: Route = Route {
     template: "{page}",
     operations: &[read(|context| Box::pin(ready(public::static_file(&context))))],
 };
-/// The same address with a slash behind it, which the parameter has not.
+/// The address of a static file with a trailing slash. The parameter is the path without the slash.
 static FILE_WITH_SLASH: Route = Route {
     template: "{page}/",
     operations: &[read(|context| Box::pin(ready(public::without_slash(&context))))],
 };
 
-/// Returns a GET that takes any query.
+/// Returns a GET operation that accepts any query.
 const fn read(handler: Handler) -> Operation {
     Operation {
         method: Method::GET,
@@ -111,7 +111,7 @@ const fn read(handler: Handler) -> Operation {
     }
 }
 
-/// The target of a request: its route, if the address has one, and the route's parameter.
+/// The route of a request and the value of its parameter; `None` if the address has no route.
 pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 
 /// Returns the route of `path` and the value of its parameter, empty if it has none.
@@ -126,25 +126,25 @@ pub(crate) fn find<'p>(path: &'p str, files: &[StaticFile]) -> Target<'p> {
 }
 
 impl Route {
-    /// Returns what `method` does here.
+    /// Returns the operation of `method`. HEAD has the operation of GET.
     pub(crate) fn operation(&self, method: &Method) -> Option<&'static Operation> {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         self.operations.iter().find(|operation| operation.method == wanted)
     }
 
-    /// Returns its template, and the method and the status of success of each operation.
+    /// Returns template, method and status of success of each operation.
     pub(crate) fn operations(
         &'static self,
     ) -> impl Iterator<Item = (&'static str, &'static Method, StatusCode)> {
         self.operations.iter().map(|it| (self.template, &it.method, it.success))
     }
 
-    /// Returns whether one of its operations takes a body.
+    /// Returns whether an operation reads a body.
     pub(crate) fn takes_a_body(&self) -> bool {
         self.operations.iter().any(|operation| operation.takes_json)
     }
 
-    /// Returns the methods that this address knows, as the `Allow` header lists them.
+    /// Returns the value of `Allow`: the methods of this address.
     pub(crate) fn allow(&self) -> String {
         let mut methods = Vec::new();
         for Operation { method, .. } in self.operations {

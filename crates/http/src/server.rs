@@ -1,4 +1,4 @@
-//! The server: it serves the connections of its listeners, and drains at the end.
+//! The server: serves the connections of its listeners, then drains.
 
 pub(crate) mod listener;
 pub(crate) mod metrics_listener;
@@ -33,19 +33,19 @@ use crate::{
 pub struct Server {
     state: Arc<State>,
     tls: Option<TlsAcceptor>,
-    /// A task for each connection that is served.
+    /// One task per connection.
     connections: JoinSet<()>,
 }
 
-/// Counts requests with a revoked key: takes the name of the key and the number of its requests.
+/// Counts requests with a revoked key. The arguments are the name of the key and the number of requests.
 pub type RevokedKeyCounter = Arc<dyn Fn(&KeyName, u64) + Send + Sync>;
 
 /// The outcome of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainOutcome {
-    /// Every request that was received has its answer.
+    /// Every received request was answered.
     Complete,
-    /// [`Limits::shutdown_grace`] ended first.
+    /// [`Limits::shutdown_grace`] ended before all requests were answered.
     CutOff {
         /// The number of connections that were cut off.
         connections: usize,
@@ -59,12 +59,11 @@ impl Server {
         Self::with_state(State::new(ports, settings, None))
     }
 
-    /// Creates a server with metrics, and the future that serves them on `listener`. The future never ends, and belongs
-    /// into a task beside the server. `listener` needs no key, so it is for an address that only the monitoring system
-    /// reaches.
+    /// Creates a server with metrics, and the future that serves the metrics on `listener`. The future never ends: run it
+    /// beside the server. Metrics need no key, so bind `listener` to an address that only the monitoring system reaches.
     ///
     /// # Errors
-    /// Two metrics have one name.
+    /// Two metrics have the same name.
     pub fn with_metrics(
         ports: Ports,
         settings: Settings,
@@ -85,7 +84,7 @@ impl Server {
         Self { state: Arc::new(state), tls: None, connections: JoinSet::new() }
     }
 
-    /// Returns the counter of requests with revoked keys. Without metrics it counts nothing.
+    /// Returns the counter of requests with revoked keys. It does nothing on a server without metrics.
     #[must_use]
     pub fn revoked_key_counter(&self) -> RevokedKeyCounter {
         let metrics = self.state.metrics.clone();
@@ -96,23 +95,22 @@ impl Server {
         })
     }
 
-    /// Serves TCP connections over TLS. `config` has the certificate, and the protocols for ALPN in the order of
-    /// preference: `h2` and `http/1.1`, or one of them. Unix sockets stay without TLS.
+    /// Serves TCP connections over TLS. `config` has the certificate and the ALPN protocols in the order of preference:
+    /// `h2`, `http/1.1` or both. Unix sockets do not use TLS.
     #[must_use]
     pub fn with_tls(self, config: Arc<ServerConfig>) -> Self {
         Self { tls: Some(config.into()), ..self }
     }
 
-    /// Answers one request that comes over no connection, as if it came over a Unix socket: for tests, and for programs
-    /// that have a server of their own. The [`Limits`] of connections do not apply: the times for the head, for idling
-    /// and for the response, and the drain.
+    /// Answers one request without a connection, as if it came over a Unix socket. This is for tests and for programs with
+    /// a server of their own. The timeouts of connections (header, idle, write) and the drain do not apply.
     pub async fn handle(&self, request: Request<impl Into<Bytes>>) -> Response<Bytes> {
         answer::ask(&self.state, request).await
     }
 
-    /// Serves `listeners` until `shutdown` resolves, then drains. `/readyz` turns 503 at once. After
-    /// [`Limits::shutdown_delay`], the server accepts only the connections that wait already, and every request that was
-    /// received gets its answer within [`Limits::shutdown_grace`].
+    /// Serves `listeners` until `shutdown` resolves, then drains. From then on `/readyz` is 503. After
+    /// [`Limits::shutdown_delay`], the server accepts only connections that are already in an accept queue. Then it
+    /// answers the received requests, for [`Limits::shutdown_grace`] at most.
     pub async fn run(
         self,
         listeners: Vec<Listener>,
@@ -145,7 +143,7 @@ impl Server {
         })
     }
 
-    /// Serves `accepted` and the present connections to their ends. TLS is for clients on other machines.
+    /// Serves the connections of `accepted` and those already open until all have ended.
     async fn serve(&mut self, accepted: impl Stream<Item = Accepted>) {
         let Self { state, tls, connections } = self;
         let max = state.settings.limits.max_connections.get();

@@ -17,27 +17,26 @@ use crate::request::forwarded::TrustedProxy;
 pub struct Settings {
     /// The name of this deployment, for the OpenAPI document and the log.
     pub environment: Option<String>,
-    /// The URL of production, which ends in `/v1`. It stands in the OpenAPI document, and `Link` and `Location` begin with
-    /// its path.
+    /// The URL of production, which ends in `/v1`, for the OpenAPI document. `Link` and `Location` begin with its path.
     pub public_url: Option<String>,
     /// The URL of staging, which ends in `/v1`, for the OpenAPI document.
     pub staging_url: Option<String>,
     /// The end of the deprecated operation getPet.
     pub get_pet_sunset: GetPetSunset,
-    /// The requests that are logged.
+    /// The requests that get a log line.
     pub access_log: AccessLog,
-    /// The proxies whose `Forwarded` or `X-Forwarded-For` names the client in the log.
+    /// The proxies whose `Forwarded` or `X-Forwarded-For` header names the client for the log.
     pub trusted_proxies: Vec<TrustedProxy>,
     /// Limits and timeouts.
     pub limits: Limits,
-    /// Files for browsers. `/` redirects to the first; without files, `/` is 404.
+    /// Static files for browsers. `/` redirects to the first file and is 404 without files.
     pub static_files: Vec<StaticFile>,
-    /// The origins whose pages may call the service (CORS), as browsers send them: `https://app.example`, or `*` for every
+    /// The origins whose pages may call the service (CORS): `https://app.example`, as browsers send it, or `*` for every
     /// origin.
     pub cors_origins: Vec<String>,
 }
 
-/// A file for browsers, which is served without a credential.
+/// A static file for browsers, served without a credential.
 #[derive(Clone, Default)]
 pub struct StaticFile {
     /// The path, outside `/v1`: for example `/docs`.
@@ -56,7 +55,7 @@ impl fmt::Debug for StaticFile {
     }
 }
 
-/// The end of the deprecated operation getPet. From then on it is answered with 410.
+/// The end of the deprecated operation getPet. From then on, the operation is answered with 410.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GetPetSunset {
     /// 5 December 2030, 00:00 UTC (interface, section 4.3).
@@ -100,37 +99,38 @@ pub enum AccessLog {
 /// Limits and timeouts of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The time for the head of a request to arrive: from its first byte or, for the first request, from when the
-    /// connection was accepted.
+    /// The time for a request head to arrive. It begins with the first byte of the head or, for the first request, when the
+    /// connection is accepted.
     pub header_timeout: Duration,
-    /// The time for which a connection may wait for its next request.
+    /// The longest time between two requests of a connection.
     pub idle_timeout: Duration,
-    /// The time for the body of a request to arrive.
+    /// The time for a request body to arrive.
     pub body_timeout: Duration,
-    /// The time for which a client may read nothing, or less than 1 KiB/s, of its response.
+    /// The longest time for which a client may read nothing, or less than 1 KiB/s, of its response.
     pub write_timeout: Duration,
-    /// The time for a request as a whole; then the answer is 503.
+    /// The time for a whole request; then the answer is 503.
     pub request_timeout: Duration,
-    /// The largest number of connections that are served at once. Others wait in the accept queue.
+    /// The largest number of open connections. Further ones wait in the accept queue.
     pub max_connections: NonZeroUsize,
     /// The largest request body, in bytes.
     pub max_body: usize,
-    /// The memory for all request bodies together, in bytes; without room the answer is 503. It should be at least
-    /// `max_body`, or the largest bodies never fit.
+    /// The memory for all request bodies together, in bytes. Without room the answer is 503. With less than `max_body`, the
+    /// largest bodies never fit.
     pub max_buffered_bodies: usize,
-    /// The memory for the bodies of answers that wait for their clients, over all connections, in bytes. Above half of it,
-    /// a client must take something within a second; without room, the answers end of which nothing was taken for longest.
+    /// The memory for answers that wait for their clients and for requests of HTTP/2, over all connections, in bytes. Above
+    /// half of it, a client must read something within a second. Without room, the answers of which nothing was read for
+    /// longest end, and requests of HTTP/2 are refused. Only connections with at least an equal share are affected.
     pub max_buffered_answers: usize,
-    /// The requests that each API key may send in a second, also at once; then the answer is 429. `None` is no limit.
+    /// The number of requests per second of each API key, also all at once; then the answer is 429. `None` is no limit.
     pub rate_limit: Option<NonZeroU32>,
-    /// The shortest delay of the answer to a request without a live key. Only tests shorten it.
+    /// The shortest delay of an answer to a request without a live key. Only tests shorten it.
     pub refusal_delay: Duration,
-    /// The memory for encoded pages and animals, in bytes. With 0, each request reads the store.
+    /// The memory for encoded pages and animals, in bytes. With 0, each request reads from the store.
     pub page_cache: usize,
-    /// The time between the signal to stop, when `/readyz` turns 503, and the end of accepting connections: as long as
-    /// load balancers take to notice.
+    /// The time from the begin of a shutdown, when `/readyz` turns 503, to the last accepted connection. Load balancers
+    /// notice the change within this time.
     pub shutdown_delay: Duration,
-    /// The time for the requests that are left after `shutdown_delay`; then their connections are cut off.
+    /// The time for remaining requests after `shutdown_delay`; then their connections are cut off.
     pub shutdown_grace: Duration,
 }
 
@@ -138,7 +138,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             header_timeout: Duration::from_secs(10),
-            // Longer than common load balancers keep an idle connection.
+            // Longer than the idle timeout of common load balancers.
             idle_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(30),

@@ -26,9 +26,9 @@ use crate::{
 pub struct Ports {
     /// The catalogue.
     pub pets: Arc<dyn PetService>,
-    /// Finds the caller of an API key.
+    /// The check of API keys.
     pub authenticator: Arc<dyn Authenticator>,
-    /// The time of day, for the sunset of getPet and for `Date`.
+    /// The clock for the sunset of getPet and for `Date`.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -42,40 +42,40 @@ impl fmt::Debug for Ports {
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
-    /// The path that the addresses of the interface begin with for clients.
+    /// The base path in the URLs that clients use.
     pub(crate) public_base: String,
-    /// The headers that announce the end of getPet.
+    /// The headers that announce the deprecation of getPet.
     pub(crate) deprecation: HeaderMap,
-    /// The headers of an animal, with these.
+    /// The headers of an animal, including those of `deprecation`.
     pub(crate) pet_template: HeaderMap,
     pub(crate) request_ids: RequestIds,
     pub(crate) page_cache: PageCache,
-    /// A permit for each byte of a request body that may be held at a time.
+    /// The memory for request bodies: one permit per byte.
     pub(crate) body_memory: Semaphore,
-    /// The bodies of answers that wait for their clients.
+    /// The memory for requests of HTTP/2 and for responses that wait for their clients.
     pub(crate) waiting_bodies: Arc<WaitingBodies>,
-    /// Delays and bounds the refusals of requests without a live key.
+    /// The delay and the bound of refusals of requests without a live key.
     pub(crate) refusals: LateRefusals,
     /// The rate of each API key; `None` if it has no limit.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
-    /// Sees each finished request.
+    /// The log and the metrics of finished requests.
     pub(crate) observer: Observer,
-    /// `None` if nothing is counted.
+    /// `None` for a server without metrics.
     pub(crate) metrics: Option<Arc<Metrics>>,
-    /// `None` if no page of another origin may call.
+    /// `None` if no other origin is allowed.
     pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Representation,
     /// The static files, in the order of the settings.
     pub(crate) static_files: Vec<Representation>,
-    /// The latest read that showed whether the store answers.
+    /// The readiness of the store.
     pub(crate) readiness: Readiness,
     /// The drain of the service.
     pub(crate) drain: Drain,
 }
 
 impl State {
-    /// Creates the state of a server that counts in `metrics`.
+    /// Creates the state of a server.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
         let openapi = openapi::representation(&settings);
         let static_files = settings.static_files.iter().map(Representation::of_file).collect();

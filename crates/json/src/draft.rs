@@ -1,4 +1,4 @@
-//! The rules of single fields, for every format.
+//! The rules of single fields, for all formats.
 
 use std::{borrow::Cow, mem};
 
@@ -6,26 +6,25 @@ use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
 
 use crate::{field::Field, field_errors::FieldErrors};
 
-/// The highest identifier of a record: a store must be able to assign another one after it.
+/// The highest identifier of a record. The store assigns higher ones to further animals.
 const MAX_ID: i64 = i64::MAX - 1;
-/// The form of [`Record::id`], for messages.
+/// The rule of [`Record::id`], for messages.
 pub(crate) const ID_RULE: &str =
     "must be a whole number from 1 to 9223372036854775806, in plain digits";
 
-/// An animal in a file, with the identifier that it had in its store.
+/// An animal in a file, with the identifier in the store of its export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The identifier in the store that the record comes from, 1..=`i64::MAX - 1`; `None` if the
-    /// record has none.
+    /// The identifier, 1..=`i64::MAX - 1`; `None` if the record has none.
     pub id: Option<PetId>,
     /// The other fields.
     pub pet: NewPet,
 }
 
-/// An animal while its fields are read. It collects every field error, not only the first.
+/// An animal whose fields are being read. It collects all field errors, not only the first.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// For each field, in the order of [`Field::ALL`]: `true` if it was given, valid or not.
+    /// Whether each field was given, valid or not, in the order of [`Field::ALL`].
     given: [bool; Field::ALL.len()],
     id: Option<PetId>,
     name: Option<PetName>,
@@ -35,8 +34,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Sets a field to `value`: the characters of a text, the digits of a number, or the reason why the
-    /// value is neither.
+    /// Sets a field to `value`: the characters of a text, the digits of a number, or the reason why the value has the wrong
+    /// type. Collects the error of an invalid value.
     pub fn set(&mut self, field: Field, value: Result<Cow<'_, str>, String>) {
         if self.set_absent(field)
             && let Err(error) = value.and_then(|text| self.parse(field, text))
@@ -45,7 +44,7 @@ impl Draft {
         }
     }
 
-    /// Notes a field that is given without a value. Returns `false` if it was given before, which is an error.
+    /// Marks a field as given, without a value. Returns `false` and collects an error if the field was given before.
     pub(crate) fn set_absent(&mut self, field: Field) -> bool {
         let is_first = !mem::replace(&mut self.given[field as usize], true);
         if !is_first {
@@ -54,15 +53,15 @@ impl Draft {
         is_first
     }
 
-    /// Adds the error of a field that must not be given.
+    /// Collects the error of a field that must not be given.
     pub(crate) fn refuse(&mut self, name: &str, error: &str) {
         self.errors.add(name, error);
     }
 
-    /// Returns the animal, once all its fields are set.
+    /// Returns the animal.
     ///
     /// # Errors
-    /// All field errors; the absent fields come last.
+    /// All field errors. The errors of absent fields come last.
     pub fn finish(mut self) -> Result<Record, FieldErrors> {
         for field in [Field::Name, Field::CategoryId] {
             if !self.given[field as usize] {

@@ -1,25 +1,25 @@
-//! The fields of an animal by their names.
+//! The names of the fields of an animal.
 
 use std::fmt;
 
 /// A field of an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// The identifier that a store has assigned: a number.
+    /// The identifier: a number.
     Id,
     /// The name: text.
     Name,
-    /// The identifier of its category: a number.
+    /// The identifier of the category: a number.
     CategoryId,
-    /// The availability: one of three words. The one field of an animal that may be absent.
+    /// The availability: one of three words. It is the only optional field of a new animal.
     Status,
 }
 
 impl Field {
-    /// Every field, in the order in which they are written.
+    /// All fields, in the order of the JSON and of CSV columns.
     pub const ALL: [Self; 4] = [Self::Id, Self::Name, Self::CategoryId, Self::Status];
 
-    /// Returns the name that every format uses.
+    /// Returns the name in JSON and in CSV.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Field {
         }
     }
 
-    /// Returns the field of exactly this name, letter case included.
+    /// Returns the field of this name; letter case matters.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.as_str() == name)

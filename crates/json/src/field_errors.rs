@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// The largest number of errors that one message names; further ones are counted.
+/// The largest number of errors in one message. Further ones are counted.
 const MAX_NAMED: usize = 32;
-/// The longest name of a field that a message repeats, in characters.
+/// The largest number of characters that a message repeats of a field name.
 const MAX_NAME_CHARS: usize = 40;
 
-/// All field errors of one animal. Displayed on one line of bounded length.
+/// All field errors of one animal, displayed on one line of bounded length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldErrors {
     named: Vec<String>,
@@ -21,7 +21,7 @@ impl FieldErrors {
         self.named.is_empty()
     }
 
-    /// Adds an error of the field `name`, which may be any text that a client has sent.
+    /// Adds an error of the field `name`. `name` may be any text of a client.
     pub(crate) fn add(&mut self, name: &str, error: &str) {
         if self.named.len() < MAX_NAMED {
             self.named.push(format!("`{}`: {error}", shortened(name)));
@@ -41,7 +41,7 @@ impl fmt::Display for FieldErrors {
     }
 }
 
-/// Returns as much of a field's name as a message repeats, without control characters.
+/// Returns the beginning of a field name for a message, without control characters.
 fn shortened(name: &str) -> String {
     let mut chars = name.chars();
     let mut shown: String =

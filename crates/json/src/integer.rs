@@ -1,19 +1,18 @@
-//! Integers as JSON Schema has them: a number whose exact value is whole, however it is written.
+//! Integers by the definition of JSON Schema: any number whose exact value is whole.
 
 use std::borrow::Cow;
 
-/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0`
-/// for `-0`. Any other number comes back as it was written, which nothing takes for an integer.
+/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for `-0`.
+/// Returns any other number unchanged, which no parser accepts as an integer.
 pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
     let is_plain = number != "-0" && !number.contains(['.', 'e', 'E']);
     let value = if is_plain { None } else { exact(number) };
     value.map_or(Cow::Borrowed(number), |value| Cow::Owned(value.to_string()))
 }
 
-/// Returns the value of a JSON number if it is an int64. The work is bounded by the length of the text,
-/// whatever its exponent.
+/// Returns the value of a JSON number if it is an int64. The length of the text bounds the work, not the exponent.
 fn exact(number: &str) -> Option<i64> {
-    /// Digits of the largest int64.
+    /// The number of digits of the largest int64.
     const MAX_DIGITS: i64 = 19;
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
@@ -23,7 +22,7 @@ fn exact(number: &str) -> Option<i64> {
     if significant.is_empty() {
         return Some(0);
     }
-    // How many zeros follow the last significant digit.
+    // The number of zeros after the last significant digit.
     let trailing = digits.len() - digits.trim_end_matches('0').len();
     let shift = i64::try_from(trailing).ok()? - i64::try_from(fraction.len()).ok()?;
     let zeros = exponent.parse::<i64>().ok()?.checked_add(shift)?;
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_number_stays_as_it_is_written() {
+    fn any_other_number_is_returned_unchanged() {
         for number in [
             "5.5",
             "1e-1",

@@ -1,5 +1,4 @@
-//! The one reader of an animal's JSON. It is strict: a text is refused unless it can be meant in
-//! one way only, and every field error is named.
+//! The reader of the JSON of an animal. It is strict: it refuses ambiguous text, and names every field error.
 
 use std::{borrow::Cow, fmt, str};
 
@@ -16,7 +15,7 @@ use crate::{
     integer::in_plain_digits,
 };
 
-/// The reason why a text is not an animal. Displayed on one line, for the sender of the text.
+/// The reason why a text is not an animal, displayed on one line for the sender.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The text is not one JSON document in UTF-8.
@@ -43,7 +42,7 @@ pub fn read_record(line: &[u8]) -> Result<Record, ReadError> {
     Input::Line.read(line)
 }
 
-/// The kind of input. The two inputs differ in nothing else.
+/// The kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Body,
@@ -90,12 +89,12 @@ impl Input {
         Ok(text)
     }
 
-    /// Returns why `text` could not be read as an object: it is no JSON, or of another kind.
+    /// Returns the reason why `text` is not an object: invalid JSON, or another kind of value.
     fn not_an_object(self, text: &str, error: &serde_json::Error) -> ReadError {
         let noun = self.noun();
         let why = |error: &serde_json::Error| match self {
             Self::Body => error.to_string(),
-            // It has a number in the file, which whoever reads it knows.
+            // The message of an import has the number of the line in the file.
             Self::Line => error.to_string().replace(" at line 1 column ", " at column "),
         };
         match serde_json::from_str::<&RawValue>(text).map(Kind::from) {
@@ -103,7 +102,7 @@ impl Input {
                 let why = why(&error);
                 ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {why}"))
             }
-            // The name of a member is not Unicode.
+            // A member name has half a surrogate pair.
             Ok(Kind::Object) => {
                 ReadError::InvalidPet(format!("{noun} must be a JSON object, but: {}", why(error)))
             }
@@ -114,10 +113,9 @@ impl Input {
     }
 }
 
-/// Reads the members of an object into a draft, in their order.
+/// Reads the members of an object into a draft.
 ///
-/// serde's derive would take an array for a struct, stop at the first error and keep one of two
-/// members of the same name.
+/// serde's derive would accept an array, stop at the first error, and silently drop one of two members with the same name.
 struct Members<'d> {
     input: Input,
     draft: &'d mut Draft,
@@ -136,7 +134,7 @@ impl<'b> Visitor<'b> for Members<'_> {
                 Some(Field::Id) if self.input == Input::Body => {
                     self.draft.refuse(&name, "is assigned by the service and must not be sent");
                 }
-                // Programs that write files name absent values `null`.
+                // DuckDB, pandas and sqlite3 write absent values as `null`.
                 Some(Field::Status) if self.input == Input::Line && value.get() == "null" => {
                     self.draft.set_absent(Field::Status);
                 }
@@ -148,7 +146,7 @@ impl<'b> Visitor<'b> for Members<'_> {
     }
 }
 
-/// Returns the characters of a text, or the plain digits of an integer: `5` for `5.0` too.
+/// Returns the characters of a string, or the plain digits of an integer: `5` for `5.0`.
 fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     match (field, Kind::from(value)) {
         (Field::Id | Field::CategoryId, Kind::Number) => Ok(in_plain_digits(value.get())),
@@ -163,7 +161,7 @@ fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// The kind of a JSON value. Displayed with its article.
+/// The kind of a JSON value, displayed with its article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Null,
@@ -175,7 +173,7 @@ enum Kind {
 }
 
 impl From<&RawValue> for Kind {
-    /// Tells the kind by the first character: a raw value is valid JSON without white space around it.
+    /// Returns the kind by the first character. A raw value is valid JSON without surrounding white space.
     fn from(value: &RawValue) -> Self {
         match value.get().as_bytes().first() {
             Some(b'{') => Self::Object,

@@ -57,7 +57,7 @@ impl KeyStore for MemoryStore {
     }
 }
 
-/// Writes a key under its own identifier, merged with the same key if the store holds it.
+/// Writes a key under its own identifier. Merges it with the stored key if there is one.
 pub(crate) fn write(state: &mut State, key: &ApiKey) -> Result<(), ArchiveError> {
     let owner = state.keys.values().find(|stored| stored.digest == key.digest);
     let resolved = Resolution::of_key(state.keys.get(&key.id), owner.map(|owner| owner.id), key)?;

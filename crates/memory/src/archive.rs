@@ -51,7 +51,7 @@ impl Archive for MemoryStore {
     }
 }
 
-/// Writes rows into a state that is dropped if that fails.
+/// Writes rows into a state. After an error, the caller drops the state.
 fn write(state: &mut State, rows: Rows) -> Result<u64, ArchiveError> {
     let Rows { pets, keys, records, highest } = rows;
     let before = state.pets.len();

@@ -1,11 +1,25 @@
-//! The storage ports in memory: the smallest honest adapter.
+//! The storage ports in memory, for tests and for the sandbox `--store memory:`.
 //!
-//! It keeps every promise of [`PetRepository`](petstore_domain::PetRepository),
-//! [`KeyStore`](petstore_domain::KeyStore) and
-//! [`Archive`](petstore_domain::Archive) but one: what is acknowledged lasts only
-//! as long as a handle of the [`MemoryStore`]. So it is the store of tests and of the sandbox
-//! `--store memory:`. A method takes one lock, does all its work and returns: it is atomic, it
-//! never waits for anything else, and it fails only if no identifier is left or the store is not open.
+//! ```
+//! use petstore_domain::{Added, CategoryId, NewPet, PetName, PetRepository};
+//! use petstore_memory::MemoryStore;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = MemoryStore::new();
+//! let name = PetName::parse("Rex")?;
+//! let rex = NewPet { name, category_id: CategoryId(1), status: None };
+//! let Added::Created(added) = PetRepository::add(&store, rex, None).await? else {
+//!     unreachable!("there is no idempotency key");
+//! };
+//! assert_eq!(store.find(added.id).await?.value, Some(added));
+//! # Ok(()) }
+//! ```
+//!
+//! The smallest complete adapter: it keeps every promise of [`PetRepository`](petstore_domain::PetRepository),
+//! [`KeyStore`](petstore_domain::KeyStore), [`Archive`](petstore_domain::Archive) and
+//! [`Handover`](petstore_domain::Handover), except that its data is lost with the last handle of a [`MemoryStore`].
+//! Each method holds one lock for all its work, so it is atomic and never waits for anything else.
 
 mod api_keys;
 mod archive;

@@ -10,21 +10,22 @@ use petstore_domain::{
     PetId, Phase, StoreError, StoreId, StoreState,
 };
 
+/// Everything that the store holds.
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
     /// The number of changes of animals.
     pub(crate) pet_changes: u64,
-    /// The highest identifier of an animal that was ever assigned or stored; 0 if there is none.
+    /// The highest identifier of an animal, ever assigned or stored; 0 if there was none.
     pub(crate) highest_pet: i64,
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
-    /// The highest identifier of a key that was ever assigned or stored; 0 if there is none.
+    /// The highest identifier of a key, ever assigned or stored; 0 if there was none.
     pub(crate) highest_key: i64,
     /// The number of changes of keys.
     pub(crate) key_changes: u64,
     pub(crate) handover: StoreState,
-    /// Random, so that a version of this store is not one of another store or another run.
+    /// A random number, so that no other store and no other run has the same versions.
     epoch: u64,
 }
 
@@ -49,19 +50,19 @@ impl Default for State {
     }
 }
 
-/// Returns a random number from the seeds that the standard library draws for its maps.
+/// Returns a random number from the seeds of the standard library's hash maps.
 fn random() -> u64 {
     RandomState::new().hash_one(())
 }
 
 impl State {
-    /// Returns the version, which the number of changes identifies; `None` if the store is not open.
+    /// Returns the version, which contains the number of changes; `None` if the store is not open.
     pub(crate) fn version(&self) -> Option<CatalogueVersion> {
         let version = CatalogueVersion(u128::from(self.epoch) << 64 | u128::from(self.pet_changes));
         self.handover.phase.is_open().then_some(version)
     }
 
-    /// Returns the revision of the keys, which the number of changes identifies.
+    /// Returns the revision of the keys, which contains the number of their changes.
     pub(crate) fn key_revision(&self) -> KeyRevision {
         KeyRevision(u128::from(self.epoch) << 64 | u128::from(self.key_changes))
     }

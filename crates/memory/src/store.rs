@@ -1,4 +1,4 @@
-//! The store: one state behind one lock.
+//! The store: a state behind a lock.
 
 use std::{
     fmt,
@@ -9,7 +9,7 @@ use petstore_domain::{CatalogueVersion, PetId, StoreError, WriterRole};
 
 use crate::state::State;
 
-/// A handle of a catalogue and its API keys, which last as long as one of their handles.
+/// A handle of a catalogue and its API keys. The data is lost with the last handle.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
@@ -30,7 +30,7 @@ impl MemoryStore {
         Self { state: Arc::clone(&self.state), reads_while_sealed }
     }
 
-    /// Deletes an animal, as an operator does with SQL on another store: no port does this. Returns whether there was
+    /// Deletes an animal, as an operator does with SQL on other stores, because no port does. Returns whether there was
     /// one.
     #[must_use]
     pub fn delete_pet(&self, id: PetId) -> bool {
@@ -41,14 +41,14 @@ impl MemoryStore {
         deleted
     }
 
-    /// Locks the state for a write of a service.
+    /// Locks the state for a write of a service, unless the store is not open.
     pub(crate) fn writable(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let state = self.state();
         state.handover.permit_write(WriterRole::Service)?;
         Ok(state)
     }
 
-    /// Locks the state for a read of animals, and returns its version; `None` while the store is
+    /// Locks the state for a read of animals, if its phase permits one. Also returns the version; `None` while the store is
     /// sealed.
     pub(crate) fn readable(
         &self,
@@ -59,8 +59,8 @@ impl MemoryStore {
         Ok((state, version))
     }
 
-    /// Locks the state. A panic elsewhere leaves the state whole: every method changes it only where
-    /// it can no longer fail.
+    /// Locks the state. The state is valid even after a panic, because methods change it only where they can no longer
+    /// fail.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

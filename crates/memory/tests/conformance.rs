@@ -1,4 +1,4 @@
-//! The contract of the storage ports, kept in memory.
+//! The conformance tests of the storage ports on the store in memory.
 
 use std::sync::Arc;
 
@@ -17,9 +17,11 @@ impl Harness for Memory {
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
-            Capability::Reopen | Capability::OtherProcess => Some("the data ends with the process"),
-            Capability::Outage => Some("a store in memory cannot be out of reach"),
-            Capability::RefusedRow => Some("a store in memory has no rules of its own"),
+            Capability::Reopen | Capability::OtherProcess => {
+                Some("the data is lost with the process")
+            }
+            Capability::Outage => Some("a store in memory is always reachable"),
+            Capability::RefusedRow => Some("a store in memory has no constraints"),
             Capability::SecondHandle
             | Capability::DeletedRow
             | Capability::Version
@@ -29,7 +31,7 @@ impl Harness for Memory {
     }
 }
 
-/// One store, of which every handle shares the state.
+/// A store whose handles share one state.
 struct InMemory(MemoryStore);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Behavior of this store alone: the conformance kit checks the contract.
+//! The behavior of this store besides the contract, which the conformance kit tests.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -19,7 +19,7 @@ fn once() -> IdempotencyRequest {
 }
 
 #[tokio::test]
-async fn what_adds_no_animal_leaves_the_version() {
+async fn a_write_that_adds_no_animal_leaves_the_version() {
     let store = MemoryStore::new();
     PetRepository::add(&store, rex(), Some(once())).await.unwrap();
     let before = store.version();

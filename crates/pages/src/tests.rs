@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use super::{Page, pages};
 
-/// The largest size of a compressed page, in bytes. On a slow line of 500 kbit/s that is less than half a second.
+/// The largest size of a compressed page, in bytes: half a second on a line of 500 kbit/s.
 const MAX_PAGE: usize = 28_000;
-/// The largest size of its style and markup, which stand before its script: ten packets, which a server sends before it
-/// waits for the first acknowledgement (RFC 6928).
+/// The largest compressed size of the style and markup before the script: ten packets, the initial congestion window of TCP
+/// (RFC 6928).
 const MAX_FIRST_ROUND_TRIP: usize = 10 * 1_460;
 
 fn compressed(text: &str) -> usize {
@@ -18,7 +18,7 @@ fn compressed(text: &str) -> usize {
     encoder.finish().unwrap().len()
 }
 
-/// Returns the inside of the one element of a page that begins with `start`.
+/// Returns the content of the only element that begins with `start`.
 fn inside<'p>(page: &'p Page, start: &str, end: &str) -> &'p str {
     let mut parts = page.html.split(start);
     let (before, rest) = (parts.next(), parts.next().unwrap());
@@ -33,7 +33,7 @@ fn the_reference_is_the_first_page() {
 }
 
 #[test]
-fn nothing_is_left_to_be_filled_in() {
+fn no_placeholder_is_left() {
     for page in pages(None) {
         assert!(!page.html.contains("{{"), "{}", page.path);
         assert!(page.html.contains(env!("CARGO_PKG_VERSION")), "{}", page.path);
@@ -50,9 +50,8 @@ fn a_page_is_readable_within_one_round_trip_and_small_as_a_whole() {
     }
 }
 
-/// The browser runs and applies only these two, even if something else got into the page.
 #[test]
-fn the_policy_lets_the_script_and_the_style_of_the_page_run_and_nothing_else() {
+fn the_policy_allows_only_the_script_and_the_style_of_the_page() {
     for page in pages(Some("staging")) {
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
         let script = hash(inside(&page, "<script type=\"module\">", "</script>"));
@@ -106,7 +105,7 @@ fn both_pages_have_the_same_header_and_footer() {
 }
 
 #[test]
-fn the_reference_says_what_it_is_before_a_script_runs() {
+fn the_reference_is_readable_before_a_script_runs() {
     let page = &pages(None)[0];
     let (_, body) = page.html.split_once("<body>").unwrap();
     for text in [">API reference</h1>", "List the animals", "curl http", "href=\"openapi.json\""] {
@@ -115,9 +114,9 @@ fn the_reference_says_what_it_is_before_a_script_runs() {
     assert!(inside(page, "<noscript>", "</noscript>").contains("href=\"openapi.json\""));
 }
 
-/// A proxy may serve the pages below a path of its own, which it strips.
+/// A proxy may serve the pages below a path prefix.
 #[test]
-fn every_address_is_relative_and_leads_to_what_the_service_has() {
+fn every_address_is_relative_and_exists() {
     let known = ["docs", "catalogue", "openapi.json"];
     for page in pages(None) {
         let (markup, script) = page.html.split_once("<script").unwrap();

@@ -1,4 +1,4 @@
-//! [`Archive`] on PostgreSQL: the whole store, on a connection of its own.
+//! [`Archive`] on PostgreSQL, on connections outside of the pool.
 
 mod snapshot;
 mod write;

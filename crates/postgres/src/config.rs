@@ -1,4 +1,4 @@
-//! Settings that an operator can choose, all of them in one URL.
+//! The URL of a store, which is its whole configuration.
 
 mod url;
 
@@ -13,7 +13,7 @@ use tokio_postgres::{
     config::{ChannelBinding, SslMode as Encryption, TargetSessionAttrs},
 };
 
-/// Every parameter there is.
+/// The names of the parameters.
 const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, call_timeout, pool_timeout, \
     tcp_user_timeout, pool_size, target_session_attrs, schema, pgbouncer, application_name, options, \
     channel_binding";
@@ -21,37 +21,37 @@ const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, c
 const ANY_OF_SEVERAL: &str = "target_session_attrs=any takes one host: reads of several servers would go back in time; \
     name one, or write target_session_attrs=read-write";
 
-/// When a silent server is asked whether it is still there.
+/// The time after which the kernel probes a silent server.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// The largest pool.
 const MAX_CONNECTIONS: usize = 1000;
-/// The longest name of a schema, in bytes: PostgreSQL cuts off the rest.
+/// The longest name of a schema in bytes. PostgreSQL truncates longer ones.
 const MAX_SCHEMA_BYTES: usize = 63;
 
-/// Which database to use, and how.
+/// The hosts, the database, and the parameters of a URL.
 ///
 /// | parameter | default | what |
 /// |---|---|---|
 /// | `sslmode` | `prefer` | see [`SslMode`] |
 /// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the server's certificate |
-/// | `connect_timeout` | `3s` | for connecting to one host, all of the handshake included |
+/// | `connect_timeout` | `3s` | for connecting to one host, with the whole handshake |
 /// | `statement_timeout` | `4s` | the server cancels a statement after this time |
-/// | `call_timeout` | `5s` | a call as a whole, whatever the network does |
-/// | `pool_timeout` | `1s` | the part of it that may be spent on waiting for a free connection |
+/// | `call_timeout` | `5s` | for a call as a whole |
+/// | `pool_timeout` | `1s` | the part of `call_timeout` for waiting for a free connection |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
 /// | `pool_size` | `16` | connections for reads, at most; the writer takes one more |
-/// | `target_session_attrs` | `read-write` | take only a host that accepts writes, or, of one host, `any` |
-/// | `schema` | the role's own | a schema to live in, created if need be |
+/// | `target_session_attrs` | `read-write` | use only a host that accepts writes; `any`, for a single host |
+/// | `schema` | the role's own | the schema of the tables, created if it does not exist |
 /// | `application_name` | `petstore` | how the server lists the sessions |
-/// | `options` | none | settings of the session (`-c name=value`), or what a provider's proxy wants |
-/// | `channel_binding` | `prefer` | `disable`, `prefer` or `require`: the password is bound to the TLS connection |
-/// | `pgbouncer` | found out | `true`: a pooler gives the session to others between two transactions; `false`: the session is this connection's |
+/// | `options` | none | settings of the session (`-c name=value`), or options for a provider's proxy |
+/// | `channel_binding` | `prefer` | `disable`, `prefer` or `require`: binds the password to the TLS connection |
+/// | `pgbouncer` | detected | `true`: a pooler lends sessions for a transaction; `false`: each connection has its own session |
 ///
-/// Times are written `3s` or `500ms`; a bare number has the unit that libpq gives it: seconds for
-/// `connect_timeout`, milliseconds for the others.
+/// Times are written `3s` or `500ms`. A bare number has the unit of libpq: seconds for `connect_timeout`, milliseconds for
+/// the others.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresConfig {
-    /// In the order in which they are tried.
+    /// The hosts, in the order in which they are tried.
     pub(crate) hosts: Vec<HostPort>,
     /// The settings of the driver for every host. Its `Debug` hides the password.
     pub(crate) driver: Config,
@@ -63,45 +63,43 @@ pub struct PostgresConfig {
     pub(crate) pool_timeout: Duration,
     pub(crate) pool_size: usize,
     pub(crate) schema: Option<String>,
-    /// `true` if a pooler gives the session to others between two transactions; found out if `None`.
+    /// `true` if a pooler lends sessions for a transaction; detected if `None`.
     pub(crate) shared_session: Option<bool>,
 }
 
-/// How the connection to the server is secured (`sslmode`).
+/// The security of the connection to the server (`sslmode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SslMode {
-    /// `disable`: in clear.
+    /// `disable`: not encrypted.
     Disable,
-    /// `prefer`: encrypted if the server can, without checking who it is. Protects against
-    /// listeners only.
+    /// `prefer`: encrypted if the server supports it, without a check of its certificate. Protects against listeners
+    /// only.
     Prefer,
-    /// `verify-ca`: encrypted, and the certificate must be signed by a known authority, whatever host it
-    /// names.
+    /// `verify-ca`: encrypted, and the certificate must be signed by a known authority, but may name any host.
     VerifyCa,
-    /// `require` or `verify-full`, which are one here: encrypted, and the certificate must be
-    /// signed by a known authority and name the host. Stricter than libpq's `require`, which takes
-    /// any certificate.
+    /// `require` or `verify-full`, which mean the same here: encrypted, and the certificate must be signed by a known
+    /// authority and name the host. libpq's `require` accepts any certificate.
     VerifyFull,
 }
 
 impl PostgresConfig {
-    /// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE[?PARAMETER=VALUE&…]`.
+    /// Parses `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE[?PARAMETER=VALUE&…]`.
     ///
-    /// User, password, database and values may be percent-encoded; a host that is the directory of
-    /// a Unix socket must be (`%2Frun%2Fpostgresql`).
+    /// User, password, database and values may be percent-encoded. A directory of a Unix socket must be
+    /// (`%2Frun%2Fpostgresql`).
     ///
     /// # Errors
-    /// [`InvalidUrl`]; no message repeats any of the text.
+    /// [`InvalidUrl`]. No message repeats any of the text.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
         let mut config = Self::new();
         let parsed = url::parse_address(address, &mut config.driver).and_then(|hosts| {
             config.hosts = hosts;
             let Some(query) = query else { return Ok(()) };
-            // Providers write `options` as they are.
+            // Providers write `options` without percent-encoding.
             url_parts::parameters(query, NAMES, "options", |name, value| config.set(name, value))
         });
-        // An @ behind the ? most likely ends a password that was not encoded.
+        // An @ behind the ? most likely ends a password that is not encoded.
         let has_at = query.is_some_and(|query| query.contains('@'));
         parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })?;
         if config.hosts.len() > 1
@@ -131,7 +129,7 @@ impl PostgresConfig {
         }
     }
 
-    /// Sets one parameter. The error says what would be right.
+    /// Sets one parameter. The error names the allowed values.
     fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         let seconds = |value| duration(value, Duration::from_secs);
         let millis = |value| duration(value, Duration::from_millis);

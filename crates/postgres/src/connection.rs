@@ -1,10 +1,9 @@
 //! One connection, and the transactions on it.
 //!
-//! A pooler such as `PgBouncer` gives a session of the server to another client after each transaction. Then
-//! nothing may stay in it: no prepared statement, whose name another client uses too, and no setting. So each
-//! statement is sent together with its values, and each transaction begins with its settings. This
-//! costs the server three to four times as much for a read, which is planned anew each time
-//! (`docs/POSTGRES.md`), so a session of our own prepares its statements.
+//! A pooler such as `PgBouncer` lends a session of the server to another client after each transaction. So nothing may
+//! stay in the session, neither a prepared statement nor a setting. Each statement is sent together with its values, and
+//! each transaction begins with its settings. A read then costs the server three to four times as much, because the
+//! server plans it each time (`docs/POSTGRES.md`). So a connection with its own session prepares its statements.
 
 #[cfg(test)]
 mod tests;
@@ -31,46 +30,45 @@ use crate::{
     values::{Values, typed, untyped},
 };
 
-/// Each statement sees what was committed before it.
+/// Begins a transaction in which each statement sees everything that was committed before it.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-/// The same, where animals are written: triggers know by it who writes, and a statement that is sent together with
-/// the beginning knows that it has a transaction (`petstore_may_add`).
+/// Begins a transaction that writes animals. Triggers see by the setting that petstore writes, and `petstore_may_add` that
+/// there is a transaction.
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
-/// The same, where animals are added under the next identifiers and nothing else is changed.
+/// Begins a transaction that adds animals under the next identifiers and changes nothing else.
 pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
-/// The same, where the lock is awaited before the next statement is sent.
+/// Does the same as [`APPENDING`] where the lock is acquired before the next statement is sent.
 pub(crate) const APPENDING_LOCKED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'; SET LOCAL petstore.locked = 'on'";
-/// All statements see what was committed before the first.
+/// Begins a transaction in which all statements see what was committed before the first one.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// The routine of the server that warns when a commit has stopped waiting for its standby. All else that it
-/// says of a message depends on its language, and triggers may warn of anything.
+/// The server routine that warns when a commit stops waiting for its standby. The rest of the warning depends on the
+/// server's language, and triggers may warn of anything.
 const WAIT_FOR_STANDBY: &str = "SyncRepWaitForLSN";
 
-/// How long a connection that was dropped may take to receive the answers that are on their way and to say that it
-/// ends, before it is cut off.
+/// The time limit of a dropped connection for receiving its last answers and closing.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection. Dropping it closes it; the server rolls back what was not committed.
+/// A connection. Dropping it closes it, and the server rolls back an open transaction.
 pub(crate) struct Connection {
     client: Client,
     session: Session,
-    /// Limits each statement: how long the server and the network together may take.
+    /// The time limit of each statement, for the server and the network together.
     timeout: Duration,
-    /// `true` if the server has warned, since the transaction began, that its commit did not wait for a standby.
+    /// `true` if the server warned that the commit of this transaction did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
-    /// Tells the task that moves the bytes.
+    /// Ends the task that moves the bytes.
     _dropped: DropGuard,
 }
 
-/// Whose the server's session is.
+/// The owner of the server's session.
 enum Session {
-    /// This connection's: it keeps settings and prepared statements.
+    /// The connection owns the session, which keeps settings and prepared statements.
     Own(Mutex<HashMap<&'static str, Statement>>),
-    /// A pooler's: it is ours from the beginning of a transaction to its end.
+    /// A pooler owns the session and lends it for one transaction at a time.
     Shared {
         /// SQL that applies the settings to one transaction.
         settings: String,
@@ -90,7 +88,7 @@ impl Connection {
     {
         let not_replicated: Arc<AtomicBool> = Arc::default();
         let (warned, dropped) = (Arc::clone(&not_replicated), CancellationToken::new());
-        // Moves the bytes until the connection ends. Why it ends, its statements report.
+        // Moves the bytes until the connection ends. Its statements report the reason.
         let driver = async move {
             while let Some(Ok(message)) =
                 future::poll_fn(|context| wire.poll_message(context)).await
@@ -98,7 +96,7 @@ impl Connection {
                 if let AsyncMessage::Notice(notice) = message
                     && notice.routine() == Some(WAIT_FOR_STANDBY)
                 {
-                    // Set before the commit's own answer is handed on: it comes behind this message.
+                    // The commit's own answer comes after this message.
                     warned.store(true, Ordering::Release);
                 }
             }
@@ -117,14 +115,14 @@ impl Connection {
         Self { client, session, timeout, not_replicated, _dropped: dropped.drop_guard() }
     }
 
-    /// Returns the same, where a pooler gives the session to others between two transactions. `settings` is
-    /// SQL that applies to one transaction.
+    /// Returns the connection with a session that a pooler lends for each transaction. `settings` is SQL that applies to
+    /// one transaction.
     pub(crate) fn with_shared_session(mut self, settings: String) -> Self {
         self.session = Session::Shared { settings };
         self
     }
 
-    /// Returns whether a pooler gives the session to others between two transactions.
+    /// Returns whether a pooler lends the session for each transaction.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.session, Session::Shared { .. })
     }
@@ -133,12 +131,12 @@ impl Connection {
         self.client.is_closed()
     }
 
-    /// Runs SQL that has no values and no rows.
+    /// Runs SQL without values, and ignores its rows.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), StoreFailure> {
         self.bounded(self.client.batch_execute(sql)).await
     }
 
-    /// Begins a transaction by the statement `begin`.
+    /// Begins a transaction with the statement `begin`.
     pub(crate) async fn begin(&self, begin: &str) -> Result<(), StoreFailure> {
         self.not_replicated.store(false, Ordering::Release);
         match &self.session {
@@ -164,10 +162,10 @@ impl Connection {
         .await
     }
 
-    /// Runs a statement that is a transaction by itself.
+    /// Runs a statement as a transaction of its own.
     ///
-    /// In a shared session the settings need a transaction around the statement. All of it is sent at
-    /// once, so it takes one round trip as well.
+    /// In a shared session the settings need a transaction around the statement. Everything is sent at once, so the
+    /// transaction takes one round trip.
     pub(crate) async fn query_alone(
         &self,
         sql: &'static str,
@@ -187,21 +185,21 @@ impl Connection {
         committed.map(|()| rows)
     }
 
-    /// Prepares a statement unless it is, so that later nothing waits for that. `None` in a shared
-    /// session, where a statement is sent together with its values.
+    /// Returns the prepared statement, and prepares it the first time. Returns `None` in a shared session, where a statement
+    /// is sent together with its values.
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<Option<Statement>, Error> {
         let Session::Own(prepared) = &self.session else { return Ok(None) };
         let statements = || prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(statement) = statements().get(sql).cloned() {
             return Ok(Some(statement));
         }
-        // Once for each statement, so its state need not be part of every call.
+        // Boxed because it happens once for each statement, so its state is not part of every call.
         let statement = Box::pin(self.client.prepare(sql)).await?;
         statements().insert(sql, statement.clone());
         Ok(Some(statement))
     }
 
-    /// Commits. It has happened, and is as durable as was promised, only if this is `Ok`.
+    /// Commits. Only `Ok` means that the commit happened and is as durable as promised.
     pub(crate) async fn commit(&self) -> Result<(), StoreFailure> {
         self.batch("COMMIT").await?;
         if self.not_replicated.load(Ordering::Acquire) {
@@ -210,12 +208,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Rolls back after a failure, whether or not the transaction has ended with it.
+    /// Rolls back after a failure, which may have ended the transaction already.
     pub(crate) async fn rollback(&self) -> Result<(), StoreFailure> {
         self.batch("ROLLBACK").await
     }
 
-    /// Returns whether a query without values answers `expected`.
+    /// Returns whether the first column of a query's row is `expected`.
     pub(crate) async fn shows(&self, sql: &str, expected: &str) -> Result<bool, StoreFailure> {
         let messages = self.bounded(self.client.simple_query(sql)).await?;
         Ok(messages.iter().any(|message| {

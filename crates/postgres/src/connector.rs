@@ -1,9 +1,8 @@
-//! From the list of hosts to a connection.
+//! Connects to the first host that takes writes.
 //!
-//! The hosts are tried in their order, beginning with the one that answered last. A host that does
-//! not answer for [`HEAD_START`] is not waited for alone: the next one is tried beside it, and those that
-//! have refused are tried again. So a failover is found by the next call that connects, and by one that
-//! is connecting already.
+//! The hosts are tried in their order, starting with the one that answered last. If a host does not answer for
+//! [`HEAD_START`], the next host is tried beside it, and hosts that refused are tried again. So a call finds the new
+//! primary after a failover, even if the call was connecting before.
 
 mod handshake;
 
@@ -23,25 +22,20 @@ use std::{
 
 use self::handshake::Handshake;
 pub(crate) use self::handshake::Purpose;
-use crate::{
-    config::PostgresConfig,
-    connection::Connection,
-    error::{ConnectError, StoreFailure},
-    tls,
-};
+use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure, tls};
 use petstore_storage::{tls::TlsFailure, url::HostPort};
 use tokio::{task::JoinSet, time};
 use tokio_postgres::{Config, config::SslMode};
 
-/// How long one host is given before the next one is tried beside it. A host that drops every packet
-/// costs this much, not the whole connect timeout.
+/// The time for one host before the next host is tried beside it. A host that drops every packet costs this time, not the
+/// whole connect timeout.
 const HEAD_START: Duration = Duration::from_millis(500);
 
 /// Makes connections.
 pub(crate) struct Connector {
     hosts: Vec<(HostPort, Handshake)>,
     config: Arc<PostgresConfig>,
-    /// The host that answered last is the first to be asked.
+    /// The index of the host that answered last, which is tried first.
     preferred: AtomicUsize,
 }
 
@@ -62,8 +56,8 @@ impl Connector {
         &self.config
     }
 
-    /// Returns a connection to the first host that answers and takes writes (unless `any` may be taken). In a box, so
-    /// that what calls it is compiled without the driver.
+    /// Returns a connection to the first host that answers and satisfies `target_session_attrs`. The future is boxed so that
+    /// its callers compile without the driver.
     pub(crate) fn connect(
         &self,
         purpose: Purpose,
@@ -75,15 +69,15 @@ impl Connector {
         let preferred = self.preferred.load(Ordering::Relaxed);
         let (count, timeout) = (self.hosts.len(), self.config.connect_timeout);
         let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();
-        // The failure of each host that has failed; hosts that have answered may be asked again.
+        // The failure of each host that failed. A host that answered may be tried again.
         let (mut failures, mut refused) = (BTreeMap::new(), VecDeque::new());
-        // Dropping the set cancels whatever is still under way.
+        // Dropping the set cancels all running attempts.
         let mut attempts = JoinSet::new();
         loop {
             match untried.pop_front() {
                 Some(index) => {
                     let handshake = self.hosts[index].1.clone();
-                    // For all of it: the driver's own ends with the handshake of TCP.
+                    // Limits the whole handshake; the driver's own timeout covers TCP alone.
                     attempts.spawn(async move {
                         let result = time::timeout(timeout, handshake.connect(purpose)).await;
                         (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
@@ -92,14 +86,14 @@ impl Connector {
                 None if attempts.is_empty() => {
                     let host = |index: usize| self.hosts[index].0.clone();
                     let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
-                    return Err(StoreFailure::Connect(Arc::new(ConnectError(hosts.collect()))));
+                    return Err(StoreFailure::Connect(hosts.collect()));
                 }
                 None => {}
             }
-            let nobody_else = untried.is_empty() && refused.is_empty();
-            let head_start = if nobody_else { Duration::MAX } else { HEAD_START };
+            let is_last = untried.is_empty() && refused.is_empty();
+            let head_start = if is_last { Duration::MAX } else { HEAD_START };
             let Ok(Some(finished)) = time::timeout(head_start, attempts.join_next()).await else {
-                // A host is silent. Meanwhile, one that has refused may have become the primary.
+                // A host is silent. Meanwhile a host that refused may have become the primary.
                 untried.append(&mut refused);
                 continue;
             };
@@ -114,7 +108,7 @@ impl Connector {
                     }
                     failures.insert(index, failure);
                 }
-                // A panic, which has been reported.
+                // The attempt panicked, which the panic hook has reported.
                 Err(_) => {}
             }
         }

@@ -1,45 +1,45 @@
-//! How a call fails, and how that becomes an error of the domain.
+//! Errors of calls, and their conversion to errors of the domain.
 
 pub(crate) mod open;
 
 #[cfg(test)]
 mod tests;
 
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{error::Error as _, sync::Arc, time::Duration};
 
 use petstore_domain::{AddError, ArchiveError, StoreError};
 use petstore_storage::{error_chain, url::HostPort};
 use tokio_postgres::error::{Severity, SqlState};
 
-/// Why the store cannot answer. Becomes the cause of [`StoreError::Unavailable`].
+/// A failed call. It can be cloned, because one transaction has several callers.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum StoreFailure {
-    /// All connections are in use.
+    /// All connections were in use for this time.
     #[error("no connection was free within {0:?}")]
     Busy(Duration),
-    /// No server, or none that takes writes.
-    #[error(transparent)]
-    Connect(#[from] Arc<ConnectError>),
-    /// The server, or the network, is too slow.
+    /// No server that takes writes can be reached. Contains the failure of each host.
+    #[error("cannot connect ({})", each(.0))]
+    Connect(Arc<[(HostPort, StoreFailure)]>),
+    /// The server or the network was slower than this time limit.
     #[error("no answer within {0:?}")]
     Deadline(Duration),
-    /// An error of the server or the connection.
+    /// The server or the connection reported an error.
     #[error("{}", error_chain(.0.as_ref()))]
     Postgres(#[source] Arc<tokio_postgres::Error>),
-    /// Other sessions keep locks. Holds what has happened while they did, and their names.
+    /// Other sessions hold locks. Contains the failure, and the names of the sessions.
     #[error(
         "{0}; writes wait for {1}: end its transaction, or the session with pg_terminate_backend"
     )]
     Blocked(Box<StoreFailure>, String),
     #[error("the server asks for a password, and the URL has none")]
     NoPassword,
-    /// The server has committed, but its wait for a standby was canceled.
-    #[error("the server did not wait for its standby, so the commit may be lost with it")]
+    /// The server committed, but its wait for a standby was canceled.
+    #[error("the server did not wait for its standby, so the commit may be lost with the server")]
     NotReplicated,
-    /// More calls wait for a connection than the pool takes.
+    /// This many calls wait for a connection, and the pool takes no more.
     #[error("too many calls wait for a connection ({0})")]
     PoolQueueFull(usize),
-    /// Every try met a concurrent change of the same rows.
+    /// Every try failed because of a concurrent change of the same rows.
     #[error("others changed the same rows too often at the same time")]
     Contention,
     /// The system has no random bytes.
@@ -47,33 +47,35 @@ pub(crate) enum StoreFailure {
     Random(#[from] getrandom::Error),
 }
 
-/// No host could be connected to. Holds each host with what is wrong there.
-#[derive(Debug)]
-pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
+/// Returns the failure of each host in one line.
+fn each(hosts: &[(HostPort, StoreFailure)]) -> String {
+    let hosts = hosts.iter().map(|(host, failure)| format!("{host}: {failure}"));
+    hosts.collect::<Vec<_>>().join("; ")
+}
 
-/// The code that a store raises that is not open, with the reason as its message.
+/// The SQLSTATE that the triggers raise if the store is not open. The message is the reason.
 const SEALED: &str = "PSMOV";
-/// The code that an addition raises whose lock came late.
+/// The SQLSTATE of an addition that got its lock too late.
 const LATE: &str = "PSLAT";
 
 impl StoreFailure {
-    /// Returns whether the server rolled the transaction back because of what others have written, so that it
-    /// may be tried again: nothing was committed.
+    /// Returns whether the server rolled the transaction back because of a concurrent one. Nothing was committed, so the
+    /// transaction may be tried again.
     pub(crate) fn is_conflict(&self) -> bool {
         self.has_state(&SqlState::T_R_SERIALIZATION_FAILURE)
             || self.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
             || self.is_identifier_taken()
     }
 
-    /// Returns whether an animal has been refused as another one has its identifier: the sequence is behind.
+    /// Returns whether an animal was refused because another one has its identifier: the sequence is behind the rows.
     pub(crate) fn is_identifier_taken(&self) -> bool {
         self.postgres().and_then(tokio_postgres::Error::as_db_error).is_some_and(|error| {
             *error.code() == SqlState::UNIQUE_VIOLATION && error.constraint() == Some("pet_pkey")
         })
     }
 
-    /// Returns whether the server refuses the statement itself, and would again: neither has a concurrent
-    /// transaction, a shortage or an operator ended it, nor is the store not open, nor the connection of no more use.
+    /// Returns whether the server would refuse the statement again. That is not so after a concurrent transaction, a
+    /// shortage, an operator's command, a sealed store or a broken connection.
     pub(crate) fn is_refusal(&self) -> bool {
         let state = self.postgres().and_then(tokio_postgres::Error::code);
         let is_ours = |state: &SqlState| [SEALED, LATE].contains(&state.code());
@@ -81,16 +83,15 @@ impl StoreFailure {
         state.is_some_and(|state| is_final(state) && !self.breaks_connection())
     }
 
-    /// Returns whether a group may succeed when each of its rows has a savepoint: one row may be what the server refuses,
-    /// whatever state it gives, as code of an operator may raise any; or the lock came late. A statement that was canceled
-    /// would take as long again.
+    /// Returns whether a group may succeed with a savepoint for each row: the server refused one row, or the lock came
+    /// late. An operator's trigger may raise any SQLSTATE. A canceled statement would take as long again.
     pub(crate) fn may_not_meet_each_row(&self) -> bool {
         let is_of_all = self.sealed().is_some() || self.is_identifier_taken();
         self.is_rolled_back() && !is_of_all && !self.has_state(&SqlState::QUERY_CANCELED)
     }
 
-    /// Returns whether the server itself has answered by an error, which rolls the transaction back, also one of its
-    /// commit. A pooler names no routine, and a session that was ended may have committed.
+    /// Returns whether the server reported an error that rolls the transaction back, also during the commit. A pooler's
+    /// error names no routine. A session that was terminated may have committed.
     pub(crate) fn is_rolled_back(&self) -> bool {
         let error = self.postgres().and_then(tokio_postgres::Error::as_db_error);
         error.is_some_and(|error| {
@@ -98,24 +99,23 @@ impl StoreFailure {
         })
     }
 
-    /// Returns whether the same may succeed later: no server answers, or what one says passes. Of several hosts, one
-    /// that may is enough.
+    /// Returns whether the same call may succeed later. With several hosts, one that may answer later is enough.
     pub(crate) fn is_transient(&self) -> bool {
-        if let Self::Connect(error) = self {
-            return error.0.iter().any(|(_, failure)| failure.is_transient());
+        if let Self::Connect(hosts) = self {
+            return hosts.iter().any(|(_, failure)| failure.is_transient());
         }
         !self.lacks_tls()
             && self.sql_state().is_none_or(|state| passes(state.code()) || is_broken(state))
     }
 
-    /// Returns whether the server does not speak TLS, which was demanded.
+    /// Returns whether the server does not support TLS, which `sslmode` requires.
     pub(crate) fn lacks_tls(&self) -> bool {
-        // The driver has no other sign of it.
+        // The driver has no other sign of this error.
         self.to_string().contains("server does not support TLS")
     }
 
-    /// Returns whether the connection is of no more use: it is broken, its server is about to stop or takes no
-    /// writes any more, or what was prepared on it is not valid any more.
+    /// Returns whether the connection cannot be used again: it is broken, its server stops or takes no writes, or its
+    /// prepared statements are no longer valid.
     pub(crate) fn breaks_connection(&self) -> bool {
         match self.postgres() {
             Some(error) => error.code().is_none_or(is_broken),
@@ -123,21 +123,21 @@ impl StoreFailure {
         }
     }
 
-    /// Returns whether the server has answered by this state.
+    /// Returns whether the server answered with this SQLSTATE.
     pub(crate) fn has_state(&self, state: &SqlState) -> bool {
         self.sql_state() == Some(state)
     }
 
-    /// Returns why the store was not open, so that the transaction has had no effect.
+    /// Returns the reason why the store was not open, if that is the failure. The transaction had no effect.
     pub(crate) fn sealed(&self) -> Option<&str> {
         let error = self.postgres()?.as_db_error()?;
         (error.code().code() == SEALED).then(|| error.message())
     }
 
-    /// Returns what the server says, if one has answered.
+    /// Returns the SQLSTATE of the server, if one answered.
     pub(crate) fn sql_state(&self) -> Option<&SqlState> {
-        if let Self::Connect(error) = self {
-            return error.0.iter().find_map(|(_, failure)| failure.sql_state());
+        if let Self::Connect(hosts) = self {
+            return hosts.iter().find_map(|(_, failure)| failure.sql_state());
         }
         let no_password = matches!(self, Self::NoPassword).then_some(&SqlState::INVALID_PASSWORD);
         self.postgres().and_then(tokio_postgres::Error::code).or(no_password)
@@ -151,8 +151,8 @@ impl StoreFailure {
     }
 }
 
-/// Returns whether the class of the state says that it passes: the state of a transaction or of an object, a shortage,
-/// an operator, the system, a fault of the server.
+/// Returns whether an SQLSTATE is of a class that passes: transaction state, insufficient resources, object state,
+/// operator intervention, system error, internal error.
 pub(crate) fn passes(state: &str) -> bool {
     ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.starts_with(class))
 }
@@ -165,7 +165,7 @@ fn is_broken(state: &SqlState) -> bool {
         // a primary that has become a standby
         &SqlState::READ_ONLY_SQL_TRANSACTION,
         &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
-        // made anew by a restore, so that what was prepared is about other tables
+        // after a restore, prepared statements refer to tables that were dropped
         &SqlState::UNDEFINED_TABLE,
     ];
     let code = state.code();
@@ -173,18 +173,9 @@ fn is_broken(state: &SqlState) -> bool {
     states.contains(&state) || code.starts_with("08") || code.starts_with("57P")
 }
 
-impl Error for ConnectError {}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts = self.0.iter().map(|(host, failure)| format!("{host}: {failure}"));
-        write!(f, "cannot connect ({})", hosts.collect::<Vec<_>>().join("; "))
-    }
-}
-
 impl From<tokio_postgres::Error> for StoreFailure {
     fn from(error: tokio_postgres::Error) -> Self {
-        // The driver has no other sign of it.
+        // The driver has no other sign of this error.
         let no_password =
             error.source().is_some_and(|cause| cause.to_string() == "password missing");
         if no_password { Self::NoPassword } else { Self::Postgres(Arc::new(error)) }

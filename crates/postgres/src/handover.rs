@@ -1,4 +1,4 @@
-//! [`Handover`] on PostgreSQL: columns of the one row of `petstore_state`, and triggers that hold them, whoever writes.
+//! [`Handover`] on PostgreSQL: columns of the one row of `petstore_state`. Triggers enforce the state for every writer.
 
 use async_trait::async_trait;
 use petstore_domain::{Corruption, Handover, Phase, StoreError, StoreId, StoreState};
@@ -21,7 +21,7 @@ macro_rules! select {
     };
 }
 const STATE: &str = select!("");
-/// The same, locked as by [`version::LOCK`].
+/// Selects the state and locks the row like [`version::LOCK`].
 pub(crate) const LOCK: &str = select!(" FOR UPDATE");
 const CHANGE: &str = concat!(
     "UPDATE petstore_state SET identity = $2::bytea, revision = $3, state = $4::text, \
@@ -42,7 +42,7 @@ impl Handover for PostgresStore {
         let (id, other) = (&new.id.0[..], other.as_ref().map(|other| &other.0[..]));
         let random = version::random()?;
         let version = if new.phase.is_open() { &random[..] } else { &[] };
-        // In a transaction, so that it is not tried twice.
+        // A transaction is not tried twice.
         let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
         let changed = transaction
             .query(CHANGE, &[&expected, &id, &new.revision, &word, &other, &label, &version])

@@ -1,4 +1,4 @@
-//! Facts about a store besides its rows.
+//! The size of the database, and the findings of `petstore check`.
 
 use petstore_domain::StoreError;
 use petstore_storage::Finding;
@@ -18,7 +18,7 @@ const SETTINGS: &str = "SELECT current_setting(name) FROM unnest(ARRAY['server_v
      'full_page_writes', 'synchronous_commit', 'synchronous_standby_names']) \
      WITH ORDINALITY AS u (name, place) ORDER BY place";
 
-/// Indexes of our schema that are not there, or that a failed build has left without use.
+/// Selects indexes of the schema that are missing, or that a failed build left invalid.
 const UNUSABLE: &str = "SELECT wanted.name::text FROM unnest($1::text[]) AS wanted (name) \
      WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_index i \
      JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid \
@@ -26,7 +26,7 @@ const UNUSABLE: &str = "SELECT wanted.name::text FROM unnest($1::text[]) AS want
      WHERE n.nspname = current_schema() AND c.relname = wanted.name \
      AND i.indisvalid AND i.indisready) ORDER BY 1";
 
-/// The indexes of `schema.sql`.
+/// The indexes of the schema.
 const INDEXES: [&str; 10] = [
     "pet_pkey",
     "pet_available",
@@ -43,19 +43,18 @@ const INDEXES: [&str; 10] = [
 const SIZE: &str = "SELECT pg_catalog.pg_database_size(pg_catalog.current_database())";
 
 impl PostgresStore {
-    /// Returns the size of the whole database, in bytes. The server looks at all of its files, so this is for no more
-    /// than once in a while.
+    /// Returns the size of the whole database in bytes. The server reads the size of each of its files, so call this
+    /// rarely.
     ///
     /// # Errors
     /// [`StoreError`] if the database does not answer.
     pub async fn database_bytes(&self) -> Result<u64, StoreError> {
-        // Without the deadline of a call, which would take the other connections with it: the server has one of its own.
+        // Without the deadline of a call, which would drop all connections. The server's `statement_timeout` limits it.
         let bytes: i64 = scalar(&self.pool.query(SIZE, &[]).await?)?;
         Ok(bytes.unsigned_abs())
     }
 
-    /// Examines what the database says of itself: its schema, what a commit waits for, and whether the
-    /// indexes can be used. Nothing is written.
+    /// Examines the schema, the durability of commits, the indexes, the identifiers and the rights. Writes nothing.
     ///
     /// # Errors
     /// [`StoreError`] if the database does not answer.
@@ -65,7 +64,7 @@ impl PostgresStore {
         let unusable: Vec<String> =
             column(&transaction.query(UNUSABLE, &[&INDEXES.to_vec()]).await?)?;
         let [release, fsync, pages, commit, standbys] = &settings[..] else {
-            return Err(StoreError::corrupt("the answer", "each setting has a value"));
+            return Err(StoreError::corrupt("the settings of the server", "each has a value"));
         };
         Ok(vec![
             Finding::ok("schema", format!("version {VERSION}, on PostgreSQL {release}")),
@@ -77,7 +76,7 @@ impl PostgresStore {
     }
 }
 
-/// Returns what the server waits for before a commit is acknowledged.
+/// Describes what the server waits for before it acknowledges a commit.
 fn durability([fsync, pages, commit, standbys]: [&str; 4]) -> Finding {
     let settings =
         format!("fsync is {fsync}, full_page_writes is {pages}, synchronous_commit is {commit}");
@@ -95,19 +94,21 @@ fn durability([fsync, pages, commit, standbys]: [&str; 4]) -> Finding {
 fn indexes(unusable: &[String]) -> Finding {
     if unusable.is_empty() {
         let count = INDEXES.len();
-        return Finding::ok("indexes", format!("all {count} are there and can be used"));
+        return Finding::ok("indexes", format!("all {count} exist and are valid"));
     }
     let (unusable, remedy) = (unusable.join(", "), "REINDEX them, or create them again");
-    Finding::error("indexes", format!("missing or not valid: {unusable}; {remedy}"))
+    Finding::error("indexes", format!("missing or invalid: {unusable}; {remedy}"))
 }
 
 fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
     let problem = match are_behind {
         Ok(false) => return Finding::ok("identifiers", "the next ones are free"),
-        Ok(true) => "a sequence is behind the rows that are there: pet_id; the next addition raises it, if the \
-             role may UPDATE the sequence"
-            .to_owned(),
-        // Serving needs no such right.
+        Ok(true) => {
+            "the sequence pet_id is behind the rows; the next addition raises it, if the role may \
+             UPDATE the sequence"
+                .to_owned()
+        }
+        // Serving does not need this right.
         Err(failure) if failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             let detail = "not examined: the role has no SELECT on the sequence pet_id";
             return Finding::ok("identifiers", detail);

@@ -1,42 +1,46 @@
-//! The storage ports on PostgreSQL, and on what speaks its protocol.
+//! The storage ports of petstore on PostgreSQL.
 //!
-//! # What it promises
-//! - An acknowledged write is as durable as the server's `synchronous_commit` makes it; where that
-//!   is `off`, this crate turns it on for its own sessions. A commit whose wait for a standby was
-//!   canceled is not acknowledged.
-//! - Any number of instances may share one database: keys, idempotency records, cursors and versions
-//!   hold on all of them.
-//! - Concurrent additions share one transaction and its round trip (group commit). An addition
-//!   whose caller has gone away happens whole or not at all, and not at all if its group has not begun.
-//! - A row that the server refuses for good fails its own addition and no other of its group.
-//! - Identifiers that the store assigns can be read in ascending order, whatever instance has assigned them: each
-//!   writer locks the one row of `petstore_state` before it draws any, and whoever changes or purges what it may meet
-//!   locks that row first too.
-//! - Reads stay as fast beside a snapshot that is kept open for hours (`version.rs`).
-//! - A call ends within its deadline ([`PostgresConfig`]) whatever the network does, and works
-//!   again by itself once a server that takes writes can be reached.
-//! - A database that holds other tables under our names is refused and not touched, and so is one whose
-//!   schema this release cannot use. An older schema is upgraded only by [`PostgresStore::upgrade`].
-//! - Whoever changes an animal, a person at the `psql` prompt too, changes the catalogue's version: a
-//!   trigger of the schema does.
+//! ```no_run
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use petstore_domain::{PetQuery, PetRepository as _};
+//! use petstore_postgres::{PostgresConfig, PostgresStore};
 //!
-//! # Its limits
-//! - When the connection breaks while a commit is under way, an addition without an idempotency key
-//!   is answered by [`StoreError`](petstore_domain::StoreError), and may have happened. One with a
-//!   key is tried again.
-//! - A batch that keeps others from writing and sends nothing for 3 seconds is ended by the server.
-//! - Tried on PostgreSQL 15 and 18. The SQL is that of PostgreSQL 12 and newer.
-//! - A pooler must lend a session for a whole transaction at least.
+//! let config = PostgresConfig::parse("postgres://petstore:secret@db.example/petstore")?;
+//! let store = PostgresStore::connect(&config).await?;
+//! let page = store.list(PetQuery::default()).await?.value;
+//! println!("{} animals on the first page", page.pets.len());
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! # Where things are
-//! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
-//! [`KeyStore`](petstore_domain::KeyStore) in `api_keys.rs` and
-//! [`Archive`](petstore_domain::Archive) in `archive.rs`,
-//! [`Handover`](petstore_domain::Handover) in `handover.rs`. Reads and changes of keys run through
-//! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store, and drops the tables
-//! of an empty one; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the
-//! next; `sequences.rs` raises a sequence
-//! that is behind the rows.
+//! # Promises
+//! - An acknowledged write is as durable as the server's `synchronous_commit` makes it. If that is `off`, this crate
+//!   turns it on for its sessions. A commit whose wait for a standby was canceled is not acknowledged.
+//! - Any number of instances may share one database. Keys, idempotency records, cursors and versions hold on all of them.
+//! - Concurrent additions share one transaction and its round trip (group commit). If its caller goes away, an addition
+//!   happens whole or not at all, and not at all if its group has not started.
+//! - A row that the server refuses for good fails its own addition and no other one of its group.
+//! - Identifiers can be read in ascending order, whichever instance assigned them. Every writer locks the one row of
+//!   `petstore_state` before it draws an identifier, and so does everyone who changes or purges rows that it may meet.
+//! - Reads stay fast beside a snapshot that is open for hours (`version.rs`).
+//! - A call ends within its deadline ([`PostgresConfig`]). Calls work again without help as soon as a server that takes
+//!   writes can be reached.
+//! - A database with other tables under our names is refused and not changed, and so is a schema that this release cannot
+//!   use. Only [`PostgresStore::upgrade`] upgrades an older schema.
+//! - A trigger changes the catalogue's version with every change of an animal, also by a person in `psql`.
+//!
+//! # Limits
+//! - If the connection breaks during a commit, an addition without an idempotency key fails with
+//!   [`StoreError`](petstore_domain::StoreError), and may have happened. An addition with a key is tried again.
+//! - The server ends a batch that locks out other writers and sends nothing for 3 seconds.
+//! - The SQL needs PostgreSQL 12. The tests run on 12, 15 and 18.
+//! - A pooler must lend a session for at least a whole transaction.
+//!
+//! # Files
+//! `pets.rs`, `api_keys.rs`, `archive.rs` and `handover.rs` implement the ports. Reads and changes of keys run through
+//! `pool.rs`, additions through `writer.rs`. `open.rs` opens a store, and drops the tables of an empty one. `schema.rs`
+//! has the schema versions, and `upgrade.rs` runs the steps between them. `sequences.rs` raises a sequence that is behind
+//! the rows.
 
 mod api_keys;
 mod archive;

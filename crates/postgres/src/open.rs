@@ -1,4 +1,4 @@
-//! From a configuration to a store, to what the database is, and back to none.
+//! Opens, identifies and removes a store.
 
 use std::time::Instant;
 
@@ -16,38 +16,38 @@ use crate::{
     version,
 };
 
-/// The running server, the database and the schema. A server is known by the microsecond of its start: its
-/// `system_identifier` is also that of each copy that was made of it, which is another store.
+/// Identifies the running server, the database and the schema. The server is identified by the microsecond of its start,
+/// because a copy of a server has the same `system_identifier` but holds another store.
 const IDENTITY: &str = "SELECT extract(epoch FROM pg_postmaster_start_time()) || ':' || \
      oid || ':' || current_schema() FROM pg_catalog.pg_database WHERE datname = current_database()";
 
-/// Waits for whoever reads or writes, and keeps others away, so that nothing is added behind [`IS_EMPTY`]. The
-/// row of `petstore_state` is what additions lock first.
+/// Waits for reads and writes, and locks out others, so that nothing is added after [`IS_EMPTY`]. Additions lock the row
+/// of `petstore_state` first.
 const LOCK: &str = "LOCK TABLE petstore_state, pet, idempotency, api_key IN ACCESS EXCLUSIVE MODE";
 
 const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELECT FROM idempotency) \
      AND NOT EXISTS (SELECT FROM api_key) AND EXISTS (SELECT FROM petstore_state WHERE state = 'open')";
 
-/// All that the steps of the schema make; indexes and triggers go with their tables. What somebody else has made
-/// on top of it refuses this.
+/// Drops everything that the steps of the schema create. Indexes and triggers go with their tables. The server refuses
+/// this if another object, such as a view, depends on them.
 const DROP: &str = "DROP VIEW catalogue; \
      DROP TABLE pet, petstore_state, idempotency, api_key, petstore_schema; DROP SEQUENCE pet_id, api_key_id; \
      DROP FUNCTION petstore_renew_version, petstore_guard, petstore_require_open, petstore_sealed, \
      petstore_renew_key_revision, petstore_refuse_older, petstore_may_add, petstore_add_each";
 
 impl PostgresStore {
-    /// Connects, and creates the tables if there are none.
+    /// Opens the store, and creates the tables if there are none.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
+    /// [`OpenError`].
     pub async fn connect(config: &PostgresConfig) -> Result<Self, OpenError> {
         Self::open(config, PostgresSettings { create: true, ..Default::default() }).await
     }
 
-    /// Connects, as the settings say.
+    /// Opens the store.
     ///
     /// # Errors
-    /// [`OpenError`], also where there is no store and none is to be created.
+    /// [`OpenError`], also if there is no store and `settings.create` is `false`.
     pub async fn open(
         config: &PostgresConfig,
         settings: PostgresSettings,
@@ -55,11 +55,11 @@ impl PostgresStore {
         open(config, &settings).await.map_err(|reason| OpenError::new(config, reason))
     }
 
-    /// Removes the tables of a store that holds no animals, keys or idempotency records and is open. `false` if it
-    /// holds any: it is then left untouched. A schema that was created for them stays.
+    /// Removes the tables of a store that is open and holds no animals, API keys or idempotency records. Otherwise returns
+    /// `false` and changes nothing. A schema that was created for the tables stays.
     ///
     /// # Errors
-    /// [`OpenError`]; the store is then left untouched.
+    /// [`OpenError`]. Nothing was changed.
     pub async fn remove_if_empty(config: &PostgresConfig) -> Result<bool, OpenError> {
         remove_if_empty(config).await.map_err(|reason| OpenError::new(config, reason))
     }
@@ -81,7 +81,7 @@ async fn open(
         Ok(read) => read,
         Err(reason) => return Err(rights::explain(reason, &connection).await),
     };
-    // One that is missing or corrupt is what every read will report.
+    // Every read reports a version that is missing or corrupt.
     if let Ok(stored) = version::from_row(rows.first()) {
         version.observe(stored, began);
     }
@@ -89,8 +89,8 @@ async fn open(
 }
 
 impl PostgresConfig {
-    /// Returns what the store that this names alone is, whatever names the URL uses for its host; `None` if the
-    /// server does not tell.
+    /// Returns a unique name of the store, which does not depend on the hosts in the URL. Returns `None` if the server does
+    /// not answer.
     pub async fn identity(&self) -> Option<String> {
         let connection = Connector::new(self).ok()?.connect(Purpose::Archive).await.ok()?;
         let rows = connection.query_alone(IDENTITY, &[]).await.ok()?;
@@ -102,7 +102,7 @@ async fn remove_if_empty(config: &PostgresConfig) -> Result<bool, Reason> {
     let connection = Connector::new(config)?.connect(Purpose::Archive).await?;
     connection.begin(READ_COMMITTED).await?;
     schema::lock(&connection).await?;
-    // Without tables in this schema, the names below might be those of another.
+    // Without tables in this schema, the names below may refer to tables of another schema.
     if schema::version(&connection).await?.is_none() {
         return Ok(true);
     }

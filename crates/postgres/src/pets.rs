@@ -67,7 +67,7 @@ impl PetRepository for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns rows, which begin with the version of the snapshot that they were read from.
+    /// Returns rows that begin with the catalogue's version, and that version.
     async fn read_versioned(
         &self,
         sql: &'static str,
@@ -78,7 +78,7 @@ impl PostgresStore {
             let rows = self.pool.query(sql, values).await?;
             let stored = version::from_row(rows.first())?;
             self.tasks.version.observe(stored, began);
-            // A store that is not open has no version. If the state says that it is open now, it was opened since.
+            // A store that is not open has no version. If its state is open now, it was opened since: reads again.
             if stored.version.is_some()
                 || !self.state().await?.permit_read(self.reads_while_sealed)?
             {

@@ -1,14 +1,11 @@
-//! Connections for single statements, and the deadline of every call.
+//! The connection pool for single statements, and the deadline of every call.
 //!
-//! - A call takes a permit, in turn, and then the connection that was given back last, whose caches are warm, or
-//!   a new one.
-//! - When a connection turns out to be broken, the idle ones are dropped and those in use are not used again.
-//!   After a failover one call, not one for each connection, meets the dead server.
-//! - What needs a connection outside of the pool goes first: a pooler may let it wait for a session that a connection of
-//!   the pool has.
-//! - A server may allow fewer connections than the pool wants. A call that is refused a new connection puts its
-//!   permit aside for [`FULL_PAUSE`] and queues again for a connection that is there. So there are soon as many
-//!   permits as connections, and the server is seldom asked for one more.
+//! - A call waits for a permit. Then it takes the connection that was returned last, whose caches are warm, or a new one.
+//! - After a connection breaks, no connection of the pool is used again. So one call meets a dead server, not one call for
+//!   each connection.
+//! - The pool closes a connection if one outside of the pool is needed and the server or a pooler allows no more.
+//! - A server may allow fewer connections than the pool wants. A refused call puts its permit aside for [`FULL_PAUSE`] and
+//!   waits for an open connection. So there are soon as many permits as connections.
 
 #[cfg(test)]
 mod tests;
@@ -33,29 +30,28 @@ use crate::{
     values::Values,
 };
 
-/// How often a statement is tried that failed because of a concurrent one.
+/// The largest number of tries of a statement that fails because of a concurrent one.
 pub(crate) const MAX_TRIES: u32 = 5;
 
-/// Calls that may wait for a connection, or for one to be made; one more is refused at once.
+/// The largest number of calls that wait for a connection. Further calls fail at once.
 const MAX_WAITING: usize = 4096;
 
-/// How long the server is not asked again for one more connection after it has refused it.
+/// The time during which a refused call does not ask the server for a new connection again.
 const FULL_PAUSE: Duration = Duration::from_millis(500);
-/// How long the server may take to connect before a connection of the pool is closed, and then another one: a pooler
-/// queues what it has no session for.
+/// The time that a new connection outside of the pool may take before the pool closes a connection for it, again and again.
+/// A pooler without a free session lets a new connection wait.
 const QUEUE_PAUSE: Duration = Duration::from_millis(500);
-/// How long the server may take to end a session that was closed for another one.
+/// The pause before the next try to connect after a connection of the pool was closed.
 const CLOSE_PAUSE: Duration = Duration::from_millis(20);
 
-/// How busy the pool of connections is at this moment. The connections of the writer and of changes of
-/// keys are not in the pool.
+/// The load of the connection pool. The connections of the writer and of changes of keys are not in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// Connections that are open, or being made.
+    /// The number of connections that are open or being opened.
     pub connections: usize,
-    /// Of them, those that no call uses.
+    /// The number of these connections that no call uses.
     pub idle: usize,
-    /// Calls that wait for one.
+    /// The number of calls that wait for a connection.
     pub waiting: usize,
 }
 
@@ -64,36 +60,36 @@ pub struct Activity {
 pub(crate) struct Pool {
     connector: Connector,
     state: Mutex<State>,
-    /// One for each call that may use or make a connection.
+    /// One permit for each call that may use or open a connection.
     permits: Arc<Semaphore>,
-    /// One for each call that may wait for a permit, or for a connection to be made.
+    /// One permit for each call that may wait for a connection.
     waiting: Semaphore,
 }
 
 #[derive(Debug, Default)]
 struct State {
     idle: Vec<Arc<Connection>>,
-    /// A connection for the next transaction of an archive: to make one takes longer than most of them.
+    /// The connection for the next transaction of an archive. Opening one takes longer than most transactions.
     archive: Option<Connection>,
-    /// Connections that calls use or make.
+    /// The number of connections that calls use or open.
     in_use: usize,
-    /// Grows when a connection was found broken. Those of an earlier generation are not used again.
+    /// Grows when a connection breaks. Connections of an earlier generation are not used again.
     generation: u64,
-    /// `true` if the next connection that is given back is closed, so that one for another purpose can be made.
+    /// `true` if the next returned connection is closed in favor of one outside of the pool.
     is_one_wanted: bool,
 }
 
-/// A connection in use, or being made. Dropping it gives the connection back, unless it is broken, and then the
+/// A connection that is in use or being opened. Dropping it returns the connection, unless that is broken, and then the
 /// permit.
-struct Lease<'a> {
-    /// `None` if it is not there yet, or shall not be used again.
+struct PooledConnection<'a> {
+    /// `None` if it is not open yet, or must not be used again.
     connection: Option<Arc<Connection>>,
     generation: u64,
     state: &'a Mutex<State>,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Drop for Lease<'_> {
+impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         let mut state = lock(self.state);
         state.in_use -= 1;
@@ -108,7 +104,7 @@ impl Drop for Lease<'_> {
 }
 
 impl State {
-    /// Closes the idle connection that was used least recently, if one is wanted.
+    /// Closes the connection of archives and the least recently used idle connection, if one is wanted.
     fn close_if_wanted(&mut self) {
         self.archive.take_if(|_| self.is_one_wanted);
         if self.is_one_wanted && !self.idle.is_empty() {
@@ -139,7 +135,7 @@ impl Pool {
         Activity { connections: idle + in_use, idle, waiting }
     }
 
-    /// Runs a call within its deadline.
+    /// Runs a call with the deadline `call_timeout`.
     pub(crate) async fn within_deadline<T>(
         &self,
         call: impl Future<Output = Result<T, StoreError>>,
@@ -152,8 +148,8 @@ impl Pool {
         })
     }
 
-    /// Runs one statement that does no harm when it is run twice. It is tried once more, on a new connection,
-    /// when the connection was broken, and some times when it met a concurrent one.
+    /// Runs one statement that may safely run twice. It is tried again once, on a new connection, if the connection broke,
+    /// and up to [`MAX_TRIES`] times in all if a concurrent statement made it fail.
     pub(crate) async fn query(
         &self,
         sql: &'static str,
@@ -162,10 +158,10 @@ impl Pool {
         let mut tries = 0;
         loop {
             tries += 1;
-            let (_lease, connection) = self.get().await?;
+            let (_pooled, connection) = self.get().await?;
             let result = connection.query_alone(sql, values).await;
             let Err(failure) = result else { return result };
-            // Before the lease is given back, so that no other call takes it.
+            // Before the connection is returned, so that no other call takes it.
             if failure.breaks_connection() {
                 self.drop_all();
             }
@@ -176,8 +172,8 @@ impl Pool {
         }
     }
 
-    /// Begins a transaction of several statements, on a connection outside of the pool: these are rare. Nothing of it has
-    /// happened until its commit has returned; nothing ever does if it is dropped.
+    /// Begins a transaction of several statements on a connection outside of the pool. Dropping the connection rolls the
+    /// transaction back.
     pub(crate) async fn begin(
         &self,
         purpose: Purpose,
@@ -194,13 +190,13 @@ impl Pool {
         Ok(connection)
     }
 
-    /// Keeps a connection for the next transaction of an archive, after its own has ended.
+    /// Keeps a connection without a transaction for the next transaction of an archive.
     pub(crate) fn keep(&self, connection: Connection) {
         lock(&self.state).archive = Some(connection);
     }
 
-    /// Returns a connection outside of the pool. Where the server allows no more, or lets it wait, one of the pool is
-    /// closed for it.
+    /// Returns a connection outside of the pool. Closes one of the pool for it if the server allows no more, or lets it
+    /// wait.
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let mut connecting = self.connector.connect(purpose);
         let connected = loop {
@@ -215,9 +211,9 @@ impl Pool {
             Err(failure) if is_full(&failure) => {}
             connected => return connected,
         }
-        // The permit is held meanwhile: whoever had it would ask the server for the same connection.
-        let (mut lease, _) = self.get().await?;
-        lease.connection = None;
+        // Holds the permit meanwhile, so that no other call opens the connection.
+        let (mut pooled, _) = self.get().await?;
+        pooled.connection = None;
         let deadline = Instant::now() + self.config().pool_timeout;
         loop {
             match self.connector.connect(purpose).await {
@@ -229,7 +225,7 @@ impl Pool {
         }
     }
 
-    /// Uses no connection again that was made until now.
+    /// Drops all connections; those in use are not used again.
     pub(crate) fn drop_all(&self) {
         let mut state = lock(&self.state);
         state.generation += 1;
@@ -237,8 +233,8 @@ impl Pool {
         state.archive = None;
     }
 
-    /// Returns a connection, a new one if none is idle.
-    async fn get(&self) -> Result<(Lease<'_>, Arc<Connection>), StoreFailure> {
+    /// Returns an idle connection, or a new one.
+    async fn get(&self) -> Result<(PooledConnection<'_>, Arc<Connection>), StoreFailure> {
         let full = |_| StoreFailure::PoolQueueFull(MAX_WAITING);
         let _waiting = self.waiting.try_acquire().map_err(full)?;
         let timeout = self.config().pool_timeout;
@@ -248,19 +244,19 @@ impl Pool {
             let Ok(Ok(permit)) = time::timeout_at(deadline, permit).await else {
                 return Err(failure);
             };
-            // A connection found broken while it is made may have been to the same server.
-            let mut lease = self.lease(permit);
-            let connected = match lease.connection.clone().filter(|idle| !idle.is_closed()) {
+            // Takes the generation before connecting: a connection that breaks meanwhile may be to the same server.
+            let mut pooled = self.take(permit);
+            let connected = match pooled.connection.clone().filter(|idle| !idle.is_closed()) {
                 Some(connection) => Ok(connection),
                 None => self.connector.connect(Purpose::Calls).await.map(Arc::new),
             };
             match connected {
                 Ok(connection) => {
-                    lease.connection = Some(Arc::clone(&connection));
-                    return Ok((lease, connection));
+                    pooled.connection = Some(Arc::clone(&connection));
+                    return Ok((pooled, connection));
                 }
                 Err(refused) if is_full(&refused) => {
-                    let permit = lease.permit.take();
+                    let permit = pooled.permit.take();
                     tokio::spawn(async move {
                         time::sleep(FULL_PAUSE).await;
                         drop(permit);
@@ -272,12 +268,12 @@ impl Pool {
         }
     }
 
-    /// Returns a lease of the connection that was given back last, if there is one.
-    fn lease(&self, permit: OwnedSemaphorePermit) -> Lease<'_> {
+    /// Takes the connection that was returned last, if there is one.
+    fn take(&self, permit: OwnedSemaphorePermit) -> PooledConnection<'_> {
         let mut state = lock(&self.state);
         state.in_use += 1;
         let (connection, generation) = (state.idle.pop(), state.generation);
-        Lease { connection, generation, state: &self.state, permit: Some(permit) }
+        PooledConnection { connection, generation, state: &self.state, permit: Some(permit) }
     }
 }
 
@@ -285,7 +281,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns whether a server was reached that allows no more connections.
+/// Returns whether a server answered that it allows no more connections.
 fn is_full(failure: &StoreFailure) -> bool {
     failure.has_state(&SqlState::TOO_MANY_CONNECTIONS)
 }

@@ -1,5 +1,4 @@
-//! The rights of the role of the connection: those that serving needs, and which of them it lacks. The server names what
-//! it has denied, but not the right.
+//! The rights that serving needs, and those that the role lacks. The server's errors name the object, but not the right.
 
 use petstore_domain::StoreError;
 use tokio_postgres::error::SqlState;
@@ -26,7 +25,7 @@ const MISSING: &str = "SELECT string_agg('GRANT ' || rights || ' ON ' || object 
      ) AS missing";
 
 impl PostgresStore {
-    /// Returns the statements that grant what serving needs and the role of the URL lacks; `None` if it lacks nothing.
+    /// Returns the `GRANT` statements for the rights that serving needs and the role lacks; `None` if it lacks none.
     ///
     /// # Errors
     /// [`StoreError`] if the database does not answer.
@@ -35,7 +34,7 @@ impl PostgresStore {
     }
 }
 
-/// Adds to what the server has denied to this connection which rights are missing, where it sees the tables.
+/// Adds the missing rights to an error of a denied statement, if the role can see the tables.
 pub(crate) async fn explain(reason: Reason, connection: &Connection) -> Reason {
     let Reason::Store(failure) = &reason else { return reason };
     if !failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) {

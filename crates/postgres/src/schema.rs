@@ -1,6 +1,5 @@
-//! The schema's versions, its tables, and whether a database is ours.
-//!
-//! What versions and steps are, `petstore-storage` says.
+//! The schema versions, the tables, and the check whether a database holds a store. `petstore-storage` explains versions
+//! and steps.
 
 use std::time::Duration;
 
@@ -13,13 +12,13 @@ use crate::{
     version,
 };
 
-/// The oldest version of the schema that can be upgraded.
+/// The oldest schema version that can be upgraded.
 pub(crate) const FIRST: i64 = STEPS[0].version;
 
-/// The version of the schema that this release makes and upgrades to.
+/// The schema version that this release creates and upgrades to.
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
-/// From nothing to the newest version.
+/// The steps from an empty database to the newest version.
 pub(crate) const STEPS: [Step; 6] = [
     Step::new(2, 2, "the tables of petstore 1.0.0", include_str!("schema/2.sql")),
     Step::new(
@@ -55,7 +54,7 @@ pub(crate) const STEPS: [Step; 6] = [
     },
 ];
 
-/// Every name that we use. An object of one of these names that is not ours is not touched.
+/// The name of every table, view and sequence. An object with such a name that is not petstore's is not touched.
 const NAMES: [&str; 9] = [
     "petstore_schema",
     "petstore_state",
@@ -68,13 +67,13 @@ const NAMES: [&str; 9] = [
     "api_key_id",
 ];
 
-/// One instance at a time changes the tables. The number is `pst0` and six more bytes, so that no
-/// other application's lock is meant.
+/// Lets one instance at a time change the tables. The number starts with the bytes `pst0`, so that no other application
+/// uses it.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(8102085943093325872)";
-/// How long another instance may take to change its tables.
+/// The time limit for another instance that changes the tables.
 const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The columns are not there in every version, so the row is read as a whole.
+/// Reads the row as a whole, because the columns are not in every version.
 const RECORD: &str = "SELECT version::bigint, (to_jsonb(s) ->> 'actual_version')::bigint, \
      to_jsonb(s) ->> 'oldest_release' FROM petstore_schema s ORDER BY 1 DESC LIMIT 1";
 
@@ -95,9 +94,8 @@ pub(crate) async fn apply(step: &Step, connection: &Connection) -> Result<(), St
     Ok(())
 }
 
-/// Sees that the tables are there, and creates them in one transaction if need be, and if it may (`create`). Any
-/// number of instances may do so at once. A role that may not create tables can use those that are there.
-/// Returns whether this instance created them.
+/// Checks the tables. If there are none and `create` is `true`, creates them in one transaction. Any number of instances
+/// may do so at once. A role that may not create tables can use existing ones. Returns whether this call created them.
 pub(crate) async fn prepare(
     connection: &Connection,
     schema: Option<&str>,
@@ -115,7 +113,7 @@ pub(crate) async fn prepare(
         if let Some(schema) = schema {
             create_schema(connection, schema).await?;
         }
-        // Another instance may have created them before this one got the lock.
+        // Another instance may have created the tables before this one got the lock.
         found = version(connection).await?;
     }
     match found {
@@ -150,7 +148,7 @@ async fn check_encoding(connection: &Connection) -> Result<(), Reason> {
     if is_utf8 { Ok(()) } else { Err(Reason::Encoding(encoding)) }
 }
 
-/// Creates the schema, without asking for the right to where it is there already.
+/// Creates the schema if it does not exist. A role without the right to create one can use an existing schema.
 async fn create_schema(connection: &Connection, schema: &str) -> Result<(), StoreFailure> {
     let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text";
     if connection.query(exists, &[&schema]).await?.is_empty() {
@@ -160,7 +158,7 @@ async fn create_schema(connection: &Connection, schema: &str) -> Result<(), Stor
     Ok(())
 }
 
-/// Returns the version of our tables, which this release can use or upgrade; `None` if there are none.
+/// Returns the version of the tables, which this release can use or upgrade; `None` if there are none.
 pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     let objects = "SELECT c.relname::text, pg_catalog.row_security_active(c.oid) FROM pg_catalog.pg_class c \
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \

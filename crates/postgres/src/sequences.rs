@@ -1,20 +1,18 @@
-//! The sequence that identifiers of animals come from, where rows are there that did not come from it: after a restore of
-//! the data alone, under a logical replication, or written by hand.
+//! The sequence of animals' identifiers, when it is behind the rows: after a restore of the data alone, under logical
+//! replication, or after an `INSERT` by hand.
 //!
-//! The server refuses an animal whose identifier is taken, with the whole transaction. Then the sequence is raised
-//! above the highest animal, and the transaction is repeated. Identifiers of keys come
-//! from no sequence (`schema/6.sql`).
+//! The server refuses an animal whose identifier is taken, and rolls the transaction back. Then the sequence is raised
+//! above the highest animal, and the transaction is repeated. Identifiers of keys use no sequence (`schema/6.sql`).
 
 use crate::{connection::READ_COMMITTED, connector::Purpose, error::StoreFailure, pool::Pool};
 
-/// Waits for the writers that are under way, and keeps others out until the transaction ends. They wait behind it,
-/// so it gives up soon, but not before the server has ended an automatic vacuum that is in its way, which it does
-/// after `deadlock_timeout`: 1 s.
+/// Waits for running writers, and locks out others until the transaction ends. They queue behind this lock, so its time
+/// limit is short, but longer than `deadlock_timeout` (1 s), after which the server ends an automatic vacuum in its way.
 const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 
-/// The selection where the sequence is behind the highest identifier `m.id`, or behind a `floor`. The highest one is
-/// the first of its index: `max` would be planned here to read every animal.
+/// Selects a row if the sequence is behind the highest identifier `m.id`, or behind `$floor`. The highest identifier is
+/// read from the end of its index, because `max` would be planned here to read every animal.
 macro_rules! where_behind {
     ($select:literal, $floor:literal) => {
         concat!(
@@ -27,16 +25,16 @@ macro_rules! where_behind {
     };
 }
 
-/// Lets the next identifier be above the highest of the table, and above `$1`. Whoever calls it has locked the table.
+/// Raises the sequence above the highest identifier of the table and above `$1`. The caller has locked the table.
 pub(crate) const RAISE: &str = where_behind!("setval('pet_id', m.id)", "$1::bigint");
 const IS_BEHIND: &str = where_behind!("1", "NULL");
 
-/// Returns whether the sequence will give an identifier that is taken.
+/// Returns whether the sequence is behind the rows.
 pub(crate) async fn are_behind(pool: &Pool) -> Result<bool, StoreFailure> {
     Ok(!pool.query(IS_BEHIND, &[]).await?.is_empty())
 }
 
-/// Raises it, in a transaction of its own.
+/// Raises the sequence in a transaction of its own.
 pub(crate) async fn raise(pool: &Pool) -> Result<(), StoreFailure> {
     let transaction = pool.begin(Purpose::Calls, READ_COMMITTED).await?;
     transaction.batch(LOCK).await?;
@@ -55,7 +53,7 @@ mod tests {
         store::PostgresStore,
     };
 
-    /// Each batch of an import asks.
+    /// Each batch of an import runs these statements.
     #[needs(postgres)]
     #[tokio::test]
     async fn the_highest_identifier_is_looked_for_in_the_index_whatever_the_table_held_then() {

@@ -1,4 +1,4 @@
-//! The store: a pool for reads, one writing task, and a cache of the catalogue's version.
+//! The store that implements all ports: a connection pool, and the background tasks.
 
 use std::{fmt, sync::Arc};
 
@@ -14,19 +14,19 @@ use crate::{
 /// The settings of a store besides its URL.
 #[derive(Clone, Debug, Default)]
 pub struct PostgresSettings {
-    /// `true` if the tables are created if there are none.
+    /// `true` if the tables are created where there are none.
     pub create: bool,
-    /// `true` if animals are read while the store is sealed.
+    /// `true` if animals can be read, without a version, while the store is sealed.
     pub reads_while_sealed: bool,
-    /// Canceled when a task of the store has panicked: the one that writes, without which every addition fails, or
-    /// the one that reads what other instances write. The program is to be restarted then.
+    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then be
+    /// restarted: without these tasks additions fail, or other instances' changes do not show.
     pub on_task_panic: CancellationToken,
 }
 
 /// A catalogue and its API keys in a PostgreSQL database.
 ///
-/// It works within the tokio runtime in which it was opened. Dropping it closes it: what waits to
-/// be written is still written as long as that runtime runs; [`Self::close`] waits for it.
+/// The store works within the tokio runtime in which it was opened. Dropping it closes it; waiting additions are still
+/// written while that runtime runs. [`Self::close`] waits for them.
 pub struct PostgresStore {
     pub(crate) pool: Arc<Pool>,
     pub(crate) tasks: StoreTasks,
@@ -35,7 +35,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Makes a store. `version` holds the version already, so that the first request has one.
+    /// Returns a store. `version` is known, so that the first request has one.
     pub(crate) fn new(
         pool: Pool,
         version: VersionCache,
@@ -55,20 +55,19 @@ impl PostgresStore {
         Self { pool, tasks, reads_while_sealed: settings.reads_while_sealed, was_created }
     }
 
-    /// Returns whether opening it has created its tables.
+    /// Returns whether this call of `open` created the tables.
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created
     }
 
-    /// Returns how busy the store is.
+    /// Returns the load of the connection pool.
     #[must_use]
     pub fn activity(&self) -> Activity {
         self.pool.activity()
     }
 
-    /// Takes no more additions, and waits a bounded time until those that wait are written.
-    /// `false` if that was not enough.
+    /// Refuses further additions, and waits up to 5 seconds until all waiting ones are written. Returns whether they are.
     pub async fn close(&self) -> bool {
         self.tasks.close().await
     }

@@ -1,4 +1,4 @@
-//! TLS by rustls: which certificates are accepted.
+//! TLS connections by rustls, and the certificates that they accept.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::config::{PostgresConfig, SslMode};
 
-/// Makes TLS connections as `sslmode` asks for.
+/// Returns a connector that checks certificates as `sslmode` requires.
 pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect, TlsFailure> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -38,13 +38,12 @@ pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect, Tl
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
 
-/// Accepts a certificate whatever host it names.
+/// Accepts a certificate for any host.
 #[derive(Debug)]
 struct AnyHost {
     provider: Arc<CryptoProvider>,
-    /// Checks by whom it is signed (`sslmode=verify-ca`). Without it every certificate is accepted
-    /// (`sslmode=prefer`): a listener learns nothing, which is more than in clear, but whoever answers may be
-    /// somebody else.
+    /// Checks the signatures of the certificate (`sslmode=verify-ca`). Without this verifier every certificate is accepted
+    /// (`sslmode=prefer`), which protects against listeners, but not against an impostor.
     chain: Option<Arc<WebPkiServerVerifier>>,
 }
 
@@ -59,7 +58,7 @@ impl ServerCertVerifier for AnyHost {
     ) -> Result<ServerCertVerified, TlsError> {
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
         match chain.verify_server_cert(certificate, others, host, ocsp, now) {
-            // The name is looked at last.
+            // The name is checked last.
             Err(TlsError::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),

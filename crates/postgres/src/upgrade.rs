@@ -1,9 +1,8 @@
-//! From the schema of an older release to that of this one.
+//! The upgrade of a store that an older release made.
 //!
-//! Each step is one transaction, under a lock of the database's that one instance at a time has, so several
-//! may upgrade at once, and one that dies leaves the store as before or after a step. A step waits only a
-//! moment for the locks of its tables: whoever reads or writes meanwhile waits behind it. It is tried again
-//! until it gets them.
+//! Each step is one transaction under a lock that one instance at a time holds. So several instances may upgrade at once,
+//! and an instance that dies leaves the store as before or after a step. A step waits only a moment for the locks of its
+//! tables, because reads and writes queue behind it. Then it is tried again.
 
 use std::time::{Duration, Instant};
 
@@ -25,26 +24,26 @@ use crate::{
     values::{column, scalar},
 };
 
-/// How long a step waits for the lock of a table.
+/// The time limit of a step for the lock of a table.
 const LIMIT: &str = "SET LOCAL lock_timeout = '1s'";
-/// How often a step is tried.
+/// The largest number of tries of a step.
 const MAX_TRIES: u32 = 30;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// How long the server may take to end the sessions of a process that was stopped.
+/// The time limit of the server for ending the sessions of a stopped process.
 const SESSION_END: Duration = Duration::from_secs(1);
 
-/// Marks a session that upgrades, until it ends: it uses no store of an older release.
+/// Marks the session of an upgrade until it ends. A marked session uses no store of an older release.
 const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
-/// Selects whether another session of the same role uses the database. No session can see which of its tables.
+/// Selects whether another session of the same role uses the database. The tables that it uses cannot be seen.
 const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
      WHERE datname = current_database() AND usename = current_user AND pid NOT IN (SELECT pid FROM pg_locks \
        WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = 8102085943093325873))";
 
 impl PostgresStore {
-    /// Brings the schema of the store to this release's. `None` if there is no store.
+    /// Upgrades the schema of the store to this release's. Returns `None` if there is no store.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
+    /// [`OpenError`]. The store is as before or after one of the steps.
     pub async fn upgrade(
         config: &PostgresConfig,
         mode: UpgradeMode,
@@ -69,7 +68,7 @@ async fn upgrade(
         Err(reason) => return Err(rights::explain(reason, &connection).await),
     };
     let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
-    // Nothing is begun that cannot be ended.
+    // Starts only if every step can succeed.
     for step in &pending {
         require_done_or_possible(&connection, step, mode).await.map_err(not_owner)?;
     }
@@ -78,7 +77,7 @@ async fn upgrade(
         if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
             upgrade.steps.push(step.describe());
         } else if upgrade.steps.is_empty() {
-            // Another process was faster.
+            // Another process has run the step.
             upgrade.from = step.version;
         }
     }
@@ -92,7 +91,7 @@ async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     Ok(version)
 }
 
-/// The same as [`require_possible`], unless another instance has done the step and uses the store already.
+/// Does the same as [`require_possible`], but accepts a step that another instance has run.
 async fn require_done_or_possible(
     connection: &Connection,
     step: &Step,
@@ -105,7 +104,7 @@ async fn require_done_or_possible(
     }
 }
 
-/// Refuses a step that others, or rows, are in the way of. Outside of a transaction, too.
+/// Returns an error if other sessions or rows are in the way of a step. Works outside of a transaction too.
 async fn require_possible(
     connection: &Connection,
     step: &Step,
@@ -134,7 +133,7 @@ async fn require_possible(
     Ok(step.require_none(&rows)?)
 }
 
-/// Runs a step as soon as it gets its locks. `false` if another instance has done it.
+/// Runs a step as soon as it gets its locks. Returns `false` if another instance has run it.
 async fn run(connection: &Connection, step: &Step, mode: UpgradeMode) -> Result<bool, Reason> {
     let mut tries = 0;
     loop {
@@ -158,7 +157,7 @@ fn is_locked(failure: &StoreFailure) -> bool {
         || failure.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
-/// Makes the error of a role that may not upgrade: it needs more than the right to create tables.
+/// Returns the error for a role that may not upgrade, which needs more than the right to create tables.
 fn not_owner(reason: Reason) -> Reason {
     let Reason::Store(failure) = reason else { return reason };
     if failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) {

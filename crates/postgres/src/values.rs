@@ -1,7 +1,6 @@
-//! Values that are bound to a statement, each with its type, and the columns of the rows that come back.
+//! Values that are bound to a statement, each with its SQL type, and the columns of rows.
 //!
-//! A statement that the server has prepared says itself which types it takes. One that is sent together
-//! with its values cannot be asked first.
+//! A prepared statement has the types of its values. A statement that is sent together with its values needs their types.
 
 use std::fmt;
 
@@ -13,7 +12,7 @@ use tokio_postgres::{
 
 use crate::error::StoreFailure;
 
-/// A value with the type that it has in SQL.
+/// A value with its SQL type.
 pub(crate) trait Value: ToSql + Sync {
     /// Returns the type.
     fn sql_type(&self) -> Type;
@@ -30,12 +29,12 @@ impl<T: ToSql + Sync> Value for T {
     }
 }
 
-/// Returns the values for a statement that knows its types.
+/// Returns the values for a prepared statement.
 pub(crate) fn untyped<'a>(
     statement: &Statement,
     values: Values<'a>,
 ) -> Vec<&'a (dyn ToSql + Sync)> {
-    // So each test that runs a statement shows that it is sent with the right types elsewhere.
+    // Each test of a statement thus shows that `typed` gives the right types.
     debug_assert!(
         values.iter().map(|value| value.sql_type()).eq(statement.params().iter().cloned()),
         "{statement:?}"
@@ -53,12 +52,12 @@ pub(crate) fn column<T: FromSqlOwned>(rows: &[Row]) -> Result<Vec<T>, StoreFailu
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Returns the first column of the first row, or the default (false, nothing) if there is no row.
+/// Returns the first column of the first row, or the default if there is no row.
 pub(crate) fn scalar<T: FromSqlOwned + Default>(rows: &[Row]) -> Result<T, StoreFailure> {
     rows.first().map_or_else(|| Ok(T::default()), |row| Ok(row.try_get(0)?))
 }
 
-/// The columns of one row from `first` on, which is named in each error.
+/// The columns of one row from `first` on. Errors name the row.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     row: &'a Row,
@@ -69,7 +68,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Takes a row that has its identifier in the column `id`, counted from `first`.
+    /// Returns the columns of a row whose identifier is in the column `id`, counted from `first`.
     pub(crate) fn new(
         row: &'a Row,
         first: usize,
@@ -88,7 +87,7 @@ impl<'a> Fields<'a> {
         self.row.try_get(self.first + index).map_err(|error| self.corrupt(error))
     }
 
-    /// Returns a value of so many bytes.
+    /// Returns a value of `N` bytes.
     pub(crate) fn bytes<const N: usize>(
         &self,
         index: usize,
@@ -97,7 +96,7 @@ impl<'a> Fields<'a> {
         self.get::<&[u8]>(index)?.try_into().map_err(|_| self.corrupt(rule))
     }
 
-    /// Makes the error of a row that breaks `rule`.
+    /// Returns the error of a row that breaks `rule`.
     pub(crate) fn corrupt(&self, rule: impl fmt::Display) -> Corruption {
         Corruption::new(format_args!("{} {}", self.what, self.id), rule)
     }

@@ -1,8 +1,8 @@
-//! The catalogue's version in the database: a column of the one row that each transaction which changes an animal
-//! writes anew. Reads select it in the same statement as their data.
+//! The catalogue's version: a column of the one row of `petstore_state`, which each change of animals updates. Reads select
+//! it in the same statement as their data.
 //!
-//! While an older snapshot is open, the server keeps every version of that row. So each statement finds the newest one
-//! from the end of an index, and none by a value that they all have (`schema/7.sql`).
+//! While an older snapshot is open, the server keeps every version of that row. So each statement finds the newest one at
+//! the end of an index, not by a value that all of them share (`schema/7.sql`).
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,10 +13,10 @@ use tokio_postgres::Row;
 
 use crate::{error::StoreFailure, pool::Pool};
 
-/// A read of the version that takes longer is of no use, and its server probably gone.
+/// The time limit of a read of the version. A server that takes longer is probably gone.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The one row, as a table of a query.
+/// The one row, as a table in a query.
 macro_rules! state {
     () => {
         "(SELECT * FROM petstore_state ORDER BY changes DESC LIMIT 1)"
@@ -24,7 +24,7 @@ macro_rules! state {
 }
 pub(crate) use state;
 
-/// The condition of an `UPDATE` of the one row. It holds for what another transaction has made of the row meanwhile.
+/// The condition of an `UPDATE` of the one row. It also holds after a concurrent update of the row.
 macro_rules! where_state {
     () => {
         " WHERE changes >= (SELECT changes FROM petstore_state ORDER BY changes DESC LIMIT 1) "
@@ -32,7 +32,7 @@ macro_rules! where_state {
 }
 pub(crate) use where_state;
 
-/// The columns that [`from_row`] expects, in front of all others.
+/// The columns for [`from_row`], in front of all others.
 macro_rules! select_with_version {
     ($($tail:expr),+) => {
         concat!("SELECT c.version, c.changes", $($tail),+)
@@ -41,8 +41,8 @@ macro_rules! select_with_version {
 pub(crate) use select_with_version;
 
 pub(crate) const SELECT: &str = select_with_version!(" FROM ", state!(), " c");
-/// Locks the row until the transaction ends: the next statement sees everything that others have committed under the
-/// lock, and identifiers that are drawn under it can be read in their order.
+/// Locks the row until the transaction ends. The next statement sees everything that was committed under the lock, and
+/// identifiers that are drawn under the lock can be read in ascending order.
 pub(crate) const LOCK: &str = "SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
 /// Reads the first two columns of a row.
 pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
@@ -57,14 +57,14 @@ pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
     row.and_then(columns).ok_or_else(missing)
 }
 
-/// Returns a version that never was and never will be again.
+/// Returns a new random version.
 pub(crate) fn random() -> Result<[u8; 16], StoreFailure> {
     let mut version = [0; 16];
     getrandom::fill(&mut version)?;
     Ok(version)
 }
 
-/// Reads the version; `None` if it is not known.
+/// Reads the version. Returns `None` if that fails.
 pub(crate) async fn read(pool: Arc<Pool>) -> Option<StoredVersion> {
     let Ok(rows) = time::timeout(TIMEOUT, pool.query(SELECT, &[])).await else {
         pool.drop_all();

@@ -1,7 +1,7 @@
-//! Additions: one task, one connection, group commit.
+//! Additions: one task writes them in groups on one connection.
 //!
-//! With 64 connections that is 22 times what one transaction for each addition gives. The queue, groups and deadlines
-//! are those of [`petstore_storage::writer`]; here is what is tried again after a failure.
+//! With 64 clients this gives 22 times the throughput of one transaction for each addition. [`petstore_storage::writer`]
+//! has the queue, the groups and the deadlines; this file decides what is tried again after a failure.
 
 mod group;
 
@@ -29,30 +29,30 @@ use crate::{
     sequences,
 };
 
-/// Additions in one transaction.
+/// The largest number of additions in one transaction.
 pub(crate) const MAX_GROUP: usize = 1024;
-/// How long rows are written one by one after the server has refused one of them: mostly another one follows.
+/// The time during which each row gets its own savepoint after the server refused a row. Mostly another refusal follows.
 const REFUSAL_MEMORY: Duration = Duration::from_secs(1);
-/// How long the server may take to name the sessions that a group waits for.
+/// The time limit for naming the sessions that a group waits for.
 const BLOCKERS_TIMEOUT: Duration = Duration::from_secs(1);
-/// The sessions that sessions of this role wait for, and that wait for nobody.
+/// Selects the sessions that block sessions of this role and are not blocked themselves.
 const BLOCKERS: &str = "SELECT string_agg(DISTINCT format('session %s of the role %s (%s)', b.pid, b.usename, \
        concat_ws(', ', nullif(b.application_name, ''), b.state, 'its transaction began at ' || b.xact_start)), '; ') \
      FROM pg_catalog.pg_stat_activity a, unnest(pg_catalog.pg_blocking_pids(a.pid)) u (pid), \
        pg_catalog.pg_stat_activity b \
      WHERE a.datname = current_database() AND a.usename = current_user AND a.wait_event_type = 'Lock' \
        AND b.pid = u.pid AND cardinality(pg_catalog.pg_blocking_pids(b.pid)) = 0";
-/// The pause before the next try after a connection was broken or could not be made.
+/// The pause before the next try after a connection broke or could not be opened.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// An addition, and what became of earlier tries.
+/// An addition with the history of its tries.
 #[derive(Debug)]
 struct Attempt {
     add: Add,
-    /// How often it has been tried.
+    /// The number of failed tries.
     tries: u32,
-    /// `true` if an earlier try may have been committed: its answer was lost. Then its record is to
-    /// be looked for until the deadline.
+    /// `true` if the answer to an earlier try was lost, so that it may have been committed. Then the addition is tried until
+    /// its deadline, because its record shows the outcome.
     in_doubt: bool,
 }
 
@@ -62,10 +62,10 @@ impl Attempt {
     }
 }
 
-/// Writes until the queue ends. It never ends because something failed.
+/// Writes additions until the queue ends. A failed group does not end the task.
 pub(crate) async fn run(pool: Arc<Pool>, version: Arc<VersionCache>, mut jobs: Jobs) {
     let mut task = Task { pool, version, connection: None, refused_at: None };
-    // Additions to try again stay in the group.
+    // Additions that are tried again stay in the group.
     let mut group: Vec<Attempt> = Vec::new();
     while let Some(waiting) = jobs.next(group.len()).await {
         group.retain(|attempt| !attempt.add.reply.is_abandoned());
@@ -83,12 +83,12 @@ struct Task {
     pool: Arc<Pool>,
     version: Arc<VersionCache>,
     connection: Option<Connection>,
-    /// When the server last refused a row.
+    /// The time of the server's last refusal of a row.
     refused_at: Option<Instant>,
 }
 
 impl Task {
-    /// Writes a group and answers; what is left has to be tried again.
+    /// Writes a group and replies to its additions. Returns those that must be tried again.
     async fn write(&mut self, mut group: Vec<Attempt>) -> Vec<Attempt> {
         let began = Instant::now();
         match self.try_to_write(&mut group).await {
@@ -125,7 +125,7 @@ impl Task {
             {
                 connection.rollback().await.is_ok()
             }
-            // After any other failure a new connection is the sure way to a clean session.
+            // After any other failure, only a new connection surely has a clean session.
             Err(_) => false,
         };
         self.connection = is_clean.then_some(connection);
@@ -135,7 +135,7 @@ impl Task {
         written
     }
 
-    /// Waits for a group until its deadline. In the middle of what its statements may take, it is asked what they wait for.
+    /// Waits for a group until its deadline. After half of the time limit, finds out which sessions block it.
     async fn bounded(
         &self,
         written: impl Future<Output = Result<Written, Failed>>,
@@ -154,13 +154,13 @@ impl Task {
     }
 }
 
-/// Returns the sessions that keep writes waiting, if there are any.
+/// Returns the sessions that block writes, if there are any.
 async fn blockers(pool: &Pool) -> Option<String> {
     let rows = time::timeout(BLOCKERS_TIMEOUT, pool.query(BLOCKERS, &[])).await.ok()?.ok()?;
     rows.first()?.try_get(0).ok()?
 }
 
-/// Answers each addition whose outcome is known.
+/// Replies to each addition whose outcome is known. Returns the others.
 fn answer(group: Vec<Attempt>, outcomes: Vec<Outcome>) -> Vec<Attempt> {
     let mut left = Vec::new();
     for (mut attempt, outcome) in group.into_iter().zip(outcomes) {
@@ -176,8 +176,8 @@ fn answer(group: Vec<Attempt>, outcomes: Vec<Outcome>) -> Vec<Attempt> {
     left
 }
 
-/// Returns what may be tried again after the group has failed: nothing was committed, or an idempotency
-/// record shows next time whether it was. The others are answered by the failure.
+/// Returns the additions of a failed group that may be tried again: nothing was committed, or an idempotency record shows
+/// next time whether it was. Replies to the others with the failure.
 fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
     let may_pass = failed.failure.is_conflict() || failed.failure.breaks_connection();
     let sealed = failed.failure.sealed().is_some();
@@ -185,7 +185,7 @@ fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
     for mut attempt in group {
         attempt.tries += 1;
         attempt.in_doubt |= failed.in_doubt && attempt.add.request.is_some();
-        // An addition in doubt has a key: repeated on the other store, it meets its record there.
+        // On a sealed store nothing is tried again. A repeat on the other store meets the record of an addition in doubt.
         let is_tried = may_pass && !failed.in_doubt && attempt.tries < MAX_TRIES;
         if !sealed && (attempt.in_doubt || is_tried) {
             left.push(attempt);

@@ -1,4 +1,4 @@
-//! Every promise of the storage ports, on a real PostgreSQL.
+//! The conformance kit on a real PostgreSQL.
 
 use std::sync::Arc;
 
@@ -8,13 +8,12 @@ use petstore_domain::PetId;
 use petstore_postgres::{PostgresConfig, PostgresSettings, PostgresStore};
 use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_skip};
 
-/// On a busy machine a few calls that wait for each other take longer than the defaults allow.
+/// Time limits for a busy machine, on which calls that wait for each other exceed the defaults.
 const LONG_TIMEOUTS: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
-/// A pooler lets a call wait for a server that is out of reach, so it ends by its own deadline, which
-/// must be less than the kit allows.
+/// Time limits below those of the kit. Through a pooler, a call to an unreachable server waits until its own deadline.
 const SHORTER_TIMEOUTS: &str = "pool_timeout=7s&statement_timeout=7s&call_timeout=8s";
 
-/// A database, and the URL by which it is reached.
+/// A database and its URL.
 struct InDatabase {
     database: Database,
     url: String,
@@ -71,7 +70,7 @@ fn database() -> Result<Database, BoxError> {
     Ok(postgres_or_skip("conformance").ok_or("no PostgreSQL")?)
 }
 
-/// A session of the server for each connection.
+/// Each connection has its own session.
 mod directly {
     use std::time::Duration;
 
@@ -92,7 +91,7 @@ mod directly {
             }))
         }
 
-        /// An addition with a key whose commit is in doubt is tried until the end of its call.
+        /// An addition with a key whose commit is in doubt is tried until its deadline.
         fn outage_timeout(&self) -> Duration {
             Duration::from_secs(30)
         }
@@ -101,7 +100,7 @@ mod directly {
     petstore_conformance::conformance_tests!(Postgres; #[petstore_testing::needs(postgres)]);
 }
 
-/// Four sessions for all connections, each lent for one transaction.
+/// All connections share four sessions, each lent for one transaction.
 mod through_pgbouncer {
     use std::sync::OnceLock;
 

@@ -11,7 +11,7 @@ use petstore_domain::{
 };
 use rusqlite::Connection;
 
-use crate::{error::Failure, handover::rows as handover, store::SqliteStore, version};
+use crate::{handover::rows as handover, store::SqliteStore, version};
 
 #[async_trait]
 impl PetRepository for SqliteStore {
@@ -24,11 +24,24 @@ impl PetRepository for SqliteStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        self.read_versioned(move |connection| rows::find(connection, id)).await
+        let while_sealed = self.reads_while_sealed;
+        let find = move |connection: &Connection| {
+            rows::find(connection, id, |version| {
+                handover::permit_read(connection, version, while_sealed)
+            })
+        };
+        self.readers.read(find).await
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        self.read_versioned(move |connection| rows::page(connection, &query)).await
+        let while_sealed = self.reads_while_sealed;
+        let list = move |connection: &Connection| {
+            version::in_snapshot(connection, |version| {
+                handover::permit_read(connection, version, while_sealed)?;
+                Ok(Versioned { value: rows::page(connection, &query)?, version })
+            })
+        };
+        self.readers.read(list).await
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -41,22 +54,5 @@ impl PetRepository for SqliteStore {
             Ok(Purged::up_to(limit, idempotency::purge(connection, cutoff, limit)?))
         };
         self.writer()?.write(purge).await
-    }
-}
-
-impl SqliteStore {
-    /// Reads in the snapshot that the version is read from.
-    async fn read_versioned<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
-    ) -> Result<Versioned<T>, StoreError> {
-        let while_sealed = self.reads_while_sealed;
-        let read = move |connection: &Connection| {
-            version::in_snapshot(connection, |version| {
-                handover::permit_read(connection, version, while_sealed)?;
-                Ok(Versioned { value: read(connection)?, version })
-            })
-        };
-        self.readers.read(read).await
     }
 }

@@ -52,18 +52,21 @@ pub(crate) fn in_snapshot<T>(
 ) -> Result<T, Failure<StoreError>> {
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
-    read(version(rows.next()?.ok_or_else(missing)?)?)
+    read(of_column(rows.next()?.ok_or_else(missing)?, 0)?)
 }
 
 fn stored(row: &Row<'_>) -> Result<StoredVersion, Corruption> {
     let number = |index| row.get::<_, Option<i64>>(index).ok().flatten().unwrap_or(0);
     let changes = number(1).saturating_add(number(2)).saturating_add(number(3));
-    Ok(StoredVersion { version: version(row)?, changes })
+    Ok(StoredVersion { version: of_column(row, 0)?, changes })
 }
 
-/// Returns the version in a row; `None` if the store is not open.
-fn version(row: &Row<'_>) -> Result<Option<CatalogueVersion>, Corruption> {
-    let bytes = row.get_ref(0).ok().and_then(|value| value.as_blob().ok());
+/// Returns the version in a column; `None` if the store is not open.
+pub(crate) fn of_column(
+    row: &Row<'_>,
+    index: usize,
+) -> Result<Option<CatalogueVersion>, Corruption> {
+    let bytes = row.get_ref(index).ok().and_then(|value| value.as_blob().ok());
     match bytes.ok_or_else(missing)? {
         [] => Ok(None),
         bytes => {
@@ -73,6 +76,7 @@ fn version(row: &Row<'_>) -> Result<Option<CatalogueVersion>, Corruption> {
     }
 }
 
-fn missing() -> Corruption {
+/// The fault of a store without a version.
+pub(crate) fn missing() -> Corruption {
     Corruption::new("the version of the catalogue", "there is one, of 16 bytes")
 }

@@ -1,4 +1,4 @@
-//! Errors of a store, as the log and a caller see them.
+//! The form of store errors for the log and for callers.
 
 use std::{error::Error, fmt::Write as _};
 
@@ -6,7 +6,7 @@ use petstore_domain::StoreError;
 
 use crate::tls::in_words;
 
-/// Returns the message of an error with those of all its causes, in one line.
+/// Returns the messages of an error and all its causes in one line.
 #[must_use]
 pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut line = error.to_string();
@@ -19,8 +19,8 @@ pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     in_words(&line.replace('\n', " "))
 }
 
-/// Makes the error of a store that could not be opened. If opening `may_pass` later without a change by the operator,
-/// as when no server can be reached, it is [`StoreError::Unavailable`], and `serve` waits for the store. Otherwise it is
+/// Makes the error of a store that could not be opened. An error that `may_pass` without a change by the operator, such
+/// as a server that cannot be reached, is [`StoreError::Unavailable`], and `serve` waits for the store. Another error is
 /// [`StoreError::Refused`], and `serve` ends.
 pub fn opening_error(error: impl Error + Send + Sync + 'static, may_pass: bool) -> StoreError {
     if may_pass { StoreError::unavailable(error) } else { StoreError::refused(error) }

@@ -1,25 +1,53 @@
-//! Parts that adapters of the storage ports share. None of them is obligatory: an adapter takes what saves it work.
+//! Parts that adapters of the storage ports share. Each part is optional.
 //!
-//! | part | for |
+//! ```
+//! use std::convert::Infallible;
+//!
+//! use petstore_domain::{Added, CategoryId, NewPet, PetId, PetName};
+//! use petstore_storage::writer::{Add, Answers, Job, channel};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // This store has no other writes.
+//! let (writer, mut jobs) = channel::<Infallible>(64, None);
+//! // One task owns the store. It takes a group, writes it in one transaction, and then answers.
+//! tokio::spawn(async move {
+//!     let mut last = 0;
+//!     while let Some(group) = jobs.next(0).await {
+//!         let mut answers = Answers::default();
+//!         for job in group {
+//!             let Job::Add(Add { pet, reply, .. }) = job;
+//!             last += 1;
+//!             answers.add(reply, Ok(Added::Created(pet.with_id(PetId(last)))));
+//!         }
+//!         answers.send();
+//!     }
+//! });
+//! let name = PetName::parse("Rex")?;
+//! let rex = NewPet { name, category_id: CategoryId(1), status: None };
+//! assert!(matches!(writer.add(rex, None).await?, Added::Created(pet) if pet.id == PetId(1)));
+//! # Ok(()) }
+//! ```
+//!
+//! | part | use |
 //! |---|---|
-//! | [`writer`] | every store: the bounded queue in front of one writing task or thread, groups, deadlines, answers |
+//! | [`writer`] | every store: a bounded queue for one writing task or thread, groups, deadlines, answers |
 //! | [`VersionCache`], [`watch`] | `PetRepository::version` without a call to the store |
-//! | [`StoreTasks`] | stores on a network: the writing task and the watcher of the version, and their end |
-//! | [`PanicGuard`], [`essential`] | telling the program that a thread or a task has panicked |
-//! | [`Step`], [`require_known`] | versions of a schema, upgrades, and which stores may be opened |
-//! | [`Finding`], [`Upgrade`] | what `petstore check` and `petstore upgrade` print |
+//! | [`StoreTasks`] | stores on a network: the writing task and the task that reads the version |
+//! | [`PanicGuard`], [`essential`] | a signal to the program that a thread or a task has panicked |
+//! | [`Step`], [`require_known`] | schema versions, upgrades, and the check which stores may be opened |
+//! | [`Finding`], [`Upgrade`] | the output of `petstore check` and `petstore upgrade` |
 //! | [`opening_error`], [`error_chain`] | errors for the log and for `serve`, which waits for some of them |
-//! | [`url`], [`tls`] | the URL of a store on a network, and the authorities that it trusts |
+//! | [`url`], [`tls`] | the URL of a store on a network, and the certificate authorities that it trusts |
 //!
-//! # Versions of a schema
-//! A new store is made by the same steps that upgrade an old one, so both are alike. What
-//! a released step does never changes; another change of the schema is another step.
+//! # Schema versions
+//! The steps that upgrade an old store also make a new one, so both have the same schema. A released step never changes;
+//! each change of the schema is a new step.
 //!
-//! A store says two versions: its own, and the oldest that it can be used as. A release opens a store
-//! whose oldest version it knows, so it goes on with a store that a newer release has upgraded, as long
-//! as no step of that upgrade forbids it. A step that does forbid it must change what the older
-//! release's statements use, such as the name of a table: such a process may be opening the store at that very
-//! moment.
+//! A store records two versions: its own, and the oldest version whose releases can use it. A release opens a store if it
+//! knows that oldest version. So an older release keeps using an upgraded store, unless a step of the upgrade is
+//! incompatible. An incompatible step must break the statements of older releases, for example by renaming a table,
+//! because an older process may have opened the store a moment before.
 
 mod failure;
 mod panics;
@@ -36,47 +64,47 @@ pub use tasks::StoreTasks;
 pub use upkeep::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep};
 pub use version_cache::{StoredVersion, VersionCache, watch};
 
-/// The release that this is.
+/// The version of this release.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// From one version of the schema to the next. It runs in one transaction.
+/// A step from one schema version to the next, which runs in one transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The version after it.
+    /// The schema version after the step.
     pub version: i64,
-    /// The change, in a few words.
+    /// The change in a few words.
     pub summary: &'static str,
     /// The statements.
     pub sql: &'static str,
-    /// The oldest version whose releases can use the store after it.
+    /// The oldest schema version whose releases can use the store after the step.
     pub oldest: i64,
-    /// The first release that knows that version.
+    /// The first release that knows the version `oldest`.
     pub oldest_release: &'static str,
-    /// Selects a text for each row that a new constraint would refuse, at most ten. It is asked before the
-    /// first step of an upgrade, so it is about tables that every older version has.
+    /// A query for a text about each row that the step would refuse, at most ten. It runs before the first step of an
+    /// upgrade, so it uses only tables of all older versions.
     pub offending: Option<&'static str>,
 }
 
 impl Step {
-    /// Returns a step beside which every release goes on, from the first one, which made version `oldest`.
+    /// Makes a step that is compatible with all releases since 1.0.0, whose version is `oldest`.
     #[must_use]
     pub const fn new(version: i64, oldest: i64, summary: &'static str, sql: &'static str) -> Self {
         Self { version, summary, sql, oldest, oldest_release: "1.0.0", offending: None }
     }
 
-    /// Returns the same step, which is not taken while `sql` selects a row.
+    /// Returns the step with the query [`offending`](Self::offending): it is refused while `sql` selects a row.
     #[must_use]
     pub const fn unless(self, sql: &'static str) -> Self {
         Self { offending: Some(sql), ..self }
     }
 
-    /// Returns whether an older release goes on beside it.
+    /// Returns whether an older release can use the store after the step.
     #[must_use]
     pub fn is_compatible(&self) -> bool {
         self.oldest < self.version
     }
 
-    /// Returns the step for people.
+    /// Returns the description of the step for people.
     #[must_use]
     pub fn describe(&self) -> UpgradeStep {
         UpgradeStep {
@@ -87,10 +115,10 @@ impl Step {
         }
     }
 
-    /// Refuses the step if there are rows that it would refuse.
+    /// Requires that no row is in the way of the step.
     ///
     /// # Errors
-    /// [`SchemaError::Offending`].
+    /// [`SchemaError::Offending`] if there is one.
     pub fn require_none(&self, offending: &[String]) -> Result<(), SchemaError> {
         if offending.is_empty() {
             return Ok(());
@@ -99,66 +127,66 @@ impl Step {
     }
 }
 
-/// Why a store is not opened or upgraded. It stays as it is.
+/// The reason for which a store is not opened or upgraded. The store stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
-    /// An older petstore has made it, and it can be upgraded.
+    /// The store has an older schema, which can be upgraded.
     #[error(
         "its schema is version {actual}, and petstore {RELEASE} needs version {known}: upgrade it with \
          'petstore upgrade' and the same --store"
     )]
     Older {
-        /// The version of the store.
+        /// The schema version of the store.
         actual: i64,
-        /// The version of this release.
+        /// The schema version of this release.
         known: i64,
     },
-    /// A petstore that was never released has made it.
+    /// The store has a schema older than any release.
     #[error(
         "its schema is version {actual}, older than any that petstore {RELEASE} can upgrade (version {first}); \
          it was left untouched: use the petstore that made it"
     )]
     TooOld {
-        /// The version of the store.
+        /// The schema version of the store.
         actual: i64,
-        /// The first that was released.
+        /// The first released schema version.
         first: i64,
     },
-    /// A newer petstore has made it, or upgraded it.
+    /// The store has the schema of a newer release, which this release cannot use.
     #[error(
         "its schema cannot be used below version {oldest}, and petstore {RELEASE} knows version {known}; it \
          was left untouched: use petstore {release}, or the copy or backup that was made before its upgrade"
     )]
     TooNew {
-        /// The oldest version that it can be used as.
+        /// The oldest schema version whose releases can use the store.
         oldest: i64,
-        /// The version of this release.
+        /// The schema version of this release.
         known: i64,
-        /// Which releases know it.
+        /// The releases that can use the store.
         release: String,
     },
-    /// Rows that a new rule refuses.
+    /// Rows break a new rule of the schema.
     #[error(
         "schema version {version} refuses {rows}; correct or delete these rows with SQL, and run it again"
     )]
     Offending {
-        /// The version that was to be reached.
+        /// The schema version after the step.
         version: i64,
-        /// The first ten, described.
+        /// Descriptions of up to ten rows.
         rows: String,
     },
-    /// A step must run alone.
+    /// A step must run alone, and another process may use the store.
     #[error("the step to schema version {version} cannot run beside an older release, and {who}")]
     InUse {
-        /// The version that was to be reached.
+        /// The schema version after the step.
         version: i64,
-        /// Who may be there, and what to do.
+        /// The other process, and what to do.
         who: &'static str,
     },
 }
 
-/// Refuses a store that cannot be used as one of the versions of `steps`. `oldest` is what it says of itself;
-/// `release` reads the first release that knows that version.
+/// Requires that the oldest schema version that a store can be used with, `oldest`, is a version of `steps`. `release`
+/// reads the first release that knows `oldest`.
 ///
 /// # Errors
 /// [`SchemaError`].

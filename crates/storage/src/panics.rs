@@ -1,11 +1,11 @@
-//! Telling the program that a thread or a task of a store has panicked.
+//! A signal to the program that a thread or a task of a store has panicked.
 
 use std::thread;
 
 use tokio_util::sync::CancellationToken;
 
-/// Held by a thread or a task that a store cannot go on without: cancels its token if a panic drops it; not if the
-/// task ends, is aborted, or goes with the runtime.
+/// Cancels its token if a panic drops it. A thread or a task that the store needs holds the guard; if the task ends or
+/// is aborted, the token stays.
 #[derive(Debug)]
 pub struct PanicGuard(pub CancellationToken);
 
@@ -17,7 +17,7 @@ impl Drop for PanicGuard {
     }
 }
 
-/// Runs a task that a store cannot go on without. If it panics, `on_panic` is canceled.
+/// Runs a task that the store needs. Cancels `on_panic` if the task panics.
 pub async fn essential(on_panic: CancellationToken, task: impl Future<Output = ()>) {
     let _guard = PanicGuard(on_panic);
     task.await;
@@ -34,13 +34,13 @@ mod tests {
     #[tokio::test]
     async fn a_task_that_panics_cancels_the_token() {
         let token = CancellationToken::new();
-        let task = tokio::spawn(essential(token.clone(), async { panic!("as asked") }));
+        let task = tokio::spawn(essential(token.clone(), async { panic!("as planned") }));
         token.cancelled().await;
         assert!(task.await.unwrap_err().is_panic());
     }
 
     #[tokio::test]
-    async fn a_task_that_ends_or_is_aborted_does_not() {
+    async fn a_task_that_ends_or_is_aborted_leaves_the_token() {
         let token = CancellationToken::new();
         tokio::spawn(essential(token.clone(), async {})).await.unwrap();
         let task = tokio::spawn(essential(token.clone(), future::pending()));
@@ -51,14 +51,14 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_tells_of_its_own_panic_alone() {
+    fn a_thread_cancels_the_token_only_if_it_panics() {
         let token = CancellationToken::new();
         let (ends, panics) = (token.clone(), token.clone());
         thread::spawn(move || drop(PanicGuard(ends))).join().unwrap();
         assert!(!token.is_cancelled());
         let panicked = thread::spawn(move || {
             let _guard = PanicGuard(panics);
-            panic!("as asked");
+            panic!("as planned");
         });
         assert!(panicked.join().is_err() && token.is_cancelled());
     }

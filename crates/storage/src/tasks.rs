@@ -1,4 +1,4 @@
-//! The background tasks of a store on a network, and the end of both.
+//! The background tasks of a store on a network.
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
@@ -11,24 +11,24 @@ use crate::{
     writer::{Jobs, Other, Writer, channel},
 };
 
-/// How long [`StoreTasks::close`] may take.
+/// The longest time that [`StoreTasks::close`] waits.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The writing task of a store and the task that reads the catalogue's version. A store on a network holds this value:
-/// dropping it closes the store.
+/// The writing task of a store and the task that reads the catalogue's version. Dropping this value ends both, so a store
+/// holds it.
 pub struct StoreTasks<W = Infallible> {
-    /// Takes the writes.
+    /// The queue of the writing task.
     pub writer: Writer<W>,
-    /// The version as this process knows it: `PetRepository::version` is `version.get()`.
+    /// The cache of the version. `PetRepository::version` returns `version.get()`.
     pub version: Arc<VersionCache>,
     watching: JoinHandle<()>,
 }
 
 impl<W: Other> StoreTasks<W> {
-    /// Spawns both tasks. A panic of either cancels `on_panic`: the program is to be restarted then.
+    /// Spawns both tasks. A panic of either cancels `on_panic`, after which the program must restart.
     ///
-    /// `write` runs until its [`Jobs`] end. `read` reads the version once, within a bounded time; `None` if it fails.
-    /// See [`channel`] for `max_group` and `timeout`.
+    /// `write` runs until its [`Jobs`] end. `read` reads the version once, within a bounded time, and returns `None` if it
+    /// fails. [`channel`] describes `max_group` and `timeout`.
     pub fn spawn<R: Future<Output = Option<StoredVersion>> + Send + 'static, T>(
         on_panic: &CancellationToken,
         version: Arc<VersionCache>,
@@ -46,7 +46,7 @@ impl<W: Other> StoreTasks<W> {
         Self { writer, version, watching }
     }
 
-    /// Takes no more writes, and waits up to 5 seconds until those that wait are done. Returns whether they are.
+    /// Refuses new writes, and waits up to 5 seconds for the queued writes. Returns whether they are done.
     pub async fn close(&self) -> bool {
         time::timeout(CLOSE_TIMEOUT, self.writer.close()).await.is_ok()
     }

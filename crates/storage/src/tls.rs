@@ -1,4 +1,4 @@
-//! Which authorities may sign the certificate of a server.
+//! The certificate authorities that may sign the certificate of a server.
 
 use std::{io, path::Path};
 
@@ -11,13 +11,13 @@ use rustls::{
     },
 };
 
-/// Why no certificate can be checked.
+/// The reason for which certificates cannot be checked.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each says what it is")]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum TlsFailure {
     #[error("{parameter} {path} cannot be read ({cause}); name a PEM file with certificates")]
     Unreadable { parameter: &'static str, path: String, cause: io::Error },
-    /// Without the words of a parser: the file may be one with a private key.
+    /// The message has no words of the parser, because the file may contain a private key.
     #[error("{parameter} {path} is not well-formed; name a PEM file with certificates")]
     Malformed { parameter: &'static str, path: String },
     #[error("sslrootcert {0} holds no certificate; name a PEM file with certificates")]
@@ -31,7 +31,7 @@ pub enum TlsFailure {
 }
 
 impl TlsFailure {
-    /// Makes the error of a file that `parameter` names.
+    /// Makes the error of the file in a parameter.
     #[must_use]
     pub fn of_file(parameter: &'static str, path: &Path, error: PemError) -> Self {
         let path = path.display().to_string();
@@ -43,7 +43,7 @@ impl TlsFailure {
     }
 }
 
-/// Returns the authorities of the PEM file that `sslrootcert` names, or those that the system trusts.
+/// Returns the certificate authorities in the PEM file at `path`, or the authorities that the system trusts.
 ///
 /// # Errors
 /// [`TlsFailure`].
@@ -61,7 +61,7 @@ pub fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
     if roots.is_empty() { Err(TlsFailure::Empty(shown())) } else { Ok(roots) }
 }
 
-/// Words of rustls about the certificate of a server, and what an operator can do.
+/// Texts of rustls about the certificate of a server, and their replacements, which say what to do.
 const REMEDIES: [(&str, &str); 2] = [
     (
         "Other(OtherError(CaUsedAsEndEntity))",
@@ -74,7 +74,7 @@ const REMEDIES: [(&str, &str); 2] = [
     ),
 ];
 
-/// Returns the message of an error of TLS in words that tell an operator what to do.
+/// Replaces texts of rustls in an error message by words for an operator.
 #[must_use]
 pub(crate) fn in_words(message: &str) -> String {
     REMEDIES.iter().fold(message.to_owned(), |text, (word, words)| text.replace(word, words))

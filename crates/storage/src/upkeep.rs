@@ -1,20 +1,20 @@
-//! The findings of an examination of a store, and the steps of an upgrade of its schema.
+//! The findings of a check of a store, and the report of a schema upgrade.
 
-/// The result of examining one thing.
+/// The result of checking one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The thing that was examined, in a word or two: for example `durability`.
+    /// The subject in a word or two, for example `durability`.
     pub subject: String,
     /// The severity for an operator.
     pub severity: Severity,
-    /// One line: the state, or the fault and how to repair it.
+    /// One line: the state, or the fault and its repair.
     pub detail: String,
 }
 
-/// The need for an operator to act on a [`Finding`].
+/// The severity of a [`Finding`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Nothing is to be done.
+    /// There is nothing to do.
     Ok,
     /// The store works, but an operator should know.
     Warning,
@@ -23,19 +23,19 @@ pub enum Severity {
 }
 
 impl Finding {
-    /// Makes a finding that needs nothing to be done.
+    /// Makes a finding of severity [`Ok`](Severity::Ok).
     #[must_use]
     pub fn ok(subject: &str, detail: impl Into<String>) -> Self {
         Self::new(subject, Severity::Ok, detail)
     }
 
-    /// Makes a finding that an operator should know.
+    /// Makes a finding of severity [`Warning`](Severity::Warning).
     #[must_use]
     pub fn warning(subject: &str, detail: impl Into<String>) -> Self {
         Self::new(subject, Severity::Warning, detail)
     }
 
-    /// Makes a finding of something that is broken.
+    /// Makes a finding of severity [`Error`](Severity::Error).
     #[must_use]
     pub fn error(subject: &str, detail: impl Into<String>) -> Self {
         Self::new(subject, Severity::Error, detail)
@@ -46,39 +46,37 @@ impl Finding {
     }
 }
 
-/// How an upgrade is run.
+/// The mode of an upgrade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpgradeMode {
     /// Reports the steps and changes nothing.
     DryRun,
-    /// Runs the steps, but none that is incompatible with older releases while others use the store.
+    /// Runs the steps. An incompatible step is refused while another process uses the store.
     Run,
-    /// Runs every step, also while others use the store.
+    /// Runs every step, even while another process uses the store.
     Force,
 }
 
-/// The steps that an upgrade of a store's schema ran, or would run. There is none if the schema is that of
-/// this release, or a newer one that this release can use.
+/// The steps that a schema upgrade has run, or would run. There is none if this release can use the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
-    /// The version of the schema before.
+    /// The schema version before the upgrade.
     pub from: i64,
     /// The steps in their order.
     pub steps: Vec<UpgradeStep>,
-    /// Where the store was saved before its first step, if it is a file.
+    /// The path of the copy that was made before the first step, if the store is a file.
     pub saved_to: Option<String>,
 }
 
-/// One step of an upgrade: one transaction.
+/// One step of an upgrade, in one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpgradeStep {
-    /// The version of the schema after it.
+    /// The schema version after the step.
     pub version: i64,
     /// The change in a few words.
     pub summary: &'static str,
-    /// The oldest release that can use the store after it.
+    /// The oldest release that can use the store after the step.
     pub oldest_release: &'static str,
-    /// `true` if releases that know the version before can go on using the store, during the step and
-    /// after it.
+    /// `true` if older releases can use the store during the step and afterwards.
     pub is_compatible: bool,
 }

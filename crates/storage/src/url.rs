@@ -3,24 +3,24 @@
 use std::{borrow::Cow, fmt, time::Duration};
 
 const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
-/// The longest time that a parameter may be.
+/// The longest time that a parameter may have.
 const MAX_DURATION: Duration = Duration::from_hours(1);
 const PORT: &str = "a port is not a number from 1 to 65535";
 
-/// The text is not the URL of such a store. One line says what would be right, and repeats none of the text, as each
-/// part of it may be a password.
+/// The text is not the URL of a store. The message is one line about the right form. It repeats no part of the text,
+/// because any part may be a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidUrl(Cow<'static, str>);
 
 impl InvalidUrl {
-    /// Makes the error with this line.
+    /// Makes an error with this message.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self(message.into())
     }
 
-    /// Makes the error of a `%` without two hexadecimal digits, bytes that are not UTF-8, or a character that must be
-    /// encoded.
+    /// Makes the error of a wrong percent-encoding: a `%` without two hexadecimal digits, bytes that are not UTF-8, or a
+    /// character that must be encoded.
     #[must_use]
     pub fn encoding(part: &str) -> Self {
         Self::new(format!(
@@ -30,17 +30,17 @@ impl InvalidUrl {
     }
 }
 
-/// One server.
+/// The address of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
-    /// A name, an address, or the directory of a Unix socket.
+    /// A host name, an IP address, or the directory of a Unix socket.
     pub host: String,
-    /// The port of TCP.
+    /// The TCP port.
     pub port: u16,
 }
 
 impl HostPort {
-    /// Reads `HOST[:PORT][,HOST[:PORT]…]`. `form` says how the URL is written: `write …`.
+    /// Parses `HOST[:PORT][,HOST[:PORT]…]` with a default port. `form` is a hint for the message: `write …`.
     ///
     /// # Errors
     /// [`InvalidUrl`].
@@ -69,7 +69,7 @@ impl HostPort {
         Ok(Self { host, port })
     }
 
-    /// Returns whether it is the directory of a Unix socket.
+    /// Returns whether the host is the directory of a Unix socket.
     #[must_use]
     pub fn is_unix(&self) -> bool {
         self.host.starts_with('/')
@@ -83,8 +83,8 @@ impl fmt::Display for HostPort {
     }
 }
 
-/// Percent-decodes what may be shown. A character that would begin a parameter or a password elsewhere, as in
-/// `DATABASE;password=…`, must be encoded to be a part of a name.
+/// Percent-decodes a name, which may be shown to people. The characters `;`, `&` and `=` must be encoded, so that no name
+/// contains a password, as `DATABASE;password=…` would.
 ///
 /// # Errors
 /// [`InvalidUrl`] of `part`.
@@ -95,7 +95,7 @@ pub fn decode_name(text: &str, part: &str) -> Result<String, InvalidUrl> {
     decode(text, part)
 }
 
-/// Percent-decodes `text`, strictly. No control character can be meant.
+/// Percent-decodes `text` strictly, and refuses control characters.
 ///
 /// # Errors
 /// [`InvalidUrl`] of `part`.
@@ -115,11 +115,11 @@ pub fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
     if text.chars().any(char::is_control) { Err(wrong()) } else { Ok(text) }
 }
 
-/// Hands each parameter of `NAME=VALUE&…` to `set`, decoded. The error of `set` says what would be right. `names` are
-/// all there are, as `A, B`; the value of `lenient` is written by others and may hold a `=` that is not encoded.
+/// Calls `set` with each parameter of `NAME=VALUE&…`, decoded. The error of `set` says which values are allowed. `names`
+/// lists all parameters, as `A, B`. The value of the parameter `lenient` may contain `;`, `&` and `=` without encoding.
 ///
 /// # Errors
-/// [`InvalidUrl`], also of a parameter that is none of `names` or that is given twice.
+/// [`InvalidUrl`], also for an unknown parameter and for one that is given twice.
 pub fn parameters(
     query: &str,
     names: &str,
@@ -148,10 +148,10 @@ pub fn parameters(
     Ok(())
 }
 
-/// Reads a time such as `3s` or `500ms`. `bare` gives a number alone its unit.
+/// Parses a time such as `3s` or `500ms`. `bare` converts a number without a unit.
 ///
 /// # Errors
-/// What would be right.
+/// The message says which values are allowed.
 pub fn duration(value: &str, bare: impl Fn(u64) -> Duration) -> Result<Duration, &'static str> {
     let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
     let number: u32 = value[..value.len() - unit.len()].parse().map_err(|_| DURATION)?;

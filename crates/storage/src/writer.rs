@@ -1,34 +1,31 @@
 //! The writer of a store: a bounded queue in front of one task or thread that writes groups (group commit).
 //!
-//! Every store writes through one writer: jobs that wait while a transaction is under way share the next one, with its
-//! lock, its round trip and its commit. This module has the part that no store needs to write again: the queue, groups,
-//! deadlines, answers and the end. The transaction is the adapter's.
+//! Jobs that wait while a transaction runs share the next one, with its lock, its round trip and its commit. This
+//! module has the queue, groups, deadlines and answers. The adapter has the transaction.
 //!
 //! # For authors of adapters
-//! [`channel`] returns both ends. The store holds the [`Writer`]; [`Writer::add`] is `PetRepository::add` as it stands.
-//! One task (or one thread, with [`Jobs::blocking_next`]) owns the [`Jobs`] and the connection:
+//! [`channel`] returns both ends. The store holds the [`Writer`], and `PetRepository::add` calls [`Writer::add`]. One task
+//! (or one thread, with [`Jobs::blocking_next`]) owns the [`Jobs`] and the connection:
 //!
 //! ```text
 //! while let Some(mut group) = jobs.next(0).await {
 //!     let transaction = begin_and_lock().await;
-//!     group.retain(|job| !job.is_abandoned());     // their callers have been answered, while the lock was awaited
+//!     group.retain(|job| !job.is_abandoned());     // their callers left while the lock was awaited
 //!     let mut answers = Answers::default();
 //!     for job in group { /* run its statements; answers.add(reply, outcome) */ }
-//!     transaction.commit().await;                  // if it fails, answer every job with that failure
+//!     transaction.commit().await;                  // if it fails, answer every job with the failure
 //!     answers.send();
 //! }
 //! ```
 //!
 //! The adapter keeps these promises:
-//! - It answers each job once. A job that is dropped without an answer is answered as [`Unavailable`]
-//!   ("the writer has stopped").
-//! - It answers after the commit, never before.
-//! - A row that the store refuses for good fails its own job with [`Refused`] and no other job of the group.
-//! - The future that a caller holds may be dropped at any time. Its job then happens whole or not at all.
+//! - It answers each job once, after the commit. A job that is dropped without an answer fails as [`Unavailable`] ("the
+//!   writer has stopped").
+//! - A row that the store refuses for good fails its own job with [`Refused`], and no other job of the group.
+//! - A job takes effect whole or not at all, even if the caller drops its future.
 //!
-//! Writes other than additions, such as a save of keys, may share the queue as boxed closures ([`Work`]) or as a value of
-//! the adapter's own ([`Other`]).
-//! An adapter without any says `Infallible`.
+//! Other writes, such as a save of keys, may share the queue as boxed closures ([`Work`]) or as the adapter's own type
+//! ([`Other`]). An adapter without other writes uses `Infallible`.
 //!
 //! [`Unavailable`]: StoreError::Unavailable
 //! [`Refused`]: StoreError::Refused
@@ -52,7 +49,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::work::Work;
 
-/// The largest number of jobs that wait. One more is refused at once, as [`StoreError::Unavailable`].
+/// The largest number of queued jobs. Another job fails at once as [`StoreError::Unavailable`].
 pub const MAX_QUEUE: usize = 4096;
 
 /// A job for the writer.
@@ -60,7 +57,7 @@ pub const MAX_QUEUE: usize = 4096;
 pub enum Job<W = Infallible> {
     /// An animal to be added.
     Add(Add),
-    /// A write of the adapter's own.
+    /// Another write.
     Other(W),
 }
 
@@ -69,18 +66,18 @@ pub enum Job<W = Infallible> {
 pub struct Add {
     /// The animal.
     pub pet: NewPet,
-    /// The request whose record is stored with the animal, if it has an idempotency key.
+    /// The request to record with the animal, if it has an idempotency key.
     pub request: Option<IdempotencyRequest>,
-    /// The caller.
+    /// The way to answer the caller.
     pub reply: Reply<Added, AddError>,
 }
 
-/// A write of an adapter's own, with the [`Reply`] to its caller. It keeps its result until the commit.
+/// A write other than an addition, with the [`Reply`] to its caller. It keeps its result until the commit.
 pub trait Other: Send + 'static {
-    /// Returns whether its caller does not wait any more.
+    /// Returns whether the caller no longer waits.
     fn is_abandoned(&self) -> bool;
 
-    /// Sends the result that it has kept, or the error of the transaction.
+    /// Sends the kept result, or the error of the transaction.
     fn answer(self, committed: Result<(), StoreError>);
 }
 
@@ -95,8 +92,8 @@ impl Other for Infallible {
 }
 
 impl<W: Other> Job<W> {
-    /// Returns whether the caller does not wait any more: it has dropped its future, or its deadline is over. Such a
-    /// job is dropped before its statements run; ask again once the store's write lock is held.
+    /// Returns whether the caller no longer waits, because it has dropped its future or its deadline is over. An adapter
+    /// asks once it holds the store's write lock, and drops an abandoned job before its statements run.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         match self {
@@ -106,7 +103,7 @@ impl<W: Other> Job<W> {
     }
 }
 
-/// The way back to the caller of one job.
+/// The way to answer the caller of one job.
 #[derive(Debug)]
 pub struct Reply<T, E> {
     caller: oneshot::Sender<Result<T, E>>,
@@ -114,20 +111,20 @@ pub struct Reply<T, E> {
 }
 
 impl<T, E> Reply<T, E> {
-    /// Answers. A caller that does not wait any more misses it; its job has happened whole all the same.
+    /// Sends the answer. An abandoned job has taken effect all the same.
     pub fn send(self, answer: Result<T, E>) {
-        // An error says that the caller has dropped its future.
+        // Fails only if the caller has dropped its future.
         let _ = self.caller.send(answer);
     }
 
-    /// Returns whether the caller does not wait any more.
+    /// Returns whether the caller no longer waits.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         self.caller.is_closed() || self.deadline.is_some_and(|deadline| deadline <= Instant::now())
     }
 }
 
-/// The reason why the writer has not answered.
+/// The reason for which the writer has not answered.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum Unanswered {
     #[error("the writer's queue is full ({MAX_QUEUE} writes wait)")]
@@ -144,8 +141,8 @@ impl From<Unanswered> for StoreError {
     }
 }
 
-/// Returns both ends of the queue. A group has at most `max_group` jobs. A caller waits at most `timeout`; `None` is for
-/// a store whose transactions end within a bounded time by themselves.
+/// Makes a queue. A group has at most `max_group` jobs. A caller waits at most `timeout`; `None` is for a store whose
+/// transactions always end within a bounded time.
 #[must_use]
 pub fn channel<W: Other>(max_group: usize, timeout: Option<Duration>) -> (Writer<W>, Jobs<W>) {
     let (sender, receiver) = mpsc::channel(MAX_QUEUE);
@@ -155,9 +152,9 @@ pub fn channel<W: Other>(max_group: usize, timeout: Option<Duration>) -> (Writer
     (Writer { queue: sender, ended, timeout }, jobs)
 }
 
-/// Hands jobs to the writing task. When it is dropped, the task ends once nothing waits any more.
+/// Sends jobs to the writing task. The task ends when the writer is dropped and no job is left.
 pub struct Writer<W = Infallible> {
-    /// `None` closes the queue behind the jobs that wait.
+    /// `None` closes the queue after the queued jobs.
     queue: mpsc::Sender<Option<Job<W>>>,
     /// Canceled when [`Jobs`] is dropped.
     ended: CancellationToken,
@@ -165,12 +162,11 @@ pub struct Writer<W = Infallible> {
 }
 
 impl<W: Other> Writer<W> {
-    /// Adds an animal. Returns when it is committed.
-    ///
-    /// From the first poll on it is added whole or not at all, whether or not the future is polled again.
+    /// Adds an animal. Returns after the commit. A future that is dropped after its first poll may or may not add the
+    /// animal.
     ///
     /// # Errors
-    /// [`AddError`]. After [`StoreError::Unavailable`] it is not known whether the animal was added.
+    /// [`AddError`]. After [`StoreError::Unavailable`], the animal may or may not be added.
     pub async fn add(
         &self,
         pet: NewPet,
@@ -179,10 +175,10 @@ impl<W: Other> Writer<W> {
         self.submit(|reply| Job::Add(Add { pet, request, reply })).await
     }
 
-    /// Runs the write that `make` makes from the reply to this call. Returns its result when it is committed.
+    /// Runs the write that `make` makes from its reply. Returns its result after the commit.
     ///
     /// # Errors
-    /// The write's own. After [`StoreError::Unavailable`] it is not known whether it has happened.
+    /// The error of the write. After [`StoreError::Unavailable`], the write may or may not have taken effect.
     pub async fn run<T, E: From<StoreError>>(
         &self,
         make: impl FnOnce(Reply<T, E>) -> W,
@@ -214,15 +210,15 @@ impl<W: Other> Writer<W> {
         answered.unwrap_or_else(|_| Err(failed(Unanswered::Stopped)))
     }
 
-    /// Returns the number of jobs that wait to be taken into a group.
+    /// Returns the number of queued jobs.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity()
     }
 
-    /// Takes no more jobs. Returns when those that wait are done and [`Jobs`] is dropped.
+    /// Refuses new jobs. Returns when the queued jobs are done and [`Jobs`] is dropped.
     pub async fn close(&self) {
-        // An error says that it is closed already.
+        // Fails only if the queue is closed already.
         let _ = self.queue.send(None).await;
         self.ended.cancelled().await;
     }
@@ -234,19 +230,18 @@ impl<W> fmt::Debug for Writer<W> {
     }
 }
 
-/// The jobs for the writing task, group by group. Abandoned jobs are left out.
+/// The receiving end of the queue, which returns groups of jobs without the abandoned ones.
 pub struct Jobs<W = Infallible> {
     queue: mpsc::Receiver<Option<Job<W>>>,
     received: Vec<Option<Job<W>>>,
     max_group: usize,
-    /// Dropped last: it tells [`Writer::close`] that everything is done.
+    /// Wakes [`Writer::close`] when it is dropped, after the other fields.
     _ended: DropGuard,
 }
 
 impl<W: Other> Jobs<W> {
-    /// Returns the jobs that wait, in their order. `held` jobs of an earlier group are still to be written and count as
-    /// a part of the group; if there are none, it waits for one. Returns `None` when the queue is closed and empty, and
-    /// nothing is held.
+    /// Returns the queued jobs in their order. `held` jobs of an earlier group, which are still to be written, count as part
+    /// of the group. Without held jobs, waits for a job, and returns `None` when the queue is closed and empty.
     pub async fn next(&mut self, held: usize) -> Option<Vec<Job<W>>> {
         let mut group = self.ready(held);
         while held == 0 && group.is_empty() {
@@ -258,7 +253,7 @@ impl<W: Other> Jobs<W> {
         Some(group)
     }
 
-    /// As [`next`](Self::next), for a thread outside of a runtime.
+    /// Does what [`next`](Self::next) does, for a thread outside of a runtime.
     pub fn blocking_next(&mut self, held: usize) -> Option<Vec<Job<W>>> {
         let mut group = self.ready(held);
         while held == 0 && group.is_empty() {
@@ -270,7 +265,7 @@ impl<W: Other> Jobs<W> {
         Some(group)
     }
 
-    /// Returns the jobs that wait now and fit into a group beside `held` others. Does not wait.
+    /// Returns the queued jobs that fit into a group with `held` others. Does not wait.
     pub fn ready(&mut self, held: usize) -> Vec<Job<W>> {
         let mut group = Vec::new();
         for received in mem::take(&mut self.received) {
@@ -299,8 +294,8 @@ impl<W> fmt::Debug for Jobs<W> {
     }
 }
 
-/// The answers of one group whose transaction has ended. Dropping it sends them, so that no committed job is answered
-/// as if the writer had stopped.
+/// The answers of one group after its transaction. Dropping this value sends them, so that no committed job gets the
+/// answer of a stopped writer.
 #[derive(Debug)]
 pub struct Answers<W: Other = Infallible> {
     added: Vec<(Reply<Added, AddError>, Result<Added, AddError>)>,
@@ -308,23 +303,23 @@ pub struct Answers<W: Other = Infallible> {
 }
 
 impl<W: Other> Answers<W> {
-    /// Appends the answer of an addition.
+    /// Adds the answer of an addition.
     pub fn add(&mut self, reply: Reply<Added, AddError>, answer: Result<Added, AddError>) {
         self.added.push((reply, answer));
     }
 
-    /// Appends the answer of another write: it has been committed, or the error of its transaction.
+    /// Adds the answer of another write: `Ok` after the commit, or the error of the transaction.
     pub fn other(&mut self, work: W, committed: Result<(), StoreError>) {
         self.others.push((work, committed));
     }
 
-    /// Sends them here.
+    /// Sends the answers on this thread.
     pub fn send(self) {
         drop(self);
     }
 
-    /// Sends them on a thread of `runtime`, where it is cheap to wake the tasks that wait, so that the writer's own
-    /// thread continues. A single answer is sent here: handing it over costs more.
+    /// Sends the answers on a worker of `runtime`, where waking tasks is cheap, so that the writer's thread can continue. A
+    /// single answer is sent on this thread, which costs less.
     pub fn send_on(self, runtime: &Handle) {
         if self.added.len() + self.others.len() > 1 {
             runtime.spawn(async move { drop(self) });

@@ -1,8 +1,31 @@
-//! Whole stores: [`copy`], [`verify`], and handing one over to another while services use it (`docs/STORES.md`).
+//! Copies, verifies and hands over whole stores, by their ports alone (`docs/STORES.md`).
 //!
-//! [`Mover`] is the command: it copies, follows what is added meanwhile, seals the old store, copies the rest,
-//! compares, and opens the new one. Nobody else changes the state of a store. [`CurrentStore`] is the ports of a service:
-//! with a next store, its [`Poller`] goes over to whichever store is open. Both know stores only by their ports.
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use petstore_domain::{PetRepository as _, Timestamp, mocks::new_pet};
+//! use petstore_memory::MemoryStore;
+//! use petstore_transfer::{CopyPorts, copy, verify};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (old, new) = (MemoryStore::new(), MemoryStore::new());
+//! old.add(new_pet("Rex"), None).await?;
+//!
+//! let [source, target] =
+//!     [&old, &new].map(|store| CopyPorts { archive: store, handover: Some(store) });
+//! let mut on_progress = |_| ControlFlow::Continue(());
+//! let copied = copy(source, target, Timestamp(0), &mut on_progress).await?;
+//! assert_eq!(copied.pets, 1);
+//!
+//! let equal = verify(&old, &new, Timestamp(0), &mut on_progress).await?;
+//! assert_eq!(equal.counts.pets, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Mover`] hands a store over while services use it. It is the only one that changes the state of a store.
+//! [`CurrentStore`] implements the ports of a service; its [`Poller`] selects the store that is open.
 
 mod compare;
 mod copy;

@@ -96,26 +96,6 @@ fn an_animal_is_found_by_its_id_in_one_request_and_a_filter_that_hides_it_gives_
 
 #[needs(chromium)]
 #[test]
-fn an_id_that_does_not_exist_or_is_none_is_said_at_the_field() {
-    let zoo = Zoo::open();
-    let browser = zoo.enter("/catalogue");
-    for (id, fault) in [
-        ("7", "No animal has this id."),
-        ("9223372036854775808", "No animal has this id."),
-        ("seven", "Enter a whole number"),
-        ("", "Enter a whole number"),
-    ] {
-        find(browser, id);
-        browser.reads("#find-fault", fault);
-        browser.focus_is_on("find-id");
-        browser.is("$('#find-id').ariaInvalid", "true");
-    }
-    browser.click("#refresh");
-    browser.is("$('#find-fault').hidden", true);
-}
-
-#[needs(chromium)]
-#[test]
 fn a_search_has_a_bound_can_be_stopped_and_says_why_it_failed() {
     let zoo = Zoo::on(store_of(5101));
     let browser = zoo.enter("/catalogue?limit=100");

@@ -90,26 +90,6 @@ fn http_2_is_chosen_where_the_client_offers_it() {
 }
 
 #[test]
-fn a_client_without_tls_is_told_so_and_harms_nobody() {
-    let service = Service::start(Pair::new());
-    let mut plain = service.server.raw();
-    plain.send("GET /livez HTTP/1.1\r\nhost: petstore\r\n\r\n");
-    let told = String::from_utf8_lossy(&plain.rest()).into_owned();
-    assert!(told.starts_with("HTTP/1.1 400 ") && told.contains("speaks HTTPS"), "{told}");
-    assert_eq!(service.connect().ask("GET", "/livez").0, OK);
-}
-
-#[test]
-fn a_handshake_that_does_not_end_is_closed_after_the_time_for_a_head() {
-    let (folder, store) = (tempfile::tempdir().unwrap(), Store::new(Kind::Memory));
-    let files = Pair::new().write(folder.path());
-    let server = launch(&store, &files).flag("--header-timeout", "1s").start();
-    let mut silent = TcpStream::connect(server.address).unwrap();
-    silent.set_read_timeout(Some(wait::LIMIT)).unwrap();
-    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
-}
-
-#[test]
 fn a_stop_does_not_wait_for_a_handshake() {
     let slow = ["--header-timeout", "--shutdown-grace"];
     let service = Service::with(Pair::new(), |launch| {
@@ -176,9 +156,13 @@ fn what_is_wrong_with_the_files_is_said_in_one_line() {
     for (certificate, key, message) in [
         (&own.certificate, &missing, "cannot read"),
         (&missing, &own.key, "cannot read"),
-        (&empty, &own.key, "empty.pem cannot be used: there is none; it takes PEM blocks"),
-        (&own.key, &own.key, "key.pem cannot be used: there is none; it takes PEM blocks"),
-        (&own.certificate, &empty, "empty.pem cannot be used: there is none; it takes a PEM block"),
+        (&empty, &own.key, "empty.pem cannot be used: the file contains none; it takes PEM blocks"),
+        (&own.key, &own.key, "key.pem cannot be used: the file contains none; it takes PEM blocks"),
+        (
+            &own.certificate,
+            &empty,
+            "empty.pem cannot be used: the file contains none; it takes a PEM block",
+        ),
         (
             &own.certificate,
             &one_line,
@@ -218,5 +202,5 @@ fn healthcheck_says_that_it_cannot_ask_over_tls() {
     let service = Service::start(Pair::new());
     let address = service.server.address.to_string();
     let refusal = petstore(&["healthcheck", "--listen", &address]).finish();
-    refusal.fails(1, "it speaks TLS there; let it listen on a Unix socket too");
+    refusal.fails(1, "the port speaks TLS; let the service listen on a Unix socket too");
 }

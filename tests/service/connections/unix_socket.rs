@@ -162,7 +162,7 @@ fn what_a_killed_process_has_left_is_replaced_and_nothing_else() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     let refused = launch(&store, &path).finish();
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.contains("a file that is no socket; it was left untouched"));
+    assert!(refused.stderr.contains("the path is a file that is no socket"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     let nowhere = launch(&store, &folder.path().join("no/http.sock")).finish();
     assert_eq!(nowhere.code, Some(1), "{nowhere:?}");

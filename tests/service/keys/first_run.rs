@@ -57,7 +57,7 @@ fn where_no_file_can_hold_the_key_none_is_made_and_the_log_says_how() {
     let taken = Store::sqlite();
     let file = taken.folder().join("petstore.db.key");
     fs::write(&file, "theirs").unwrap();
-    let moved = format!("{} is there, and holds no API key: move it away", file.display());
+    let moved = format!("{} exists and contains no API key; move it away", file.display());
     makes_no_key(&Store::memory(), "give one by PETSTORE_API_KEY or --api-key-file");
     makes_no_key(&taken, &moved);
 }

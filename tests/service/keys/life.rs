@@ -98,7 +98,7 @@ fn a_key_expires_by_itself(kind: Kind) {
     store.keys(&["create", "brief", "--expires", "6s"]).succeeds();
     // The new key lives as long.
     let brief = store.keys(&["roll", "brief"]);
-    assert!(brief.stderr.contains("knows it within a second. It is good until 2"), "{brief:?}");
+    assert!(brief.stderr.contains("accepts it within a second. It is valid until 2"), "{brief:?}");
     let brief = brief.succeeds();
     let (brief, long) = (brief.trim_end(), long.trim_end());
     assert_eq!(status(&client, brief), 200);

@@ -5,12 +5,7 @@ mod exposition;
 mod states;
 mod tls;
 
-use std::{
-    fs,
-    net::{SocketAddr, TcpListener},
-    ops::RangeInclusive,
-    thread,
-};
+use std::{fs, net::SocketAddr, ops::RangeInclusive, thread};
 
 use petstore_testing::needs;
 use serde_json::Value;
@@ -98,14 +93,6 @@ fn the_listener_serves_metrics_and_health_and_nothing_else() {
     }
     assert_eq!(watched.ask("POST", "/metrics").0, 405);
     assert_eq!(watched.server.client().get("/metrics").send().status, 404);
-}
-
-#[test]
-fn an_address_in_use_names_the_flag() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let launch = Launch::on(&Store::new(Kind::Memory)).flag("--metrics-listen", &address);
-    launch.finish().fails(1, "or choose another port with --metrics-listen");
 }
 
 #[test]

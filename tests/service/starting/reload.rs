@@ -18,7 +18,7 @@ fn no_signal_but_those_for_it_stops_a_service() {
     for signal in ["HUP", "USR1", "USR2", "HUP"] {
         server.signal(signal);
         hangups += usize::from(signal == "HUP");
-        let said = "there is neither a certificate nor a key file to read again";
+        let said = "no certificate and no key file is configured";
         wait::until("the hangup is logged", || server.log().matches(said).count() == hangups);
         server.client().get("/v1/pets").send().is(200);
     }

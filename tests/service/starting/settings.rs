@@ -160,7 +160,7 @@ fn a_variable_changes_no_command_but_serve_and_what_shares_its_flags() {
     assert!(run(&["keys", "list"]).succeeds().starts_with("ID"));
     let file = write(&folder, "pets.ndjson", "");
     for (words, says) in [
-        (&["export", &file][..], "is there already"),
+        (&["export", &file][..], "exists already"),
         (&["import", &file, "--store", "sqlite:no"], "there is no store at"),
     ] {
         let Finished { code, stderr, .. } = run(words);

@@ -84,7 +84,7 @@ fn of_a_store_that_fails_as_many_requests_get_503_as_was_asked_for() {
     client.get("/v1/pets").key("unknown-0123456789").send().refuses(401, "unauthorized");
     client.get("/readyz").anonymous().send().is(503);
     client.get("/livez").anonymous().send().is(200);
-    assert!(server.stop().contains("--simulate: the store is slow, and fails"));
+    assert!(server.stop().contains("--simulate makes the store slow or fail"));
     let server = simulated("errors=50%").start();
     assert_eq!(uses(&server.client()), [201, 503, 200, 503]);
     let server = simulated("errors=0%").start();

@@ -13,12 +13,34 @@ use crate::support::{
 };
 
 #[test]
-fn an_address_in_use_is_named() {
+fn an_address_in_use_is_named_with_its_flag() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let run = petstore(&["serve", "--store", "memory:", "--listen", &address]);
-    let refused = run.env("PETSTORE_API_KEY", KEY).finish().fails(1, &address);
-    assert!(refused.stderr.contains("choose another port with --listen"), "{refused:?}");
+    for flag in ["--listen", "--metrics-listen"] {
+        // The last `--listen` is one more listener.
+        let launch = Launch::on(&Store::memory()).flag(flag, &address);
+        let refused = launch.finish().fails(1, &address);
+        assert!(
+            refused.stderr.contains(&format!("choose another port with {flag}")),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_right_is_refused_with_its_variable_or_flag() {
+    let store = Store::memory();
+    for (variable, value, named) in [
+        ("PETSTORE_LISTEN", "nowhere", "nowhere"),
+        ("PETSTORE_HEADER_TIMEOUT", "5parsecs", "5parsecs"),
+        ("PETSTORE_LOG", "petstore=loud", "invalid value 'petstore=loud' for PETSTORE_LOG: "),
+        ("PETSTORE_NO_DOCS", "perhaps", "PETSTORE_NO_DOCS: 'no-docs' must be true or false"),
+    ] {
+        let run = petstore(&["serve", "--store", "memory:"]).env("PETSTORE_API_KEY", KEY);
+        run.env(variable, value).finish().fails(2, named);
+    }
+    let bad = Launch::on(&store).flag("--log", "petstore=loud").finish();
+    bad.fails(2, "invalid value 'petstore=loud' for '--log <DIRECTIVES>': ");
 }
 
 #[test]
@@ -78,32 +100,6 @@ fn a_folder_is_no_store() {
 }
 
 #[test]
-fn wrong_usage_is_told_from_failure() {
-    for (arguments, named) in [
-        (&["serve", "--no-such-flag"][..], "--no-such-flag"),
-        (&["no-such-command"], "no-such-command"),
-        (&["serve", "--header-timeout", "5parsecs"], "5parsecs"),
-        (&["serve", "--body-timeout", ""], "--body-timeout"),
-        (&["serve", "--shutdown-grace=-1s"], "-1s"),
-        (&["serve", "--max-body", "64parrots"], "64parrots"),
-        (&["serve", "--max-connections", "0"], "0"),
-        (&["serve", "--listen", "nowhere"], "nowhere"),
-        (&["serve", "--store", "mysql://x/y"], "a store is sqlite:PATH, "),
-        (&["serve", "--store", "petstore.db"], "a store is sqlite:PATH, "),
-        (&["serve", "--store", "sqlite:"], "no path is given"),
-        (&["serve", "--get-pet-sunset", "later"], "later"),
-        (&["serve", "--access-log", "some"], "some"),
-        (&["serve", "--log-format", "xml"], "xml"),
-        (&["serve", "--public-url", "not a url"], "not a url"),
-        (&["serve", "surplus"], "surplus"),
-        (&["keys", "create"], "NAME"),
-        (&["keys", "roll", "web", "--overlap", "long"], "long"),
-    ] {
-        petstore(arguments).env("PETSTORE_API_KEY", KEY).finish().fails(2, named);
-    }
-}
-
-#[test]
 fn help_and_version_are_printed() {
     for arguments in [&["--help"][..], &["serve", "--help"], &["keys", "--help"]] {
         let help = petstore(arguments).finish().succeeds();
@@ -111,25 +107,6 @@ fn help_and_version_are_printed() {
     }
     let version = concat!("petstore ", env!("CARGO_PKG_VERSION"));
     assert!(petstore(&["--version"]).finish().succeeds().starts_with(version));
-}
-
-#[test]
-fn every_flag_of_serve_has_an_environment_variable() {
-    let store = Store::sqlite();
-    let run = petstore(&["serve"]).env("PETSTORE_API_KEY", KEY).env("PETSTORE_LISTEN", "nowhere");
-    run.env("PETSTORE_STORE", &store.url).finish().fails(2, "nowhere");
-    let server = Launch::on(&store).env("PETSTORE_MAX_BODY", "10").start();
-    server.client().add(&pet("too large")).send().refuses(413, "body_too_large");
-    let bad = Launch::on(&store).env("PETSTORE_HEADER_TIMEOUT", "5parsecs").finish();
-    bad.fails(2, "5parsecs");
-    for (variable, value, named) in [
-        ("PETSTORE_LOG", "petstore=loud", "invalid value 'petstore=loud' for PETSTORE_LOG: "),
-        ("PETSTORE_NO_DOCS", "perhaps", "PETSTORE_NO_DOCS: 'no-docs' must be true or false"),
-    ] {
-        Launch::on(&store).env(variable, value).finish().fails(2, named);
-    }
-    let bad = Launch::on(&store).flag("--log", "petstore=loud").finish();
-    bad.fails(2, "invalid value 'petstore=loud' for '--log <DIRECTIVES>': ");
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Granted {
         let once = format!("once-{}", server.pid());
         let statuses = [get("/v1/pets"), add(&once), add(&once), get("/v1/pets?status=sold")];
         let log = server.stop();
-        statuses == [200, 201, 201, 200] && !log.contains("could not be noted")
+        statuses == [200, 201, 201, 200] && !log.contains("cannot store the last uses")
     }
 }
 

@@ -1,4 +1,4 @@
-//! The one optional file of settings.
+//! The optional settings file.
 
 use std::{collections::BTreeMap, path::Path, slice};
 
@@ -9,14 +9,13 @@ use crate::system::{
     files::read_text,
 };
 
-/// From this similarity on, a name is suggested.
+/// The least similarity of a suggested name.
 const SIMILAR: f64 = 0.8;
 
-/// The content of a settings file: the values of each setting, by its name.
+/// The content of a settings file: the values of each setting, by the name of the setting.
 pub(super) type Values = BTreeMap<String, Vec<String>>;
 
-/// Reads a TOML file whose keys are among `known`: one value for each of them, or a list for those that take
-/// several.
+/// Reads a TOML file whose keys are in `known`. A value is a scalar, or also a list if the setting takes several values.
 pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values, Failure> {
     let shown = quotable_path(path);
     let text = read_text(path)
@@ -43,7 +42,7 @@ pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values
     values.collect()
 }
 
-/// Returns the text of a value that is neither a fraction, a date, a list nor a table.
+/// Returns the text of a string, an integer or a boolean.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -53,7 +52,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the setting whose name is most like `key`, if it is like it at all.
+/// Returns the setting whose name is most similar to `key`; `None` below the similarity [`SIMILAR`].
 pub(super) fn nearest<'k>(key: &str, known: &'k BTreeMap<String, bool>) -> Option<&'k str> {
     let similar = |name: &&String| strsim::jaro_winkler(key, name);
     let nearest = known.keys().max_by(|one, other| similar(one).total_cmp(&similar(other)));
@@ -61,7 +60,7 @@ pub(super) fn nearest<'k>(key: &str, known: &'k BTreeMap<String, bool>) -> Optio
 }
 
 fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
-    let all = "'petstore config show' lists all that there are".to_owned();
+    let all = "'petstore config show' lists all settings".to_owned();
     let hint = nearest(key, known).map_or(all, |nearest| format!("did you mean '{nearest}'?"));
     format!("there is no setting '{}'; {hint}", quotable(key))
 }
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_text_a_whole_number_or_a_boolean_or_a_list_of_them_where_several_are_taken() {
+    fn a_value_is_a_scalar_or_a_list_if_the_setting_takes_several() {
         for (text, key, values) in [
             ("header-timeout = \"5s\"", "header-timeout", vec!["5s"]),
             ("max-connections = 7", "max-connections", vec!["7"]),
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_setting_is_refused_in_one_line() {
+    fn an_invalid_setting_is_refused_in_one_line() {
         for (text, refusal) in [
             (
                 "header_timeout = \"5s\"",
@@ -109,7 +108,7 @@ mod tests {
             ),
             (
                 "colour = 1",
-                "FILE: there is no setting 'colour'; 'petstore config show' lists all that there are",
+                "FILE: there is no setting 'colour'; 'petstore config show' lists all settings",
             ),
             (
                 "max-connections = [1]",
@@ -127,8 +126,9 @@ mod tests {
         let refusal = read_text("no-docs = true\nheader-timeout = 5s\n").unwrap_err();
         assert!(refusal.starts_with("FILE, line 2: "), "{refusal}");
     }
+
     #[test]
-    fn a_file_without_an_end_is_refused() {
+    fn an_endless_file_is_refused() {
         let refused = read(std::path::Path::new("/dev/zero"), &[].into()).map(drop).unwrap_err();
         assert!(refused.to_string().ends_with("it has more than 1048576 bytes"), "{refused}");
     }

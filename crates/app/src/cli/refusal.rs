@@ -1,4 +1,4 @@
-//! The fault of a command line, in one line.
+//! Errors of the command line, condensed into one line.
 
 use clap::{
     Arg, Command, Error,
@@ -7,7 +7,7 @@ use clap::{
 
 use crate::system::failure::quotable;
 
-/// Words that other programs use, and the right ones.
+/// Words that other programs use, and the words of petstore.
 const HINTS: [(&str, &str); 5] = [
     ("petstore serve --port", "'--listen ADDRESS:PORT'"),
     ("petstore serve -p", "'--listen ADDRESS:PORT'"),
@@ -16,9 +16,9 @@ const HINTS: [(&str, &str); 5] = [
     ("petstore keys show", "'keys list'"),
 ];
 
-/// Condenses clap's several lines: the message, its tips, and where the help is.
+/// Returns clap's message and its tips as one line, with a hint at the help.
 pub(super) fn one_line(error: Error, definition: &Command, path: &[String]) -> String {
-    // Only a definition that is built knows how its arguments are shown.
+    // Only a built definition has the displayed forms of its arguments.
     let mut root = definition.clone();
     root.build();
     let command = path.iter().try_fold(&root, |command, name| command.find_subcommand(name));
@@ -38,7 +38,7 @@ pub(super) fn one_line(error: Error, definition: &Command, path: &[String]) -> S
     format!("{}{hint}; try '{names} --help'", message(&error))
 }
 
-/// Says why a value of `arg` is refused that `source` gives.
+/// Returns why the value of `arg` from `source` is refused.
 pub(super) fn of_value(error: Error, arg: &Arg, source: &str) -> String {
     let error = with_harmless_quotes(error, arg.is_hide_env_values_set());
     let message = message(&error);
@@ -48,7 +48,7 @@ pub(super) fn of_value(error: Error, arg: &Arg, source: &str) -> String {
     }
 }
 
-/// Joins the paragraphs before the usage.
+/// Returns the paragraphs before the usage, joined.
 fn message(error: &Error) -> String {
     let rendered = error.render().to_string();
     let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
@@ -59,8 +59,8 @@ fn message(error: &Error) -> String {
         .join("; ")
 }
 
-/// Returns the error with quotes that neither break the line nor give a password away. The value of a secret is
-/// never quoted.
+/// Returns the error with its quotes escaped, and `…` in the place of a possible password. Never quotes the value of a
+/// secret.
 fn with_harmless_quotes(mut error: Error, is_secret: bool) -> Error {
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
     {
@@ -69,7 +69,7 @@ fn with_harmless_quotes(mut error: Error, is_secret: bool) -> Error {
         let shown = if hidden { "…".to_owned() } else { quotable(text) };
         if shown != text {
             error.insert(kind, ContextValue::String(shown));
-            // A tip repeats what it is about.
+            // A tip repeats the quoted text.
             error.remove(ContextKind::Suggested);
         }
     }

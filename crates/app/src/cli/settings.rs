@@ -1,12 +1,9 @@
 //! The command `config`, and where settings come from: flags, variables, the file of settings, and files that hold a secret.
 //!
-//! clap's definition is the one declaration of each setting. The flags of `serve` have variables, with the
-//! same meaning wherever a command shares the flag; what only another command has is given only by a flag.
-//! The keys of the file of settings are the names of `serve`'s flags. A value of a file passes the parser of
-//! its flag and becomes the flag's default, so flags and variables outweigh it.
-//!
-//! An argument whose value may hold a password, so that `--help` hides it, has a second one, `--NAME-file`,
-//! which names a file that holds the value.
+//! clap's definition is the only declaration of a setting. Each flag of `serve` has a variable, also where another command
+//! shares the flag; other flags have none. The keys of the settings file are the flags of `serve`. A value of the file
+//! becomes the default of its flag, so flags and variables take precedence. An argument whose value may contain a password
+//! has a companion `--NAME-file` that names a file with the value.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,32 +32,32 @@ use crate::{
     },
 };
 
-/// The flag that names the file of settings.
+/// The flag that names the settings file.
 const CONFIG: &str = "config";
 
-/// The variable of the one setting that has no flag.
+/// The variable of the only setting without a flag.
 const API_KEY: &str = "PETSTORE_API_KEY";
 
-/// Unknown variables that are warned of.
+/// The largest number of unknown variables in warnings.
 const MAX_UNKNOWN: usize = 10;
 
 /// Commands for the settings of `serve`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print each setting of serve that is in force, and where it comes from.
+    /// Print each setting of serve, and where it comes from.
     ///
-    /// It takes the flags of serve. A flag outweighs its variable, which outweighs the file that --config
-    /// names. Secrets are hidden.
+    /// Takes the flags of serve. A flag takes precedence over its variable, and a variable over the file of --config.
+    /// Secrets are hidden.
     Show(Box<ServeArgs>),
-    /// Check the settings of serve, and the files of keys and certificates that they name.
+    /// Check the settings of serve, and the key and certificate files that they name.
     ///
-    /// It takes the flags of serve. The exit code is 0 if serve would accept them, and 2 otherwise. The store is
-    /// not opened.
+    /// Takes the flags of serve. The exit code is 0 if serve would accept the settings, and 2 otherwise. Does not open
+    /// the store.
     Check(Box<ServeArgs>),
 }
 
-/// Adds the variable of each of `settings`, `--config` to each command that has a setting, and `--NAME-file` beside
-/// each secret.
+/// Adds the variable of each of `settings`, `--config` to each command that has a setting, and `--NAME-file` for each
+/// secret.
 pub(super) fn with_sources(command: Command, settings: &BTreeMap<String, bool>) -> Command {
     let file_arg = |name: String, help: String| {
         Arg::new(name.clone())
@@ -71,21 +68,19 @@ pub(super) fn with_sources(command: Command, settings: &BTreeMap<String, bool>) 
     };
     let mut files: Vec<_> = secrets(&command)
         .map(|name| {
-            let help =
-                format!("A file that holds the value of --{name}, which may have a password");
+            let help = format!("File with the value of --{name}, which may contain a password");
             file_arg(file_of(name), help)
         })
         .collect();
     if command.get_arguments().filter_map(Arg::get_long).any(|flag| settings.contains_key(flag)) {
-        let help =
-            "A TOML file of settings: its keys are flags of serve. Flags and variables outweigh it";
+        let help = "TOML file of settings, whose keys are flags of serve; flags and variables take precedence";
         files.push(file_arg(CONFIG.to_owned(), help.to_owned()));
     }
     let command = command.args(files).mut_args(|arg| with_variable(arg, settings));
     command.mut_subcommands(|inner| with_sources(inner, settings))
 }
 
-/// Adds the variable of a setting, of its file, or of `--config`. One that is set to nothing counts as not set.
+/// Adds the variable of a setting, of its `--NAME-file`, or of `--config`. An empty variable counts as not set.
 fn with_variable(arg: Arg, settings: &BTreeMap<String, bool>) -> Arg {
     let Some(name) = arg.get_long() else { return arg };
     let is_setting = |name: &str| name == CONFIG || settings.contains_key(name);
@@ -95,18 +90,18 @@ fn with_variable(arg: Arg, settings: &BTreeMap<String, bool>) -> Arg {
     if has_variable && !is_empty { arg.env(variable) } else { arg }
 }
 
-/// Returns the flags whose values may hold a password: those that keep their values out of `--help`.
+/// Returns the flags whose values may contain a password: those that `hide_env_values` marks.
 fn secrets(command: &Command) -> impl Iterator<Item = &str> {
     let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
     secrets.filter_map(Arg::get_long)
 }
 
-/// Returns the argument that names a file with the value of a secret.
+/// Returns the flag that names a file with the value of `secret`.
 fn file_of(secret: &str) -> String {
     format!("{secret}-file")
 }
 
-/// Returns the flags of `serve`, which are the keys of the file, and whether each takes several values.
+/// Returns the flags of `serve`, and whether each takes several values. They are the keys of the settings file.
 pub(super) fn settings(root: &Command) -> BTreeMap<String, bool> {
     let serve = root.find_subcommand("serve").into_iter();
     let flags = serve.flat_map(Command::get_arguments).filter_map(|arg| {
@@ -116,8 +111,8 @@ pub(super) fn settings(root: &Command) -> BTreeMap<String, bool> {
     flags.collect()
 }
 
-/// Returns a line for each variable that is named like one of petstore's and is none, `MAX_UNKNOWN` at most. What it
-/// is set to may be a secret.
+/// Returns one line for each unknown variable `PETSTORE_…`, at most [`MAX_UNKNOWN`]. Does not quote its value, which may
+/// be a secret.
 pub(crate) fn unknown_variables(
     root: &Command,
     variables: impl IntoIterator<Item = OsString>,
@@ -126,7 +121,7 @@ pub(crate) fn unknown_variables(
     known.extend([CONFIG, "api-key"].map(|name| (name.to_owned(), false)));
     let names: BTreeSet<_> =
         variables.into_iter().map(|name| name.to_string_lossy().into_owned()).collect();
-    // Kubernetes sets these where a Service is called petstore.
+    // Kubernetes sets such variables for a Service named petstore.
     let has_service = names.contains("PETSTORE_SERVICE_HOST");
     let is_of_service = |name: &str| name.starts_with("SERVICE_") || name.starts_with("PORT");
     let unknown = names.iter().filter_map(|name| {
@@ -143,20 +138,20 @@ pub(crate) fn unknown_variables(
     unknown.take(MAX_UNKNOWN).collect()
 }
 
-/// The definition with what files give as defaults.
+/// The definition of the command line, with the values of files as defaults.
 #[derive(Debug)]
 pub(crate) struct Sources {
     pub(crate) definition: Command,
-    /// The names of the command that the words ask for, below the program's own.
+    /// The names of the subcommands on the command line.
     pub(super) path: Vec<String>,
-    /// The file that gives a setting, by the name of its flag.
+    /// The file of each setting that a file gives, by the name of the flag.
     pub(super) origins: BTreeMap<String, PathBuf>,
-    /// Flags that give a password, which the process list shows to every user of the machine.
+    /// Flags whose values on the command line contain a password.
     pub(crate) passwords: Vec<String>,
 }
 
 impl Sources {
-    /// Reads the files that the words, or variables, name.
+    /// Reads the files that the command line or variables name.
     pub(crate) fn read(words: &[OsString], root: &Command) -> Result<Self, Failure> {
         let mut read = Self {
             definition: root.clone(),
@@ -189,24 +184,26 @@ impl Sources {
                 let values = values.get(name).filter(|_| !has_variable_of_its_content(name));
                 values.cloned().zip(config.cloned())
             };
-            // The file that a flag names for a secret outweighs the variable.
-            let is_outweighed = is_secret && given.is_some();
-            let by_flag =
+            // The file of a secret takes precedence over the variable of its value.
+            let overrides_variable = is_secret && given.is_some();
+            let is_on_command_line =
                 matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
-            if is_secret && by_flag {
+            if is_secret && is_on_command_line {
                 let urls = matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
-                let shown = urls.filter(|url| holds_password(&url.to_string_lossy()));
+                let shown = urls.filter(|url| has_password(&url.to_string_lossy()));
                 read.passwords.extend(shown.map(|_| name.to_owned()));
             }
-            if let Some(value) =
-                arg.get_env().filter(|_| !is_outweighed && !by_flag).and_then(variable)
+            if let Some(value) = arg
+                .get_env()
+                .filter(|_| !overrides_variable && !is_on_command_line)
+                .and_then(variable)
             {
                 check(arg, name, &[value.to_string_lossy().into_owned()], None)?;
             }
             let Some((values, origin)) = given else { continue };
             check(arg, name, &values, Some(&origin))?;
             let arg = arg.clone().required(false).default_values(values);
-            args.push(if is_outweighed {
+            args.push(if overrides_variable {
                 arg.hide_default_value(true).env(Resettable::Reset)
             } else {
                 arg
@@ -218,14 +215,14 @@ impl Sources {
     }
 }
 
-/// Returns whether the URL of a store has a password.
-fn holds_password(url: &str) -> bool {
+/// Returns whether the URL of a store contains a password.
+fn has_password(url: &str) -> bool {
     let authority = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
     let user = authority.and_then(|authority| authority.rsplit_once('@'));
     user.is_some_and(|(user, _)| user.contains(':'))
 }
 
-/// Replaces arguments of the command at `path`, each in its place.
+/// Replaces the arguments of the command at `path` that have the ids of `args`.
 fn with_args(command: Command, path: &[String], args: &[Arg]) -> Command {
     match path.split_first() {
         Some((name, path)) => command.mut_subcommand(name, |inner| with_args(inner, path, args)),
@@ -236,7 +233,7 @@ fn with_args(command: Command, path: &[String], args: &[Arg]) -> Command {
     }
 }
 
-/// Checks values of a file, or of the variable of their argument, with its parser.
+/// Checks `values`, from `file` or from the variable of `arg`, with the parser of `arg`.
 fn check(arg: &Arg, name: &str, values: &[String], file: Option<&Path>) -> Result<(), Failure> {
     let place = file.map_or_else(|| variable_of(name), quotable_path);
     if matches!(arg.get_action(), ArgAction::SetTrue) {
@@ -252,8 +249,8 @@ fn check(arg: &Arg, name: &str, values: &[String], file: Option<&Path>) -> Resul
     })
 }
 
-/// Returns the value of a secret that a file gives: one named by a flag, by a variable, or by the file of
-/// settings, in this order. Neither may be given in two forms at once.
+/// Returns the value of a secret from a file that a flag, a variable or the settings file names, in this order. Refuses
+/// two forms of the secret with the same precedence.
 fn secret(
     name: &str,
     matches: &ArgMatches,
@@ -261,7 +258,7 @@ fn secret(
     config: Option<&PathBuf>,
 ) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
     let file = file_of(name);
-    // The file of settings gives defaults.
+    // The values of the settings file are defaults.
     let source = |name: &str| match matches.value_source(name) {
         Some(ValueSource::DefaultValue) | None => {
             settings.contains_key(name).then_some(ValueSource::DefaultValue)
@@ -287,12 +284,12 @@ fn secret(
     named.map(|path| Ok((vec![read_secret(&path, "")?], path))).transpose()
 }
 
-/// Returns whether this names a file, and a variable gives what the file would hold.
+/// Returns whether the setting names a file whose content a variable gives.
 fn has_variable_of_its_content(name: &str) -> bool {
     name.strip_suffix("-file").is_some_and(|content| variable(variable_of(content)).is_some())
 }
 
-/// Returns what `config show` prints if these are its words: a line for each setting, under headings.
+/// Returns the output of `config show` for its command line `words`: one line for each setting, under headings.
 pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
     let command = sources.definition.find_subcommand("config")?.find_subcommand("show")?;
     let matches = sources.definition.clone().try_get_matches_from(words).ok()?;

@@ -43,7 +43,7 @@ fn refusal(line: &str) -> String {
     one_line(parse(&args).unwrap_err(), &sources.definition, &sources.path)
 }
 
-/// Every command, the root too, with its path.
+/// Returns every command, including the root.
 fn commands() -> Vec<clap::Command> {
     let mut found = vec![definition()];
     let mut next = 0;
@@ -56,7 +56,7 @@ fn commands() -> Vec<clap::Command> {
 }
 
 #[test]
-fn help_calls_the_program_petstore_whatever_its_file_is_called() {
+fn help_calls_the_program_petstore_whatever_the_name_of_its_file() {
     for line in ["/opt/zoo", "/opt/zoo serve --help"] {
         let help = parse(&words(line)).unwrap_err().to_string();
         assert!(help.contains("Usage: petstore") && !help.contains("Usage: zoo"), "{help}");
@@ -64,7 +64,7 @@ fn help_calls_the_program_petstore_whatever_its_file_is_called() {
 }
 
 #[test]
-fn the_words_of_other_programs_lead_to_the_right_ones() {
+fn words_of_other_programs_are_refused_with_the_words_of_petstore() {
     for (line, right) in [
         ("petstore serve --port 8080", "did you mean '--listen ADDRESS:PORT'?"),
         ("petstore serve -p 8080", "did you mean '--listen ADDRESS:PORT'?"),
@@ -72,7 +72,10 @@ fn the_words_of_other_programs_lead_to_the_right_ones() {
         ("petstore keys rotate web", "did you mean 'keys roll'?"),
         ("petstore keys show", "did you mean 'keys list'?"),
         ("petstore keys create web --expires 90", "write 90d for 90 days"),
-        ("petstore keys create web --expires never", "leave it out for a key that does not expire"),
+        (
+            "petstore keys create web --expires never",
+            "leave the flag out for a key that does not expire",
+        ),
     ] {
         let refusal = refusal(line);
         assert!(refusal.contains(right) && !refusal.contains("tip:"), "{refusal}");
@@ -80,7 +83,7 @@ fn the_words_of_other_programs_lead_to_the_right_ones() {
 }
 
 #[test]
-fn a_password_on_the_command_line_is_noticed() {
+fn a_password_on_the_command_line_is_detected() {
     for (line, flags) in [
         ("petstore check --store postgres://me:secret@db/zoo", &["store"][..]),
         ("petstore check --store postgres://me@db:5432/zoo", &[]),
@@ -97,7 +100,7 @@ fn the_definition_is_sound() {
 }
 
 #[test]
-fn flags_of_serve_and_no_others_have_a_variable_named_after_them_and_all_have_a_sentence() {
+fn only_flags_of_serve_have_a_variable_and_every_flag_has_help() {
     let definition = definition();
     let flags = |command: &clap::Command| -> Vec<String> {
         let flags = command.get_arguments().filter_map(|arg| arg.get_long());
@@ -119,13 +122,13 @@ fn flags_of_serve_and_no_others_have_a_variable_named_after_them_and_all_have_a_
 }
 
 #[test]
-fn every_command_has_examples_that_it_understands() {
+fn every_command_has_examples_that_parse() {
     for command in commands() {
         let help = command.get_after_help().unwrap_or_else(|| panic!("{command}")).to_string();
         let examples = help.split("\n\n").next().unwrap();
         assert!(examples.starts_with("Examples:\n"), "{command}: {help}");
         for line in examples.lines().skip(1) {
-            // Around the command are a shell's pipes and variables, and behind it is its meaning.
+            // Pipes and variables of the shell surround the command, and its meaning follows.
             let line = format!(" {}", line.trim_start()).replace(['(', ')'], " ");
             let (_, rest) = line.split_once(" petstore ").unwrap_or_else(|| panic!("{line}"));
             let ends = ["    ", " > ", " | "].map(|end| rest.find(end).unwrap_or(rest.len()));
@@ -140,7 +143,7 @@ fn every_command_has_examples_that_it_understands() {
 }
 
 #[test]
-fn the_defaults_of_the_flags_are_those_of_the_server() {
+fn the_defaults_of_flags_are_the_defaults_of_the_server() {
     let args = serve("petstore serve --no-docs");
     assert_eq!(format!("{:?}", args.settings()), format!("{:?}", Settings::default()));
     let listen: Vec<_> = args.listen.iter().map(ToString::to_string).collect();
@@ -187,7 +190,7 @@ fn every_limit_reaches_its_own_setting() {
 }
 
 #[test]
-fn keys_are_named_or_numbered() {
+fn a_key_is_selected_by_its_name_or_identifier() {
     let KeysCommand::Create { name, expires, .. } = keys("petstore keys create web --expires 90d")
     else {
         panic!()
@@ -208,7 +211,7 @@ fn keys_are_named_or_numbered() {
 }
 
 #[test]
-fn the_name_of_a_file_says_its_format_unless_the_command_does() {
+fn the_file_extension_gives_the_format_without_the_flag() {
     let path = |name| Some(Path::new(name));
     for (words, file, format) in [
         ("", None, Some(Format::Ndjson)),
@@ -220,7 +223,7 @@ fn the_name_of_a_file_says_its_format_unless_the_command_does() {
         (" a.jsonl", path("a.jsonl"), Some(Format::Ndjson)),
         (" a", path("a"), Some(Format::Ndjson)),
         (" --format csv a.xml", path("a.xml"), Some(Format::Csv)),
-        // Written in another format than the name promises, or read as what it may not be.
+        // The extension and the format differ, or the extension is unknown.
         (" a.xml", path("a.xml"), None),
         (" a.csv.gz", path("a.csv.gz"), None),
         (" a.json", path("a.json"), None),
@@ -235,7 +238,7 @@ fn the_name_of_a_file_says_its_format_unless_the_command_does() {
 }
 
 #[test]
-fn a_refusal_is_one_line_that_says_what_would_be_right() {
+fn a_refusal_is_one_line_with_a_remedy() {
     let table = [
         (
             "petstore serve --header-timeout 10",
@@ -289,7 +292,7 @@ fn a_refusal_is_one_line_that_says_what_would_be_right() {
 }
 
 #[test]
-fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
+fn a_refused_store_or_move_is_one_line_with_a_reason() {
     for (line, expected) in [
         (
             "petstore serve --store postgres://me:secret@host",
@@ -329,7 +332,7 @@ fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
 }
 
 #[test]
-fn every_command_with_a_store_lists_those_that_it_takes() {
+fn every_command_with_a_store_lists_the_kinds_of_store() {
     for (line, memory) in [
         ("petstore serve --help", true),
         ("petstore keys create --help", false),
@@ -353,7 +356,7 @@ fn every_command_with_a_store_lists_those_that_it_takes() {
 }
 
 #[test]
-fn a_variable_that_is_no_setting_is_told_with_the_nearest_one() {
+fn an_unknown_variable_is_reported_with_the_nearest_name() {
     let told = |names: &[&str]| {
         super::unknown_variables(&definition(), names.iter().map(OsString::from)).join("\n")
     };

@@ -1,5 +1,5 @@
-//! Values of flags: durations, sizes, counts, names; where the service listens, where clients reach it, and the origins of
-//! pages; and values of variables.
+//! Parsers for the values of flags: durations, sizes, numbers, names, addresses, URLs and origins. Also reads environment
+//! variables.
 
 #[cfg(test)]
 mod tests;
@@ -21,32 +21,34 @@ use bytesize::ByteSize;
 const DAY: Duration = Duration::from_hours(24);
 const CENTURY: Duration = Duration::from_hours(24 * 36_525);
 
-/// Parses the character between the fields of CSV: an ASCII character, or `tab`.
+/// Parses the delimiter of CSV: ASCII punctuation, a space, or `tab`.
 pub(crate) fn delimiter(text: &str) -> Result<char, String> {
     let character = if text == "tab" { Some('\t') } else { text.parse::<char>().ok() };
     let fits = |it: &char| *it == '\t' || it.is_ascii_punctuation() && *it != '"' || *it == ' ';
-    character.filter(fits).ok_or_else(|| "it is one character, such as ';', or 'tab'".to_owned())
+    character
+        .filter(fits)
+        .ok_or_else(|| "the delimiter must be one character, such as ';', or 'tab'".to_owned())
 }
 
-/// Reads a time limit: 1 ms to 24 h.
+/// Parses a time limit: 1 ms to 24 h.
 pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
     duration(text, Duration::from_millis(1)..=DAY, "1ms to 24h")
 }
 
-/// Reads a time limit that may be nothing: 0 s to 24 h.
+/// Parses a time limit that may be zero: 0 s to 24 h.
 pub(crate) fn grace(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=DAY, "0s to 24h")
 }
 
-/// Reads how long a simulated store takes: 0 s to 60 s.
+/// Parses the latency of a simulated store: 0 s to 60 s.
 pub(crate) fn latency(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=Duration::from_mins(1), "0s to 60s")
 }
 
-/// Reads the lifetime of a key: 1 s to 100 years.
+/// Parses the lifetime of a key: 1 s to 100 years.
 pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
     if ["never", "none", "off"].contains(&text) {
-        return Err("leave it out for a key that does not expire".to_owned());
+        return Err("leave the flag out for a key that does not expire".to_owned());
     }
     // A bare number most likely means days.
     if is_number(text) {
@@ -59,7 +61,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Reads how long a key outlives its successor's creation: 0 s to 100 years.
+/// Parses the time for which a rolled key stays valid: 0 s to 100 years.
 pub(crate) fn overlap(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=CENTURY, "0s to 100years")
 }
@@ -69,8 +71,8 @@ fn duration(
     allowed: RangeInclusive<Duration>,
     allowed_shown: &str,
 ) -> Result<Duration, String> {
-    /// The longest text of a sensible duration. humantime 2.4.0 panics on some that have more
-    /// than `u64::MAX` seconds in sum, and those need more than this.
+    /// The longest text of a duration. humantime 2.4.0 panics on some longer texts, whose sum exceeds `u64::MAX`
+    /// seconds.
     const MAX_CHARS: usize = 20;
     let outside = || format!("the duration must be {allowed_shown}");
     if text.len() > MAX_CHARS {
@@ -84,12 +86,12 @@ fn duration(
     if allowed.contains(&duration) { Ok(duration) } else { Err(outside()) }
 }
 
-/// Reads the size of a request body: 1 B to 16 MiB.
+/// Parses the size of a request body, in bytes: 1 B to 16 MiB.
 pub(crate) fn body_size(text: &str) -> Result<usize, String> {
     size(text, 1..=16 * bytesize::MIB, "1B to 16MiB, written like 64KiB or 65536")
 }
 
-/// Reads an amount of memory that may be used: up to 64 GiB.
+/// Parses an amount of memory, in bytes: up to 64 GiB.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
     size(text, 0..=64 * bytesize::GIB, "0 to 64GiB, written like 16MiB or 16777216")
 }
@@ -100,7 +102,7 @@ fn size(text: &str, allowed: RangeInclusive<u64>, allowed_shown: &str) -> Result
     size.ok_or_else(|| format!("the size must be {allowed_shown}"))
 }
 
-/// Reads a number of number: 1 to 1 000 000.
+/// Parses a number: 1 to 1 000 000.
 pub(crate) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
     text.parse()
         .ok()
@@ -109,7 +111,7 @@ pub(crate) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
         .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
 }
 
-/// Reads the name of a deployment: 1 to 64 characters without control characters.
+/// Parses the name of a deployment: 1 to 64 characters without control characters.
 pub(crate) fn environment(text: &str) -> Result<String, String> {
     let fits = (1..=64).contains(&text.chars().count());
     if fits && !text.chars().any(char::is_control) {
@@ -119,30 +121,30 @@ pub(crate) fn environment(text: &str) -> Result<String, String> {
     }
 }
 
-/// Returns the value of an environment variable that is set, and not to nothing.
+/// Returns the value of an environment variable; `None` if it is empty or not set.
 pub(crate) fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns the variable named after a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
+/// Returns the name of the variable of a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
 pub(crate) fn variable_of(flag: &str) -> String {
     let words = flag.trim_start_matches('-').replace('-', "_");
     format!("PETSTORE_{}", words.to_ascii_uppercase())
 }
 
-/// The address of a service where none is named.
+/// The default address of the service.
 pub(crate) const LISTEN: &str = "127.0.0.1:8080";
 
-/// Why a text is no address and port.
+/// The error for a text that is no address and port.
 const INVALID: &str =
     "an address and a port are needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080";
 
-/// Where a service listens.
+/// An address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListenAddress {
-    /// A host and a port, as [`listen_address`] accepts them.
+    /// A host and a port that [`listen_address`] accepts.
     Tcp(String),
-    /// The file of a Unix socket.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
@@ -167,14 +169,14 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// Reads a host (`127.0.0.1`, `[::1]`, `localhost`) and a port, as the system's resolver takes them.
+/// Checks `HOST:PORT`, where the host is a name or an address (`127.0.0.1`, `[::1]`, `localhost`).
 pub(crate) fn listen_address(text: &str) -> Result<String, &'static str> {
     let is_named = host_and_port(text).is_some_and(|(_, port)| port.is_some());
     if is_named || text.parse::<SocketAddr>().is_ok() { Ok(text.to_owned()) } else { Err(INVALID) }
 }
 
-/// Reads the address of a deployment, such as `https://pets.example/v1`: http or https, no user, no query, and the
-/// version segment at its end (interface, section 9).
+/// Checks the URL of a deployment, such as `https://pets.example/v1`: http or https, no user, no query, and the version
+/// segment at the end (interface, section 9).
 pub(crate) fn service_url(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let rest = rest.ok_or("the URL must begin with https:// or http://")?;
@@ -195,7 +197,8 @@ pub(crate) fn service_url(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Reads an origin as browsers send it (RFC 6454, section 6.2), for it is compared letter by letter; `*` is any.
+/// Checks an origin, or `*`. The origin must have the form that browsers send (RFC 6454, section 6.2), because origins are
+/// compared as text.
 pub(crate) fn origin(text: &str) -> Result<String, String> {
     const FORM: &str = "an origin is a scheme, a host and perhaps a port, without a path, like \
                         https://app.example or http://localhost:3000; or '*' for any";
@@ -220,7 +223,7 @@ pub(crate) fn origin(text: &str) -> Result<String, String> {
     Err(format!("browsers send an origin in lower case, and leave the usual port out: use {usual}"))
 }
 
-/// Takes `HOST` or `HOST:PORT` apart; `None` if the host is neither a name nor an address, that of IPv6 in brackets.
+/// Splits `HOST` or `HOST:PORT`. Returns `None` if the host is neither a name nor an address; IPv6 needs brackets.
 fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
@@ -229,13 +232,13 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let named = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-        // Digits and dots alone are an address.
+        // A host without letters is an address.
         None if !host.bytes().any(|byte| byte.is_ascii_alphabetic()) => {
             host.parse::<Ipv4Addr>().is_ok()
         }
         None => host.len() <= 253 && host.bytes().all(named),
     };
-    // A number that is read may have a sign.
+    // `parse` accepts a sign.
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     match port {
         None => is_host.then_some((host, None)),

@@ -22,41 +22,41 @@ use crate::{
     },
 };
 
-/// The metric of the last backup that is sound.
+/// The metric for the time of the last sound backup.
 const METRIC: &str = "petstore_backup_last_success_timestamp_seconds";
 
-/// Copies a store that may be in use into a file.
+/// The flags of `backup`.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// The file to make; one that is there is never replaced.
+    /// File to create; an existing file is never replaced.
     #[arg(long, value_name = "FILE")]
     pub(crate) to: PathBuf,
-    /// A file for Prometheus (a textfile collector), written after a backup that is sound.
+    /// File for Prometheus's textfile collector, written after a sound backup.
     #[arg(long, value_name = "FILE")]
     pub(crate) metrics_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
-/// Writes a copy of the store, as it is at one moment, to a new file.
+/// Writes a copy of the store at one moment to a new file.
 pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> Result<(), Failure> {
     if to == Path::new("-") {
-        let why = "--to: a backup is read again, so it cannot go to standard output; name a file";
+        let why = "--to: a backup is verified after writing, so it cannot go to standard output; name a file";
         return Err(Failure::usage(why));
     }
     let signals = Signals::take_over()?;
     let location = &store.store.location;
-    // A store of an older schema is not opened, and is backed up as it is.
+    // A store with an older schema cannot be opened, and is copied unchanged.
     if let Ok(store) = location.open(OpenMode::ReadOnly.into()).await {
         store.require_open(&**location).await?;
     }
     let if_exists = IfExists::Refuse("a backup replaces no file: name another");
-    // It holds digests of API keys, so only its owner may read it, like the store.
+    // A backup contains digests of API keys, so only its owner may read it, like the store.
     let file = PartialFile::begin(&to, if_exists, Access::OwnerOnly)?;
     let (mut progress, stop) = (Progress::of("pages"), signals.clone());
     let watch = move |done, total| {
         progress.at("backing up", done, total);
-        stop.go_on()
+        stop.control_flow()
     };
     let done = location.back_up(file.temporary(), Box::new(watch)).await;
     done.map_err(|problem| {
@@ -77,11 +77,11 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
     Console.print(&answer)
 }
 
-/// Writes the time of the backup for Prometheus, in a file that every user may read.
+/// Writes the time of the backup for Prometheus to a file that every user may read.
 fn note_success(file: &Path) -> Result<(), Failure> {
     let seconds = SystemClock.now().0 / 1_000;
     let text = format!(
-        "# HELP {METRIC} When the last backup succeeded, in seconds since 1970.\n# TYPE {METRIC} gauge\n{METRIC} \
+        "# HELP {METRIC} Time of the last successful backup, in seconds since 1970.\n# TYPE {METRIC} gauge\n{METRIC} \
          {seconds}\n"
     );
     let mut new = PartialFile::begin(file, IfExists::Replace, Access::Everybody)?;

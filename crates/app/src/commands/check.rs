@@ -1,4 +1,4 @@
-//! The command `check`: what the kind of store says of itself, and every row, read through the ports.
+//! The command `check`: the store's own inspection, and a read of every row through the ports.
 
 #[cfg(test)]
 mod tests;
@@ -29,19 +29,19 @@ use crate::{
 
 /// The number of rows read at a time.
 const BATCH: u32 = 5_000;
-/// The number of unlisted animals after which the check looks for no more.
+/// The number of unlisted animals at which the search ends.
 const MAX_UNLISTED: usize = 100;
-/// How often an animal is looked up in the list of its status.
+/// The number of times that an animal is looked up in the list of its status.
 const ATTEMPTS: usize = 3;
 
-/// Examines a store.
+/// The flags of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
-/// Examines the store. Nothing is written to it.
+/// Examines the store and prints the findings. Writes nothing to the store.
 pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let location = &*store.store.location;
@@ -49,7 +49,7 @@ pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
     report(&findings, &location.to_string(), &mut Console)
 }
 
-/// Returns what there is to say of the store, which must be open.
+/// Returns the findings of a store, which must be open.
 pub(crate) async fn examine(
     location: &dyn StoreLocation,
     signals: &Signals,
@@ -82,11 +82,11 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
     Ok(vec![keys, animals])
 }
 
-/// Animals that the list of their status lacks.
+/// Animals that are missing in the list of their status.
 type Unlisted = Vec<(PetId, PetStatus)>;
 
-/// Reads every animal and every idempotency record: each passes the domain's rules, or is the error.
-/// Also returns the animals that the list of their status lacks.
+/// Reads every animal and every idempotency record, and checks them by the rules of the domain. Returns the counts, and
+/// the animals that are missing in the list of their status.
 async fn read_archive(
     archive: &dyn Archive,
     pets: &dyn PetRepository,
@@ -120,10 +120,11 @@ async fn read_archive(
     Ok((StoreCounts { pets: done, ..counts }, unlisted))
 }
 
-/// Returns animals after `after` that the list of their status lacks, at most `MAX_UNLISTED`.
+/// Returns animals of `batch`, which begins after `after`, that are missing in the list of their status. Returns at most
+/// `MAX_UNLISTED`.
 ///
-/// `batch` is from a snapshot, and the lists are live. An animal that a list lacks may have been changed or deleted since
-/// the snapshot. So it counts only if a second snapshot has it too, and if the list lacks it whenever it is looked up.
+/// `batch` is from a snapshot, and the lists are live: a missing animal may have been changed or deleted since. So a
+/// second snapshot must have the animal too, and the list must lack the animal at every lookup.
 async fn find_unlisted(
     archive: &dyn Archive,
     pets: &dyn PetRepository,
@@ -144,7 +145,7 @@ async fn find_unlisted(
     Ok(unlisted)
 }
 
-/// Returns the animals of `batch`, which are those after `after`, that the lists of their statuses lack.
+/// Returns the animals of `batch`, which begins after `after`, that are missing in the lists of their statuses.
 async fn missing_pets(
     pets: &dyn PetRepository,
     after: Option<PetId>,
@@ -157,8 +158,8 @@ async fn missing_pets(
     Ok(missing)
 }
 
-/// Walks the list of `status` from `after` to the end of `batch`, and adds the animals of `batch` that the list lacks
-/// to `missing`. The list may have more animals.
+/// Walks the list of `status` from `after` to the end of `batch`, and adds missing animals of `batch` to `missing`. The
+/// list may have more animals.
 async fn compare_list(
     pets: &dyn PetRepository,
     status: PetStatus,
@@ -181,7 +182,7 @@ async fn compare_list(
     Ok(())
 }
 
-/// Returns the animal if it is there and the list of its status lacks it, each time that it is looked up.
+/// Returns the animal if it exists and is missing in the list of its status at each of [`ATTEMPTS`] lookups.
 async fn look_up(
     pets: &dyn PetRepository,
     id: PetId,
@@ -225,7 +226,7 @@ fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {
     Finding::error("API keys", format!("{}; {remedy}", names(corrupt)))
 }
 
-/// Prints a line for each finding, and a verdict.
+/// Prints one line for each finding, and a verdict.
 fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result<(), Failure> {
     let lines: String = findings.iter().map(line).collect();
     let number = |severity| findings.iter().filter(|it| it.severity == severity).count() as u64;

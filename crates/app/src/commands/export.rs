@@ -24,15 +24,15 @@ use crate::{
     },
 };
 
-/// Animals that are read and written at a time.
+/// The number of animals that are read and written at a time.
 const BATCH_PETS: u32 = 5_000;
 
-/// Writes every animal of a store to a file.
+/// The flags of `export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     records: RecordsArgs,
-    /// Replace FILE if it is there.
+    /// Replace FILE if it exists.
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -40,18 +40,18 @@ pub(crate) struct ExportArgs {
 }
 
 impl ExportArgs {
-    /// Returns the format. A name that promises another one is refused.
+    /// Returns the format. Refuses an unknown file extension without `--format`.
     pub(crate) fn format(&self) -> Result<Format, Failure> {
         self.records.format().ok_or_else(|| {
             Failure::usage(
-                "no format is known by the end of the file's name; use .ndjson, .jsonl or .csv, or say \
-                 which format with --format",
+                "the file extension names no format; use .ndjson, .jsonl or .csv, or name the format \
+                 with --format",
             )
         })
     }
 }
 
-/// Writes every animal of the store to a file, as they are at one moment.
+/// Writes every animal of the store to a file, from one snapshot.
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let format = args.format()?;
@@ -97,7 +97,7 @@ async fn export(
     Ok(())
 }
 
-/// Begins to write a file. One that is there is refused unless `force` is given.
+/// Creates the file. Refuses an existing file without `force`.
 fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(Failure::runtime(format!(
@@ -109,7 +109,7 @@ fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
     PartialFile::begin(path, if_exists, Access::Everybody)
 }
 
-/// Writes to the file, or to standard output.
+/// Writes to the file, or to stdout without a file.
 fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
     file.as_mut().map_or_else(|| write_stdout(text), |file| file.write(text))
 }

@@ -1,4 +1,4 @@
-//! The command `healthcheck`: whether the service on this machine is ready, for images without curl.
+//! The command `healthcheck`: asks whether the service on this machine is ready, for images without curl.
 
 use std::{io, time::Duration};
 
@@ -16,24 +16,24 @@ use crate::{
 
 const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 const READY: &[u8] = b"HTTP/1.1 200 ";
-/// The answers of a port that speaks TLS: an alert (RFC 8446, sections 5.1 and 6), or a refusal in plain HTTP.
+/// The starts of a response from a TLS port: an alert (RFC 8446, sections 5.1 and 6), or a refusal in plain HTTP.
 const TLS: [&[u8]; 2] = [&[21, 3], b"HTTP/1.1 400 "];
-/// In bytes: more than an answer has.
+/// The size limit of a response, in bytes.
 const MAX_ANSWER: u64 = 16 * 1024;
 
 /// The flags of `healthcheck`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthcheckArgs {
-    /// Address and port of the service, or unix:PATH. Of several, the first is asked.
+    /// Address and port of the service, or unix:PATH; the first of several is asked.
     #[arg(long, value_name = "ADDRESS", default_value = LISTEN, value_delimiter = ',')]
     pub(crate) listen: Vec<ListenAddress>,
 
-    /// Maximum time until there is an answer.
+    /// Time limit for the response.
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = values::timeout)]
     pub(crate) timeout: Duration,
 }
 
-/// Succeeds if the service answers that it is ready. If it listens at several places, the first is asked.
+/// Succeeds if the service is ready. Asks the first of several addresses.
 pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
     let none = || Failure::usage("--listen names no address".to_owned());
     let address = args.listen.first().ok_or_else(none)?;
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
     match timeout(args.timeout, ask(address)).await {
         Ok(Ok(answer)) if answer.starts_with(READY) => Ok(()),
         Ok(Ok(answer)) if TLS.iter().any(|start| answer.starts_with(start)) => Err(failed(
-            &"it speaks TLS there; let it listen on a Unix socket too, and ask that with --listen unix:PATH",
+            &"the port speaks TLS; let the service listen on a Unix socket too, and ask that socket with --listen unix:PATH",
         )),
         Ok(Ok(answer)) => {
             let line = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
@@ -77,7 +77,7 @@ mod tests {
     use super::{HealthcheckArgs, run};
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_service_is_waited_for_as_long_as_was_asked() {
+    async fn a_silent_service_fails_after_the_time_limit() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = silent.local_addr().unwrap().to_string();
         for timeout in [1, 60, 60 * 60].map(Duration::from_secs) {
@@ -85,7 +85,7 @@ mod tests {
             let began = Instant::now();
             let failure = run(HealthcheckArgs { listen, timeout }).await.unwrap_err().to_string();
             assert!(failure.contains("no answer within"), "{failure}");
-            // The clock is that of the test: it goes on when nothing else does.
+            // The clock of the test advances when every task waits.
             let waited = began.elapsed();
             assert!((timeout..timeout * 2).contains(&waited), "{timeout:?}: {waited:?}");
         }

@@ -33,42 +33,42 @@ use crate::{
     },
 };
 
-/// Lines in a batch, which is one transaction. Another number would end batches elsewhere, and what an earlier
-/// release has kept of a file would be added again: it stays as it is (`docs/STORES.md`).
+/// The number of lines in a batch, which is one transaction. Never changes: with other batches, a file that an earlier
+/// release has imported in part would be added again (`docs/STORES.md`).
 const BATCH_LINES: usize = 10_000;
-/// Lines that are named where several have the identifier that is in the way.
+/// The largest number of lines in a message about one identifier.
 const MAX_LINES_NAMED: usize = 5;
-/// Bad lines that are shown; the rest are counted.
+/// The number of bad lines that are shown; further ones are counted.
 const MAX_SHOWN: u64 = 100;
-/// The longest reason that is shown, in characters.
+/// The largest length of a shown reason, in characters.
 const MAX_REASON_CHARS: usize = 400;
 
-/// Adds the animals of a file.
+/// The flags of `import`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ImportArgs {
     #[command(flatten)]
     pub(crate) records: RecordsArgs,
-    /// Leave bad lines out, instead of refusing the whole file for them.
+    /// Skip bad lines instead of refusing the whole file.
     #[arg(long)]
     skip_bad: bool,
     /// Add the animals even if this file was imported within the last 24 hours.
     #[arg(long)]
     again: bool,
-    /// Make the store if there is none.
+    /// Create the store if it does not exist.
     #[arg(long)]
     create: bool,
-    /// Only say what would be done.
+    /// Only print what the import would do.
     #[arg(long, conflicts_with = "create")]
     dry_run: bool,
-    /// The character between the fields of CSV, such as ';', or 'tab'.
+    /// Delimiter of CSV: a character such as ';', or 'tab'.
     #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = values::delimiter)]
     delimiter: char,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// Adds the animals of the file, batch by batch.
+/// Adds the animals of the file in batches.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
@@ -92,8 +92,8 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     Console.print(&done.await?)
 }
 
-/// Adds the animals of a file, whose name says its format, by the rules of the command. Adds to `advance` whenever a
-/// part of the file is done. Returns what was done, for people.
+/// Adds the animals of a file, whose extension gives the format. Adds to `advance` whenever a part of the file is done.
+/// Returns a summary for people.
 pub(crate) async fn all_of(
     file: &Path,
     archive: &dyn Archive,
@@ -108,30 +108,30 @@ pub(crate) async fn all_of(
     Ok(done.trim_end().to_owned())
 }
 
-/// Says that the command waits for lines from a terminal: it would look as if it hung.
+/// Prints that the command waits for lines from a terminal, because it would seem to hang.
 fn note_if_typed(file: Option<&Path>) {
     if file.is_none() && io::stdin().is_terminal() {
         Console.note("reading animals from standard input; end it with Ctrl-D, or name a FILE");
     }
 }
 
-/// An import while it runs.
+/// A running import.
 struct Import<'a> {
     archive: &'a dyn Archive,
     skip_bad: bool,
     again: bool,
     delimiter: char,
-    /// The animals of the store, if the import only says what it would do.
+    /// The animals of the store, for a dry run.
     dry_run: Option<&'a dyn PetRepository>,
     progress: Progress,
-    /// Rises with each piece of the file that is read, and with each batch.
+    /// Counts the copied pieces of the file, and the batches.
     advance: Arc<AtomicU64>,
-    /// The highest identifier in the file, if it has some.
+    /// The highest identifier in the file; `None` for a file without identifiers.
     highest: Option<PetId>,
-    /// The last line of which, and of all those before, the animals are in the store.
+    /// The number of the last stored line. All earlier lines are stored too.
     kept: u64,
     added: u64,
-    /// Equal animals that were there already, under the same identifiers or from the same file.
+    /// Animals that the store had already, under the same identifiers or from the same file.
     passed: u64,
     /// Bad lines.
     bad: u64,
@@ -155,7 +155,7 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// Imports the file. Returns what was done with its lines, for people.
+    /// Imports the file. Returns a summary for people.
     async fn run(
         mut self,
         input: Input,
@@ -208,8 +208,7 @@ impl<'a> Import<'a> {
         ))
     }
 
-    /// Shows bad lines and counts them, and looks for the highest identifier. For a dry run, also looks for the animals
-    /// in the store.
+    /// Shows and counts bad lines, and finds the highest identifier. In a dry run, also looks the animals up in the store.
     async fn check(&mut self, batch: &source::Batch) -> Result<(), Failure> {
         for (line, reason) in &batch.faults {
             if self.bad < MAX_SHOWN {
@@ -238,7 +237,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Says how many bad lines were not shown, and refuses the file for them unless they are skipped.
+    /// Prints the number of bad lines that were not shown. Refuses a file with bad lines unless they are skipped.
     fn require_good(&self) -> Result<(), Failure> {
         let bad = self.bad;
         if bad > MAX_SHOWN {
@@ -249,12 +248,12 @@ impl<'a> Import<'a> {
         }
         let (lines, them) = if bad == 1 { ("line is", "it") } else { ("lines are", "them") };
         let reason = format!(
-            "{bad} {lines} bad; mend {them}, or let 'petstore import --skip-bad' leave {them} out"
+            "{bad} {lines} bad; correct {them}, or skip {them} with 'petstore import --skip-bad'"
         );
         Err(self.failed(&reason))
     }
 
-    /// Records with an identifier keep it; the others get new ones, at most once.
+    /// Stores a batch. Records with an identifier keep it; the others get new ones, at most once.
     async fn write(&mut self, read: source::Batch) -> Result<(), Failure> {
         if !read.faults.is_empty() && !self.skip_bad {
             return Err(self.failed("the file was changed while it was read"));
@@ -282,7 +281,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Stores the records of a batch. Returns how many were not there before.
+    /// Stores the records of a batch. Returns the number of added animals.
     async fn store_records(
         &self,
         rows: Rows,
@@ -290,7 +289,7 @@ impl<'a> Import<'a> {
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
         let mut added = 0;
-        // Also without animals, so that new identifiers are above those that later lines have.
+        // Also without animals, so that the store assigns identifiers above those of later lines.
         if !rows.pets.is_empty() || rows.highest.pet.is_some() {
             added += self.archive.write_rows(WriterRole::Service, rows).await?;
         }
@@ -300,19 +299,18 @@ impl<'a> Import<'a> {
         Ok(added)
     }
 
-    /// Says why the import has ended, and what is left of it.
+    /// Creates the failure of the import, with the number of the last stored line.
     fn failed(&self, reason: &str) -> Failure {
         Failure::runtime(match self.kept {
-            0 => format!("nothing was kept: {reason}"),
+            0 => format!("nothing was stored: {reason}"),
             kept => format!(
-                "kept up to line {kept}, and no further: {reason}; run it again to go on there"
+                "stored up to line {kept}, and no further: {reason}; run it again to continue there"
             ),
         })
     }
 }
 
-/// Returns why a batch was refused, with the lines of an animal that is in the way. Several of its lines may
-/// have the identifier.
+/// Returns why a batch was refused, with the lines of the conflicting identifier.
 fn reason(error: &ArchiveError, lines: &[(PetId, u64)]) -> String {
     let lines: Vec<_> = match error {
         ArchiveError::OtherPet(other) => {

@@ -26,18 +26,18 @@ use crate::{
     },
 };
 
-/// Corrupt keys that a command names; the rest are counted.
+/// The number of corrupt keys in a message; further ones are counted.
 const MAX_CORRUPT_NAMED: usize = 10;
 
-/// Commands for API keys. A running service honours a change within one second.
+/// Commands for API keys. A running service applies a change within one second.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Create a key and print it on stdout; it is shown this once.
+    /// Create a key and print it, once, on stdout.
     Create {
         /// Name of the key: a letter, then up to 63 letters, digits, '.', '_' or '-'.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
-        /// The key may list and fetch animals, and add none.
+        /// Create a key that may list and fetch animals, but not add any.
         #[arg(long)]
         read_only: bool,
         /// Lifetime of the key, for example 90d [default: until it is revoked].
@@ -46,9 +46,9 @@ pub(crate) enum KeysCommand {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// List all keys, also revoked and expired ones, without the keys themselves.
+    /// List all keys, also revoked and expired ones, without their secrets.
     List {
-        /// Form of the list.
+        /// Format of the list.
         #[arg(long, value_name = "FORM", default_value = "table")]
         output: ListForm,
         #[command(flatten)]
@@ -56,21 +56,21 @@ pub(crate) enum KeysCommand {
     },
     /// Revoke a key.
     Revoke {
-        /// The key's identifier, or its name for every key that has it.
+        /// Identifier of a key, or the name of one or more keys.
         #[arg(value_name = "ID|NAME", value_parser = selector)]
         target: KeySelector,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Replace a key: print a new one of the same name, and let the old one expire.
+    /// Replace a key: print a new key with the same name, and let the old key expire.
     Roll {
-        /// The name of the key.
+        /// Name of the key.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
         /// Time for which the old key stays valid.
         #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = values::overlap)]
         overlap: Duration,
-        /// Lifetime of the new key, for example 90d [default: that which the old one was made with].
+        /// Lifetime of the new key, for example 90d [default: the lifetime of the old key].
         #[arg(long, value_name = "DURATION", value_parser = values::lifetime)]
         expires: Option<Duration>,
         #[command(flatten)]
@@ -78,7 +78,7 @@ pub(crate) enum KeysCommand {
     },
 }
 
-/// Reads which key is meant: digits are an identifier, anything else is a name.
+/// Parses a key selector: digits are an identifier, anything else is a name.
 fn selector(text: &str) -> Result<KeySelector, String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         let id = text.parse().map_err(|_| format!("the largest identifier is {}", i64::MAX))?;
@@ -89,7 +89,7 @@ fn selector(text: &str) -> Result<KeySelector, String> {
         .map_err(|error| format!("neither an identifier nor a name: {error}"))
 }
 
-/// Runs the command on the store that it names. Only `create` makes one where there is none.
+/// Runs the command. Only `create` creates a missing store.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     process::survive_file_size_limit()?;
     let (store, mode) = match &command {
@@ -118,7 +118,7 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     .await
 }
 
-/// The keys of a store while a command works on them.
+/// The keys of a store, and the output of a command.
 struct Keys<'a, O> {
     store: &'a dyn KeyStore,
     now: Timestamp,
@@ -156,7 +156,7 @@ impl<O: Output> Keys<'_, O> {
             return Ok(());
         }
         let named = names(&stored.corrupt);
-        let message = format!("the service refuses what is corrupt among the keys: {named}");
+        let message = format!("the service refuses corrupt keys: {named}");
         Err(Failure::runtime(message))
     }
 
@@ -194,7 +194,7 @@ impl<O: Output> Keys<'_, O> {
         let retired = if overlap.is_zero() {
             "is refused from now on".to_owned()
         } else {
-            format!("is good until {} at the latest", rfc3339(now.plus(overlap)))
+            format!("is valid until {} at the latest", rfc3339(now.plus(overlap)))
         };
         let shown = show(store, &key, &format!("{}\n", secret.expose()), out).await;
         shown.map_err(|failure| Failure::runtime(format!("{failure}; the old one {retired}")))?;
@@ -206,13 +206,13 @@ impl<O: Output> Keys<'_, O> {
     }
 }
 
-/// Returns from when until when a new key is good, in a sentence.
+/// Returns the validity of a new key, in sentences.
 fn validity(key: &ApiKey) -> String {
     let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
-    format!("A running service knows it within a second. It is good until {until}.")
+    format!("A running service accepts it within a second. It is valid until {until}.")
 }
 
-/// Returns what people read of rows that are no keys: `API key 1 (a rule), API key 2 (a rule), and 3 more`.
+/// Returns the names of corrupt keys and their broken rules: `API key 1 (a rule), API key 2 (a rule), and 3 more`.
 pub(crate) fn names(corrupt: &[CorruptKey]) -> String {
     let named = corrupt.iter().take(MAX_CORRUPT_NAMED).map(|corrupt| {
         let Corruption { what, rule } = &corrupt.corruption;
@@ -223,7 +223,7 @@ pub(crate) fn names(corrupt: &[CorruptKey]) -> String {
     named.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what says why the key `name` is not added or rolled.
+/// Converts the error of adding or rolling the key `name`.
 fn refused(name: &KeyName) -> impl Fn(KeyChangeError) -> Failure {
     move |error| match error {
         KeyChangeError::NameTaken => Failure::runtime(format!(
@@ -239,20 +239,20 @@ fn refused(name: &KeyName) -> impl Fn(KeyChangeError) -> Failure {
     }
 }
 
-/// Returns a new key, unless it could not be read.
+/// Creates a secret. Fails if nobody can read stdout.
 fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret, Failure> {
     out.has_reader().map_err(|error| {
-        Failure::runtime(format!("no key was made, because stdout would lose it: {error}"))
+        Failure::runtime(format!("no key was created, because stdout would lose it: {error}"))
     })?;
     new_secret(rights)
 }
 
-/// Returns a new API key with these rights, from the system's random source.
+/// Creates the secret of an API key with `rights` from the system's random source.
 pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
     Ok(ApiKeySecret::with_rights(&random()?, rights))
 }
 
-/// Returns bytes of the system's random source.
+/// Returns `N` bytes of the system's random source.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| {
@@ -261,7 +261,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
     Ok(bytes)
 }
 
-/// Shows a key that was just stored, in a text that holds it. A key that could not be shown is revoked.
+/// Prints `text`, which contains the secret of a new key. Revokes the key if printing fails.
 pub(crate) async fn show(
     store: &dyn KeyStore,
     key: &ApiKey,
@@ -270,7 +270,7 @@ pub(crate) async fn show(
 ) -> Result<(), Failure> {
     let (Err(lost), KeyId(id)) = (out.print(text), key.id) else { return Ok(()) };
     let line = match revoke_keys(store, KeySelector::Id(key.id), SystemClock.now()).await {
-        Ok(_) => format!("{lost}; the new key {id} was revoked, for nobody has seen it"),
+        Ok(_) => format!("{lost}; the new key {id} was revoked, because nobody has seen it"),
         Err(error) => format!(
             "{lost}; nobody has seen the new key {id}, and it could not be revoked: {error}"
         ),

@@ -1,4 +1,4 @@
-//! The commands `completions` and `man`: what packages install beside the binary.
+//! The commands `completions` and `man`: the files that packages install beside the binary.
 
 use std::{
     fs, io,
@@ -16,13 +16,13 @@ use crate::system::{
 
 /// The name of the program, whatever its file is called.
 const NAME: &str = "petstore";
-/// The last line of each manual page: what it belongs to.
+/// The source in the last line of each manual page.
 const SOURCE: &str = concat!("petstore ", env!("CARGO_PKG_VERSION"));
-/// The first line of each, in the middle.
+/// The title in the first line of each manual page.
 const MANUAL: &str = "petstore Manual";
-/// The date of each page, which is that of the release.
+/// The date of each manual page: the date of the release.
 const DATE: &str = "2026-11-26";
-/// The title that `clap_mangen` gives the text after the options.
+/// The heading of `clap_mangen` for the text after the options.
 const EXTRA: &str = ".SH EXTRA\nExamples:\n";
 const EXIT_STATUS: &str = ".SH EXIT STATUS\n.TP\n0\nSuccess, also after a stop that a signal asked for.\n.TP\n1\n\
      A failure, which standard error names in one line.\n.TP\n2\nWrong usage, or a setting that is not valid.\n";
@@ -37,14 +37,14 @@ const FILES: &str = ".SH FILES\n.TP\n.I petstore.db\nThe default store, with\n.I
 /// The flags of `completions`.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell.
+    /// Shell of the completions
     pub(crate) shell: Shell,
 }
 
 /// The flags of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// The folder for the pages, which exists: petstore.1, petstore-serve.1 and so on.
+    /// Existing folder for the pages petstore.1, petstore-serve.1 and so on.
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
 }
@@ -60,7 +60,7 @@ pub(crate) fn completions(
     Console.show(&script)
 }
 
-/// Writes the manual pages into a folder that exists.
+/// Writes the manual pages into an existing folder.
 pub(crate) fn pages(definition: &clap::Command, args: &ManArgs) -> Result<(), Failure> {
     let mut definition = definition.clone().disable_help_subcommand(true);
     definition.build();
@@ -72,7 +72,7 @@ pub(crate) fn pages(definition: &clap::Command, args: &ManArgs) -> Result<(), Fa
     })
 }
 
-/// Writes the page of `command`, and those of its own commands.
+/// Writes the page of `command` and the pages of its subcommands.
 fn write_pages(command: &clap::Command, folder: &Path) -> io::Result<()> {
     let inner: Vec<_> = command.get_subcommands().filter(|inner| !inner.is_hide_set()).collect();
     for inner in &inner {
@@ -94,7 +94,7 @@ fn write_pages(command: &clap::Command, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(page.get_filename()), complete(&text, exit_status, &others))
 }
 
-/// Returns `page` with a list for each list of its texts, and with sections in the place of the text after the options.
+/// Returns `page` with bulleted lists, and with sections in place of the text after the options.
 fn complete(page: &str, exit_status: &str, others: &[&str]) -> String {
     let page = page.replace("\n\\- ", "\n.br\n\\(bu ").replace(".br\n\n.br\n", ".sp\n");
     let (options, after) = page.split_once(EXTRA).unwrap_or((&page, ""));

@@ -1,7 +1,7 @@
-//! Animals in a file, one a line: NDJSON, or comma-separated values under a header (RFC 4180).
+//! Animals in a file, one per line: NDJSON, or CSV with a header (RFC 4180).
 //!
-//! A name has no line break, so each record is one line: a quote that is left open is a fault of its line and does not
-//! take in the rest of the file. Libraries for CSV are more lenient: to them `"a"b` and `"ab` are `ab`.
+//! A name contains no line break, so each record is one line, and an unclosed quote is a fault of its line alone. CSV
+//! libraries are more lenient: they read `"a"b` and `"ab` as `ab`.
 
 use std::{
     borrow::Cow,
@@ -20,7 +20,7 @@ use crate::system::failure::quotable;
 /// A format of animals in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
     /// Comma-separated values under a header (RFC 4180).
     Csv,
@@ -29,7 +29,7 @@ pub(crate) enum Format {
 /// The file of animals, and its format.
 #[derive(Debug, Args)]
 pub(crate) struct RecordsArgs {
-    /// Where the animals are; '-' is standard input or output.
+    /// File of animals; '-' is standard input or output.
     #[arg(value_name = "FILE|-", default_value = "-")]
     file: PathBuf,
     /// Format of the animals [default: csv if FILE ends in .csv, else ndjson].
@@ -38,12 +38,13 @@ pub(crate) struct RecordsArgs {
 }
 
 impl RecordsArgs {
-    /// Returns the file; `None` if a standard stream takes its place.
+    /// Returns the file; `None` for a standard stream.
     pub(crate) fn path(&self) -> Option<&Path> {
         Some(&*self.file).filter(|file| *file != Path::new("-"))
     }
 
-    /// Returns the format that was asked for, or [that of the file](Format::of): [`Format::Ndjson`] for a stream.
+    /// Returns the format of `--format`, or else the format of the [file extension](Format::of); [`Format::Ndjson`] for a
+    /// standard stream.
     pub(crate) fn format(&self) -> Option<Format> {
         self.format.or_else(|| self.path().map_or(Some(Format::Ndjson), Format::of))
     }
@@ -71,7 +72,7 @@ pub(crate) fn is_compressed(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
-/// Returns the line before the first animal, if the format has one.
+/// Returns the header line of the format, or an empty text.
 pub(crate) fn header(format: Format) -> &'static str {
     if format == Format::Csv { HEADER } else { "" }
 }
@@ -97,8 +98,8 @@ fn write_csv(text: &mut Vec<u8>, pet: &Pet) {
     let _ = writeln!(text, "{id},{name},{},{status}", category_id.0);
 }
 
-/// Quotes a name where the format asks for it, and where it begins or ends with a blank: some programs remove such
-/// blanks.
+/// Quotes a name if RFC 4180 requires it. Also quotes a name that begins or ends with a blank, which some programs would
+/// remove.
 fn quoted(name: &str) -> Cow<'_, str> {
     if name.contains([',', '"']) || name.trim() != name {
         Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))
@@ -116,7 +117,7 @@ pub(crate) enum RecordReader {
 }
 
 impl RecordReader {
-    /// Reads the header of CSV: the names of fields in any order, `name` and `categoryId` among them.
+    /// Parses a CSV header: field names in any order, including `name` and `categoryId`.
     pub(crate) fn csv(header: &[u8], delimiter: char) -> Result<Self, String> {
         let refused = |why: String| {
             let all = HEADER.trim_end();
@@ -135,7 +136,7 @@ impl RecordReader {
             let unknown = || refused(format!("there is no field '{}'", quotable(&name)));
             let field = Field::from_name(&name).ok_or_else(unknown)?;
             if columns.contains(&field) {
-                return Err(refused(format!("the column '{name}' is there twice")));
+                return Err(refused(format!("the column '{name}' appears twice")));
             }
             columns.push(field);
         }
@@ -145,7 +146,7 @@ impl RecordReader {
         })
     }
 
-    /// Reads a line, which has no line break, or says everything that is wrong with it.
+    /// Parses a line without its line ending. The error names every fault.
     pub(crate) fn read(&self, line: &[u8]) -> Result<Record, String> {
         let Self::Csv(columns, delimiter) = self else {
             return read_record(line).map_err(|error| error.to_string());
@@ -166,7 +167,7 @@ impl RecordReader {
     }
 }
 
-/// Takes a line apart as RFC 4180 writes it; `None` if its quotes are not around whole fields, or a quote is left open.
+/// Splits a line by RFC 4180. Returns `None` if a quote is unclosed or does not enclose a whole field.
 fn split(line: &str, delimiter: char) -> Option<Vec<Cow<'_, str>>> {
     let (mut cells, mut rest) = (Vec::new(), line);
     loop {
@@ -191,7 +192,7 @@ fn split(line: &str, delimiter: char) -> Option<Vec<Cow<'_, str>>> {
     }
 }
 
-/// Returns the cells of a line, or says what is wrong with it.
+/// Returns the cells of a line.
 fn cells(line: &[u8], delimiter: char) -> Result<Vec<Cow<'_, str>>, String> {
     if line.is_empty() {
         return Err("the line is empty".to_owned());

@@ -1,7 +1,5 @@
-//! The command `restore`.
-//!
-//! The backup is copied, and the copy becomes the store where that is a file. Another kind of store is filled from the
-//! copy, as if that were handed over to it: nobody can use the store before it holds everything.
+//! The command `restore`. A copy of the backup becomes a store that is a file. Any other store is filled by a handover from
+//! the copy, so that nobody can use the store before it is complete.
 
 use std::{
     fs::{self, File},
@@ -28,24 +26,24 @@ use crate::{
     },
 };
 
-/// Suffixes of the files that SQLite keeps beside an open file. Those of another store would damage the restored one.
+/// Suffixes of the files beside an open SQLite file. The files of another store would damage the restored store.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 const IN_THE_WAY: &str =
     "a restore replaces no store: stop what uses it, and move it away with -wal and -shm";
 const LOST: &str =
     "What was added since the backup is lost; revoke again the keys that were revoked since.";
 
-/// Makes a store of a backup.
+/// The flags of `restore`.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// The backup, a file that 'petstore backup' has made.
+    /// Backup by 'petstore backup'.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// Makes a store of the backup where there is none yet.
+/// Restores the backup into a store that does not exist yet.
 pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let shown = quotable_path(&file);
@@ -80,8 +78,8 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     Ok(())
 }
 
-/// Lets a copy of the backup be the store at `path`. That of an older schema, which has no identity, stays as it is for
-/// the release that made it. Returns where the store is.
+/// Copies the backup to `path`. A backup with an older schema is copied unchanged, without a new identity. Returns the path
+/// of the store.
 async fn into_file(
     backup: &dyn StoreLocation,
     is_current: bool,
@@ -91,7 +89,7 @@ async fn into_file(
     let partial = PartialFile::begin(path, IfExists::Refuse(IN_THE_WAY), Access::OwnerOnly)?;
     if let Some(found) = companion(path) {
         let found = quotable_path(&found);
-        let why = format!("{found} is there, of a store that was; {IN_THE_WAY}");
+        let why = format!("{found} belongs to an earlier store; {IN_THE_WAY}");
         return Err(Failure::runtime(why));
     }
     if is_current {
@@ -111,7 +109,7 @@ async fn into_file(
     }
 }
 
-/// Fills `target`, which must be empty or part of an earlier run's, from a copy of the backup.
+/// Fills `target` from a copy of the backup. `target` must be empty, or contain a part of the same backup.
 async fn into_store(
     backup: &dyn StoreLocation,
     is_current: bool,
@@ -146,17 +144,17 @@ async fn into_store(
     Ok(target.to_string())
 }
 
-/// Copies the backup to the file, which is empty, and reads it again.
+/// Copies the backup to an empty file, and verifies the copy.
 async fn copy(backup: &dyn StoreLocation, to: &Path, signals: &Signals) -> Result<(), Failure> {
     let (mut progress, stop) = (Progress::of("pages"), signals.clone());
     let watch = move |done, total| {
         progress.at("restoring", done, total);
-        stop.go_on()
+        stop.control_flow()
     };
     backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)
 }
 
-/// Returns what is beside the file.
+/// Returns the first companion file of `path` that exists.
 fn companion(path: &Path) -> Option<PathBuf> {
     let beside = |suffix| {
         let mut name = path.as_os_str().to_owned();
@@ -166,7 +164,7 @@ fn companion(path: &Path) -> Option<PathBuf> {
     COMPANIONS.into_iter().map(beside).find(|path| fs::symlink_metadata(path).is_ok())
 }
 
-/// Refuses a backup that is not sound, as `check` finds it.
+/// Refuses a backup in which `check` finds a fault.
 async fn examine(backup: &dyn StoreLocation, signals: &Signals) -> Result<(), Failure> {
     let findings = check::examine(backup, signals).await?;
     let fault = findings.iter().find(|finding| finding.severity == Severity::Error);

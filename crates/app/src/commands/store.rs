@@ -35,23 +35,22 @@ use crate::{
 pub(crate) enum StoreCommand {
     /// Copy a store into an empty one, or continue a copy that was interrupted.
     ///
-    /// Animals keep their identifiers; API keys and the idempotency records that still count are
-    /// copied too. A target that holds anything else is refused. No service uses the target until it is complete.
+    /// Also copies API keys and valid idempotency records. Animals keep their identifiers. Refuses a target with other
+    /// data. No service can use the target until it is complete.
     Copy(BothStores),
     /// Compare two stores and name the first difference.
     Verify(BothStores),
     /// Hand a store over to another one while services use it.
     ///
-    /// Copies the animals, API keys and idempotency records, follows what is added meanwhile, and then lets the
-    /// target take the store's place; writes wait for less than a second. Services must have been started with
-    /// --next-store. Asks before it begins. A command that was stopped or killed is run again. docs/STORES.md explains
-    /// it.
+    /// Copies the animals, API keys and idempotency records, also those added meanwhile, and then puts the target in
+    /// the place of the source; writes wait for less than a second. Services must run with --next-store. Asks before
+    /// it begins. Run a stopped or killed command again. See docs/STORES.md.
     Move(MoveArgs),
-    /// Make a store of its own of one that was handed over, or that is being filled, such as a restored backup.
+    /// Open a store that was handed over or is being filled, such as a restored backup, as an independent store.
     Release(ReleaseArgs),
 }
 
-/// Two stores, of which one takes the place of the other.
+/// The flags of `store move`.
 #[derive(Debug, Args)]
 pub(crate) struct MoveArgs {
     #[command(flatten)]
@@ -62,22 +61,22 @@ pub(crate) struct MoveArgs {
     /// Begin without asking
     #[arg(long)]
     yes: bool,
-    /// Show how much there is to move and what is in the way, and change nothing
+    /// Show what would be moved, or why the move is refused, and change nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 }
 
-/// A store that is not open.
+/// The flags of `store release`.
 #[derive(Debug, Args)]
 pub(crate) struct ReleaseArgs {
-    /// The store
+    /// The store to release
     url: StoreArg,
-    /// Do it although another store may hold more.
+    /// Release the store although another store may contain more.
     #[arg(long)]
     force: bool,
 }
 
-/// Two stores.
+/// The flags that name two stores.
 #[derive(Debug, Args)]
 pub(crate) struct BothStores {
     /// The store to read, which must exist
@@ -89,7 +88,7 @@ pub(crate) struct BothStores {
 }
 
 impl BothStores {
-    /// Returns where they are. Refuses one store under two URLs, or under one.
+    /// Returns both locations. Refuses the same store twice, also under two URLs.
     async fn locations(&self) -> Result<(&dyn StoreLocation, &dyn StoreLocation), Failure> {
         let (from, to) = (&*self.from.location, &*self.to.location);
         let mut same = from.to_string() == to.to_string();
@@ -101,13 +100,12 @@ impl BothStores {
     }
 }
 
-/// Runs the command on the stores that it names.
+/// Runs the command.
 pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let answer = match command {
         StoreCommand::Copy(stores) => {
-            let canceled =
-                "stopped; what was copied stays, and the same command goes on from there";
+            let canceled = "stopped; run the same command again to continue";
             transfer(stores, OpenMode::Create, copy, canceled, &signals).await
         }
         StoreCommand::Verify(stores) => {
@@ -120,8 +118,7 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
     Console.print(&answer?)
 }
 
-/// Calls `work` with two stores, of which the target is opened in a mode of its own. `canceled` is the failure after a
-/// stop.
+/// Opens both stores and calls `work` with them. `canceled` is the message of the failure after a stop.
 async fn transfer(
     stores: BothStores,
     target_mode: OpenMode,
@@ -188,7 +185,7 @@ fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {
     format!("{pets} animals, {keys} API keys and {records} idempotency records")
 }
 
-/// Shows how far the work is, and cancels it when a signal has asked for a stop.
+/// Returns a callback that shows the progress, and cancels the work after a stop signal.
 pub(crate) fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
     let mut progress = Progress::of("animals");
     move |TransferProgress { step, done, total }| {
@@ -197,16 +194,16 @@ pub(crate) fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> Contro
             TransferStep::CopyPets => progress.at("copying", done, total),
             TransferStep::CopyRecords | TransferStep::ChangeState => {}
         }
-        signals.go_on()
+        signals.control_flow()
     }
 }
 
-/// Hands a store over to another one, cancels that, or shows what would be moved.
+/// Runs `store move`: hands over, cancels a handover, or shows a preview.
 async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure> {
     let MoveArgs { stores, cancel, yes, dry_run } = args;
     if !(yes || dry_run || cancel || io::stdin().is_terminal()) {
         return Err(Failure::usage(
-            "a handover asks before it begins, and there is no terminal to answer on; --yes begins without asking",
+            "a handover asks before it begins, and there is no terminal to answer; --yes begins without asking",
         ));
     }
     let (from, to) = stores.locations().await?;
@@ -256,10 +253,10 @@ pub(crate) fn mover(
     Ok(Mover::new(source, target, Arc::new(SystemClock)))
 }
 
-/// Returns what a handover would move. Changes nothing, and makes no target.
+/// Returns a description of what a handover would move. Changes nothing, and creates no target.
 ///
 /// # Errors
-/// Says what is in the way.
+/// The reason why a handover is not possible.
 async fn preview(
     from: &dyn StoreLocation,
     to: &dyn StoreLocation,
@@ -280,7 +277,7 @@ async fn preview(
             source.require_open(from).await?;
             let counts = async { archive.snapshot().await?.counts().await };
             let counts = shown(counts.await.map_err(Failure::of_store)?);
-            return Ok(format!("{from} holds {counts}; {to} is not there yet, and is made\n"));
+            return Ok(format!("{from} holds {counts}; {to} does not exist yet, and will be created\n"));
         }
         require_undamaged(to).await?;
         with_store(to, OpenMode::ReadOnly, async |target| {
@@ -296,7 +293,7 @@ async fn preview(
     .await
 }
 
-/// Asks whether to begin.
+/// Asks the user whether to begin.
 async fn confirms(
     preview: &str,
     from: &dyn StoreLocation,
@@ -314,12 +311,12 @@ async fn confirms(
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
-/// Makes a store of its own of one that was handed over, or is being filled.
+/// Runs `store release`.
 async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<String, Failure> {
     let location = &*url.location;
     if !force {
         return Err(Failure::usage(format!(
-            "if {location} was handed over or is a backup, it may hold less than the other store; --force makes a store of its own of it"
+            "{location} may hold less than the store that it was handed over to or copied from; --force releases it"
         )));
     }
     let released = with_store(location, OpenMode::ReadWrite, async |store| {
@@ -329,7 +326,7 @@ async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<Str
     Ok(format!("{location} is a store of its own now, and open\n"))
 }
 
-/// Gives a store that is a copy an identity of its own, and opens it.
+/// Gives a copied store an identity of its own, and opens it.
 pub(crate) async fn give_identity(
     store: &OpenStore,
     location: &dyn StoreLocation,

@@ -1,4 +1,4 @@
-//! The command `upgrade`, and the upgrade with which `serve` begins.
+//! The command `upgrade`, and the upgrade at the start of `serve`.
 
 use clap::Args;
 use petstore_storage::{Upgrade, UpgradeMode, UpgradeStep};
@@ -11,20 +11,20 @@ use crate::{
     },
 };
 
-/// Upgrades the schema of a store.
+/// The flags of `upgrade`.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeArgs {
-    /// Only say what would be done.
+    /// Only print what the upgrade would do.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also take a step that cannot run beside an older release while others use the store.
+    /// Also run a step that excludes older releases while other processes use the store.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
-/// Upgrades the store, or says what that would do.
+/// Upgrades the store, or prints what the upgrade would do.
 pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> Result<(), Failure> {
     let mode = match (dry_run, force) {
         (true, _) => UpgradeMode::DryRun,
@@ -40,7 +40,7 @@ pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> R
     Console.print(&answer)
 }
 
-/// Upgrades a store that is about to be served, and says so in the log.
+/// Upgrades a store before it is served, and logs the upgrade.
 pub(crate) async fn before_serving(location: &dyn StoreLocation) -> Result<(), Failure> {
     let upgrade = location.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
     if let Some(Upgrade { from, steps, saved_to }) = upgrade
@@ -53,7 +53,7 @@ pub(crate) async fn before_serving(location: &dyn StoreLocation) -> Result<(), F
     Ok(())
 }
 
-/// Returns what was done, or would be, for people.
+/// Returns a description of the upgrade for people.
 fn account(Upgrade { from, steps, saved_to }: &Upgrade, mode: UpgradeMode, store: &str) -> String {
     if steps.is_empty() {
         return format!("the schema of {store} is version {from}: there is nothing to do\n");
@@ -88,7 +88,7 @@ mod tests {
     ];
 
     #[test]
-    fn an_upgrade_says_each_step_and_who_can_use_the_store_then() {
+    fn an_upgrade_names_each_step_and_the_releases_that_can_use_the_store() {
         let upgrade = |steps: &[UpgradeStep], saved_to: Option<&str>| Upgrade {
             from: 3,
             steps: steps.to_vec(),

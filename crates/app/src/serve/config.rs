@@ -1,4 +1,4 @@
-//! The flags of `serve`, some of which `openapi` shares, and what they configure.
+//! The flags of `serve`, some of which `openapi` shares, and the configuration that they make.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ use crate::{
     cli::values::{self, LISTEN, ListenAddress, variable},
     serve::{
         listener::MAX_SOCKETS,
-        reload::{self, Followed, KEY_VARIABLE},
+        reload::{self, KEY_VARIABLE, WatchedFiles},
         simulate::{self, Simulation},
         tls::{PairFiles, Tls},
     },
@@ -34,57 +34,53 @@ use crate::{
 /// The flags of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Address and port where the service listens; with port 0, serve picks one and prints it. Or
-    /// unix:PATH, a Unix socket. Given again, or with commas, for several.
+    /// Address and port to listen on, or unix:PATH for a Unix socket; with port 0, serve picks a port and prints it.
+    /// Given again, or with commas, for several.
     #[arg(long, value_name = "ADDRESS", default_value = LISTEN, value_delimiter = ',')]
     pub(crate) listen: Vec<ListenAddress>,
 
-    /// Maximum number of connections that wait to be accepted [default: the system's limit].
+    /// Maximum number of connections in the accept queue [default: the system's limit].
     #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
-    /// Serve metrics for Prometheus on this address, as plain HTTP at /metrics, with /livez and /readyz;
-    /// port 0 picks one and logs it [default: none].
+    /// Address for Prometheus: plain HTTP with /metrics, /livez and /readyz; with port 0, serve picks a port and logs
+    /// it [default: none].
     #[arg(long, value_name = "ADDRESS", value_parser = values::listen_address)]
     pub(crate) metrics_listen: Option<String>,
 
-    /// Serve HTTPS with this certificate, and those between it and the authority: a PEM file, read
-    /// again when it changes and at SIGHUP.
+    /// Certificate chain for HTTPS, without the root: a PEM file, read again when it changes and at SIGHUP.
     #[arg(long, value_name = "PATH")]
     pub(crate) tls_cert: Option<PathBuf>,
 
-    /// The private key of the certificate: a PEM file.
+    /// Private key of the certificate: a PEM file.
     #[arg(long, value_name = "PATH")]
     pub(crate) tls_key: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 
-    /// The store that this one will be handed over to by 'petstore store move', if it is; it need not be there
-    /// yet [default: none]
+    /// Store that 'petstore store move' will hand this store over to; it need not exist yet [default: none]
     #[arg(id = "next-store", long)]
     pub(crate) next_store: Option<StoreArg>,
 
-    /// A file of animals that the store begins with, as 'petstore import' reads it; only with '--store memory:'
-    /// [default: none].
+    /// File of animals to begin with, in a format of 'petstore import'; only with '--store memory:' [default: none].
     #[arg(long, value_name = "FILE")]
     pub(crate) seed: Option<PathBuf>,
 
-    /// How slow the store is for requests, and how many of them fail, to test clients, like
-    /// latency=200ms,errors=5%; only with '--store memory:' [default: as it is].
+    /// Latency and errors of the store, to test clients, such as latency=200ms,errors=5%; only with '--store memory:'
+    /// [default: none].
     #[arg(long, value_name = "HOW", value_parser = simulate::parse)]
     pub(crate) simulate: Option<Simulation>,
 
-    /// Refuse a store of an older schema, instead of upgrading it.
+    /// Refuse a store with an older schema instead of upgrading it.
     #[arg(long)]
     pub(crate) no_upgrade: bool,
 
-    /// A file that holds one more API key, of at least 16 characters: read again when it changes and at
-    /// SIGHUP.
+    /// File with one more API key of 16 to 1024 characters, read again when it changes and at SIGHUP.
     #[arg(long, value_name = "PATH")]
     pub(crate) api_key_file: Option<PathBuf>,
 
-    /// Maximum number of connections served at once; one more waits.
+    /// Maximum number of connections; further ones wait.
     #[arg(
         long,
         value_name = "NUMBER",
@@ -93,23 +89,23 @@ pub(crate) struct ServeArgs {
     )]
     max_connections: NonZeroUsize,
 
-    /// Maximum time from the first byte of a request until its header fields have arrived.
+    /// Time limit for the header fields of a request, from its first byte.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     header_timeout: Duration,
 
-    /// Maximum time for which a connection waits for its next request: longer than a balancer keeps an idle one.
+    /// Time limit for an idle connection, longer than the limit of the load balancer.
     #[arg(long, value_name = "DURATION", default_value = "75s", value_parser = values::timeout)]
     idle_timeout: Duration,
 
-    /// Maximum time until the body of a request has arrived.
+    /// Time limit for the body of a request.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     body_timeout: Duration,
 
-    /// Maximum time for which a client takes nothing of a response, or less than 1 KiB a second.
+    /// Time limit for a client that reads nothing, or less than 1 KiB/s, of its response.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
     write_timeout: Duration,
 
-    /// Maximum time for a request as a whole; beyond it the answer is 503.
+    /// Time limit for a whole request; beyond it the response is 503.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
     request_timeout: Duration,
 
@@ -117,20 +113,20 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::body_size)]
     max_body: usize,
 
-    /// Maximum size of all request bodies that are held at a time; beyond it the answer is 503.
+    /// Maximum memory for request bodies; beyond it the response is 503.
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_bodies: usize,
 
-    /// Maximum size of all responses that wait for their clients; beyond it the slowest are ended.
+    /// Maximum memory for responses that wait for their clients; beyond it the slowest responses are aborted.
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_answers: usize,
 
-    /// Maximum number of requests a second of each API key, and at once; beyond it the answer is 429
+    /// Maximum number of requests per second, and at once, for each API key; beyond it the response is 429
     /// [default: no limit].
     #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
     rate_limit: Option<NonZeroU32>,
 
-    /// Memory for encoded pages and animals, which are sent again while the catalogue does not change.
+    /// Memory for the cache of encoded pages and animals.
     #[arg(
         long,
         alias = "kept-pages",
@@ -140,16 +136,16 @@ pub(crate) struct ServeArgs {
     )]
     page_cache: usize,
 
-    /// Time from the signal to stop until no connection is accepted any more: /readyz answers 503 and requests are
-    /// served, as long as load balancers take to notice.
+    /// Time from the stop signal until the service accepts no more connections, for load balancers to notice; until
+    /// then /readyz is 503 and requests are served.
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = values::grace)]
     shutdown_delay: Duration,
 
-    /// Maximum time from then on until open connections are cut off.
+    /// Time after --shutdown-delay until open connections are cut off.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::grace)]
     shutdown_grace: Duration,
 
-    /// When the deprecated operation getPet ends: on its date, not yet, or now.
+    /// End of the deprecated operation getPet: on its date, postponed (off), or now.
     #[arg(
         long,
         value_name = "WHEN",
@@ -165,30 +161,30 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     deployment: DeploymentArgs,
 
-    /// Let pages of this origin, a scheme and a host, call the service from a browser (CORS); '*' is any.
-    /// Given again, or with commas, for several [default: none].
+    /// Origin (a scheme and a host) whose pages may call the service (CORS); '*' is any. Given again, or with commas,
+    /// for several [default: none].
     #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = values::origin)]
     cors_origin: Vec<String>,
 
-    /// Take a proxy's word about its client, for the log: a network like 10.0.0.0/8, an address, or 'unix' for those
-    /// that connect over a Unix socket. Given again, or with commas, for several [default: none].
+    /// Proxy whose forwarding headers name the client in the log: a network like 10.0.0.0/8, an address, or 'unix' for
+    /// Unix sockets. Given again, or with commas, for several [default: none].
     #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
     trusted_proxy: Vec<TrustedProxy>,
 
-    /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
+    /// Serve no browser pages (/docs, /catalogue, and / that redirects to them).
     #[arg(long)]
     no_docs: bool,
 
-    /// Events that are logged, as directives like info or warn,hyper=debug [default: what operators need].
+    /// Logged events, as directives like info or warn,hyper=debug [default: what operators need].
     #[arg(long, value_name = "DIRECTIVES", value_parser = log::filter)]
     pub(crate) log: Option<Targets>,
 
-    /// Form of the log on stderr [default: text on a terminal, else json].
+    /// Format of the log on stderr [default: text on a terminal, else json].
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// Which requests are logged: each, each but health checks that pass, those answered with 400 or above, or
-    /// only failures of the service itself.
+    /// Logged requests: all, all but successful health checks, those with a status of 400 or above, or only failures
+    /// of the service itself.
     #[arg(
         long,
         value_name = "WHICH",
@@ -205,7 +201,7 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Returns the settings of the HTTP adapter. A new one does not compile until it is here.
+    /// Returns the settings of the HTTP adapter. A new setting does not compile until this function has it.
     pub(crate) fn settings(&self) -> Settings {
         let DeploymentArgs { environment, public_url, staging_url } = self.deployment.clone();
         let files = (!self.no_docs).then(|| static_files(environment.as_deref()));
@@ -237,7 +233,7 @@ impl ServeArgs {
         }
     }
 
-    /// Returns which flags contradict each other, if any do.
+    /// Returns a message about flags that contradict each other.
     fn contradiction(&self) -> Option<String> {
         let (store, next) = (&self.store.store, self.next_store.as_ref());
         let why = if store.is_persistent && self.seed.is_some() {
@@ -263,10 +259,10 @@ impl ServeArgs {
     }
 }
 
-/// The name of a deployment, and where it is reached.
+/// The name and the URLs of a deployment.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DeploymentArgs {
-    /// Name of this deployment, for logs, the OpenAPI document and the browser pages.
+    /// Name of the deployment, for logs, the OpenAPI document and the browser pages.
     #[arg(long, value_name = "NAME", value_parser = values::environment)]
     environment: Option<String>,
 
@@ -280,28 +276,28 @@ pub(crate) struct DeploymentArgs {
 }
 
 impl DeploymentArgs {
-    /// Returns the settings that these flags decide, the others being the defaults.
+    /// Returns the default settings with the values of these flags.
     pub(crate) fn settings(self) -> Settings {
         let Self { environment, public_url, staging_url } = self;
         Settings { environment, public_url, staging_url, ..Settings::default() }
     }
 }
 
-/// The settings of `serve`, all of them checked.
+/// The checked settings of `serve`.
 pub(crate) struct Config {
     pub(crate) args: ServeArgs,
     /// `None` for plain HTTP.
     pub(super) tls: Option<PairFiles>,
     pub(super) service_key: Option<ServiceKey>,
-    /// The file of that key, if it has one.
-    pub(super) key_file: Option<Followed>,
+    /// The file of `service_key`, if a file gives it.
+    pub(super) key_file: Option<WatchedFiles>,
     pub(super) settings: Settings,
-    /// Flags of the command line that give a password.
+    /// Flags whose values on the command line contain a password.
     pub(crate) passwords: Vec<String>,
 }
 
 impl Config {
-    /// Completes the flags by what only the environment and the key file can say.
+    /// Checks the flags, and reads the API key from the environment or from its file.
     pub(crate) fn read(args: ServeArgs) -> Result<Self, Failure> {
         let settings = args.settings();
         if settings.limits.max_buffered_bodies < settings.limits.max_body {
@@ -322,7 +318,7 @@ impl Config {
         })
     }
 
-    /// Reads the files of TLS, as the service does when it starts, and looks for that of the seed.
+    /// Checks the TLS files, the seed file and the directory of the store.
     pub(crate) fn check(self) -> Result<(), Failure> {
         if let Some(file) = &self.args.seed {
             let cannot = |error| format!("--seed: cannot read {}: {error}", quotable_path(file));
@@ -333,7 +329,7 @@ impl Config {
     }
 }
 
-/// Returns the browser pages, the reference first, with the name of this deployment.
+/// Returns the browser pages of this deployment, the reference first.
 #[cfg(feature = "pages")]
 fn static_files(environment: Option<&str>) -> Vec<StaticFile> {
     let files = petstore_pages::pages(environment).into_iter().map(|page| StaticFile {
@@ -345,7 +341,7 @@ fn static_files(environment: Option<&str>) -> Vec<StaticFile> {
     files.collect()
 }
 
-/// Returns no pages: this program was built without them.
+/// Returns no pages, because this program was built without them.
 #[cfg(not(feature = "pages"))]
 fn static_files(_: Option<&str>) -> Vec<StaticFile> {
     Vec::new()

@@ -1,6 +1,6 @@
-//! Metrics of the service itself, beside those of its store: the process, as
-//! <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics> has it, the certificate, and the files
-//! that are read again.
+//! Metrics of the certificate, of reloaded files, and of the process as in
+//! <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Prometheus's client library would add
+//! a dependency on `procfs` for the last part.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -12,17 +12,17 @@ use rustix::{
 
 use super::{reload::Reloads, tls::Tls};
 
-/// Returns `figures` and those of the service.
+/// Returns a source of the samples of `store` and of the service.
 pub(super) fn with_own(
-    figures: SampleSource,
+    store: SampleSource,
     tls: Option<Arc<Tls>>,
     reloads: Vec<Arc<Reloads>>,
 ) -> SampleSource {
     Arc::new(move || {
-        let mut all = figures();
+        let mut all = store();
         all.extend(of_process());
         all.extend(tls.iter().map(|tls| {
-            let help = "When the TLS certificate in force expires, in seconds since 1970.";
+            let help = "Expiry of the current TLS certificate, in seconds since 1970.";
             Sample::gauge("petstore_tls_certificate_expiry_timestamp_seconds", help, tls.expiry())
         }));
         all.extend(reloads.iter().flat_map(|reloads| of_reloads(reloads)));
@@ -35,44 +35,44 @@ fn of_reloads(reloads: &Reloads) -> [Sample; 3] {
     [
         Sample::counter(
             "petstore_reloads_total",
-            "How often a file was read again, successfully or not.",
+            "Reloads of a file, successful or not.",
             succeeded + failed,
         ),
         Sample::counter(
             "petstore_reload_failures_total",
-            "How often a file could not be used when it was read again.",
+            "Reloads of a file that could not be used.",
             failed,
         ),
         Sample::gauge(
             "petstore_last_reload_successful",
-            "Whether the content of a file is in force as it was last read.",
+            "Whether the last reload of a file succeeded.",
             (!last_failed).into(),
         ),
     ]
-    .map(|figure| figure.with_label("file", reloads.file))
+    .map(|sample| sample.with_label("file", reloads.file))
 }
 
-/// Returns what Linux says of the process; nothing elsewhere.
+/// Returns the samples of the process on Linux; none elsewhere.
 fn of_process() -> Vec<Sample> {
     let read = |path| fs::read_to_string(path).ok();
     let text = read("/proc/self/stat").zip(read("/proc/stat"));
-    let mut figures =
+    let mut samples =
         text.and_then(|(process, system)| of_stat(&process, &system)).unwrap_or_default();
     if let Ok(open) = fs::read_dir("/proc/self/fd") {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        // Without the one that the folder is read by.
+        // Reading the directory opens one more.
         let open = (open.count() as u64).saturating_sub(1);
-        figures.push(Sample::gauge("process_open_fds", "Open file descriptors.", open));
-        figures.push(Sample::gauge("process_max_fds", "The most that may be open.", limit));
+        samples.push(Sample::gauge("process_open_fds", "Open file descriptors.", open));
+        samples.push(Sample::gauge("process_max_fds", "Limit on open file descriptors.", limit));
     }
-    figures
+    samples
 }
 
-/// Reads `/proc/self/stat`, as `proc_pid_stat(5)` has it, and from `/proc/stat` when the system was booted.
+/// Parses `/proc/self/stat` (`proc_pid_stat(5)`), and the boot time in `/proc/stat`.
 fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
     let booted = system.lines().find_map(|line| line.strip_prefix("btime "));
     let booted: u64 = booted?.trim().parse().ok()?;
-    // Field 2 is the name of the program in parentheses, which may have any character in it.
+    // Field 2 is the name of the program in parentheses, and may contain any character.
     let (_, fields) = process.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
@@ -83,9 +83,14 @@ fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
     let used = time(field(14)?.saturating_add(field(15)?));
     let started = time(field(22)?).saturating_add(Duration::from_secs(booted));
     let resident = field(24)?.saturating_mul(page_size);
-    let seconds = |figure, time: Duration| Sample { value: time.as_secs_f64(), ..figure };
-    let cpu = Sample::counter("process_cpu_seconds_total", "Processor time, all modes.", 0);
-    let start = Sample::gauge("process_start_time_seconds", "When it began, since 1970.", 0);
+    let seconds = |sample, time: Duration| Sample { value: time.as_secs_f64(), ..sample };
+    let cpu =
+        Sample::counter("process_cpu_seconds_total", "Processor time in user and system mode.", 0);
+    let start = Sample::gauge(
+        "process_start_time_seconds",
+        "Start of the process, in seconds since 1970.",
+        0,
+    );
     Some(vec![
         seconds(cpu, used),
         seconds(start, started),
@@ -99,16 +104,16 @@ fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
 mod tests {
     use super::{of_process, of_stat};
 
-    /// Fields 3 to 24, of which the 14th and those from the 20th on are read; and the boot.
+    /// Fields 3 to 24 of `/proc/self/stat`.
     const FIELDS: &str =
         "S 1 2 3 0 -1 4194560 5 6 7 8 150 50 0 0 20 0 9 0 1000 123456 10 18446744073709551615";
     const SYSTEM: &str = "cpu  1 2 3\nbtime 1795132800\nprocesses 5\n";
 
     #[test]
-    fn the_fields_of_linux_are_read_whatever_the_program_is_called() {
+    fn fields_are_parsed_whatever_the_name_of_the_program() {
         for name in ["petstore", "a) b (c", ""] {
-            let figures = of_stat(&format!("7 ({name}) {FIELDS}"), SYSTEM).unwrap();
-            let values: Vec<_> = figures.iter().map(|figure| (figure.name, figure.value)).collect();
+            let samples = of_stat(&format!("7 ({name}) {FIELDS}"), SYSTEM).unwrap();
+            let values: Vec<_> = samples.iter().map(|sample| (sample.name, sample.value)).collect();
             let page = rustix::param::page_size();
             assert_eq!(rustix::param::clock_ticks_per_second(), 100);
             let expected = [
@@ -128,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_all_figures() {
+    fn this_process_has_all_samples() {
         assert_eq!(of_process().len(), 7);
     }
 }

@@ -1,10 +1,8 @@
-//! The first key of a store that has none.
+//! Creates the first API key of a store without keys.
 //!
-//! On a terminal it is printed. Elsewhere, what a service prints ends where logs are collected, so the key
-//! goes into a file beside the store; where there can be none, no key is made.
-//!
-//! The file is on the disk before the store has the key. What a start that was cut off has left is taken up
-//! by the next one: a file with a key that no store has is the first key of a store without any.
+//! A terminal shows the key. Elsewhere the output goes to a log, so the key goes into a file beside the store. A store
+//! without such a file gets no key. The file is durable before the store has the key: after an interrupted start, the
+//! next start adds the key in the file.
 
 use std::{
     fs, io,
@@ -28,21 +26,21 @@ use crate::{
 };
 
 const NAME: &str = "default";
-const BEGINNING: &str = "This store has no API key yet, so one named 'default' is made.\n";
-const MADE_ELSEWHERE: &str = "Another process has just made it: see there.\n";
+const BEGINNING: &str = "This store has no API key yet: petstore creates one named 'default'.\n";
+const MADE_ELSEWHERE: &str = "Another process has just created the key, and shows it.\n";
 
-/// The text that people read with the first key.
+/// The text that accompanies the first key.
 pub(super) struct FirstKey {
-    /// The command that makes a key.
+    /// How to create a key.
     pub(super) how: String,
-    /// Where the key is used.
+    /// The address in the example request.
     pub(super) address: BoundAddress,
-    /// Lines that name the browser pages, if they are served.
+    /// Lines with the URLs of the browser pages, if they are served.
     pub(super) pages: String,
 }
 
-/// Makes a key if the store has none at all, neither live nor revoked. `file` is where it goes if there is no
-/// terminal. The log says in one line where the key is, or why no key is live and how to make one.
+/// Creates a key if the store has none, neither live nor revoked. Without a terminal, the key goes into `file`. Logs
+/// where the key is, or why no key is live and how to create one.
 pub(super) async fn ensure(
     keys: &dyn KeyStore,
     file: Option<PathBuf>,
@@ -67,7 +65,7 @@ pub(super) async fn ensure(
     Ok(())
 }
 
-/// Makes a key and shows it.
+/// Creates a key and prints it.
 async fn on_terminal(
     keys: &dyn KeyStore,
     address: &BoundAddress,
@@ -88,10 +86,10 @@ async fn on_terminal(
     show(keys, &key, &text, out).await
 }
 
-/// Makes a key and writes it into `file`, or says why not.
+/// Creates a key and writes it into `file`. Returns why if it does not.
 async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Failure> {
     let shown = file.display();
-    // Of two processes that start at once, one does all of it before the other.
+    // Two processes that start at once create one key.
     let _lock = match lock_folder_of(file).await {
         Ok(lock) => lock,
         Err(error) => return Ok(Some(format!("cannot lock the folder of {shown}: {error}"))),
@@ -104,14 +102,14 @@ async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Fai
         Err(error) => return Ok(Some(format!("cannot read {shown}: {error}"))),
     };
     if !secret.is_well_formed() {
-        return Ok(Some(format!("{shown} is there, and holds no API key: move it away")));
+        return Ok(Some(format!("{shown} exists and contains no API key; move it away")));
     }
     if is_new && let Err(failure) = write(file, &secret) {
         return Ok(Some(failure.to_string()));
     }
     let made = create(keys, &secret).await;
     if let Ok(Some(_)) = made {
-        tracing::info!(file = %shown, "made an API key named '{NAME}': this file has it");
+        tracing::info!(file = %shown, "created an API key named '{NAME}' in this file");
     } else if is_new {
         let _ = fs::remove_file(file);
     }
@@ -125,7 +123,7 @@ fn write(file: &Path, secret: &ApiKeySecret) -> Result<(), Failure> {
     new.finish().map(drop)
 }
 
-/// Stores the key; `None` if another process has made one meanwhile.
+/// Stores the key. Returns `None` if another process has created one meanwhile.
 async fn create(keys: &dyn KeyStore, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
     let key = NewApiKey::new(name, secret, SystemClock.now(), None);

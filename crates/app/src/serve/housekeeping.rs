@@ -1,4 +1,4 @@
-//! The periodic tasks of the service. A task that fails is logged and tried again in the next round.
+//! The periodic tasks of the service. A failed task is logged and runs again in the next round.
 
 #[cfg(test)]
 mod tests;
@@ -17,23 +17,22 @@ use tokio::time::{self, Instant, MissedTickBehavior};
 
 use crate::system::clock::{SystemClock, days_until, rfc3339};
 
-/// How often uses of keys are written back, each key's own at most once a minute, and keys that are corrupt
-/// or revoked and still presented are logged.
+/// The interval at which key uses are written back, and corrupt keys and uses of revoked keys are logged. The key ring
+/// writes back each key at most once a minute.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
-/// How often a revoked key is logged, however often it is presented.
+/// The shortest time between two log lines about the same revoked key.
 const REVOKED_EVERY: Duration = Duration::from_mins(1);
-/// How long after one look for keys that expire soon the next begins.
+/// The time between two searches for keys that expire soon.
 const EXPIRING_EVERY: Duration = Duration::from_hours(24);
-/// How long after one purge of the expired idempotency records the next begins.
+/// The time between two purges of expired idempotency records.
 const PURGE_EVERY: Duration = Duration::from_mins(1);
-/// The shortest rest after a batch, so that a store that answers at once is not called in a busy loop.
+/// The shortest pause after a batch, so that a fast store is not called in a busy loop.
 const MIN_REST: Duration = Duration::from_millis(1);
-/// How long the end of the service waits for the store.
+/// The time limit for the last write of key uses when the service stops.
 const LAST_ROUND: Duration = Duration::from_secs(5);
 
-/// Does what is to be done. Never ends; dropped during a purge, it leaves what the batch that has begun does. The first
-/// rounds come one interval from now, but keys that expire soon are logged at once. Uses of revoked keys are counted by
-/// `count`.
+/// Runs the periodic tasks. Never ends. Cancel safe: a purge batch that has started completes in the store. Each task
+/// starts one interval from now; the search for keys that expire soon starts at once. `count` counts uses of revoked keys.
 pub(super) async fn run(
     keys: Arc<KeyRing>,
     stored: Arc<dyn KeyStore>,
@@ -47,14 +46,14 @@ pub(super) async fn run(
     }
 }
 
-/// Writes the last uses back, once nothing is answered any more.
+/// Writes the last key uses back after the drain.
 pub(super) async fn finish(keys: &KeyRing) {
     if time::timeout(LAST_ROUND, write_back(keys)).await.is_err() {
-        tracing::warn!("the store took too long; the last uses of API keys may not be noted");
+        tracing::warn!("the store took too long; the last uses of API keys may not be stored");
     }
 }
 
-/// Writes uses of keys back, and logs the keys that an operator should know of. Never ends.
+/// Writes key uses back, and logs corrupt keys and uses of revoked keys. Never ends.
 async fn look_after(keys: &KeyRing, count: &RevokedKeyCounter) {
     let (mut corrupt, mut revoked) = (HashSet::new(), BTreeMap::new());
     let mut tick = time::interval_at(Instant::now() + KEYS_EVERY, KEYS_EVERY);
@@ -62,7 +61,7 @@ async fn look_after(keys: &KeyRing, count: &RevokedKeyCounter) {
     loop {
         tick.tick().await;
         for corruption in take_new(&mut corrupt, keys.corruptions()) {
-            tracing::error!(%corruption, "an API key cannot be read, so it is refused");
+            tracing::error!(%corruption, "an API key is corrupt, so it is refused");
         }
         for RevokedUse { id, name, uses } in keys.take_revoked_uses() {
             count(&name, uses);
@@ -75,14 +74,14 @@ async fn look_after(keys: &KeyRing, count: &RevokedKeyCounter) {
     }
 }
 
-/// Returns those of `current` that were not there in the round before.
+/// Returns the corruptions in `current` that the previous round did not have.
 fn take_new(known: &mut HashSet<Corruption>, current: Vec<Corruption>) -> Vec<Corruption> {
     let new = current.iter().filter(|key| !known.contains(key)).cloned().collect();
     *known = current.into_iter().collect();
     new
 }
 
-/// Returns whether a revoked key was not logged lately. It is logged now.
+/// Returns `true` if a revoked key is to be logged now, and records that.
 fn is_due(logged: &mut BTreeMap<KeyId, Instant>, id: KeyId) -> bool {
     let now = Instant::now();
     logged.retain(|_, at| now.duration_since(*at) < REVOKED_EVERY);
@@ -91,11 +90,11 @@ fn is_due(logged: &mut BTreeMap<KeyId, Instant>, id: KeyId) -> bool {
 
 async fn write_back(keys: &KeyRing) {
     if let Err(error) = keys.write_back_uses().await {
-        tracing::warn!(%error, "the last uses of API keys could not be noted");
+        tracing::warn!(%error, "cannot store the last uses of API keys");
     }
 }
 
-/// Warns of the API keys that expire soon: at the start, and once a day. Never ends.
+/// Logs the API keys that expire soon, at the start and once a day. Never ends.
 async fn warn_of_expiring(keys: &dyn KeyStore) {
     loop {
         let now = SystemClock.now();
@@ -118,8 +117,8 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "the API keys that expire soon could not be looked up");
-                // The store may still be being prepared.
+                tracing::warn!(%error, "cannot look up the API keys that expire soon");
+                // The store may not be open yet.
                 time::sleep(PURGE_EVERY).await;
                 continue;
             }
@@ -128,22 +127,21 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
     }
 }
 
-/// Purges the idempotency records that have expired. Never ends.
+/// Purges expired idempotency records. Never ends.
 async fn purge_expired(catalogue: &Catalogue) {
     loop {
         time::sleep(PURGE_EVERY).await;
         let purged = in_batches(|| catalogue.purge_expired_records());
         if let Err(error) = purged.await {
-            tracing::warn!(%error, "expired idempotency records could not be purged");
+            tracing::warn!(%error, "cannot purge expired idempotency records");
         }
     }
 }
 
-/// Runs `batch` until it answers that nothing is left.
+/// Runs `batch`, one small transaction, until it returns `false`.
 ///
-/// A batch is one small transaction. After each, the purge rests for as long as the batch took: so it
-/// takes at most half of the writer's time, however much has expired, and less while others write,
-/// because the time that a batch waits for them counts too.
+/// Pauses after each batch for as long as the batch took, so that a purge takes at most half of the writer's time. It
+/// takes less while others write, because the time that a batch waits counts too.
 async fn in_batches<F>(mut batch: impl FnMut() -> F) -> Result<(), StoreError>
 where
     F: Future<Output = Result<bool, StoreError>>,

@@ -1,4 +1,4 @@
-//! The sockets of the service: that of its clients, and that of the metrics.
+//! The listening sockets of the service, for clients and for metrics.
 
 use std::{
     fmt,
@@ -23,14 +23,14 @@ use crate::{
     system::{failure::Failure, files::lock_folder_of},
 };
 
-/// The system shortens a longer accept queue to its own limit.
+/// The longest accept queue. The system reduces this to its own limit.
 const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
-/// Who may connect: the owner and the group.
+/// The permissions of a Unix socket: the owner and the group may connect.
 const MODE: u32 = 0o660;
-/// Sockets of a service.
+/// The largest number of sockets of one service.
 pub(super) const MAX_SOCKETS: usize = 16;
 
-/// Where one socket of the service is reached.
+/// The address of one listening socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BoundAddress {
     Tcp {
@@ -38,12 +38,12 @@ pub(super) enum BoundAddress {
         scheme: &'static str,
         address: SocketAddr,
     },
-    /// The absolute path of the socket's file.
+    /// The absolute path of the socket file.
     Unix(PathBuf),
 }
 
 impl BoundAddress {
-    /// Returns the URL of `target` on this machine; `None` for a Unix socket.
+    /// Returns the URL of `target` from this machine; `None` for a Unix socket.
     pub(super) fn url(&self, target: &str) -> Option<String> {
         let Self::Tcp { scheme, address } = self else { return None };
         let loopback: IpAddr = match address {
@@ -54,7 +54,7 @@ impl BoundAddress {
         Some(format!("{scheme}://{}{target}", SocketAddr::new(ip, address.port())))
     }
 
-    /// Returns the words for `curl` to reach `target` here, from this machine.
+    /// Returns the arguments with which `curl` requests `target` from this machine.
     pub(super) fn curl(&self, target: &str) -> String {
         match self {
             Self::Unix(path) => {
@@ -74,12 +74,12 @@ impl fmt::Display for BoundAddress {
     }
 }
 
-/// A socket that clients connect to, and where it is reached.
+/// A listening socket and its address.
 type Socket = (Listener, BoundAddress);
 
-/// Returns the sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say;
-/// else those of `addresses`: for a name, the first of its addresses that can be bound. `backlog` is the number of
-/// connections that wait to be accepted at each, by default the system's limit. Over TCP, clients speak `scheme`.
+/// Returns the sockets that the service manager has opened (`LISTEN_FDS`, `LISTEN_PID`), or else binds `addresses`. For a
+/// host name, binds the first address that can be bound. `backlog` is the length of each accept queue, by default the
+/// system's limit. `scheme` is the protocol over TCP, `http` or `https`.
 pub(super) async fn listen(
     addresses: &[ListenAddress],
     backlog: Option<NonZeroU32>,
@@ -106,14 +106,14 @@ pub(super) async fn listen(
 }
 
 fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
-    // Without the process that they are for, LISTEN_FDS was inherited from one that had sockets: sd_listen_fds(3).
+    // Without LISTEN_PID, LISTEN_FDS is meant for a parent process: sd_listen_fds(3).
     if variable("LISTEN_PID").is_none() {
         return Ok(Vec::new());
     }
     let mut manager = ListenFd::from_env();
     let mut sockets = Vec::new();
     for index in 0..manager.len() {
-        // A socket of the other kind is refused, and stays.
+        // Fails for a Unix socket, and leaves the socket in `manager`.
         let socket = if let Ok(Some(listener)) = manager.take_tcp_listener(index) {
             require_listening(&listener)?;
             listener.set_nonblocking(true)?;
@@ -133,7 +133,7 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
     Ok(sockets)
 }
 
-/// Refuses a socket that is connected, which systemd passes for `Accept=yes`.
+/// Refuses a connected socket, which systemd passes for `Accept=yes`.
 fn require_listening(socket: impl AsFd) -> io::Result<()> {
     let why = "it is a connection, not a socket that listens: set Accept=no in the socket unit";
     if socket_acceptconn(socket)? { Ok(()) } else { Err(io::Error::other(why)) }
@@ -144,7 +144,7 @@ fn over_tcp(listener: TcpListener, scheme: &'static str) -> io::Result<Socket> {
     Ok((listener.into(), bound))
 }
 
-/// Returns the socket for the metrics, if they are wanted; the log says where it is.
+/// Binds the socket for metrics, if `name` is given, and logs its address.
 pub(super) async fn listen_for_metrics(name: Option<&str>) -> Result<Option<TcpListener>, Failure> {
     let Some(name) = name else { return Ok(None) };
     let listening = async {
@@ -160,7 +160,7 @@ async fn bind_any(name: &str, backlog: u32) -> io::Result<TcpListener> {
     let mut refusal = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
     for address in lookup_host(name).await? {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // A restart must not wait for the connections of the process before it to be forgotten.
+        // A restart must not wait until connections of the previous process have left TIME_WAIT.
         socket.set_reuseaddr(true)?;
         match socket.bind(address).and_then(|()| socket.listen(backlog)) {
             Ok(listener) => return Ok(listener),
@@ -188,29 +188,28 @@ fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
     Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
 }
 
-/// The file of a socket, which is removed with this value.
+/// A socket file. Dropping the value removes the file.
 #[derive(Debug)]
 struct SocketFile {
     /// The absolute path.
     path: PathBuf,
-    /// Device and inode: another process may have put its own file there.
+    /// Device and inode, because another process may have replaced the file.
     identity: (u64, u64),
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|present| present == self.identity) {
-            // A socket file that stays is replaced at the next start.
+            // The next start replaces a socket file that remains.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Listens at `path`, where up to `backlog` connections wait to be accepted.
+/// Listens on a Unix socket at `path`.
 ///
-/// The owner of the process and its group may connect: a client needs an API key besides. The
-/// file is removed when the service stops. One that a killed process has left is replaced; one that a
-/// process listens on, and a file that is no socket, are left alone.
+/// The owner of the process and its group may connect. The file is removed when the service stops. Replaces the file of a
+/// killed process. Refuses the file of a listening process, and a file that is no socket.
 async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     let path = absolute(path)?;
     let _lock = lock_folder_of(&path).await?;
@@ -218,31 +217,30 @@ async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     let socket = UnixSocket::new_stream()?;
     socket.bind(&path)?;
     let file = SocketFile { identity: identity(&path)?, path };
-    // Before anybody can connect.
+    // Set before `listen`, so that nobody else can connect.
     fs::set_permissions(&file.path, Permissions::from_mode(MODE))?;
     let listener = Listener::from(socket.listen(backlog)?);
     let bound = BoundAddress::Unix(file.path.clone());
     Ok((listener.on_close(move || drop(file)), bound))
 }
 
-/// Removes the file of a socket on which nobody listens.
+/// Removes the socket file of a process that has ended.
 async fn remove_stale(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
         Ok(found) if !found.file_type().is_socket() => {
-            let why =
-                "there is a file that is no socket; it was left untouched: choose another path";
+            let why = "the path is a file that is no socket; choose another path";
             return Err(io::Error::other(why));
         }
         Ok(_) => (),
     }
     match UnixStream::connect(path).await {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            tracing::warn!(path = %path.display(), "the socket of a process that has ended is replaced");
+            tracing::warn!(path = %path.display(), "replacing the socket file of a process that has ended");
             fs::remove_file(path)
         }
-        // Also if its queue is full, or it is for others.
+        // Also if the queue is full, or this user may not connect.
         Ok(_) | Err(_) => Err(io::Error::other(
             "a process listens there; stop it ('ss -lxp' shows it), or choose another path with --listen",
         )),

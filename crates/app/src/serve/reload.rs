@@ -1,5 +1,5 @@
-//! Files that are read again while the service runs, when they change and at SIGHUP: that of its API key, which is read
-//! here, and those of TLS (`tls`).
+//! Watched files, which the service reloads when they change and at SIGHUP: the API key file, whose parser is here, and
+//! the TLS files. Polled, because a notification is not reliable on network file systems and mounted secrets.
 
 use std::{
     ffi::OsStr,
@@ -25,27 +25,27 @@ use crate::system::{
     files::read_secret,
 };
 
-/// How often the files are looked at. They are read when they have not changed for as long: first one is
-/// written, then the other. So a change is in force within a second.
+/// The polling interval. Changed files are read once they are unchanged for one interval, because a pair is written one
+/// file after the other. A change takes effect within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
-/// Changed files that cannot be used are read again for so long before that counts as a failure: of a pair, the second
-/// file may be written a moment after the first.
+/// The time for which changed files that cannot be used are read again before the reload fails. The second file of a pair
+/// may be written a moment after the first.
 const FAILURE_GRACE: Duration = Duration::from_secs(3);
 
-/// The variable that may hold the API key of the service itself. It has no flag: a command line is there for
-/// everybody to read.
+/// The variable for the API key of the service. The key has no flag, because every user can read a command line.
 pub(super) const KEY_VARIABLE: &str = "PETSTORE_API_KEY";
 
-/// Names of a key file in the log and in the metrics.
+/// The names of the key file in the log and in the metrics.
 const KEY_NAMES: [&str; 2] = ["the API key of --api-key-file", "api_key"];
 
-/// The state of a file, which changes when it is written or replaced; `None` where there is no file.
+/// Inode, size and modification time of each file, which change when the file is written or replaced. `None` for a
+/// missing file.
 pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
 
-/// How often files were read again.
+/// Counters of the reloads of watched files.
 #[derive(Debug)]
 pub(super) struct Reloads {
-    /// The name in the metrics.
+    /// The label in the metrics.
     pub(super) file: &'static str,
     succeeded: AtomicU64,
     failed: AtomicU64,
@@ -58,7 +58,7 @@ impl Reloads {
         self.last_failed.store(!succeeded, Ordering::Relaxed);
     }
 
-    /// Returns how many have succeeded and failed, and whether the last one has failed.
+    /// Returns the number of successes, the number of failures, and whether the last reload has failed.
     pub(super) fn counts(&self) -> (u64, u64, bool) {
         let [succeeded, failed] =
             [&self.succeeded, &self.failed].map(|count| count.load(Ordering::Relaxed));
@@ -66,8 +66,8 @@ impl Reloads {
     }
 }
 
-/// Files whose content is in force.
-pub(super) struct Followed {
+/// Watched files.
+pub(super) struct WatchedFiles {
     /// The name in the log.
     name: &'static str,
     pub(super) paths: Vec<PathBuf>,
@@ -79,12 +79,12 @@ pub(super) struct Followed {
     pub(super) reloads: Arc<Reloads>,
 }
 
-/// Reads the files and puts their content in force, or leaves that as it was and says why.
+/// Reads the files and applies their content, or keeps the current content and returns why.
 type Reload = dyn Fn() -> Result<(), String> + Send + Sync;
 
-impl Followed {
-    /// Follows files, which the log calls `name` and the metrics `file`. `stamp` is that of the files before they were
-    /// read for the first time.
+impl WatchedFiles {
+    /// Watches `paths`, which the log calls `name` and the metrics `file`. `stamp` is the state of the files before they
+    /// were first read.
     pub(super) fn new(
         [name, file]: [&'static str; 2],
         paths: Vec<PathBuf>,
@@ -97,18 +97,18 @@ impl Followed {
         Self { name, paths, stamp, changing: None, reload, reloads }
     }
 
-    /// Reads the files if that is asked for, or if they have changed and are at rest.
-    async fn look(&mut self, asked: bool) {
+    /// Reloads the files if that `is_asked`, or if they have changed and were unchanged for one interval.
+    async fn poll(&mut self, is_asked: bool) {
         let paths = self.paths.clone();
-        // A file system may hang.
+        // The file system may hang.
         let Ok(stamp) = spawn_blocking(move || stamp(&paths)).await else { return };
         let before = self.changing.take().filter(|(before, _)| *before == stamp);
-        if asked || before.is_some() {
+        if is_asked || before.is_some() {
             let reload = Arc::clone(&self.reload);
             let outcome = spawn_blocking(move || reload()).await;
             let outcome = outcome.unwrap_or_else(|panic| Err(panic.to_string()));
-            let may_be_half_done = before.filter(|(_, since)| since.elapsed() < FAILURE_GRACE);
-            if let (Err(_), false, Some(before)) = (&outcome, asked, may_be_half_done) {
+            let may_be_half_written = before.filter(|(_, since)| since.elapsed() < FAILURE_GRACE);
+            if let (Err(_), false, Some(before)) = (&outcome, is_asked, may_be_half_written) {
                 self.changing = Some(before);
                 return;
             }
@@ -124,25 +124,25 @@ impl Followed {
     }
 }
 
-/// Takes up what changes. Never ends.
-pub(super) async fn follow(mut followed: Vec<Followed>, mut hangup: Signal) {
+/// Polls the watched files, and reloads all of them at SIGHUP. Never ends.
+pub(super) async fn watch(mut watched: Vec<WatchedFiles>, mut hangup: Signal) {
     let mut tick = interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let asked = tokio::select! {
+        let is_asked = tokio::select! {
             _ = tick.tick() => false,
             _ = hangup.recv() => true,
         };
-        if asked && followed.is_empty() {
-            tracing::info!("SIGHUP: there is neither a certificate nor a key file to read again");
+        if is_asked && watched.is_empty() {
+            tracing::info!("SIGHUP was ignored: no certificate and no key file is configured");
         }
-        for files in &mut followed {
-            files.look(asked).await;
+        for files in &mut watched {
+            files.poll(is_asked).await;
         }
     }
 }
 
-/// Returns what the files are now.
+/// Returns the state of the files.
 pub(super) fn stamp(paths: &[PathBuf]) -> Stamp {
     let stamps = paths.iter().map(|path| {
         let found = fs::metadata(path).ok()?;
@@ -151,18 +151,18 @@ pub(super) fn stamp(paths: &[PathBuf]) -> Stamp {
     stamps.collect()
 }
 
-/// Reads the key that comes with the configuration instead of the store, from the variable or from the file, whichever
-/// is given; with it, what takes up the changes of the file. No failure repeats it.
+/// Reads the API key of the service from the variable or from the file, whichever is given. Also returns the watched file.
+/// No failure quotes the key.
 pub(super) fn service_key(
     variable: Option<&OsStr>,
     file: Option<&Path>,
-) -> Result<(Option<ServiceKey>, Option<Followed>), Failure> {
+) -> Result<(Option<ServiceKey>, Option<WatchedFiles>), Failure> {
     match (variable, file) {
         (None, None) => Ok((None, None)),
         (Some(_), Some(_)) => Err(Failure::usage(format!(
             "both {KEY_VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
         ))),
-        // One that is not Unicode is not visible ASCII either, replaced or not.
+        // The replacement of invalid Unicode is not visible ASCII either, and is refused.
         (Some(text), None) => Ok((Some(parse(&text.to_string_lossy(), KEY_VARIABLE)?), None)),
         (None, Some(path)) => {
             let paths = vec![path.to_owned()];
@@ -173,7 +173,7 @@ pub(super) fn service_key(
                 current.replace(&from_file(&path).map_err(|failure| failure.to_string())?);
                 Ok(())
             };
-            Ok((Some(key), Some(Followed::new(KEY_NAMES, paths, before, reload))))
+            Ok((Some(key), Some(WatchedFiles::new(KEY_NAMES, paths, before, reload))))
         }
     }
 }

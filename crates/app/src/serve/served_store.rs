@@ -1,5 +1,5 @@
-//! The store of the service: one, or one and the next one that it is handed over to. It is open from the start, or as
-//! soon as it can be reached; until then, its ports say that it is not.
+//! The store of the service, and the next store with `--next-store`. A store that cannot be reached at the start is opened
+//! later; until then its ports return [`StoreError::Unavailable`].
 
 #[cfg(test)]
 mod tests;
@@ -39,27 +39,27 @@ use crate::{
     system::{console::Console, failure::Failure, process::Signals},
 };
 
-/// How often a store that cannot be reached is tried.
+/// The interval between attempts to open a store that cannot be reached.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Clients wait in the accept queue for so long while the store is prepared, so that a restart refuses nobody.
+/// The time that clients wait in the accept queue while the store is opened, so that a restart refuses nobody.
 const BACKLOG_WAIT: Duration = Duration::from_secs(1);
-/// The time for which the service manager is asked to wait for an upgrade. No store shows how far an upgrade is: a step
-/// is one transaction in the database.
+/// The time limit for extending the start during an upgrade. The progress of an upgrade cannot be observed, because each
+/// step is one transaction in the database.
 const UPGRADE_LIMIT: Duration = Duration::from_hours(1);
 
 /// The configuration of the service's store.
 pub(super) struct Opening {
     pub(super) location: Arc<dyn StoreLocation>,
-    /// The place of the next store, if there is to be one.
+    /// The store of `--next-store`.
     pub(super) next: Option<Arc<dyn StoreLocation>>,
-    /// `true` if an older schema is upgraded.
+    /// `true` to upgrade an older schema.
     pub(super) upgrade: bool,
-    /// The text that is printed with the first API key, if the store is to have one.
+    /// The text that accompanies the first API key; `None` to create no key.
     pub(super) first_key: Option<FirstKey>,
-    /// A file of animals that the store begins with.
+    /// The file of `--seed`.
     pub(super) seed: Option<PathBuf>,
     pub(super) signals: Signals,
-    /// Called once: when the store is open, or as soon as it is found out of reach.
+    /// Called once, when the store is open or the first attempt to reach the store has failed.
     pub(super) on_started: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -68,14 +68,14 @@ pub(super) struct ServedStore {
     pub(super) pets: Arc<dyn PetRepository>,
     pub(super) keys: Arc<dyn KeyStore>,
     pub(super) monitored: MonitoringSources,
-    /// One task, which ends with the reason why the service cannot continue: the store cannot be used, or one of its
-    /// tasks has panicked.
+    /// One task, which ends with the reason why the service cannot continue: the store is unusable, or one of its tasks
+    /// has panicked.
     pub(super) watching: JoinSet<Failure>,
     current: Arc<CurrentStore>,
     opened: Slot<Opened>,
 }
 
-/// A store that may be open.
+/// A place for a store that is opened later.
 type Slot<T> = Arc<Mutex<Option<T>>>;
 
 struct Opened {
@@ -84,11 +84,11 @@ struct Opened {
 }
 
 impl ServedStore {
-    /// Opens the store. Returns after [`BACKLOG_WAIT`] at the latest: a store that cannot be reached, or takes longer, is
-    /// opened later, and its ports are unavailable until then.
+    /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open. Opening continues in the
+    /// background.
     ///
     /// # Errors
-    /// Says why the store cannot be used whether it is reached or not.
+    /// The reason why the store is unusable, found within [`BACKLOG_WAIT`].
     pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
         let has_next = opening.next.is_some();
         let (current, slot) = (Arc::<CurrentStore>::default(), Slot::default());
@@ -101,7 +101,7 @@ impl ServedStore {
                 return Err(failure.unwrap_or_else(|_| Failure::of_bug()));
             }
             () = sleep(BACKLOG_WAIT) => {
-                tracing::info!("the store is being prepared: requests are answered 503 until it is open");
+                tracing::info!("the store is being prepared; requests get 503 until it is open");
             }
         }
         let mut ports: (Arc<dyn PetRepository>, Arc<dyn KeyStore>) =
@@ -119,10 +119,10 @@ impl ServedStore {
         Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, current, opened: slot })
     }
 
-    /// Closes what is open.
+    /// Closes the open stores.
     pub(super) async fn close(self) {
         let Self { pets, keys, monitored, mut watching, current, opened } = self;
-        // A store that is just being opened is closed by being dropped.
+        // Dropping the task closes a store that it is opening.
         watching.shutdown().await;
         current.clear();
         drop((pets, keys, monitored, current));
@@ -136,7 +136,7 @@ impl ServedStore {
 }
 
 impl Opening {
-    /// Tries until the store is open, and then watches it. Returns why the service cannot continue.
+    /// Opens the store, with retries, and then watches it. Returns why the service cannot continue.
     async fn run(
         self,
         current: Arc<CurrentStore>,
@@ -153,7 +153,7 @@ impl Opening {
                         tracing::error!(
                             store,
                             cause,
-                            "the store cannot be reached: requests are answered 503 until it can"
+                            "the store cannot be reached; requests get 503 until it can"
                         );
                         (self.on_started)();
                         started.notify_one();
@@ -166,7 +166,7 @@ impl Opening {
         };
         *locked(&slot) = Some(opened);
         if is_late {
-            tracing::info!("the store can be reached: requests are answered");
+            tracing::info!("the store can be reached; requests are served");
             notify(&[NotifyState::Status("Serving")]);
         } else {
             (self.on_started)();
@@ -175,7 +175,7 @@ impl Opening {
         watch.await
     }
 
-    /// Opens the store as the current one. Returns it, and a task that ends when the service cannot continue.
+    /// Opens the store and makes it the current one. Also returns a future that resolves when the service cannot continue.
     async fn open(
         &self,
         current: &Arc<CurrentStore>,
@@ -210,7 +210,8 @@ impl Opening {
         }
     }
 
-    /// Lets the service use `store`, which must be open unless a next store is named. If it has no API key, it gets one.
+    /// Makes `store` the current store, and starts to poll both stores if there is a next one. Without a next store,
+    /// `store` must be open. Creates the first API key.
     async fn complete(
         &self,
         store: &OpenStore,
@@ -260,7 +261,7 @@ impl Opening {
     }
 }
 
-/// Returns the samples of the store that answers requests and, if there are two, which of them it is.
+/// Returns the samples of the current store and, with a next store, which of the two is current.
 fn samples(opened: Option<&Opened>, current: &CurrentStore, has_next: bool) -> Vec<Sample> {
     let Some(Opened { store, next }) = opened else { return Vec::new() };
     let of_next = locked(next).as_ref().map(|store| Arc::clone(&store.samples));
@@ -287,11 +288,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens the next store when it is there.
+/// Opens the next store once it exists.
 struct Opener {
     location: Arc<dyn StoreLocation>,
     opened: Slot<OpenStore>,
-    /// Canceled when a task of the next store has panicked.
+    /// Receives the panic token of the next store.
     panicked: watch::Sender<Option<CancellationToken>>,
 }
 

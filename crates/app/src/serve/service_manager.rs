@@ -1,4 +1,4 @@
-//! Messages to the service manager that has started the service, by the protocol `sd_notify`.
+//! Messages to the service manager, by the protocol `sd_notify`.
 
 use std::{future, pin::pin, time::Duration};
 
@@ -10,8 +10,7 @@ const EXTENSION_INTERVAL: Duration = Duration::from_secs(5);
 /// The time that each request for an extension gives the start, in microseconds.
 const EXTENSION_USEC: u32 = 30_000_000;
 
-/// Pings the watchdog, if there is one, twice in each of its intervals. Never ends. A runtime whose threads all hang
-/// does not ping.
+/// Pings the watchdog, if the service manager has one. Never ends. A runtime whose threads all hang does not ping.
 pub(super) async fn ping_watchdog() {
     // A limit of 0 means that there is no watchdog.
     match sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) {
@@ -60,11 +59,10 @@ async fn extending_by<T>(
     }
 }
 
-/// Tells the service manager about the service. What it cannot be told is logged and not tried again: a service works
-/// without its manager.
+/// Sends `states` to the service manager. Logs a failure and does not retry, because the service works without a manager.
 pub(super) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "the service manager cannot be notified");
+        tracing::warn!(%error, "cannot notify the service manager");
     }
 }
 

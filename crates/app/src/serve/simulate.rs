@@ -1,7 +1,7 @@
-//! A store that is slow, or that fails, for those who test a client against the service (`--simulate`).
+//! Simulates a slow or failing store, to test clients (`--simulate`).
 //!
-//! Only what requests read and write is delayed or fails, `/readyz` too; API keys and housekeeping are as ever. The
-//! version is not told, so that no request is answered from the page cache.
+//! Delays and failures apply to the catalogue and `/readyz`, not to API keys and housekeeping. The simulated store has
+//! no version, so that the page cache is not used.
 
 use std::{
     sync::{
@@ -20,16 +20,16 @@ use tokio::time;
 
 use crate::cli::values;
 
-/// How the store behaves.
+/// The latency and the errors of a simulated store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Simulation {
-    /// Passes before each call.
+    /// The delay before each call.
     pub(super) latency: Duration,
-    /// Of a hundred calls, so many fail: 0 to 100.
+    /// The percentage of calls that fail: 0 to 100.
     pub(super) errors: u64,
 }
 
-/// Reads a simulation such as `latency=200ms,errors=5%`.
+/// Parses a simulation such as `latency=200ms,errors=5%`.
 pub(super) fn parse(text: &str) -> Result<Simulation, String> {
     const FORM: &str =
         "it is latency=DURATION, errors=PERCENT% or both, like latency=200ms,errors=5%";
@@ -68,12 +68,12 @@ impl Simulated {
         tracing::warn!(
             ?latency,
             errors_percent = errors,
-            "--simulate: the store is slow, and fails"
+            "--simulate makes the store slow or fail"
         );
         Self { pets, simulation, calls: AtomicU64::new(0) }
     }
 
-    /// Waits, and fails if it is the turn of this call. The failures are spread evenly: of 5 %, each 20th call.
+    /// Waits for the latency. Fails at even intervals: with 5 %, at each 20th call.
     async fn pass(&self) -> Result<(), StoreError> {
         let Simulation { latency, errors } = self.simulation;
         time::sleep(latency).await;
@@ -86,7 +86,7 @@ impl Simulated {
     }
 }
 
-#[warn(clippy::missing_trait_methods)] // A new method with a default body must pass the simulation too.
+#[warn(clippy::missing_trait_methods)] // Delays a new method with a default body, too.
 #[async_trait]
 impl PetService for Simulated {
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_hundred_calls_as_many_fail_as_is_asked_for_evenly() {
+    async fn the_given_percentage_of_calls_fails_at_even_intervals() {
         for errors in [0, 1, 5, 33, 50, 99, 100] {
             let simulation = Simulation { errors, ..Simulation::default() };
             let store = Simulated::new(pets(), simulation);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_call_waits_and_the_version_is_not_told() {
+    async fn each_call_waits_and_there_is_no_version() {
         let latency = Duration::from_secs(7);
         let store = Simulated::new(pets(), Simulation { latency, errors: 100 });
         let began = Instant::now();

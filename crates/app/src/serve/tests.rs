@@ -16,10 +16,10 @@ use crate::{
     system::failure::Failure,
 };
 
-/// A store that is broken.
+/// A broken store.
 #[derive(Clone, Copy)]
 enum Broken {
-    /// Its keys cannot be listed without a panic.
+    /// Loading its keys panics.
     Keys,
     /// One of its own tasks has panicked.
     Task,
@@ -52,7 +52,7 @@ impl StoreLocation for Broken {
 }
 
 #[tokio::test]
-async fn a_service_of_which_a_task_has_panicked_stops_with_a_failure() {
+async fn a_service_stops_with_a_failure_if_a_task_panics() {
     for broken in [Broken::Keys, Broken::Task] {
         stops_with_a_failure(broken).await;
     }
@@ -63,8 +63,8 @@ async fn stops_with_a_failure(broken: Broken) {
     config.args.store.store = StoreArg { location: Arc::new(broken), is_persistent: true };
     config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
     let ended = time::timeout(Duration::from_mins(1), run(config)).await;
-    let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it goes on: {ended:?}") };
-    assert!(why.contains("a task of the service has ended by a bug"), "{why}");
+    let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it continues: {ended:?}") };
+    assert!(why.contains("a bug has ended a task of the service"), "{why}");
 }
 
 fn config(words: &str) -> Config {
@@ -75,7 +75,7 @@ fn config(words: &str) -> Config {
     Config::read(*args).unwrap()
 }
 
-/// All that the words of a command line configure. A new field of `Config` does not compile until it is here.
+/// Returns the configuration of a command line as text. A new field of `Config` does not compile until it is here.
 fn configured(words: &str) -> String {
     let Config { args, tls, service_key, key_file, settings, passwords: _ } = config(words);
     let next_store = args.next_store.map(|next| next.location.to_string());

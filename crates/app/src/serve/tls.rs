@@ -1,5 +1,4 @@
-//! The certificate that clients are shown and its private key, in two files that are read again when they change or at
-//! SIGHUP.
+//! The certificate of the service and its private key, in two files that are reloaded when they change and at SIGHUP.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -25,7 +24,7 @@ use tokio::{sync::watch, time};
 use x509_cert::{Certificate, der::Decode as _};
 
 use crate::{
-    serve::reload::{self, Followed},
+    serve::reload::{self, WatchedFiles},
     system::{
         clock::{SystemClock, rfc3339},
         failure::Failure,
@@ -33,28 +32,28 @@ use crate::{
     },
 };
 
-/// Names of the pair in the log and in the metrics.
+/// The names of the pair in the log and in the metrics.
 const NAMES: [&str; 2] = ["the TLS certificate", "tls_certificate"];
-/// How long after one reminder of the certificate's end the next comes.
+/// The interval between two log lines about the validity of the certificate.
 const REMINDER_INTERVAL: Duration = Duration::from_hours(24);
-/// How long before the end of the certificate the log begins to warn.
+/// The time before the expiry of the certificate from which the log warns.
 const NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// The protocols by ALPN, the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-/// The form that a key must have.
+/// The rule for a private key, in messages.
 const KEY_RULE: &str = "a PEM block that begins with '-----BEGIN PRIVATE KEY-----', each line on its own, not \
      encrypted, with an ECDSA key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits";
-/// The form that the certificates must have.
+/// The rule for certificates, in messages.
 const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----', each line on its own, \
      the first an X.509 certificate of version 3";
-/// The labels in PEM that begin a certificate, and a private key of any kind.
+/// The PEM labels of a certificate, and of a private key of any kind.
 const CERTIFICATE_LABEL: &[u8] = b"BEGIN CERTIFICATE";
 const KEY_LABEL: &[u8] = b"PRIVATE KEY";
 /// The text in the PEM of an encrypted key.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
-/// TLS of the service, with the pair that new connections get.
+/// The TLS configuration of the service, with the current pair for new connections.
 #[derive(Debug)]
 pub(super) struct Tls {
     files: PairFiles,
@@ -69,11 +68,11 @@ impl ResolvesServerCert for Tls {
 }
 
 impl Tls {
-    /// Reads `files`; with the value, what takes up their changes.
+    /// Reads `files`. Also returns the watched files, which reload the pair.
     ///
     /// # Errors
-    /// The pair cannot be used.
-    pub(super) fn new(files: PairFiles) -> Result<(Arc<Self>, Followed), Failure> {
+    /// The reason why the pair is unusable.
+    pub(super) fn new(files: PairFiles) -> Result<(Arc<Self>, WatchedFiles), Failure> {
         let failed = |error| Failure::runtime(format!("TLS: {error}"));
         let provider = Arc::new(ring::default_provider());
         let paths = vec![files.certificate.clone(), files.key.clone()];
@@ -82,26 +81,26 @@ impl Tls {
         let tls = Arc::new(Self { files, provider, current: watch::Sender::new(pair) });
         tls.log_validity();
         let reloading = Arc::clone(&tls);
-        Ok((tls, Followed::new(NAMES, paths, before, move || reloading.reload())))
+        Ok((tls, WatchedFiles::new(NAMES, paths, before, move || reloading.reload())))
     }
 
-    /// Returns the configuration of the server: TLS 1.2 and 1.3, with the server's order of cipher suites.
+    /// Returns the server configuration: TLS 1.2 and 1.3, with the server's order of cipher suites.
     ///
     /// # Errors
-    /// The cryptography has none of these versions.
+    /// The cryptography supports neither version.
     pub(super) fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Failure> {
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| Failure::runtime(format!("TLS: {error}")))?
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(self) as Arc<dyn ResolvesServerCert>);
-        // Not the client, which may be old.
+        // Old clients prefer weaker suites.
         config.ignore_client_order = true;
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
         Ok(Arc::new(config))
     }
 
-    /// Reads the pair again. One that cannot be used leaves the one before in force.
+    /// Reloads the pair. Keeps the current pair if the new one is unusable.
     fn reload(&self) -> Result<(), String> {
         self.current.send_replace(self.files.read(&self.provider)?);
         self.log_validity();
@@ -113,7 +112,7 @@ impl Tls {
         u64::try_from(self.current.borrow().not_after.0 / 1000).unwrap_or(0)
     }
 
-    /// Logs once a day how long the certificate is valid. Never ends.
+    /// Logs the validity of the certificate once a day. Never ends.
     pub(super) async fn remind(self: Arc<Self>) {
         loop {
             time::sleep(REMINDER_INTERVAL).await;
@@ -125,9 +124,9 @@ impl Tls {
         let (now, pair) = (SystemClock.now(), self.current.borrow());
         let [from, until] = [pair.not_before, pair.not_after].map(rfc3339);
         if now > pair.not_after {
-            tracing::error!(%until, "the TLS certificate has expired: clients refuse it");
+            tracing::error!(%until, "the TLS certificate has expired, so clients refuse it");
         } else if now < pair.not_before {
-            tracing::error!(%from, "the TLS certificate is not valid yet: clients refuse it");
+            tracing::error!(%from, "the TLS certificate is not valid yet, so clients refuse it");
         } else if now.plus(NOTICE) > pair.not_after {
             tracing::warn!(%until, "the TLS certificate expires soon");
         } else {
@@ -136,16 +135,16 @@ impl Tls {
     }
 }
 
-/// Where the pair is.
+/// The paths of the pair.
 #[derive(Clone, Debug)]
 pub(crate) struct PairFiles {
-    /// PEM: the certificate of the service, then those between it and the authority.
+    /// PEM: the certificate of the service, then the intermediate certificates.
     pub(crate) certificate: PathBuf,
-    /// PEM: one private key, not encrypted.
+    /// PEM: one unencrypted private key.
     pub(crate) key: PathBuf,
 }
 
-/// The pair, and until when it is valid.
+/// A loaded pair and its validity.
 #[derive(Debug)]
 struct Pair {
     key: Arc<CertifiedKey>,
@@ -154,7 +153,7 @@ struct Pair {
 }
 
 impl PairFiles {
-    /// Returns the files that the flags name: both, or none.
+    /// Returns the files that the flags name. Refuses one flag without the other.
     pub(super) fn given(
         certificate: Option<PathBuf>,
         key: Option<PathBuf>,
@@ -169,15 +168,15 @@ impl PairFiles {
         Err(Failure::usage(message))
     }
 
-    /// Reads both, and holds one against the other.
+    /// Reads both files, and checks that the key belongs to the certificate.
     ///
     /// # Errors
-    /// A file cannot be read or has not what it must, or the two do not belong together. No error has words of
-    /// a parser, which may hold a piece of the private key.
+    /// The reason why a file or the pair is unusable. No error quotes a parser, whose message may contain a piece of the
+    /// private key.
     fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
         self.require_in_order()?;
         let chain = self.chain()?;
-        let first = chain.first().ok_or_else(|| self.certificate("there is none"))?;
+        let first = chain.first().ok_or_else(|| self.certificate("the file contains none"))?;
         let invalid = || self.certificate("the first is not an X.509 certificate of version 3");
         let validity =
             Certificate::from_der(first).map_err(|_| invalid())?.tbs_certificate.validity;
@@ -201,7 +200,7 @@ impl PairFiles {
         })
     }
 
-    /// Refuses files that have changed places.
+    /// Refuses swapped files, with a message of its own.
     fn require_in_order(&self) -> Result<(), String> {
         let has = |path: &Path, label: &[u8]| {
             read(path).is_ok_and(|text| text.windows(label.len()).any(|words| words == label))
@@ -235,7 +234,7 @@ impl PairFiles {
         PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
             let is_missing = matches!(error, pem::Error::NoItemsFound);
             let ill_formed = "the file is not well-formed PEM";
-            self.unusable_key(if is_missing { "there is none" } else { ill_formed })
+            self.unusable_key(if is_missing { "the file contains none" } else { ill_formed })
         })
     }
 

@@ -1,5 +1,5 @@
-//! A figure that takes a question to the store or its file system: what is served was read in the background, at most
-//! once a minute and only while somebody scrapes, so no scrape waits for it.
+//! Samples that need a query or a file system call. A background task reads them at most once a minute, and only while
+//! metrics are scraped, so that no scrape waits for the store.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -8,11 +8,11 @@ use std::{
 
 use tokio::{task::JoinSet, time::Instant};
 
-/// How long after one read began the next may.
+/// The shortest time between the starts of two reads.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Returns what gives the value that was read last; `None` until the first read has ended, and after one that failed.
-/// A read that is under way when what was returned is dropped is given up.
+/// Returns a function that returns the value of the last read and starts the next read when it is due. The value is
+/// `None` until the first read has ended, and after a failed read. Dropping the function aborts a running read.
 pub(super) fn in_background<R>(
     read: impl Fn() -> R + Send + Sync + 'static,
 ) -> impl Fn() -> Option<u64> + Send + Sync
@@ -20,7 +20,7 @@ where
     R: Future<Output = Option<u64>> + Send + 'static,
 {
     let latest = Arc::new(Mutex::new(None));
-    // A set, as its tasks end when it is dropped.
+    // A `JoinSet` aborts its tasks when it is dropped.
     let reading = Mutex::new((None::<Instant>, JoinSet::new()));
     move || {
         let mut reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ mod tests {
             assert_eq!(value(), None);
             sleep(2 * INTERVAL).await;
         }
-        assert_eq!(Arc::strong_count(&under_way), 3, "it, the closure's and that of one read");
+        assert_eq!(Arc::strong_count(&under_way), 3, "this test, the closure and one read");
         drop(value);
         sleep(INTERVAL).await;
         assert_eq!(Arc::strong_count(&under_way), 1);

@@ -1,5 +1,5 @@
-//! The extension point: what a kind of store tells petstore about itself ([`StoreDriver`]), where one store is
-//! ([`StoreLocation`]), and a store while it is open ([`OpenStore`]).
+//! The extension point for stores: a kind of store ([`StoreDriver`]), the place of one store ([`StoreLocation`]), and an
+//! open store ([`OpenStore`]).
 
 use std::{
     error::Error,
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::system::failure::Failure;
 
-/// Limits how long closing a store takes. Everything acknowledged is durable before, so nothing is lost.
+/// The time limit for closing a store. Acknowledged writes are durable before, so none is lost.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which closing checks whether the store is still in use.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -34,7 +34,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 pub struct StoreDriver {
     /// The URL schemes without the colon, the usual one first: for example `["sqlite"]`.
     pub schemes: &'static [&'static str],
-    /// The form of a URL, for example `sqlite:PATH`. `--help` shows it, and so does the refusal of a URL.
+    /// The form of a URL, for example `sqlite:PATH`, for `--help` and error messages.
     pub usage: &'static str,
     /// A description in a few words, which follows [`usage`](Self::usage) in `--help`.
     pub summary: &'static str,
@@ -42,7 +42,7 @@ pub struct StoreDriver {
     pub is_persistent: bool,
     /// Parses a URL with one of the [`schemes`](Self::schemes), without opening anything.
     ///
-    /// The error is one line that says what would be right. It repeats nothing of the URL that may be a password.
+    /// The error is one line that names the right form. The error repeats no part of the URL that may be a password.
     pub parse: fn(&str) -> Result<Arc<dyn StoreLocation>, BoxError>,
 }
 
@@ -61,19 +61,19 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     ///   retries, and answers 503 meanwhile.
     async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError>;
 
-    /// Upgrades the schema of the store to that of this release, or reports what an upgrade would do. Returns `None`
+    /// Upgrades the schema of the store to this release, or reports what an upgrade would do. Returns `None`
     /// if there is no store yet.
     ///
     /// `serve` calls this method before it opens the store. No other command upgrades by itself, so
     /// [`open`](Self::open) refuses an older schema. The default has no schema and nothing to upgrade.
     ///
     /// # Errors
-    /// One line that says why the store cannot be upgraded. The store is then as before, or as after one of the steps.
+    /// One line that says why the store cannot be upgraded. Completed steps stay.
     async fn upgrade(&self, _mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
         Ok(Some(Upgrade { from: 1, steps: Vec::new(), saved_to: None }))
     }
 
-    /// Returns a text that identifies this store however its URL is spelled, for example the device and the inode of
+    /// Returns a text that identifies this store under any of its URLs, for example the device and the inode of
     /// its file. Returns `None`, the default, if there is no store or it cannot be identified.
     async fn identity(&self) -> Option<String> {
         None
@@ -99,8 +99,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         None
     }
 
-    /// Examines what only this kind of store knows about itself: settings, schema, indexes. The command `check` reads
-    /// every animal and every API key through the ports besides. The default finds nothing.
+    /// Examines parts that only this kind of store has: settings, schema, indexes. The command `check` also reads every
+    /// animal and every API key through the ports. The default finds nothing.
     ///
     /// An error whose subject is `integrity` means that rows may be missing or wrong: `export`, `store copy`,
     /// `store move` and `store verify` then refuse the store.
@@ -227,10 +227,10 @@ impl OpenStore {
         Self { handover: Some(handover), ..self }
     }
 
-    /// Returns the ports of the store as the source or the target of a handover.
+    /// Returns the ports of the store for a handover.
     ///
     /// # Errors
-    /// One line, if the store lacks an archive or the handover port.
+    /// One line if the store lacks an archive or the handover port.
     pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, String> {
         let label = location.to_string();
         let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
@@ -245,10 +245,10 @@ impl OpenStore {
         })
     }
 
-    /// Refuses a store that was handed over to another one, or that is being filled.
+    /// Refuses a store that is not open.
     ///
     /// # Errors
-    /// One line that names the other store.
+    /// One line that names the store to which this store was handed over, or from which it is being filled.
     pub(crate) async fn require_open(&self, location: &dyn StoreLocation) -> Result<(), Failure> {
         let Some(handover) = &self.handover else { return Ok(()) };
         let phase = handover.state().await.map_err(Failure::of_store)?.phase;
@@ -262,7 +262,7 @@ impl OpenStore {
         Self { created_at: Some(place.to_string()), ..self }
     }
 
-    /// Adds samples that are served among the metrics, for example the number of waiting writes.
+    /// Adds samples to the metrics, for example the number of waiting writes.
     ///
     /// Each scrape calls `samples`, which must not block. The closure must not keep the store open: it holds a
     /// [`Weak`](std::sync::Weak).
@@ -293,7 +293,7 @@ impl OpenStore {
                 close.await;
             }
             let used = Arc::downgrade(&self.pets);
-            // Waits for the disk, so not on a worker thread.
+            // Dropping the store waits for the disk, so it runs on a blocking thread.
             let closed = task::spawn_blocking(|| drop(self)).await.is_ok();
             while used.strong_count() > 0 {
                 time::sleep(POLL_INTERVAL).await;
@@ -326,7 +326,7 @@ mod tests {
     use super::OpenStore;
 
     #[tokio::test(start_paused = true)]
-    async fn closing_waits_for_whoever_still_uses_the_store_but_not_for_ever() {
+    async fn closing_waits_for_users_of_the_store_up_to_the_time_limit() {
         let open = || {
             let store = Arc::new(MemoryStore::new());
             let opened = OpenStore::new(store.clone()).with_archive(store.clone());
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn closing_does_the_work_of_closing() {
+    async fn closing_runs_the_future_of_with_close() {
         let closed = Arc::new(AtomicBool::new(false));
         let flag = closed.clone();
         let store = OpenStore::new(Arc::new(MemoryStore::new()))

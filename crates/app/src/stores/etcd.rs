@@ -61,7 +61,7 @@ impl StoreLocation for Prefix {
         if store.was_created() {
             opened = opened.newly_created(&self.0);
         }
-        // Additions whose callers have gone away are still written.
+        // Writes the additions that are still queued.
         Ok(opened.with_close(async move {
             store.close().await;
         }))

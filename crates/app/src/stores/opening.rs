@@ -1,4 +1,4 @@
-//! Opens the store that a command works on, and closes it however the work ends.
+//! Opens the store of a command, and closes it whether the work succeeds or fails.
 
 use petstore_domain::{Archive, StoreCounts};
 use petstore_storage::Severity;
@@ -11,16 +11,15 @@ use crate::{
     },
 };
 
-/// The commands that make a store.
+/// The end of a message about a missing store: the commands that create one.
 const MAKERS: &str =
     "'petstore serve', 'petstore keys create' and 'petstore import --create' make one";
 
-/// The subject of the finding that rows or indexes are damaged.
+/// The subject of a finding about damaged rows or indexes.
 const INTEGRITY: &str = "integrity";
 
-/// Opens a store, lets `work` use it, and closes it, also when the work fails. If opening has made the store, the command
-/// says so: the URL may be mistyped. A store that was made for work that has failed is removed again, if nothing is in
-/// it.
+/// Opens a store, runs `work` on it, and closes it, also if `work` fails. Prints the place of a store that opening has
+/// created, because the URL may be mistyped. Removes a store that was created for failed work if it is empty.
 pub(crate) async fn with_store<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
@@ -39,7 +38,7 @@ pub(crate) async fn with_store<T>(
     done
 }
 
-/// Does the same for work on the whole of a store, which needs an archive.
+/// Runs `work` like [`with_store`]. Refuses a store without an archive.
 pub(crate) async fn with_archive<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
@@ -57,7 +56,7 @@ pub(crate) async fn with_archive<T>(
     .await
 }
 
-/// Refuses a store in a file whose folder is missing, for example because its disk is not mounted yet.
+/// Refuses a store file in a missing directory, for example because a disk is not mounted yet.
 pub(crate) fn require_folder(location: &dyn StoreLocation) -> Result<(), Failure> {
     let path = location.restore_path().filter(|path| path.parent().is_some_and(|it| !it.exists()));
     path.map_or(Ok(()), |path| {
@@ -68,7 +67,7 @@ pub(crate) fn require_folder(location: &dyn StoreLocation) -> Result<(), Failure
     })
 }
 
-/// Refuses a store in which its own examination finds damage: a copy or an export of it might lack animals.
+/// Refuses a store whose inspection finds damage, because a copy or an export might lack animals.
 pub(crate) async fn require_undamaged(location: &dyn StoreLocation) -> Result<(), Failure> {
     let findings = location.inspect().await.map_err(Failure::of_store)?;
     let is_damage = |severity, subject: &str| severity == Severity::Error && subject == INTEGRITY;
@@ -78,7 +77,7 @@ pub(crate) async fn require_undamaged(location: &dyn StoreLocation) -> Result<()
     })
 }
 
-/// Returns why a command cannot use a store. A store that is not there yet is made by other commands.
+/// Returns why a command cannot open a store. Names the commands that create a missing store.
 pub(crate) fn not_open(problem: BoxError) -> Failure {
     match problem.downcast_ref::<StoreNotFound>() {
         Some(missing) => Failure::runtime(format!("{missing}; {MAKERS}")),
@@ -86,8 +85,8 @@ pub(crate) fn not_open(problem: BoxError) -> Failure {
     }
 }
 
-/// Returns why the store of `--next-store` cannot be used yet. Only `store move` may make it: a store made by another
-/// command has an API key or animals, and a handover needs an empty target.
+/// Returns why the store of `--next-store` cannot be opened yet. Only `store move` may create this store: a handover needs
+/// an empty target, and other commands add an API key or animals.
 pub(crate) fn next_not_open(problem: BoxError) -> Failure {
     match problem.downcast_ref::<StoreNotFound>() {
         Some(missing) => Failure::runtime(format!("{missing}; 'petstore store move' makes it")),
@@ -120,7 +119,7 @@ mod tests {
         system::failure::Failure,
     };
 
-    /// A store without an archive that notes that it was closed.
+    /// A store without an archive that records its close.
     #[derive(Default)]
     struct Noting(Arc<AtomicBool>);
 

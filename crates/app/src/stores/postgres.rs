@@ -65,7 +65,7 @@ impl StoreLocation for Database {
         {
             tracing::warn!(grants, "the role lacks rights that serving needs");
         }
-        // Additions whose callers have gone away are still written.
+        // Writes the additions that are still queued.
         Ok(opened.with_close(async move {
             store.close().await;
         }))
@@ -120,7 +120,11 @@ fn samples(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Sample> {
             "Connections of the pool that are open or being made.",
             connections,
         ),
-        gauge("petstore_postgres_pool_idle_connections", "Of them, those that no call uses.", idle),
+        gauge(
+            "petstore_postgres_pool_idle_connections",
+            "Connections of the pool that no call uses.",
+            idle,
+        ),
         gauge("petstore_postgres_pool_waiting_calls", "Calls that wait for a connection.", waiting),
     ];
     let size = |bytes| {

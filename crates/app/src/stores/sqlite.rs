@@ -37,7 +37,7 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
 
 struct DatabaseFile(SqliteConfig);
 
-/// Returns the store in a file, such as a backup.
+/// Returns the location of a SQLite file, such as a backup.
 pub(crate) fn in_file(path: PathBuf) -> Arc<dyn StoreLocation> {
     Arc::new(DatabaseFile(SqliteConfig { path, synchronous: Synchronous::Full }))
 }
@@ -86,13 +86,13 @@ impl StoreLocation for DatabaseFile {
         Ok(opened.newly_created(format_args!("sqlite:{}", path.display())))
     }
 
-    /// Returns what names the file itself: a symbolic link names the same file, and so does a hard link.
+    /// Returns the device and the inode, which are the same for symbolic and hard links to the file.
     async fn identity(&self) -> Option<String> {
         let file = fs::metadata(&self.0.path).ok()?;
         Some(format!("sqlite:{}:{}", file.dev(), file.ino()))
     }
 
-    /// Removes the file, unless others have it open: the last connection that closes removes the log beside it.
+    /// Removes the file unless another process has it open. The last connection that closes removes the `-wal` file.
     async fn remove(&self) -> Result<(), BoxError> {
         if log_of(&self.0.path).try_exists()? {
             return Err("another process has opened it".into());
@@ -135,19 +135,19 @@ impl StoreLocation for DatabaseFile {
 
 const NO_PATH: &str = "no path is given; use sqlite:PATH, for example sqlite:petstore.db";
 
-/// Reads the URL, or says what would be right. What it says repeats nothing of the URL, which may be that of a database
-/// with a password, under another scheme. Nothing in the path is percent-encoded, and it cannot hold a `?`.
+/// Parses the URL. The error repeats nothing of the URL, which may contain the password of a database. The path is not
+/// percent-encoded, and contains no `?`.
 fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
     let rest = url.strip_prefix("sqlite:").ok_or(NO_PATH)?;
     let (path, query) =
         rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
-    // As other programs write it: sqlite::memory:, sqlite://:memory:, sqlite:///:memory:.
+    // Other programs write sqlite::memory:, sqlite://:memory: or sqlite:///:memory:.
     if path.ends_with(":memory:") {
         return Err("a store in memory is written memory: alone, and only serve takes it");
     }
     let path = match path.strip_prefix("//") {
         None => path.to_owned(),
-        // Shown as a URL, two slashes would be those of a host.
+        // Two slashes at the start would look like a host when the URL is displayed.
         Some(path) if path.starts_with('/') => format!("/{}", path.trim_start_matches('/')),
         Some("") => String::new(),
         Some(_) => {
@@ -168,7 +168,7 @@ fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
     Ok(SqliteConfig { path: path.into(), synchronous })
 }
 
-/// Refuses a path without a file, or with an empty one, which is a store only for `OpenMode::Create`.
+/// Refuses a missing or an empty file, which only `OpenMode::Create` makes a store.
 fn require_store(path: &Path) -> Result<(), BoxError> {
     let shown = path.display();
     let missing = || Err(StoreNotFound::new(format_args!("there is no store at {shown}")).into());
@@ -180,27 +180,27 @@ fn require_store(path: &Path) -> Result<(), BoxError> {
     }
 }
 
-/// Returns the file beside `database` that commits are written to first.
+/// Returns the path of the write-ahead log of `database`.
 fn log_of(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push("-wal");
     name.into()
 }
 
-/// Returns a function that gives what `read` returned last for the file.
+/// Returns a function that returns the last result of `read` for the file.
 fn read_of(
     path: PathBuf,
     read: fn(&Path) -> Option<u64>,
 ) -> impl Fn() -> Option<u64> + Send + Sync {
     in_background(move || {
         let path = path.clone();
-        // A file system may hang.
+        // The file system may hang.
         let value = task::spawn_blocking(move || read(&path));
         async { value.await.ok().flatten() }
     })
 }
 
-/// Returns what the store says of itself among the metrics: nothing once it is closed.
+/// Returns the samples of the store; none once the store is closed.
 fn samples(
     store: &Weak<SqliteStore>,
     file: Option<u64>,

@@ -5,14 +5,14 @@ fn built_in() -> Registry {
     Registry(BUILT_IN.to_vec())
 }
 
-/// Returns a kind of store without any store.
+/// Returns a kind of store whose URLs are all refused.
 fn named(schemes: &'static [&'static str]) -> StoreDriver {
     let parse = |_: &str| Err("it has no stores".into());
     StoreDriver { schemes, usage: "named:", summary: "a name", is_persistent: true, parse }
 }
 
-fn refusal(stores: &Registry, url: &str, lasting: bool) -> String {
-    stores.parse(url, lasting).map(drop).unwrap_err().to_string()
+fn refusal(stores: &Registry, url: &str, must_last: bool) -> String {
+    stores.parse(url, must_last).map(drop).unwrap_err().to_string()
 }
 
 #[test]

@@ -19,8 +19,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// Formats a time by RFC 3339 in UTC, to the second. A time without such a form (before 1970 or after 9999) is shown
-/// as milliseconds since 1970.
+/// Formats a time by RFC 3339 in UTC, in whole seconds. Formats a time before 1970 or after 9999 as milliseconds since
+/// 1970.
 pub(crate) fn rfc3339(at: Timestamp) -> String {
     const YEAR_10000: i64 = 253_402_300_800_000;
     match at.since(Timestamp(0)) {
@@ -31,7 +31,7 @@ pub(crate) fn rfc3339(at: Timestamp) -> String {
     }
 }
 
-/// Returns the whole days from `now` until `end`, none once it has passed.
+/// Returns the whole days from `now` until `end`; 0 if `end` has passed.
 pub(crate) fn days_until(end: Timestamp, now: Timestamp) -> u64 {
     const DAY: u64 = 24 * 60 * 60;
     end.since(now).map_or(0, |left| left.as_secs() / DAY)
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn every_time_can_be_shown() {
+    fn every_time_has_a_form() {
         let table = [
             (0, "1970-01-01T00:00:00Z"),
             (1_795_132_800_999, "2026-11-20T00:00:00Z"),

@@ -1,4 +1,4 @@
-//! Output for people: answers on stdout, notes on stderr.
+//! The output of commands: results on stdout, notes on stderr.
 
 use std::{
     fs::{self, File},
@@ -11,17 +11,17 @@ use crate::system::failure::Failure;
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// Where a command writes.
+/// The output of a command.
 pub(crate) trait Output {
     /// Writes `text` to stdout.
     fn write(&mut self, text: &str) -> io::Result<()>;
 
-    /// Writes `text` to stdout, as the answer of a command that fails without it.
+    /// Writes `text` to stdout. Fails if stdout is closed.
     fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.write(text).map_err(cannot_write)
     }
 
-    /// Writes `text` to stdout, of which a reader such as head(1) may take the beginning alone.
+    /// Writes `text` to stdout. Succeeds if a reader such as head(1) has closed the pipe.
     fn show(&mut self, text: &str) -> Result<(), Failure> {
         match self.write(text) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -29,14 +29,13 @@ pub(crate) trait Output {
         }
     }
 
-    /// Writes a line to stderr. If that fails there is no other place to report it.
+    /// Writes a line to stderr. Ignores failures, which could only be reported on stderr.
     fn note(&mut self, line: &str);
 
-    /// Returns whether answers are read on a terminal.
+    /// Returns whether stdout is a terminal.
     fn is_terminal(&self) -> bool;
 
-    /// Checks that an answer can be read at all. To be called before a key is made that is shown only
-    /// once.
+    /// Checks that somebody can read stdout. Called before a key is created that is shown only once.
     fn has_reader(&self) -> io::Result<()>;
 }
 
@@ -57,8 +56,8 @@ impl Output for Console {
         io::stdout().is_terminal()
     }
 
-    /// Refuses a closed stdout. It arrives here as `/dev/null`: Rust's runtime opens that in its place before `main`,
-    /// and every write to it succeeds.
+    /// Refuses a closed stdout, which is `/dev/null` here: Rust's runtime opens it before `main`, and every write to it
+    /// succeeds.
     fn has_reader(&self) -> io::Result<()> {
         let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?).metadata()?;
         let null = fs::metadata("/dev/null").is_ok_and(|null| {
@@ -68,7 +67,7 @@ impl Output for Console {
     }
 }
 
-/// Writes to stdout, at once.
+/// Writes to stdout, and flushes it.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     write(bytes).map_err(cannot_write)
 }

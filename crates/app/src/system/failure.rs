@@ -1,27 +1,27 @@
-//! Why the program ends without having done what it was asked.
+//! The failures of the program, and text that a message may quote.
 
 use std::{error::Error, fmt, path::Path, process::ExitCode};
 
 use petstore_domain::StoreError;
 
-/// `EX_CONFIG` of sysexits.h: a service manager that starts the service again would see the same.
+/// `EX_CONFIG` of sysexits.h: restarting the service would fail again.
 const UNUSABLE: u8 = 78;
 
-/// One line for the user of the program, and the exit code that goes with it.
+/// The message and the kind of a failure, which decides the exit code.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The command line or the environment is wrong: exit code 2.
     Usage(String),
-    /// The world is not as the command needs it: exit code 1.
+    /// The command failed: exit code 1.
     Runtime(String),
-    /// The store does not answer, and may do so later: exit code 1.
+    /// The store is unavailable, and a later attempt may succeed: exit code 1.
     Unreachable(String),
     /// The store cannot be served until somebody changes something: exit code 78.
     Unusable(String),
 }
 
 impl Failure {
-    /// Returns why a store cannot be opened or read.
+    /// Creates the failure to open or read a store.
     pub(crate) fn of_store(problem: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let problem = problem.into();
         match problem.downcast_ref() {
@@ -39,15 +39,15 @@ impl Failure {
         Self::Runtime(line.to_string())
     }
 
-    /// Returns the same as why the store cannot be served, unless the command line is at fault.
+    /// Turns a runtime failure into the failure that the store cannot be served.
     pub(crate) fn of_unusable_store(self) -> Self {
         if let Self::Runtime(line) = self { Self::Unusable(line) } else { self }
     }
 
-    /// Returns why the service ends by a bug.
+    /// Creates the failure that a bug has ended a task of the service.
     pub(crate) fn of_bug() -> Self {
         Self::runtime(
-            "a task of the service has ended by a bug, so the service has stopped; the log says where",
+            "a bug has ended a task of the service, so the service has stopped; the log says where",
         )
     }
 
@@ -61,7 +61,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// Always one line: what it quotes may hold anything, a line break too.
+    /// Formats one line, because a message may quote a line break.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(line)
         | Self::Runtime(line)
@@ -71,8 +71,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Returns the text as a message may quote it: in one line, and `…` in its place where it may hold a password, as a
-/// URL, a connection string and a line of a password file do.
+/// Returns `text` as one line for a message, or `…` if the text may contain a password, such as a URL, a connection string
+/// or a line of a password file.
 pub(crate) fn quotable(text: &str) -> String {
     let has = |word: &str| text.to_lowercase().contains(word);
     let may_hold_password = has("://")
@@ -83,7 +83,7 @@ pub(crate) fn quotable(text: &str) -> String {
     if may_hold_password { "…".to_owned() } else { one_line_of(text) }
 }
 
-/// Returns the path as a message may name it: it may be the URL of a store that was given in place of a path.
+/// Returns `path` for a message, by [`quotable`]: a user may have given the URL of a store in place of a path.
 pub(crate) fn quotable_path(path: &Path) -> String {
     quotable(&path.display().to_string())
 }
@@ -93,7 +93,7 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns the text with its control characters escaped.
+/// Returns `text` with escaped control characters.
 pub(crate) fn one_line_of(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
@@ -111,7 +111,7 @@ mod tests {
     use super::Failure;
 
     #[test]
-    fn a_failure_is_one_line_whatever_it_quotes() {
+    fn a_failure_that_quotes_a_line_break_is_one_line() {
         let failure = Failure::runtime("no such file: 'a\nb\u{1b}[31m\u{85}é'");
         assert_eq!(failure.to_string(), "no such file: 'a\\nb\\u{1b}[31m\\u{85}é'");
     }

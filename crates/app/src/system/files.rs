@@ -1,4 +1,4 @@
-//! Files: small ones that are read whole, and large ones that appear under their name whole or not at all.
+//! Small files that are read as a whole, and large files that appear under their name complete or not at all.
 
 use std::{
     fs::{self, File, Permissions, TryLockError},
@@ -13,17 +13,17 @@ use tokio::time::{Instant, sleep};
 
 use crate::system::failure::{Failure, quotable_path};
 
-/// The largest file of settings, of a secret or of certificates that is read, in bytes.
+/// The largest file of settings, of a secret or of certificates, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// Limits the wait for the lock of a folder, which petstore itself holds for some milliseconds.
+/// The time limit for locking a folder. petstore itself holds such a lock for some milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// The interval at which a locked folder is tried again.
+/// The interval between attempts to lock a folder.
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Reads a whole file of at most 1 MiB.
+/// Reads a file of at most 1 MiB.
 ///
 /// # Errors
-/// It cannot be read, or is larger: a device has no end.
+/// The file cannot be read, or is larger, such as an endless device.
 pub(crate) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
@@ -33,12 +33,12 @@ pub(crate) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file of text, within the same bound.
+/// Reads a text file of at most 1 MiB.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_bounded(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
 }
 
-/// Reads the secret that is the only line of a file. `what` the file is begins the message that it cannot be read.
+/// Reads a secret, the only line of a file. `what` describes the file in messages.
 pub(crate) fn read_secret(path: &Path, what: &str) -> Result<String, Failure> {
     let text = read_text(path).map_err(|error| {
         Failure::runtime(format!("cannot read {what}{}: {error}", quotable_path(path)))
@@ -47,8 +47,8 @@ pub(crate) fn read_secret(path: &Path, what: &str) -> Result<String, Failure> {
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-/// A file under a temporary name beside its own. It is removed when this is dropped before the end. One that a
-/// killed process has left is in no other's way: the name is a new one each time.
+/// A file under a temporary name beside its final one. Dropping the value removes an unfinished file. Each temporary name
+/// is new, so the file of a killed process disturbs nobody.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
     file: NamedTempFile,
@@ -56,16 +56,16 @@ pub(crate) struct PartialFile {
     if_exists: IfExists,
 }
 
-/// The treatment of an existing file of that name.
+/// What to do with an existing file of the final name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IfExists {
-    /// It stays, and the work fails with this hint.
+    /// Fail with this hint, and keep the existing file.
     Refuse(&'static str),
-    /// The new file takes its place, and its permissions.
+    /// Replace the file, and keep its permissions.
     Replace,
 }
 
-/// Who may read and write a new file, before the process's mask.
+/// The permissions of a new file, before the umask.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access {
     Everybody = 0o666,
@@ -73,10 +73,10 @@ pub(crate) enum Access {
 }
 
 impl PartialFile {
-    /// Begins a file that is to be at `path`.
+    /// Creates a file that [`finish`](Self::finish) will rename to `path`.
     pub(crate) fn begin(path: &Path, if_exists: IfExists, access: Access) -> Result<Self, Failure> {
         if_exists.check(path)?;
-        // A link stays; the file that it leads to is replaced.
+        // Replaces the target of a symbolic link, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().ok_or_else(|| {
             Failure::runtime(format!("{} is not the name of a file", quotable_path(&path)))
@@ -88,7 +88,7 @@ impl PartialFile {
         let mode = replaced.unwrap_or(access as u32);
         builder.permissions(Permissions::from_mode(mode));
         let begun = builder.tempfile_in(folder_of(&path)).and_then(|file| {
-            // As they were, whatever the process's mask.
+            // The umask does not apply to the permissions of a replaced file.
             let permissions = replaced.map(Permissions::from_mode);
             permissions.map_or(Ok(()), |mode| file.as_file().set_permissions(mode))?;
             Ok(file)
@@ -97,7 +97,7 @@ impl PartialFile {
         Ok(Self { file, path, if_exists })
     }
 
-    /// Returns the path that the file has until it is finished.
+    /// Returns the temporary path.
     pub(crate) fn temporary(&self) -> &Path {
         self.file.path()
     }
@@ -106,12 +106,12 @@ impl PartialFile {
         self.file.write_all(bytes).map_err(failed(&self.path))
     }
 
-    /// Makes the file durable under its name. Returns where it is, for people.
+    /// Makes the file durable under its final name. Returns its path, for messages.
     pub(crate) fn finish(self) -> Result<String, Failure> {
         let Self { file, path, if_exists } = self;
         file.as_file().sync_all().map_err(failed(&path))?;
         if_exists.check(&path)?;
-        // Another process may make the file just now.
+        // Another process may have created the file meanwhile.
         let named = match if_exists {
             IfExists::Replace => file.persist(&path),
             IfExists::Refuse(_) => file.persist_noclobber(&path),
@@ -131,7 +131,7 @@ impl IfExists {
                 Err(Failure::runtime(format!("{shown} is not a plain file; name another")))
             }
             (Ok(_), Self::Refuse(hint)) => {
-                Err(Failure::runtime(format!("{shown} is there already; {hint}")))
+                Err(Failure::runtime(format!("{shown} exists already; {hint}")))
             }
             (Ok(_), Self::Replace) => Ok(()),
             (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -140,10 +140,10 @@ impl IfExists {
     }
 }
 
-/// Returns why nothing can be written beside `path`. Names a directory that is missing.
+/// Returns why no file can be created beside `path`. Names a missing directory.
 fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
     let shown = quotable_path(path);
-    // Without the temporary name, which `tempfile` adds.
+    // The whole error would show the temporary name.
     let error = error.kind();
     let folder = folder_of(path);
     if folder.exists() {
@@ -159,8 +159,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Locks the folder of a file until the value is dropped: of two processes that make the file at once, one does all of
-/// it before the other.
+/// Locks the folder of a file until the value is dropped, so that two processes do not create the file at once.
 ///
 /// # Errors
 /// The folder cannot be opened, or another process holds the lock for longer than [`LOCK_TIMEOUT`].
@@ -198,7 +197,7 @@ mod tests {
     use super::{Access, IfExists, PartialFile, read_bounded, read_secret};
 
     #[test]
-    fn what_a_killed_process_has_left_is_in_nobodys_way() {
+    fn the_file_of_a_killed_process_disturbs_nobody() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pets.csv");
         let begin = || PartialFile::begin(&path, IfExists::Replace, Access::Everybody).unwrap();
@@ -222,8 +221,9 @@ mod tests {
             assert_eq!(mode_of(&path), mode);
         }
     }
+
     #[test]
-    fn a_file_without_an_end_is_refused() {
+    fn an_endless_file_is_refused() {
         let endless = Path::new("/dev/zero");
         for refused in [
             read_bounded(endless).map(drop).map_err(|error| error.to_string()),

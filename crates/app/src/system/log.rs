@@ -1,7 +1,8 @@
 //! The log: events as lines of text or JSON on stderr.
 //!
-//! No request ever waits for the reader of the log: events go into a bounded queue, which a separate thread
-//! empties, and lines that do not fit are dropped. A stderr that is closed or full costs only these lines.
+//! Lines go into a bounded queue that a thread writes to stderr, so that no request waits for the reader of the log. A
+//! full queue drops lines. The crate `tracing-appender` would add the crates `time` and
+//! `crossbeam-channel`.
 
 #[cfg(test)]
 mod tests;
@@ -31,22 +32,21 @@ use tracing_subscriber::{
 
 use crate::system::failure::Failure;
 
-/// The events that are logged by default. hyper warns of every client that is too slow, which no operator can
-/// change.
+/// The default filter. hyper warns about every slow client, which no operator can change.
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
-/// Lines that wait to be written; at some hundred bytes each, a few megabytes at most.
+/// The largest number of queued lines, of some hundred bytes each.
 const QUEUED_LINES: usize = 10_000;
-/// How long the end of the program waits for the last lines, and how often it looks whether they are written.
+/// The time limit for the last lines at the end of the program, and the interval at which they are checked.
 const LAST_LINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(1));
 
-/// The form of a log line: for people, or for programs.
+/// The format of a log line: for people, or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     Text,
     Json,
 }
 
-/// Reads which events are logged; an empty text means the default.
+/// Parses the filter of events. An empty text means the default.
 pub(crate) fn filter(directives: &str) -> Result<Targets, String> {
     let directives = if directives.is_empty() { DIRECTIVES } else { directives };
     directives.parse().map_err(|error: ParseError| {
@@ -54,7 +54,7 @@ pub(crate) fn filter(directives: &str) -> Result<Targets, String> {
     })
 }
 
-/// Starts the log. It is written until the value returned is dropped.
+/// Starts the log. Dropping the returned value writes the remaining lines.
 pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Result<Log, Failure> {
     let events = events.map_or_else(|| filter(""), Ok).map_err(Failure::runtime)?;
     let terminal = io::stderr().is_terminal();
@@ -86,21 +86,20 @@ fn as_json(lines: Lines) -> BoxedLayer {
     fmt::layer().with_writer(move || lines.clone()).json().log_internal_errors(false).boxed()
 }
 
-/// The running log. Dropping it waits until what is queued is written, as far as that happens within
-/// [`LAST_LINES`]. If it does not, the log has no reader, and its thread ends with the process.
+/// The running log. Dropping the value waits until the queued lines are written, within [`LAST_LINES`].
 #[derive(Debug)]
 pub(crate) struct Log(Lines);
 
-/// Takes lines into the queue. One that finds it full is dropped.
+/// Queues lines. Drops a line if the queue is full.
 #[derive(Clone, Debug)]
 struct Lines {
     queue: SyncSender<Vec<u8>>,
-    /// How many lines are queued or being written.
+    /// The number of lines that are queued or being written.
     waiting: Arc<AtomicUsize>,
 }
 
 impl Log {
-    /// Starts the thread that writes. It ends when nobody can queue a line any more.
+    /// Starts the thread that writes, which ends with the last clone of the returned `Lines`.
     fn new(
         mut writer: impl Write + Send + 'static,
         queued_lines: usize,
@@ -110,7 +109,7 @@ impl Log {
         let waiting = Arc::clone(&lines.waiting);
         thread::Builder::new().name("petstore-log".to_owned()).spawn(move || {
             for line in queued {
-                // A failure has no other place to be reported.
+                // A failure could only be reported on stderr.
                 let _ = writer.write_all(&line);
                 waiting.fetch_sub(1, Ordering::Release);
             }
@@ -129,7 +128,7 @@ impl Drop for Log {
 }
 
 impl Write for Lines {
-    /// Takes a whole line, queued or not, so that it is not written again.
+    /// Accepts the whole line, also if it is dropped, so that the caller does not retry.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if self.queue.try_send(line.to_owned()).is_err() {

@@ -1,6 +1,5 @@
-//! The process in its system: the signals that it answers, and its limits on the size of a core dump and on open files.
-//!
-//! A handler that was once made stays for the life of the process.
+//! The signals of the process, and its limits on core dumps and open files. A signal handler stays installed for the life of
+//! the process.
 
 use std::{
     future, io,
@@ -23,30 +22,29 @@ use tokio::{
 
 use crate::system::failure::Failure;
 
-/// Two equal signals within this are one: timeout(1) sends each to the process and to its group.
+/// The time within which two equal signals count as one: timeout(1) signals the process and its group.
 const ONE_SIGNAL: Duration = Duration::from_millis(200);
-/// Gives the log's own thread the time to write the last line.
+/// The time for the log thread to write the last line.
 const LAST_LINE: Duration = Duration::from_millis(50);
-/// Open files that the service would like to have besides connections: for the store, the log, the listeners.
+/// The desired number of open files besides connections: for the store, the log and the listeners.
 const OWN_FILES: u64 = 1000;
-/// Open files that connections never take. Measured on two processors, with 64 clients: besides their
-/// connections the service had 24 files open on SQLite, and 29 on PostgreSQL with its pool of 16.
+/// The number of open files that connections never take. Measured on two processors with 64 clients: besides connections,
+/// the service had 24 open files on SQLite, and 29 on PostgreSQL with a pool of 16.
 const RESERVED_FILES: u64 = 48;
 
-/// SIGTERM and SIGINT: the first asks for a stop, the second ends the process.
+/// SIGTERM and SIGINT. The first signal requests a stop; the second ends the process.
 #[derive(Clone, Debug)]
 pub(crate) struct Signals {
     stop: watch::Receiver<bool>,
-    /// Set once the log has the line that says how the process ends.
+    /// `true` once a log line says how the process ends.
     is_end_logged: Arc<AtomicBool>,
 }
 
 impl Signals {
-    /// Replaces the default actions of the signals. To be called before anything that a signal must
-    /// not interrupt.
+    /// Replaces the default actions of the signals. Call this method before work that a signal must not interrupt.
     ///
-    /// The second signal ends the process with exit code 1, whatever it is doing: the task that
-    /// waits for it depends on no other.
+    /// The second signal ends the process with exit code 1, whatever the process is doing, because a task of its own
+    /// waits for the signal.
     pub(crate) fn take_over() -> Result<Self, Failure> {
         survive_file_size_limit()?;
         let mut terminate = listen(SignalKind::terminate())?;
@@ -56,7 +54,7 @@ impl Signals {
         let ending = signals.clone();
         tokio::spawn(async move {
             let (first, began) = (next(&mut terminate, &mut interrupt).await, Instant::now());
-            tracing::info!(signal = first, "stopping; a second signal would stop at once");
+            tracing::info!(signal = first, "stopping; a second signal stops at once");
             asked.send_replace(true);
             let mut second = next(&mut terminate, &mut interrupt).await;
             while second == first && began.elapsed() < ONE_SIGNAL {
@@ -74,32 +72,32 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Returns `true` to the one caller that may log how the process ends.
+    /// Returns `true` to the first caller, which logs how the process ends.
     pub(crate) fn is_first_end(&self) -> bool {
         !self.is_end_logged.swap(true, Ordering::Relaxed)
     }
 
-    /// Returns whether the first signal has come.
+    /// Returns whether the first signal has arrived.
     pub(crate) fn stop_asked(&self) -> bool {
         *self.stop.borrow()
     }
 
-    /// Returns whether work goes on: not once the first signal has come.
-    pub(crate) fn go_on(&self) -> ControlFlow<()> {
+    /// Breaks once the first signal has arrived.
+    pub(crate) fn control_flow(&self) -> ControlFlow<()> {
         if self.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Resolves at the first signal, also if it came before.
+    /// Resolves at the first signal, also if it has arrived before.
     pub(crate) async fn stop(mut self) {
         if self.stop.wait_for(|asked| *asked).await.is_err() {
-            // The task that waits for signals has ended, so none can ask for a stop.
+            // The task that waits for signals has ended, so no stop can be requested.
             future::pending::<()>().await;
         }
     }
 }
 
-/// Listens for SIGHUP, which asks a service to read again what it can. From now on it ends nothing, nor do SIGUSR1 and
-/// SIGUSR2, which say nothing to a service.
+/// Returns the stream of SIGHUP, which requests a reload. From now on, SIGHUP, SIGUSR1 and SIGUSR2 do not end the
+/// process.
 pub(crate) fn hangups() -> Result<Signal, Failure> {
     for ignored in [SignalKind::user_defined1(), SignalKind::user_defined2()] {
         drop(listen(ignored)?);
@@ -107,8 +105,7 @@ pub(crate) fn hangups() -> Result<Signal, Failure> {
     listen(SignalKind::hangup())
 }
 
-/// Turns a write beyond the limit on the size of files into an error of that write: by default
-/// SIGXFSZ kills the process.
+/// Makes a write beyond the limit on file sizes fail. By default, SIGXFSZ kills the process.
 pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     /// On Linux and on the BSDs, except on the MIPS processor.
     const SIGXFSZ: i32 = 25;
@@ -127,20 +124,18 @@ async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
     }
 }
 
-/// Sets the soft limit on the size of a core dump to 0: the memory of the process has API keys and the passwords
-/// of store URLs. The hard limit stays, so that who may look into the process can raise the soft one again
-/// (prlimit(1)).
+/// Sets the soft limit on core dumps to 0, because the memory of the process contains API keys and passwords. The hard
+/// limit stays, so that an administrator can raise the soft limit again (prlimit(1)).
 pub(crate) fn disable_core_dumps() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Core);
-    // To lower a limit is always permitted.
+    // Lowering a limit is always permitted.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum });
 }
 
-/// Raises the soft limit on open files, as far as the hard one lets it, to what `max_connections` need.
-/// Common soft limits are far below, and a process without a free descriptor cannot read its store either.
+/// Raises the soft limit on open files to the need of `max_connections`, as far as the hard limit permits. Common soft
+/// limits are far lower, and a process without a free descriptor cannot read its store.
 ///
-/// Returns how many connections may be served at once: fewer than `max_connections` if the limit leaves
-/// too little for the store.
+/// Returns the number of connections that may be served at once, which is below `max_connections` if the limit is too low.
 pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroUsize, Failure> {
     let wanted = OWN_FILES.saturating_add(max_connections.get() as u64);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -166,7 +161,7 @@ pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroU
         limit,
         wanted,
         connections,
-        "fewer files may be open than --max-connections needs; fewer connections are served at once"
+        "the limit on open files is too low for --max-connections; fewer connections are served at once"
     );
     Ok(connections)
 }

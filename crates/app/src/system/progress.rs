@@ -1,4 +1,4 @@
-//! How far a long command has come: one line that is written anew on a terminal, a line now and then elsewhere.
+//! The progress of a long command on stderr: one line that is rewritten on a terminal, a line every 5 s elsewhere.
 
 use std::{
     env,
@@ -8,39 +8,40 @@ use std::{
 
 use rustix::termios::tcgetwinsize;
 
-/// How often the line is written on a terminal, and how often a line elsewhere.
+/// The intervals between two lines, on a terminal and elsewhere.
 const INTERVALS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
-/// Begins the line of a terminal anew, and empties it.
-const ANEW: &str = "\r\u{1b}[K";
+/// Returns to the start of the terminal's line, and clears it.
+const CLEAR: &str = "\r\u{1b}[K";
 
-/// Shows on stderr how far a command has come.
+/// Shows the progress of a command on stderr.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// The unit of the count, for example `animals`, and the words before the number.
+    /// The unit of the count, for example `animals`.
     unit: &'static str,
+    /// The words before the total.
     of: &'static str,
     is_terminal: bool,
     /// The name of the step, for example `copying`.
     step: &'static str,
-    /// When the step began, and with how many done: they do not count as its speed.
+    /// The time and the count at which the step began. The rate leaves out this count.
     began: (Instant, u64),
     last_line: Instant,
 }
 
 impl Progress {
-    /// Counts what `unit` says.
+    /// Creates a display that counts in `unit`.
     pub(crate) fn of(unit: &'static str) -> Self {
         let is_dumb = env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb");
         let (now, is_terminal) = (Instant::now(), io::stderr().is_terminal() && !is_dumb);
         Self { unit, of: "of", is_terminal, step: "", began: (now, 0), last_line: now }
     }
 
-    /// Shows the same, where it is an estimate how many there are.
+    /// Creates a display whose totals are estimates.
     pub(crate) fn of_about(unit: &'static str) -> Self {
         Self { of: "of about", ..Self::of(unit) }
     }
 
-    /// Notes that `done` of `total` are done; 0 if that is not known.
+    /// Records that `done` of `total` are done. A `total` of 0 is unknown.
     pub(crate) fn at(&mut self, step: &'static str, done: u64, total: u64) {
         let now = Instant::now();
         let is_new = self.step != step;
@@ -56,7 +57,7 @@ impl Progress {
         if self.is_terminal {
             let width = tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col));
             let shown: String = line.chars().take(width.saturating_sub(1)).collect();
-            write(&format!("{ANEW}{shown}"));
+            write(&format!("{CLEAR}{shown}"));
         } else {
             write(&format!("{line}\n"));
         }
@@ -77,13 +78,13 @@ impl Progress {
         format!("{step}: {done}{of} {unit}, {rate}/s{left}")
     }
 
-    /// Writes a line to stderr, in the place of that of the progress.
+    /// Writes a line to stderr, in place of the progress line of a terminal.
     pub(crate) fn note(&self, line: &str) {
-        write(&format!("{}{line}\n", if self.is_terminal { ANEW } else { "" }));
+        write(&format!("{}{line}\n", if self.is_terminal { CLEAR } else { "" }));
     }
 }
 
-/// Writes to stderr. If that fails there is no other place to report it.
+/// Writes to stderr. Ignores failures, which could only be reported on stderr.
 fn write(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -91,7 +92,7 @@ fn write(text: &str) {
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.is_terminal {
-            write(ANEW);
+            write(CLEAR);
         }
     }
 }
@@ -103,7 +104,7 @@ mod tests {
     use super::Progress;
 
     #[test]
-    fn the_rate_counts_only_what_was_done_now() {
+    fn the_rate_leaves_out_the_count_at_the_start() {
         let mut resumed = Progress::of("animals");
         resumed.at("comparing", 700, 1_000);
         resumed.at("copying", 700, 1_000);
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_left_out() {
+    fn an_unknown_total_is_left_out() {
         let mut progress = Progress::of_about("animals");
         progress.at("reading", 0, 0);
         let second = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! callgrind, which counts the instructions of a process.
+//! Controls callgrind, which counts the instructions of a process.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::generator::output;
 
-/// A part of the name of every function that computes SHA-256.
+/// A part of the names of all functions that compute SHA-256.
 const SHA: &str = "sha2::";
 
 /// A process under callgrind.
@@ -21,11 +21,11 @@ pub(super) struct Callgrind {
     process: String,
     output: PathBuf,
     folder: TempDir,
-    /// Files that callgrind has written.
+    /// The number of files that callgrind has written.
     files: usize,
 }
 
-/// Instructions of one request.
+/// The number of instructions of one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cost {
     pub(super) total: u64,
@@ -39,7 +39,7 @@ impl Cost {
     }
 }
 
-/// Adds callgrind's arguments. Returns the file that it writes at the end.
+/// Adds callgrind's arguments. Returns the path of its output.
 pub(super) fn arguments(valgrind: &mut Command, folder: &Path) -> PathBuf {
     let output = folder.join("callgrind.out");
     valgrind.args(["--tool=callgrind", "--quiet", "--fair-sched=yes"]);
@@ -77,8 +77,8 @@ impl Callgrind {
     }
 }
 
-/// Reads a file of callgrind: lines of counts follow the function that they belong to. The line after `calls=` has the
-/// count of a called function, which is listed elsewhere. A name stands behind its number once: `fn=(12) main`.
+/// Parses a callgrind file. Lines with counts follow the line of their function, `fn=(12) main`; later lines of the function
+/// have only its number. The line after `calls=` has the count of the called function, which is also listed elsewhere.
 fn parse(text: &str) -> Option<Cost> {
     let mut of_sha = BTreeSet::new();
     let (mut total, mut sha, mut counts, mut is_call) = (None, 0, false, false);
@@ -114,7 +114,7 @@ mod tests {
     use super::{Cost, parse};
 
     #[test]
-    fn the_cost_of_sha_is_that_of_its_own_functions() {
+    fn the_cost_of_sha_is_the_sum_of_its_own_functions() {
         let text = "version: 1\nevents: Ir\n\nfn=(1) main\n1 10\ncfn=(2) sha2::compress256\ncalls=3 0\n+1 340\n\
             +2 5\n\nfn=(2)\n7 300\n* 30\ncfn=(3) memcpy\ncalls=1 0\n+1 10\n\nfn=(3)\n1 10\n\ntotals: 355\n";
         assert_eq!(parse(text), Some(Cost { total: 355, sha: 330 }));

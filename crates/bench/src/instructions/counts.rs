@@ -1,4 +1,4 @@
-//! The counts to compare with, which the repository holds in `crates/bench/instructions.json`.
+//! The counts in the repository, `crates/bench/instructions.json`.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -6,29 +6,29 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::build::workspace;
 
-/// By how many percent a count may grow: compilers and C libraries change it a little.
+/// The tolerated growth of a count in percent, because compilers and C libraries differ.
 const TOLERANCE: f64 = 10.0;
-/// How to replace the counts.
+/// The command that replaces the counts.
 const RENEW: &str = "cargo run --release -p petstore-bench -- --instructions --accept";
 
-/// For each path, instructions of a request without those for SHA-256.
+/// The number of instructions of a request without SHA-256, by path.
 #[derive(Debug, Default)]
 pub(super) struct Counts(pub(super) BTreeMap<String, u64>);
 
 impl Counts {
-    /// The repository's.
+    /// Reads the counts in the repository.
     pub(super) fn read() -> Result<Self> {
         let text = fs::read(path()).context("cannot read the counts")?;
         serde_json::from_slice(&text).map(Self).context("cannot read the counts")
     }
 
-    /// Makes these counts the repository's.
+    /// Writes the counts to the repository.
     pub(super) fn write(&self) -> Result<()> {
         let text = serde_json::to_string_pretty(&self.0)? + "\n";
         fs::write(path(), text).context("cannot write the counts")
     }
 
-    /// Fails if a path takes more instructions than it may, or is not in the repository.
+    /// Fails if a path exceeds the tolerance, or has no count in the repository.
     pub(super) fn compare(&self, repository: &Self) -> Result<()> {
         let mut faults = Vec::new();
         for (path, count) in &self.0 {
@@ -42,15 +42,15 @@ impl Counts {
         }
         ensure!(
             faults.is_empty(),
-            "{}; {TOLERANCE} % more are tolerated. If that is the price of something wanted: {RENEW}, \
-             and commit the file with the reason",
+            "{}; {TOLERANCE} % more are tolerated. If the growth is wanted, run {RENEW}, and commit the file with the \
+             reason",
             faults.join(", ")
         );
         Ok(())
     }
 }
 
-/// By how many percent a count is above another one.
+/// Returns by how many percent `count` is above `known`.
 pub(super) fn growth(count: u64, known: u64) -> f64 {
     (count as f64 / known as f64 - 1.0) * 100.0
 }
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_costs_more_than_is_tolerated_fails() {
+    fn a_path_above_the_tolerance_fails() {
         let repository = counts(&[("list", 1000)]);
         counts(&[("list", 1099)]).compare(&repository).unwrap();
         counts(&[("list", 500)]).compare(&repository).unwrap();

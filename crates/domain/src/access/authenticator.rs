@@ -11,23 +11,23 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Finds the caller by the API key that a client presents. Over a [`KeyRing`](crate::KeyRing).
+/// Finds the caller by the API key that a client presents. The rules are those of [`KeyRing`](crate::KeyRing).
 ///
 /// # Contract
-/// - A key that was added, revoked or rolled on the same store is honoured within one second.
-/// - Unknown, malformed, revoked and expired keys are one answer.
-/// - A key whose check sum is wrong never reaches the store.
+/// - A key that another process adds, revokes or rolls counts within one second.
+/// - Unknown, malformed, revoked and expired keys get the same answer.
+/// - A key with a wrong checksum never reaches the store.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Authenticator: Send + Sync {
-    /// Returns the caller whose key this is, by what is known of the keys.
+    /// Returns the caller with this key, as of the last refresh of the keys.
     ///
     /// # Errors
     /// [`AuthenticationError`].
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
 
-    /// Checks again a key that [`authenticate`](Self::authenticate) has refused, by keys that were read after
-    /// this call. A key that was just made is granted.
+    /// Refreshes the keys and checks a key again that [`authenticate`](Self::authenticate) has refused, so that a
+    /// key that was just made is granted.
     ///
     /// # Errors
     /// [`AuthenticationError`].
@@ -36,17 +36,17 @@ pub trait Authenticator: Send + Sync {
         secret: &ApiKeySecret,
     ) -> Result<Caller, AuthenticationError>;
 
-    /// Returns what the caller's key is called; `None` if it is live no more.
+    /// Returns the label of the caller's key; `None` if the key is no longer live.
     fn key_label(&self, caller: &Caller) -> Option<KeyLabel>;
 
-    /// Returns how many stored keys are live.
+    /// Returns the number of live stored keys.
     ///
     /// # Errors
     /// The keys could not be read.
     async fn live_keys(&self) -> Result<usize, StoreError>;
 
-    /// Returns the live keys, the newest last, and that of the configuration, by what is known of them now: it does not
-    /// wait. Metrics name them. By default, none is named.
+    /// Returns the live keys for the metrics, the newest last, then the service key. Does not wait: the keys are as of
+    /// the last refresh. Returns none by default.
     fn named_keys(&self) -> Vec<NamedKey> {
         Vec::new()
     }
@@ -57,31 +57,30 @@ pub trait Authenticator: Send + Sync {
 pub struct NamedKey {
     /// The label of the key. The two keys of a roll share one label.
     pub label: KeyLabel,
-    /// From this moment on it is refused; never when `None`.
+    /// The time from which the key is refused; `None` if it never expires.
     pub expires_at: Option<Timestamp>,
 }
 
 /// A client with a live API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Identifies this caller, on every instance of the service.
+    /// Identifies the caller on every instance of the service.
     pub digest: KeyDigest,
     /// The rights of the key.
     pub rights: KeyRights,
 }
 
-/// The label by which people know a live API key.
+/// The label of a live API key in metrics and in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyLabel {
-    /// A key of the store, by its name.
+    /// The name of a stored key.
     Stored(KeyName),
-    /// The key of the configuration, which has no name.
+    /// The service key, which has no name.
     Service,
 }
 
 impl KeyLabel {
-    /// Returns the label of a caller in metrics and in the log. No stored key is called `service key`, as a name has no
-    /// space.
+    /// Returns the text of the label. No stored key is named `service key`, because a name has no space.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -94,8 +93,7 @@ impl KeyLabel {
 /// A caller could not be authenticated.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticationError {
-    /// No live key equals the one that was presented. If it was live once, it has this label, which is for
-    /// only the log.
+    /// The presented key is not live. The label of a key that was live once is for the log alone.
     #[error("the API key is unknown, malformed, revoked or expired")]
     Refused(Option<KeyLabel>),
     /// The keys could not be read.

@@ -1,4 +1,4 @@
-//! An API key as a store keeps it, and its state: live, expired or revoked.
+//! A stored API key and its state: live, expired or revoked.
 
 use std::fmt;
 
@@ -11,34 +11,34 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Identifier of an API key within one store. Assigned in growing order and never twice.
+/// The identifier of an API key within one store. Stores assign identifiers in ascending order and none twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(pub i64);
 
-/// An API key as a store knows it: everything but the key itself.
+/// An API key as a store keeps it: everything but the clear text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Assigned by the store.
+    /// The identifier that the store has assigned.
     pub id: KeyId,
-    /// The name of the key. Only the two keys of a roll share a name while both live.
+    /// The name of the key. Live keys share a name only after a roll.
     pub name: KeyName,
-    /// Of the whole key.
+    /// The digest of the whole key.
     pub digest: KeyDigest,
-    /// The key's first characters, so that people can recognise it.
+    /// The first characters of the key, so that people recognize it.
     pub prefix: String,
     /// The rights of the key.
     pub rights: KeyRights,
-    /// When it was made.
+    /// The time at which the key was made.
     pub created_at: Timestamp,
-    /// From this moment on the key is refused; never when `None`.
+    /// The time from which the key is refused; `None` if it never expires.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked; refused from then on.
+    /// The time at which the key was revoked; it is refused from then on.
     pub revoked_at: Option<Timestamp>,
-    /// The last use that was written back, at most about a minute behind the true one.
+    /// The last use that the service has written back, at most about a minute before the true last use.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// The acceptance of a key by the service.
+/// The state of a key. The service accepts live keys alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// Accepted.
@@ -62,7 +62,7 @@ impl ApiKey {
         }
     }
 
-    /// Returns since when the key has been refused at `now`; `None` if it is live.
+    /// Returns the time from which the key is refused; `None` if it is live at `now`.
     #[must_use]
     pub fn ended_at(&self, now: Timestamp) -> Option<Timestamp> {
         match self.state(now) {
@@ -71,15 +71,14 @@ impl ApiKey {
         }
     }
 
-    /// Returns the key with its life ended at `at`, unless it ends before: what becomes of a key that is
-    /// rolled.
+    /// Returns the key with an expiry of `at` or earlier. A roll retires the older keys.
     #[must_use]
     pub fn retired(self, at: Timestamp) -> Self {
         Self { expires_at: earlier(self.expires_at, Some(at)), ..self }
     }
 
-    /// Returns one key that two stores hold, because it was copied: the earlier expiry and revocation, the
-    /// later last use. So a merge never extends a key's life. `None` if the two are different keys.
+    /// Merges two copies of one key: the earlier expiry and revocation, the later last use. So a merge never extends
+    /// the life of a key. Returns `None` if the two are different keys.
     #[must_use]
     pub fn merged_with(&self, other: &Self) -> Option<Self> {
         let Self { expires_at, revoked_at, last_used_at, .. } = *other;
@@ -92,7 +91,7 @@ impl ApiKey {
         })
     }
 
-    /// Makes the API key of a stored row.
+    /// Makes an API key from a stored row.
     ///
     /// # Errors
     /// [`CorruptKey`] names the key and the rule that the row breaks.
@@ -119,8 +118,8 @@ impl ApiKey {
     }
 }
 
-/// The row of an API key as a store holds it: see the fields of [`ApiKey`]. Times are milliseconds
-/// since 1970, as in [`Timestamp`].
+/// The row of an [`ApiKey`] in a store, before its rules are checked. Times are milliseconds since 1970, as in
+/// [`Timestamp`].
 #[derive(Clone, Copy, Debug)]
 pub struct StoredApiKey<'a> {
     /// See [`ApiKey::id`].
@@ -143,23 +142,23 @@ pub struct StoredApiKey<'a> {
     pub last_used_at: Option<i64>,
 }
 
-/// A row that breaks a rule, and what can be read of it.
+/// A row that breaks a rule of API keys, with the readable part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorruptKey {
-    /// Its identifier.
+    /// The identifier, if it can be read.
     pub id: Option<KeyId>,
-    /// The text in the place of a name.
+    /// The text in the place of the name, if it can be read.
     pub name: Option<String>,
-    /// The rule.
+    /// The row and the rule.
     pub corruption: Corruption,
 }
 
-/// Returns the earlier of two moments, of which each may be missing.
+/// Returns the earlier of two times; `None` counts as never.
 fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
     [one, other].into_iter().flatten().min()
 }
 
-/// An API key to be stored.
+/// An API key before a store has assigned its identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewApiKey {
     /// See [`ApiKey::name`].
@@ -177,7 +176,7 @@ pub struct NewApiKey {
 }
 
 impl NewApiKey {
-    /// Returns the key that `secret` is, to be called `name`.
+    /// Makes a key from its clear text.
     #[must_use]
     pub fn new(
         name: KeyName,
@@ -189,7 +188,7 @@ impl NewApiKey {
         Self { name, digest, prefix, rights: secret.rights(), created_at, expires_at }
     }
 
-    /// Returns the key under the identifier that the store has assigned: neither revoked nor used.
+    /// Returns the key with its identifier, neither revoked nor used.
     #[must_use]
     pub fn with_id(self, id: KeyId) -> ApiKey {
         let Self { name, digest, prefix, rights, created_at, expires_at } = self;

@@ -1,5 +1,5 @@
-//! The use cases of administering API keys, over a [`KeyStore`]: the rules, applied to the keys that are there when they
-//! are saved.
+//! The use cases that change API keys: each loads the keys of a [`KeyStore`], applies a rule, and saves the change. If the
+//! keys have changed meanwhile, it starts again.
 
 use crate::{
     access::{
@@ -11,11 +11,10 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// How often a change is tried. It is tried again when somebody else has changed keys at the same time, so
-/// this is how many may do so at once.
+/// The largest number of attempts at a change. An attempt fails if another process changes keys at the same time.
 const MAX_TRIES: u32 = 100;
 
-/// Stores a key under the next identifier of `keys`.
+/// Adds a key under the next identifier of the store.
 ///
 /// # Errors
 /// [`KeyChangeError`].
@@ -23,8 +22,8 @@ pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, KeyC
     change(keys, |stored| stored.add(key.clone())).await
 }
 
-/// Stores the first key of a store that has none. `None` if the store has some, or if another process stores one
-/// at the same time.
+/// Adds the first key of a store. Returns `None` if the store has keys, or if another process adds one at the same
+/// time.
 ///
 /// # Errors
 /// [`KeyChangeError`] without [`KeyChangeError::NameTaken`].
@@ -42,9 +41,9 @@ pub async fn add_first_key(
     }
 }
 
-/// Stores a key under the next identifier, and [retires](ApiKey::retired) every live key of the same
-/// name at `retire_at`. The new key should have the [rights](StoredKeys::rights_of) and the
-/// [length of life](StoredKeys::lifetime_of) of those.
+/// Adds a key under the next identifier, and [retires](ApiKey::retired) every live key of the same name at
+/// `retire_at`. The caller gives the new key the [rights](StoredKeys::rights_of) and the
+/// [lifetime](StoredKeys::lifetime_of) of the retired keys.
 ///
 /// # Errors
 /// [`KeyChangeError`].
@@ -56,12 +55,11 @@ pub async fn roll_key(
     change(keys, |stored| stored.roll(key.clone(), retire_at)).await
 }
 
-/// Revokes what `selector` names, and returns it as it is now, ascending by identifier; empty if there
-/// is nothing to revoke. More keys than a store saves at once are revoked in several saves, the live
-/// ones first.
+/// Revokes the selected keys. Returns the revoked keys, ascending by identifier. If a store cannot save so many at once,
+/// it takes several saves, the live keys first.
 ///
 /// # Errors
-/// [`StoreError`]; some of the keys may be revoked.
+/// [`StoreError`]; some of the keys may be revoked by then.
 pub async fn revoke_keys(
     keys: &dyn KeyStore,
     selector: KeySelector,
@@ -83,7 +81,7 @@ pub async fn revoke_keys(
     }
 }
 
-/// Saves what `change` makes of the keys, as they are when it is saved.
+/// Loads the keys and saves the change that `change` makes of them, again after each lost race.
 async fn change<T, E: From<StoreError>>(
     keys: &dyn KeyStore,
     change: impl Fn(&StoredKeys) -> Result<(T, KeyChange), E>,
@@ -99,7 +97,7 @@ async fn change<T, E: From<StoreError>>(
             SaveOutcome::Conflict => {}
         }
     }
-    Err(StoreError::unavailable("others keep changing its API keys").into())
+    Err(StoreError::unavailable("other processes keep changing its API keys").into())
 }
 
 #[cfg(test)]
@@ -131,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_race_is_run_again_over_what_is_there_now() {
+    async fn a_lost_race_is_run_again_with_the_new_keys() {
         let mut keys = MockKeyStore::new();
         let mut loads = [vec![], vec![key(2, Some(NOW))]].into_iter().enumerate();
         keys.expect_load().times(2).returning(move |unless| {
@@ -153,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_race_that_is_always_lost_ends() {
+    async fn a_race_that_is_always_lost_is_an_error() {
         let mut keys = MockKeyStore::new();
         keys.expect_load().returning(|_| Ok(Some(vec![].into())));
         let tries = usize::try_from(MAX_TRIES).unwrap();
@@ -163,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn more_keys_than_a_save_takes_are_revoked_in_several() {
+    async fn more_keys_than_a_save_takes_are_revoked_in_several_saves() {
         let mut stored: Vec<_> = (1..=250).map(|id| key(id, Some(NOW))).collect();
         stored[249].expires_at = None;
         let stored = Arc::new(std::sync::Mutex::new(stored));

@@ -1,14 +1,15 @@
 //! The use case of authentication: the API keys of a [`KeyStore`] in memory.
 //!
-//! The ring has no runtime and never waits for a request. Its owner [refreshes](KeyRing::refresh) it, one
-//! refresh at a time, and passes the age of the keys to each check.
+//! A check of a key never waits. The owner of the ring [refreshes](KeyRing::refresh) it, one refresh at a time,
+//! and passes the age of the last refresh to each check.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     fmt,
+    hash::{BuildHasherDefault, Hasher},
     sync::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicI64, AtomicU64, Ordering},
@@ -30,12 +31,12 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// A use of a live key is written back when it is this much later than the one written before.
+/// The smallest interval between two uses of a live key that are written back.
 const WRITE_BACK_MILLIS: i64 = 60_000;
-/// A use is noted in memory only when it is this much later than the one before, so that the
-/// processors do not contend for a busy key.
+/// The smallest interval between two uses that are noted in memory, so that processors do not contend for a
+/// busy key.
 const NOTE_MILLIS: i64 = 1000;
-/// "Not yet": before every real time.
+/// The last use of a key that was never used: before every real time.
 const NEVER: i64 = i64::MIN;
 
 /// The API keys as of the last refresh.
@@ -51,54 +52,69 @@ pub struct KeyRing {
 pub enum KeyCheck {
     /// The key is live.
     Granted(Caller),
-    /// The text does not have the form of a key, so no store holds it.
+    /// The text does not have the form of a key.
     Malformed,
-    /// The key is unknown, or it is revoked or expired and has this label.
+    /// The key is unknown (`None`), or revoked or expired, with its label.
     NotLive(Option<KeyLabel>),
-    /// The last refresh is too old to decide.
+    /// The last refresh is older than [`KeyRing::MAX_AGE`].
     Stale,
 }
 
 /// A revoked key that clients still present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevokedUse {
-    /// Its identifier.
+    /// The identifier of the key.
     pub id: KeyId,
     /// The name of the key.
     pub name: KeyName,
-    /// How often it was presented since the look before.
+    /// The number of refused requests since the call before.
     pub uses: u64,
 }
 
-/// Every key as it was at one moment, live or not; none before the first refresh.
+/// Every key as of the last refresh, live or not.
 #[derive(Default)]
 struct Snapshot {
     revision: Option<KeyRevision>,
-    /// Found by comparing: there are few keys, and hashing a digest costs more.
-    keys: BTreeMap<KeyDigest, HeldKey>,
-    /// The rows that could not be read.
+    keys: HashMap<KeyDigest, HeldKey, BuildHasherDefault<DigestHasher>>,
+    /// The rows that break a rule.
     corrupt: Vec<Corruption>,
+}
+
+/// Hashes a digest to its last eight bytes, which are as random as the whole.
+#[derive(Default)]
+struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(last) = bytes.last_chunk() {
+            self.0 = u64::from_ne_bytes(*last);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 struct HeldKey {
     key: ApiKey,
-    /// Shared with the snapshots before and after.
+    /// Shared with the snapshots before and after this one.
     uses: Arc<Uses>,
 }
 
 struct Uses {
     last: AtomicI64,
     written: AtomicI64,
-    /// How often it was presented when it was revoked.
+    /// The number of refused requests with this key.
     refused: AtomicU64,
 }
 
 impl KeyRing {
-    /// Keys older than this are not trusted: a revoked one might be among them. The age counts from the
+    /// The largest age of keys that are trusted: in older keys, a revoked key may look live. The age counts from the
     /// beginning of a refresh.
     pub const MAX_AGE: Duration = Duration::from_secs(1);
 
-    /// Returns the keys that `keys` keeps, before the first refresh, and `service_key` besides.
+    /// Makes a ring for the keys of `keys`, which are unknown before the first refresh, and the service key.
     #[must_use]
     pub fn new(
         keys: Arc<dyn KeyStore>,
@@ -108,10 +124,10 @@ impl KeyRing {
         Self { keys, clock, service_key, snapshot: RwLock::default() }
     }
 
-    /// Reads the keys again, if they have changed. Uses that are not written back yet are taken over.
+    /// Loads the keys if they have changed. Keeps the uses that are not written back yet.
     ///
     /// # Errors
-    /// [`StoreError`]; the keys are as before.
+    /// [`StoreError`]; the keys stay as they were.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         let before = self.snapshot();
         if let Some(stored) = self.keys.load(before.revision).await? {
@@ -132,8 +148,8 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Checks a key against the keys of the last refresh, which began `age` ago; `None` if there was
-    /// none. Notes the use of a key that is granted.
+    /// Checks a key against the keys of the last refresh, which began `age` ago (`None` before the first refresh). Notes
+    /// the use of a granted key.
     pub fn check(&self, secret: &ApiKeySecret, age: Option<Duration>) -> KeyCheck {
         let digest = secret.digest();
         if self.service_key.as_ref().is_some_and(|key| key.is(&digest)) {
@@ -145,7 +161,7 @@ impl KeyRing {
         if age.is_none_or(|age| age > Self::MAX_AGE) {
             return KeyCheck::Stale;
         }
-        // Most requests end here, so this shares nothing with other threads but the lock.
+        // The common path of a request: only the lock is shared with other threads.
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         let Some(HeldKey { key, uses }) = snapshot.keys.get(&digest) else {
             return KeyCheck::NotLive(None);
@@ -162,7 +178,7 @@ impl KeyRing {
         }
     }
 
-    /// Returns what the caller's key is called; `None` if it is not held any more.
+    /// Returns the label of the caller's key; `None` if the store no longer holds the key.
     pub fn key_label(&self, caller: &Caller) -> Option<KeyLabel> {
         if self.service_key.as_ref().is_some_and(|key| key.is(&caller.digest)) {
             return Some(KeyLabel::Service);
@@ -171,13 +187,13 @@ impl KeyRing {
         snapshot.keys.get(&caller.digest).map(|held| KeyLabel::Stored(held.key.name.clone()))
     }
 
-    /// Returns how many keys are live.
+    /// Returns the number of live stored keys.
     pub fn live_keys(&self) -> usize {
         let (snapshot, now) = (self.snapshot(), self.clock.now());
         snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live).count()
     }
 
-    /// Returns the keys that are live as of the last refresh, the newest last, and the service's own.
+    /// Returns the live keys as of the last refresh, the newest last, then the service key.
     pub fn named_keys(&self) -> Vec<NamedKey> {
         let (snapshot, now) = (self.snapshot(), self.clock.now());
         let live = snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live);
@@ -191,11 +207,10 @@ impl KeyRing {
         stored.chain(self.service_key.as_ref().map(|_| own)).collect()
     }
 
-    /// Writes back when keys were last used, each at most once a minute while it is live. The store is
-    /// at most a minute behind.
+    /// Writes the last uses of keys to the store, each live key at most once a minute.
     ///
     /// # Errors
-    /// [`StoreError`]; the next call tries again.
+    /// [`StoreError`]; the next call retries.
     pub async fn write_back_uses(&self) -> Result<(), StoreError> {
         let (snapshot, now) = (self.snapshot(), self.clock.now());
         let due = snapshot.keys.values().filter_map(|HeldKey { key, uses }| {
@@ -212,14 +227,14 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Counts the answer to a key that was not live.
+    /// Counts a request that was refused because its key is not live.
     pub fn note_refusal(&self, secret: &ApiKeySecret) {
         if let Some(held) = self.snapshot().keys.get(&secret.digest()) {
             held.uses.refused.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Returns the revoked keys that were presented since the last call.
+    /// Returns the revoked keys with refused requests since the last call.
     pub fn take_revoked_uses(&self) -> Vec<RevokedUse> {
         let snapshot = self.snapshot();
         let revoked = snapshot.keys.values().filter(|held| held.key.revoked_at.is_some());
@@ -230,7 +245,7 @@ impl KeyRing {
         used.collect()
     }
 
-    /// Returns the rows that could not be read, as of the last refresh.
+    /// Returns the rows that break a rule, as of the last refresh.
     pub fn corruptions(&self) -> Vec<Corruption> {
         self.snapshot().corrupt.clone()
     }
@@ -246,7 +261,7 @@ impl Uses {
         Self { last: AtomicI64::new(at), written: AtomicI64::new(at), refused: AtomicU64::new(0) }
     }
 
-    /// Returns the last use, if it is to be written back.
+    /// Returns the last use if it must be written back.
     fn due(&self, is_live: bool) -> Option<Timestamp> {
         let [last, written] = [&self.last, &self.written].map(|at| at.load(Ordering::Relaxed));
         let enough = if is_live { WRITE_BACK_MILLIS } else { 1 };

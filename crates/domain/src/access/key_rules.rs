@@ -1,4 +1,4 @@
-//! The rules: what adding, rolling and revoking make of the keys of a store. Pure functions over the list.
+//! The rules for adding, rolling and revoking keys: pure functions over the list of a store.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The limit of live keys in one store: a service keeps them all in memory.
+/// The largest number of live keys in one store, because a service keeps all in memory.
 pub(crate) const MAX_LIVE_KEYS: usize = 10_000;
-/// The limit of keys that are revoked or expired and kept: those that ended first go first.
+/// The largest number of revoked and expired keys that are kept. The keys that ended first are removed first.
 const MAX_DEAD_KEYS: usize = 10_000;
-/// The limit of live keys of one name. A roll ends them all, in one save.
+/// The largest number of live keys with one name, because a roll retires all of them in one save.
 const MAX_OF_ONE_NAME: usize = 50;
 
-/// How long before its end a key is warned of.
+/// The time before its expiry from which a key is reported as expiring soon.
 const EXPIRY_NOTICE: Duration = Duration::from_hours(14 * 24);
 
-/// Names keys to be revoked.
+/// A selection of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySelector {
-    /// The one with this identifier.
+    /// The key with this identifier.
     Id(KeyId),
-    /// Every one with this name.
+    /// Every key with this name.
     Name(KeyName),
 }
 
@@ -44,19 +44,19 @@ impl KeySelector {
 /// An API key could not be added or rolled.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyChangeError {
-    /// A key is added, and a live key has its name.
+    /// A key cannot be added, because a live key has its name.
     #[error("a live key already has this name")]
     NameTaken,
-    /// A key is rolled, and no live key has its name.
+    /// A key cannot be rolled, because no live key has its name.
     #[error("no live key has this name")]
     NoSuchKey,
-    /// As many live keys as may have this name have it, from rolls before.
+    /// Earlier rolls have left the largest number of live keys with this name.
     #[error(
         "{0} keys of this name are still live, which is the maximum; revoke some of them by their \
          identifiers, or wait until they expire"
     )]
     TooManyOfOneName(usize),
-    /// The store holds as many live keys as it may.
+    /// The store holds the largest number of live keys.
     #[error("the store already holds {0} live keys, which is the maximum")]
     TooManyKeys(usize),
     /// The store failed.
@@ -72,7 +72,7 @@ pub(crate) struct KeyChange {
 }
 
 impl StoredKeys {
-    /// Returns `key` under its identifier, and what is to be saved. The name is checked before the number.
+    /// Returns `key` with its identifier, and the change to save. The name is checked before the number of keys.
     pub(crate) fn add(&self, key: NewApiKey) -> Result<(ApiKey, KeyChange), KeyChangeError> {
         let now = key.created_at;
         self.require_readable(&KeySelector::Name(key.name.clone()))?;
@@ -83,7 +83,7 @@ impl StoredKeys {
         Ok((key.clone(), self.with_pruning(vec![key], now)))
     }
 
-    /// Returns `key`, which succeeds the live ones of its name, and what is to be saved. They end at
+    /// Returns `key` with its identifier, and the change to save: `key` and the live keys of its name, which now expire at
     /// `retire_at` at the latest.
     pub(crate) fn roll(
         &self,
@@ -105,8 +105,8 @@ impl StoredKeys {
         Ok((key, self.with_pruning(changed, now)))
     }
 
-    /// Returns the keys that `selector` names and that were not revoked yet, revoked at `at`: as many as
-    /// can be saved at once, the live ones first.
+    /// Returns the selected keys, revoked at `at`, without those revoked before: as many as one save takes, the live keys
+    /// first.
     pub(crate) fn revoke(
         &self,
         selector: &KeySelector,
@@ -121,28 +121,26 @@ impl StoredKeys {
         Ok(left.into_iter().take(MAX_KEYS_PER_SAVE).map(revoked).collect())
     }
 
-    /// Returns the keys that are live at `now`, ascending by identifier.
+    /// Returns the live keys, ascending by identifier.
     pub fn live(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
         self.keys.iter().filter(move |key| key.state(now) == KeyState::Live)
     }
 
-    /// Returns the rights of the live key that is called `name`, for the key that takes its place; the
-    /// least there are if there is none.
+    /// Returns the rights of the newest live key with this name; read-only if there is none.
     #[must_use]
     pub fn rights_of(&self, name: &KeyName, now: Timestamp) -> KeyRights {
         self.live_of(name, now).last().map_or(KeyRights::ReadOnly, |key| key.rights)
     }
 
-    /// Returns how long the live key that is called `name` was to live when it was made, for the key that takes its
-    /// place; `None` for one without an end.
+    /// Returns the lifetime, from creation to expiry, of the newest live key with this name; `None` if it never expires.
     #[must_use]
     pub fn lifetime_of(&self, name: &KeyName, now: Timestamp) -> Option<Duration> {
         let key = self.live_of(name, now).last()?;
         key.expires_at.map(|end| end.since(key.created_at).unwrap_or_default())
     }
 
-    /// Returns the live keys that expire within two weeks of `now` and have no successor: no newer live key of the same
-    /// name, as a rolled key has.
+    /// Returns the live keys that expire within two weeks and have no successor, which is a newer live key of the same
+    /// name.
     pub fn expiring_soon(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
         self.live(now).filter(move |key| {
             let is_soon = key.expires_at.is_some_and(|end| end <= now.plus(EXPIRY_NOTICE));
@@ -154,15 +152,15 @@ impl StoredKeys {
         self.live(now).filter(move |key| key.name == *name)
     }
 
-    /// Refuses to go on if a corrupt row may be a key of this selection: nobody can say whether it is live.
+    /// Returns an error if a corrupt row may be a selected key, because its state is unknown.
     fn require_readable(&self, selector: &KeySelector) -> Result<(), StoreError> {
         let mut corrupt = self.corrupt.iter();
         let found = corrupt.find(|row| selector.selects(row.id, row.name.as_deref()));
         found.map_or(Ok(()), |found| Err(found.corruption.clone().into()))
     }
 
-    /// Returns `key` under the next identifier. Two random keys never have one digest, so one that is stored already is
-    /// a fault of the caller.
+    /// Returns `key` with the next identifier. Random keys never share a digest, so a stored digest is the caller's
+    /// fault.
     fn number(&self, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
         if self.live(key.created_at).count() >= MAX_LIVE_KEYS {
             return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
@@ -179,7 +177,8 @@ impl StoredKeys {
         Ok(key.with_id(self.next_id))
     }
 
-    /// Returns `changed`, and the keys to be removed, which have ended and are too many: as many as can be saved at once.
+    /// Returns the change of `changed` and of the ended keys above [`MAX_DEAD_KEYS`], which are removed: as many as one
+    /// save takes.
     fn with_pruning(&self, changed: Vec<ApiKey>, now: Timestamp) -> KeyChange {
         let dead = self.keys.iter().filter_map(|key| Some((key.ended_at(now)?, key.id)));
         let mut dead: Vec<_> = dead.collect();

@@ -1,4 +1,4 @@
-//! Driven port: the store of API keys, and what it gives: the keys, beside the rows that cannot be read as one.
+//! Driven port: the store of API keys, and the list of keys that it returns.
 
 use async_trait::async_trait;
 
@@ -8,28 +8,26 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The limit of the keys that one [`save`](KeyStore::save) writes and removes: a store need not be able
-/// to make a larger transaction.
+/// The largest number of keys that one [`save`](KeyStore::save) writes and removes. No store needs a larger transaction.
 pub const MAX_KEYS_PER_SAVE: usize = 100;
 
-/// Keeps API keys, only as digests. The rules of which keys may be stored are the domain's (such as
-/// [`add_key`](crate::add_key)); a store keeps the list and compares its revision.
+/// Keeps the digests of API keys. The domain has the rules for changes, such as [`add_key`](crate::add_key); a store
+/// keeps the list and compares its revision.
 ///
 /// # Contract
-/// - As for [`PetRepository`](crate::PetRepository): atomic, durable, and
-///   [`StoreError::Unavailable`] is bounded and passes.
-/// - Each [`save`](Self::save) that is [`SaveOutcome::Saved`], and each change of keys by
-///   [`write_rows`](crate::Archive::write_rows), gives the list another revision. A revision is
-///   random: it never comes back, in no other store either.
-/// - No identifier is assigned twice, also when its key was removed.
-/// - The digests of two keys differ. A removed key may come back.
-/// - A corrupt row costs its own key and no other: it is named beside the keys that can be read, and
-///   the other keys can still be changed.
+/// - Methods are atomic and durable, and [`StoreError::Unavailable`] comes within a bounded time and passes, as for
+///   [`PetRepository`](crate::PetRepository).
+/// - Each [`save`](Self::save) that returns [`SaveOutcome::Saved`], and each change of keys by
+///   [`write_rows`](crate::Archive::write_rows), gives the list a new revision. Revisions are random: none comes back, and
+///   no other store has the same.
+/// - No identifier is assigned twice, even after its key was removed.
+/// - The digests of two keys differ. A removed key may be stored again.
+/// - A corrupt row affects no other key. The list names it beside the readable keys, which can still be changed.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait KeyStore: Send + Sync {
-    /// Returns every key, live or not, in any [phase](crate::Phase); `None` if the revision is still
-    /// `unless`. Without `unless`, it is never `None`.
+    /// Returns every key, live or not, in any [phase](crate::Phase). Returns `None` only if the revision is still
+    /// `unless`.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -38,14 +36,13 @@ pub trait KeyStore: Send + Sync {
     /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of
     /// `changed` and `removed` together, each key named once.
     ///
-    /// A changed key is stored whole. A new key has an identifier of
-    /// [`next_id`](StoredKeys::next_id) or above. A key that the store holds keeps its last use,
-    /// which only [`note_uses`](Self::note_uses) changes. An identifier in `removed` that no key has
-    /// is skipped.
+    /// A changed key is stored whole, except that a stored key keeps its last use: only
+    /// [`note_uses`](Self::note_uses) changes it. A new key has an identifier of [`next_id`](StoredKeys::next_id) or
+    /// above. An identifier in `removed` without a key is skipped.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] if another key has the digest of a changed one. After another
-    /// [`StoreError`], whether the keys were saved is not known.
+    /// [`StoreError::Refused`] if another key has the digest of a changed key. After another [`StoreError`], the keys may
+    /// or may not be saved.
     async fn save(
         &self,
         expected: KeyRevision,
@@ -53,8 +50,8 @@ pub trait KeyStore: Send + Sync {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError>;
 
-    /// Notes when keys were last used: at most [`MAX_KEYS_PER_SAVE`] uses, each key named once. The
-    /// later use wins, and keys that the store does not hold are skipped. The revision stays.
+    /// Stores the last uses of keys: at most [`MAX_KEYS_PER_SAVE`], each key named once. The later use wins, and missing
+    /// keys are skipped. The revision stays.
     ///
     /// # Errors
     /// [`StoreError`]; [`StoreError::Sealed`] if the store is not open.
@@ -77,34 +74,36 @@ pub enum SaveOutcome {
 /// [`StoreError`].
 pub async fn load_keys(store: &dyn KeyStore) -> Result<StoredKeys, StoreError> {
     let loaded = store.load(None).await?;
-    loaded.ok_or_else(|| StoreError::unavailable("the store has not given its keys"))
+    loaded.ok_or_else(|| StoreError::unavailable("the store returned no keys"))
 }
 
-/// Names one state of the keys of one store. Random: two states never share one.
+/// Identifies one state of the keys of one store. Random: no two states share a revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyRevision(pub u128);
 
-/// Every key of a store, as of one moment. A row that breaks a rule costs its own key and no other.
+/// Every key of a store in one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredKeys {
     /// Ascending by identifier, live or not.
     pub keys: Vec<ApiKey>,
-    /// One for each row that is not a key, in the order in which they were found.
+    /// The rows that break a rule, in the order of the store.
     pub corrupt: Vec<CorruptKey>,
-    /// Names this state.
+    /// Identifies this state.
     pub revision: KeyRevision,
-    /// Above every identifier that a key, or a corrupt row, has or had.
+    /// The next identifier: above every identifier that a key or a corrupt row has or had.
     pub next_id: KeyId,
 }
 
 impl StoredKeys {
-    /// Returns the keys of these rows, which ascend by identifier.
+    /// Makes the list from rows in ascending order of identifier.
     pub fn new(
         revision: KeyRevision,
         next_id: KeyId,
         rows: impl IntoIterator<Item = Result<ApiKey, CorruptKey>>,
     ) -> Self {
-        let mut stored = Self { keys: Vec::new(), corrupt: Vec::new(), revision, next_id };
+        let rows = rows.into_iter();
+        let keys = Vec::with_capacity(rows.size_hint().0);
+        let mut stored = Self { keys, corrupt: Vec::new(), revision, next_id };
         for row in rows {
             match row {
                 Ok(key) => stored.keys.push(key),
@@ -114,22 +113,22 @@ impl StoredKeys {
         stored
     }
 
-    /// Returns whether there is no row at all, neither a key nor a corrupt one.
+    /// Returns whether there are neither keys nor corrupt rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.corrupt.is_empty()
     }
 
-    /// Returns every key, for whom one that is missing would be too many.
+    /// Returns every key, for callers that need all of them.
     ///
     /// # Errors
-    /// The first [`Corruption`].
+    /// The first [`Corruption`], if there is a corrupt row.
     pub fn into_all(self) -> Result<Vec<ApiKey>, Corruption> {
         self.corrupt.into_iter().next().map_or(Ok(self.keys), |corrupt| Err(corrupt.corruption))
     }
 }
 
-/// For tests: the keys of a store that has removed none.
+/// Makes the list of a store that has never removed a key.
 #[cfg(any(test, feature = "mocks"))]
 impl From<Vec<ApiKey>> for StoredKeys {
     fn from(keys: Vec<ApiKey>) -> Self {
@@ -144,7 +143,7 @@ mod tests {
     use crate::{ApiKeySecret, CorruptKey, Corruption, KeyId, KeyName, NewApiKey, Timestamp};
 
     #[test]
-    fn all_keys_are_given_unless_a_row_is_corrupt() {
+    fn all_keys_are_returned_unless_a_row_is_corrupt() {
         let secret = ApiKeySecret::from_entropy(&[1; 32]);
         let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None)
             .with_id(KeyId(1));

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The name of an API key: a letter, then up to 63 letters, digits, `.`, `_` or `-`, all
-/// ASCII. It never looks like an identifier, so a command can take either.
+/// The name of an API key: an ASCII letter, then up to 63 ASCII letters, digits, `.`, `_` or `-`. A name never looks
+/// like an identifier, so a command can take either.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyName(String);
 
@@ -11,10 +11,10 @@ impl KeyName {
     /// The longest name, in characters.
     pub const MAX_CHARS: usize = 64;
 
-    /// Reads a name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// The text breaks the rule above.
+    /// If `text` breaks the rule above.
     pub fn parse(text: &str) -> Result<Self, InvalidKeyName> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let well_formed = text.starts_with(|first: char| first.is_ascii_alphabetic())

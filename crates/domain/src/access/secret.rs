@@ -1,4 +1,4 @@
-//! An API key in clear: its form, its check sum, its digest, and the rights that its first characters show.
+//! An API key in clear text: its form, its checksum, its digest, and the rights that its prefix shows.
 
 use std::fmt;
 
@@ -8,42 +8,44 @@ const RANDOM_CHARS: usize = 32;
 const CHECK_CHARS: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// An API key in clear. Shown once, at creation; its `Debug` form hides it.
+/// An API key in clear text. It is shown once, at creation; its `Debug` form hides it.
 ///
-/// A key that the service makes is `pst_`, or `psr_` if it may only read, 32 random base62 characters (190 bits), and 6 base62
-/// characters of CRC-32 over all that precedes, so that a typo is found without asking the store.
+/// A key that the service makes has three parts:
+/// - the prefix `pst_`, or `psr_` for a key that may only read
+/// - 32 random base62 characters (190 bits)
+/// - the CRC-32 of both as 6 base62 characters, so that a typo is found without a call to the store
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKeySecret(String);
 
 impl ApiKeySecret {
-    /// How many characters of a key may be shown, so that people recognise it.
+    /// The number of characters of a key that may be shown, so that people recognize it.
     pub const DISPLAY_CHARS: usize = 8;
 
-    /// Returns a key with all rights, made from 256 bits of the system's random source.
+    /// Makes a key with full rights from 256 bits of the system's random source.
     #[must_use]
     pub fn from_entropy(entropy: &[u8; 32]) -> Self {
         Self::with_rights(entropy, KeyRights::Full)
     }
 
-    /// Returns a key with these rights, made from 256 bits of the system's random source.
+    /// Makes a key with these rights from 256 bits of the system's random source.
     #[must_use]
     pub fn with_rights(entropy: &[u8; 32], rights: KeyRights) -> Self {
         let mut number = *entropy;
         let mut text = String::from(rights.prefix());
-        // 62^32 goes 2^65 times into 2^256: no character is likelier than another by more than 2^-65.
+        // 2^256 is 2^65 times 62^32, so no character is likelier than another by more than 2^-65.
         text.extend((0..RANDOM_CHARS).map(|_| char::from(base62(divide_by_62(&mut number)))));
-        let check = check_sum(text.as_bytes());
+        let check = checksum(text.as_bytes());
         text.extend(check.map(char::from));
         Self(text)
     }
 
-    /// Returns what a client presents as its key, whatever its form.
+    /// Takes the text that a client presents as its key, in any form.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the key in clear, for the one moment in which it is shown.
+    /// Returns the key in clear text, to show it once.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -56,8 +58,8 @@ impl ApiKeySecret {
         &self.0[..end]
     }
 
-    /// Returns whether the key has the form that the service makes, check sum included. A store holds only
-    /// such keys, so it is not asked for another one.
+    /// Returns whether the key has the form that the service makes, including the checksum. A store holds no key of
+    /// another form.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
@@ -66,17 +68,17 @@ impl ApiKeySecret {
         let Some(random) = random else { return false };
         random.len() == RANDOM_CHARS
             && random.iter().all(u8::is_ascii_alphanumeric)
-            && *check == check_sum(checked)
+            && *check == checksum(checked)
     }
 
-    /// Returns the rights that the key was made with, as its own text says.
+    /// Returns the rights that the key's prefix shows.
     #[must_use]
     pub fn rights(&self) -> KeyRights {
         KeyRights::of_prefix(&self.0)
     }
 
-    /// Returns what a store keeps instead of the key. The key has 190 random bits and cannot be guessed, so a
-    /// plain hash is enough.
+    /// Returns the digest that a store keeps instead of the key. A plain hash is enough: nobody can guess the key's 190
+    /// random bits.
     #[must_use]
     pub fn digest(&self) -> KeyDigest {
         KeyDigest(Sha256::digest(self.0.as_bytes()).into())
@@ -89,21 +91,21 @@ impl fmt::Debug for ApiKeySecret {
     }
 }
 
-/// The rights of an API key. A store keeps them with the key. They also show in the key's first characters, so
-/// that people, and a release that does not know keys that only read, do not take them for others.
+/// The rights of an API key. A store keeps them with the key. They also show in the key's prefix, for people and for
+/// releases that know no read-only keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRights {
-    /// Everything.
+    /// Reads and writes.
     Full,
-    /// Only to read.
+    /// Reads alone.
     ReadOnly,
 }
 
 impl KeyRights {
-    /// All there are.
+    /// All rights.
     pub const ALL: [Self; 2] = [Self::Full, Self::ReadOnly];
 
-    /// Returns the first characters of a key with these rights.
+    /// Returns the prefix of a key with these rights.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -112,7 +114,7 @@ impl KeyRights {
         }
     }
 
-    /// Returns the word for them, in stores and for people.
+    /// Returns the word that stores and people use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -121,14 +123,13 @@ impl KeyRights {
         }
     }
 
-    /// Returns the rights that [`as_str`](Self::as_str) calls so.
+    /// Parses a word of [`as_str`](Self::as_str).
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rights| rights.as_str() == word)
     }
 
-    /// Returns the rights of a key that begins so, where nothing else says them. Whatever does not begin as a key
-    /// with all rights may only read.
+    /// Returns the rights of a key that begins with `text`: read-only for every prefix but that of full rights.
     #[must_use]
     pub fn of_prefix(text: &str) -> Self {
         if text.starts_with(Self::Full.prefix()) { Self::Full } else { Self::ReadOnly }
@@ -139,7 +140,7 @@ impl KeyRights {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyDigest(pub [u8; 32]);
 
-fn check_sum(text: &[u8]) -> [u8; CHECK_CHARS] {
+fn checksum(text: &[u8]) -> [u8; CHECK_CHARS] {
     let mut rest = crc32fast::hash(text);
     let mut chars = [b'0'; CHECK_CHARS];
     for place in chars.iter_mut().rev() {
@@ -173,7 +174,7 @@ mod tests {
     use crate::KeyRights;
 
     #[test]
-    fn a_key_says_what_it_may_do() {
+    fn a_key_shows_its_rights() {
         for (rights, prefix) in [(KeyRights::Full, "pst_"), (KeyRights::ReadOnly, "psr_")] {
             let key = ApiKeySecret::with_rights(&[7; 32], rights);
             assert!(key.expose().starts_with(prefix) && key.is_well_formed());
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_its_entropy_in_base62_and_six_digits_of_crc_32() {
+    fn a_key_has_its_entropy_in_base62_and_six_digits_of_crc_32() {
         // Computed independently: the lowest 32 digits of the number, the lowest first, then CRC-32.
         let counting: [u8; 32] = std::array::from_fn(|index| u8::try_from(index).unwrap());
         let highest_bit: [u8; 32] = std::array::from_fn(|index| u8::from(index == 0) << 7);
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_to_have_all_rights_may_only_read() {
+    fn an_unknown_prefix_is_read_only() {
         for (text, rights) in [
             ("pst_1234", KeyRights::Full),
             ("psr_1234", KeyRights::ReadOnly),
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_word_of_its_own() {
+    fn all_rights_have_words_of_their_own() {
         for rights in KeyRights::ALL {
             assert_eq!(KeyRights::parse(rights.as_str()), Some(rights));
         }

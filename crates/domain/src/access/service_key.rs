@@ -1,24 +1,24 @@
-//! The API key that the configuration names.
+//! The API key in the configuration of the service.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::access::secret::{ApiKeySecret, KeyDigest};
 
-/// A key that is in no store, for containers and tests. Only its digest is kept. Clones are one key:
-/// replacing it replaces it in all of them.
+/// A key outside of the store, for containers and tests. Only its digest is kept. Clones share the key: replacing it
+/// in one clone replaces it in all.
 #[derive(Clone, Debug)]
 pub struct ServiceKey(Arc<RwLock<KeyDigest>>);
 
 impl ServiceKey {
     /// The shortest key, in characters.
     pub const MIN_CHARS: usize = 16;
-    /// The longest key, in characters: it has to fit a header.
+    /// The longest key, in characters, so that it fits a header.
     pub const MAX_CHARS: usize = 1024;
 
-    /// Reads a key of any form that a header can carry.
+    /// Parses a key of any form that a header can carry.
     ///
     /// # Errors
-    /// It has fewer than 16 or more than 1024 characters, or one that is not visible ASCII.
+    /// If `text` has fewer than 16 or more than 1024 characters, or one that is not visible ASCII.
     pub fn parse(text: &str) -> Result<Self, InvalidServiceKey> {
         let fits = (Self::MIN_CHARS..=Self::MAX_CHARS).contains(&text.len());
         if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -28,13 +28,13 @@ impl ServiceKey {
         }
     }
 
-    /// Puts `new` in the place of this key, which is refused from now on.
+    /// Replaces this key by `new`. The old key is refused from then on.
     pub fn replace(&self, new: &Self) {
         let new = new.digest();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = new;
     }
 
-    /// Returns whether the key of this digest is this one.
+    /// Returns whether this key has the digest.
     pub(crate) fn is(&self, digest: &KeyDigest) -> bool {
         self.digest() == *digest
     }
@@ -44,7 +44,7 @@ impl ServiceKey {
     }
 }
 
-/// The text cannot be a key.
+/// The text is not a service key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "an API key must have {} to {} characters, all of them visible ASCII",

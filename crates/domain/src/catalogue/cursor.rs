@@ -6,30 +6,28 @@ use crate::catalogue::{
     status::PetStatus,
 };
 
-/// The content of a cursor: the last animal of the page before, and the filter of the walk.
-///
-/// The page size is not part of it: a client may change its `limit` between pages.
+/// The content of a cursor: the last animal of the previous page, and the filter of the walk. It has no page size: a
+/// client may change its `limit` between pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorPosition {
-    /// The last animal of the page before.
+    /// The last animal of the previous page.
     pub after: PetId,
     /// The status filter of the walk.
     pub status: Option<PetStatus>,
 }
 
 impl CursorPosition {
-    /// Returns where the page that follows `page`, the answer to `query`, begins, or `None` if `page` is the
-    /// last.
+    /// Returns the position after `page`, the answer to `query`; `None` if `page` is the last.
     #[must_use]
     pub fn following(page: &PetPage, query: &PetQuery) -> Option<Self> {
         let last = page.pets.last().filter(|_| page.more)?;
         Some(Self { after: last.id, status: query.status })
     }
 
-    /// Returns the query for the page behind this position.
+    /// Returns the query for the page after this position.
     ///
     /// # Errors
-    /// `status` is not the filter that the walk began with: the page would belong to neither walk.
+    /// If `status` is not the filter of the walk.
     pub fn resume(
         self,
         limit: PageLimit,
@@ -43,7 +41,7 @@ impl CursorPosition {
     }
 }
 
-/// The cursor was made for another `status` than it is used with.
+/// The cursor belongs to a walk with another `status` filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("belongs to a list with another status filter: follow the link as it was given")]
 pub struct CursorMismatch;
@@ -67,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_goes_on_only_with_the_filter_it_began_with() {
+    fn a_walk_continues_only_with_its_own_filter() {
         let filters =
             [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
         for began in filters {

@@ -1,4 +1,4 @@
-//! Idempotency: a request that is sent several times adds one animal.
+//! Idempotency keys: a request that is sent several times adds one animal.
 
 use std::{fmt, time::Duration};
 
@@ -17,13 +17,13 @@ pub struct IdempotencyKey(String);
 impl IdempotencyKey {
     /// The longest key, in characters.
     pub const MAX_CHARS: usize = 255;
-    /// How long a record of a key counts.
+    /// The time for which a record of a key is valid.
     pub const LIFETIME: Duration = Duration::from_hours(24);
 
     /// Takes `text` as it is.
     ///
     /// # Errors
-    /// No character, more than 255, or one that is not visible ASCII (U+0021..=U+007E).
+    /// If `text` is empty, has more than 255 characters, or one that is not visible ASCII (U+0021..=U+007E).
     pub fn parse(text: impl Into<String>) -> Result<Self, InvalidIdempotencyKey> {
         let text = text.into();
         let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -49,14 +49,14 @@ pub struct InvalidIdempotencyKey;
 /// An idempotency key and its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idempotency {
-    /// The caller's API key: the same idempotency key from another caller is another one.
+    /// The digest of the caller's API key. Different callers may use the same idempotency key.
     pub caller: KeyDigest,
     /// The key that the client chose.
     pub key: IdempotencyKey,
 }
 
 impl Idempotency {
-    /// Returns what a store keeps in place of the caller and the key.
+    /// Returns the id that a store keeps instead of the caller and the key.
     #[must_use]
     pub fn id(&self) -> IdempotencyId {
         IdempotencyId::new(&self.caller, self.key.as_str().as_bytes())
@@ -66,15 +66,14 @@ impl Idempotency {
 /// Identifies an idempotency key of one caller: the first 128 bits of SHA-256 over the caller's digest
 /// and the key's characters.
 ///
-/// The key itself is not stored, so a secret that a client sends there by mistake is not in the store.
-/// 128 bits are enough: only the owner of an API key chooses keys under its digest, so two keys of one
-/// id could only mix up that owner's own additions, and to find two takes 2^64 tries.
+/// The key itself is not stored, in case that a client sends a secret by mistake. 128 bits are enough: a collision takes
+/// 2^64 tries to find, and only mixes up additions of the caller who finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyId(pub [u8; 16]);
 
 impl IdempotencyId {
     fn new(caller: &KeyDigest, key: &[u8]) -> Self {
-        // The digest of a caller has one length, so caller and key cannot run into each other.
+        // A caller's digest has a fixed length, so no two pairs of caller and key have the same bytes.
         let hash = Sha256::new().chain_update(caller.0).chain_update(key).finalize();
         let mut id = [0; 16];
         id.copy_from_slice(&hash[..16]);
@@ -91,36 +90,36 @@ impl fmt::Display for IdempotencyId {
 /// A request to add an animal, or a batch of them, at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdempotencyRequest {
-    /// Of the caller and the key.
+    /// Identifies the caller and the key.
     pub id: IdempotencyId,
-    /// Of the animal to be added: a repeat has the same one.
+    /// Identifies the animal to be added.
     pub fingerprint: Fingerprint,
-    /// The time of this request; kept with the record if it becomes one.
+    /// The time of the request.
     pub at: Timestamp,
-    /// A record made at this moment or before has expired.
+    /// The time at or before which the records that have expired were made.
     pub cutoff: Timestamp,
 }
 
-/// The action of a store on a request to add an animal.
+/// What a store does with a request to add an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdempotencyDecision {
-    /// Store the animal and the request's record, in place of an expired record if there is one.
+    /// Store the animal and the record of the request. The record replaces an expired record.
     Create,
-    /// Store nothing, and answer with the animal of this request under this identifier.
+    /// Store nothing, and return the animal of the request under this identifier.
     Replay(PetId),
-    /// Store nothing: the key belongs to another animal.
+    /// Store nothing: the key was used for another animal.
     Reused,
 }
 
 impl IdempotencyRequest {
-    /// Makes a request of the moment `at`: records of the last 24 hours count.
+    /// Makes a request at the time `at`.
     #[must_use]
     pub fn new(id: IdempotencyId, pet: &NewPet, at: Timestamp) -> Self {
         Self { id, fingerprint: Fingerprint::new(pet), at, cutoff: cutoff(at) }
     }
 
-    /// Returns a request to add a batch of animals at most once in 24 hours. `digest` identifies them, and
-    /// where in a file they are.
+    /// Makes a request to add a batch of animals at most once in 24 hours. `digest` identifies the animals and their place
+    /// in a file.
     #[must_use]
     pub fn of_batch(digest: [u8; 32], at: Timestamp) -> Self {
         // No API key has this digest.
@@ -128,10 +127,10 @@ impl IdempotencyRequest {
         Self { id, fingerprint: Fingerprint(digest), at, cutoff: cutoff(at) }
     }
 
-    /// Decides what to do with this request, by the record that is stored under its id.
+    /// Decides by the record that is stored under the id of the request.
     ///
-    /// An equal fingerprint is an equal animal. So a repeat is answered with the animal of this
-    /// request under the recorded identifier, and no row of the catalogue is read.
+    /// Equal fingerprints mean equal animals. So a replay returns the animal of the request, and reads no row of the
+    /// catalogue.
     #[must_use]
     pub fn decide(&self, stored: Option<&IdempotencyRecord>) -> IdempotencyDecision {
         match stored {
@@ -146,7 +145,7 @@ impl IdempotencyRequest {
         }
     }
 
-    /// Returns the record to be stored once `pet` was created.
+    /// Returns the record of a request that has created `pet`.
     #[must_use]
     pub fn into_record(self, pet: PetId) -> IdempotencyRecord {
         let Self { id, fingerprint, at, cutoff: _ } = self;
@@ -158,16 +157,16 @@ fn cutoff(at: Timestamp) -> Timestamp {
     at.minus(IdempotencyKey::LIFETIME)
 }
 
-/// An idempotency record, as a store keeps it.
+/// A stored idempotency record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdempotencyRecord {
-    /// Of the caller and the key.
+    /// Identifies the caller and the key.
     pub id: IdempotencyId,
-    /// Of the animal that was added.
+    /// Identifies the content of the added animal.
     pub fingerprint: Fingerprint,
-    /// The animal that was added.
+    /// The identifier of the added animal.
     pub pet: PetId,
-    /// When it was added.
+    /// The time of the addition.
     pub at: Timestamp,
 }
 
@@ -176,7 +175,10 @@ pub struct IdempotencyRecord {
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
-    /// Makes the fingerprint of `pet`. Two animals have the same one only if every field is equal.
+    /// Makes the fingerprint of `pet`. Two animals share a fingerprint only if all their fields are equal.
+    ///
+    /// Records outlast an upgrade, so the fingerprint of an animal must never change. A new optional field is appended
+    /// after the name, and only if it has a value: the byte 0, a byte that stands for the field, and the value.
     #[must_use]
     pub fn new(pet: &NewPet) -> Self {
         let NewPet { name, category_id, status } = pet;
@@ -184,7 +186,7 @@ impl Fingerprint {
         let mut hash = Sha256::new();
         hash.update(category_id.0.to_be_bytes());
         hash.update(status);
-        // Neither status nor name can hold this byte, so the fields cannot run into each other.
+        // Neither a status nor a name contains this byte, so different fields never have the same bytes.
         hash.update([0]);
         hash.update(name.as_str());
         Self(hash.finalize().into())
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_half_of_a_digest_over_caller_and_key() {
+    fn an_id_is_half_of_the_digest_of_caller_and_key() {
         // printf '\1%.0s' {1..32} | cat - <(printf once) | sha256sum
         let once = id([1; 32], "once");
         assert_eq!(once.to_string(), "073c92907c9d5c249413797cee92c9a8");
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn each_caller_and_each_key_has_an_id_of_its_own() {
+    fn each_pair_of_caller_and_key_has_its_own_id() {
         let mut pairs = Vec::new();
         let longest = "k".repeat(255);
         let keys = ["a", "A", "b", "aa", "a'", "\"a\"", "\\", "!", &longest[1..], &longest];
@@ -237,7 +239,7 @@ mod tests {
             caller[bit / 8] ^= 1 << (bit % 8);
             pairs.push((caller, "a"));
         }
-        // The end of one caller and the start of another one's key.
+        // The last byte of the caller moves to the key.
         let mut caller = [b'a'; 32];
         pairs.push((caller, "ab"));
         caller[31] = b'b';
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_has_the_fingerprint_of_a_record_that_has_not_expired() {
+    fn a_request_is_a_repeat_if_a_valid_record_has_its_fingerprint() {
         const DAY: i64 = 86_400_000;
         let name = PetName::parse("Rex").unwrap();
         let rex = NewPet { name, category_id: CategoryId(1), status: None };
@@ -269,6 +271,16 @@ mod tests {
             assert_eq!(decide(own, at), repeat, "{at}");
             assert_eq!(decide(other, at), reused, "{at}");
         }
+    }
+
+    #[test]
+    fn a_fingerprint_is_the_same_in_all_releases() {
+        let name = PetName::parse("Rex").unwrap();
+        let rex = NewPet { name, category_id: CategoryId(1), status: None };
+        let sold = NewPet { status: Some(PetStatus::Sold), ..rex.clone() };
+        // printf '\0\0\0\0\0\0\0\1\0Rex' | sha256sum, and with 'sold' before the last zero
+        assert_eq!(Fingerprint::new(&rex).0[..4], [0x33, 0x88, 0x60, 0xb6]);
+        assert_eq!(Fingerprint::new(&sold).0[..4], [0x17, 0x7f, 0xf7, 0xae]);
     }
 
     #[test]

@@ -8,22 +8,22 @@ use crate::{
     plain_integer,
 };
 
-/// How many animals a page may hold: 1 to 100, 20 unless the client says otherwise.
+/// The largest number of animals of a page: 1 to 100, by default 20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageLimit(u8);
 
 impl PageLimit {
     /// The smallest limit: one animal.
     pub const MIN: Self = Self(1);
-    /// The largest limit.
+    /// The largest limit: 100 animals.
     pub const MAX: Self = Self(100);
-    /// The limit of a request that names none.
+    /// The limit of a request without one: 20 animals.
     pub const DEFAULT: Self = Self(20);
 
-    /// Makes a limit of `animals`, 1 to 100.
+    /// Makes a limit of `animals`.
     ///
     /// # Errors
-    /// Any other number.
+    /// If `animals` is not from 1 to 100.
     pub const fn new(animals: u8) -> Result<Self, InvalidPageLimit> {
         if animals < Self::MIN.0 || animals > Self::MAX.0 {
             return Err(InvalidPageLimit);
@@ -31,10 +31,10 @@ impl PageLimit {
         Ok(Self(animals))
     }
 
-    /// Reads a plain decimal number from 1 to 100.
+    /// Parses a plain decimal number from 1 to 100.
     ///
     /// # Errors
-    /// Anything else, `+5`, `05` and `5.0` included.
+    /// If `text` is anything else, such as `+5`, `05` or `5.0`.
     pub fn parse(text: &str) -> Result<Self, InvalidPageLimit> {
         let number = plain_integer::parse(text).ok_or(InvalidPageLimit)?;
         Self::new(u8::try_from(number).map_err(|_| InvalidPageLimit)?)
@@ -58,23 +58,23 @@ impl Default for PageLimit {
 #[error("must be a whole number from {} to {}", PageLimit::MIN.get(), PageLimit::MAX.get())]
 pub struct InvalidPageLimit;
 
-/// One page of the catalogue, in ascending order of identifier.
+/// The query for one page of the catalogue, in ascending order of identifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PetQuery {
-    /// How many animals the page may hold.
+    /// The largest number of animals of the page.
     pub limit: PageLimit,
-    /// Only animals of this status; all when `None`.
+    /// The status of the animals; `None` for any.
     pub status: Option<PetStatus>,
-    /// Only animals whose identifier is greater: where the page before ended.
+    /// The last animal of the previous page: the page has greater identifiers.
     pub after: Option<PetId>,
 }
 
 /// The answer to a [`PetQuery`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PetPage {
-    /// At most `limit` animals, ascending by identifier, each of the status asked for.
+    /// The matching animals, at most `limit`, ascending by identifier.
     pub pets: Vec<Pet>,
-    /// `true` if at least one more animal matches behind the last of `pets`.
+    /// `true` if at least one more animal matches after the last of `pets`.
     pub more: bool,
 }
 

@@ -11,18 +11,18 @@ use crate::{
 /// An animal of the catalogue, as the service returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pet {
-    /// Assigned by the store on creation, never by a client.
+    /// The identifier, which the store assigns.
     pub id: PetId,
-    /// As sent, byte for byte.
+    /// The name, byte for byte as the client sent it.
     pub name: PetName,
-    /// The category that the animal belongs to; categories are not part of this service.
+    /// The category of the animal. Categories are not part of this service.
     pub category_id: CategoryId,
-    /// `None` when the client gave none: there is no default.
+    /// The status; `None` if the client gave none, because there is no default.
     pub status: Option<PetStatus>,
 }
 
 impl Pet {
-    /// Makes the animal of a stored row.
+    /// Makes an animal from a stored row.
     ///
     /// # Errors
     /// [`Corruption`] names the animal, the field and the rule that the row breaks.
@@ -45,7 +45,7 @@ impl Pet {
     }
 }
 
-/// An animal to be added: a [`Pet`] that has no identifier yet.
+/// An animal to be added: a [`Pet`] without an identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPet {
     /// See [`Pet::name`].
@@ -65,15 +65,15 @@ impl NewPet {
     }
 }
 
-/// Identifier of an animal. Stores assign it in growing order and never twice.
+/// The identifier of an animal. Stores assign identifiers in ascending order and none twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PetId(pub i64);
 
 impl PetId {
-    /// Reads the plain decimal form of an int64.
+    /// Parses the plain decimal form of an int64.
     ///
     /// # Errors
-    /// Anything else (`+1`, `01`, `1.0`, out of range): such a text names no animal.
+    /// If `text` is anything else (`+1`, `01`, `1.0`, out of range). It names no animal then.
     pub fn parse(text: &str) -> Result<Self, InvalidPetId> {
         plain_integer::parse(text).map(Self).ok_or(InvalidPetId)
     }
@@ -90,15 +90,15 @@ impl fmt::Display for PetId {
 #[error("an animal's identifier is a plain decimal 64-bit integer")]
 pub struct InvalidPetId;
 
-/// Identifier of a category. Any int64: this service keeps no categories to check it against.
+/// The identifier of a category: any int64, because this service keeps no categories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CategoryId(pub i64);
 
 impl CategoryId {
-    /// Reads the plain decimal form of an int64.
+    /// Parses the plain decimal form of an int64.
     ///
     /// # Errors
-    /// Anything else (`+1`, `-0`, `01`, `1.0`, out of range).
+    /// If `text` is anything else (`+1`, `-0`, `01`, `1.0`, out of range).
     pub fn parse(text: &str) -> Result<Self, InvalidCategoryId> {
         plain_integer::parse(text).map(Self).ok_or(InvalidCategoryId)
     }

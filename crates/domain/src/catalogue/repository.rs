@@ -15,24 +15,22 @@ use crate::{
 /// Keeps the catalogue of animals.
 ///
 /// # Contract
-/// - Every method is atomic: it happens whole or not at all, also when its future is dropped half
-///   way. A caller that drops the future of `add` does not know which.
-/// - What has been acknowledged is durable as far as the store promises at all, and every later
-///   read sees it.
-/// - Identifiers grow in the order of acknowledgement as one caller sees it, and none is assigned
-///   twice. Values come back exactly as they were given.
-/// - A row that breaks a rule of the domain is [`StoreError::Corrupt`], neither a panic nor silence.
-/// - A store that cannot answer is [`StoreError::Unavailable`] within a bounded time, and answers
-///   again by itself once it can.
+/// - Every method is atomic: it takes effect whole or not at all, even if its future is dropped before
+///   it completes. A caller that drops the future of `add` does not know which.
+/// - An acknowledged write is as durable as the store promises, and every later read sees it.
+/// - One caller sees identifiers ascend in the order of acknowledgment. None is assigned twice.
+/// - Values come back exactly as they were stored.
+/// - A row that breaks a rule of the domain is [`StoreError::Corrupt`], neither a panic nor ignored.
+/// - A store that cannot answer returns [`StoreError::Unavailable`] within a bounded time, and recovers
+///   without a restart.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait PetRepository: Send + Sync {
-    /// Adds an animal under a new identifier, and with it, in the same transaction, the idempotency
-    /// record if there is a `request` for one.
+    /// Adds an animal under a new identifier. A `request` is recorded in the same transaction.
     ///
-    /// [`IdempotencyRequest::decide`] says what a record that is stored under the request's id
-    /// means. A replay returns `pet` under the recorded identifier, whatever has been done to the
-    /// row since. Requests that run at the same time add one animal between them.
+    /// [`IdempotencyRequest::decide`] decides by the record that is stored under the id of the request. A replay
+    /// returns `pet` under the recorded identifier, even if the row has changed since. Of equal requests that run
+    /// at the same time, one adds an animal.
     ///
     /// # Errors
     /// [`AddError`].
@@ -42,33 +40,30 @@ pub trait PetRepository: Send + Sync {
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError>;
 
-    /// Returns the animal `id`, or `None` if there is none, with the version of the state in which
-    /// it was looked for.
+    /// Returns the animal `id`, or `None` if there is none, with the version of the snapshot.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError>;
 
-    /// Returns the animals that match `query`, ascending by identifier, at most `query.limit`, and whether at
-    /// least one more matches behind them. Following the last identifier of each page yields every animal that
-    /// existed when the walk began exactly once, whatever is added meanwhile.
+    /// Returns the page of `query`. A walk, in which each query continues after the last animal of the previous page,
+    /// returns every animal that existed at its start exactly once, whatever is added meanwhile.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
 
-    /// Returns the version of the catalogue, without a call to the store that takes long; `None`, as by default, if this
-    /// store has no cheap way to know it.
+    /// Returns the version of the catalogue without waiting for the store. Returns `None`, as by default, if the
+    /// store has no cheap way to know the version.
     ///
-    /// Two reads that carry the same version saw the same state. An addition acknowledged by this
-    /// value changes the version before it is acknowledged; an addition to the same store by another
-    /// process changes it within 100 ms. A version never comes back for another state, restarts included.
+    /// An addition through this value changes the version before it is acknowledged. An addition by another process
+    /// changes it within 100 ms.
     fn version(&self) -> Option<CatalogueVersion> {
         None
     }
 
-    /// Deletes up to `limit` idempotency records made at `cutoff` or before, and skips younger ones. Returns what was
-    /// done: a store that deletes fewer at once than `limit` says that there may be more.
+    /// Deletes up to `limit` idempotency records made at or before `cutoff`. A store may delete fewer in one call and set
+    /// [`Purged::more`].
     ///
     /// # Errors
     /// [`StoreError`].
@@ -78,22 +73,22 @@ pub trait PetRepository: Send + Sync {
 /// The outcome of one purge of idempotency records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purged {
-    /// How many were deleted.
+    /// The number of deleted records.
     pub deleted: u32,
-    /// `true` if there may be more to delete. If not, none is left that was made at the cutoff or before.
+    /// `false` if no record made at or before the cutoff is left.
     pub more: bool,
 }
 
 impl Purged {
-    /// Returns what a store did that deletes as many as there are, up to `limit`.
+    /// Makes the outcome of a store that deletes as many records as there are, up to `limit`.
     #[must_use]
     pub const fn up_to(limit: u32, deleted: u32) -> Self {
         Self { deleted, more: deleted >= limit }
     }
 }
 
-/// Identifies one state of the catalogue. Two reads of one version give the same answer; a version
-/// never comes back for another state, restarts included. Versions have no order.
+/// Identifies one state of the catalogue. Two reads with the same version saw the same state. No other state ever gets
+/// the version, even after a restart. Versions have no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CatalogueVersion(pub u128);
 
@@ -102,24 +97,23 @@ pub struct CatalogueVersion(pub u128);
 pub struct Versioned<T> {
     /// The value that was read.
     pub value: T,
-    /// `None` when the store has no cheap way to know the version, or is sealed.
+    /// The version; `None` if the store has no cheap way to know it, or is sealed.
     pub version: Option<CatalogueVersion>,
 }
 
 /// The outcome of an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Added {
-    /// The animal was created by this call.
+    /// The call added this animal.
     Created(Pet),
-    /// An earlier request created the animal, and nothing was added: the animal of this request
-    /// under the recorded identifier.
+    /// An earlier request added this animal: the animal of the call under the recorded identifier.
     Replayed(Pet),
 }
 
 /// An animal could not be added.
 #[derive(Debug, thiserror::Error)]
 pub enum AddError {
-    /// The idempotency key belongs to another animal of the same caller.
+    /// The caller has used the idempotency key for another animal.
     #[error("the idempotency key was used for another animal")]
     IdempotencyKeyReused,
     /// The store failed.

@@ -1,4 +1,4 @@
-//! Driving port: the operations of the catalogue, for an adapter such as HTTP.
+//! Driving port: the operations of the catalogue, which an adapter such as HTTP calls.
 
 use async_trait::async_trait;
 
@@ -12,10 +12,11 @@ use crate::{
     error::StoreError,
 };
 
-/// The catalogue's operations. Implemented by [`Catalogue`](crate::Catalogue).
+/// The operations of the catalogue. [`Catalogue`](crate::Catalogue) implements them.
 ///
 /// # Contract
-/// As for [`PetRepository`](crate::PetRepository): atomic, acknowledged is durable.
+/// Operations are atomic, and an acknowledged addition is durable, as for
+/// [`PetRepository`](crate::PetRepository).
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait PetService: Send + Sync {
@@ -25,7 +26,7 @@ pub trait PetService: Send + Sync {
     /// [`StoreError`].
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
 
-    /// Adds an animal (interface, section 4.2), at most once for one `idempotency` within 24 hours.
+    /// Adds an animal (interface, section 4.2), at most once in 24 hours for the same `idempotency`.
     ///
     /// # Errors
     /// [`AddError`].
@@ -37,7 +38,6 @@ pub trait PetService: Send + Sync {
     /// [`StoreError`].
     async fn get(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError>;
 
-    /// Returns the version of the catalogue, see
-    /// [`PetRepository::version`](crate::PetRepository::version).
+    /// Returns the version of the catalogue: see [`PetRepository::version`](crate::PetRepository::version).
     fn version(&self) -> Option<CatalogueVersion>;
 }

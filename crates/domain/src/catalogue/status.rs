@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// Availability of an animal (schema `PetStatus` of the interface).
+/// The availability of an animal (schema `PetStatus` of the interface).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PetStatus {
-    /// Can be bought.
+    /// The animal can be bought.
     Available,
-    /// Reserved.
+    /// The animal is reserved.
     Pending,
-    /// Gone.
+    /// The animal is sold.
     Sold,
 }
 
@@ -17,15 +17,15 @@ impl PetStatus {
     /// Every status, in the order of the interface.
     pub const ALL: [Self; 3] = [Self::Available, Self::Pending, Self::Sold];
 
-    /// Reads exactly one of `available`, `pending`, `sold`.
+    /// Parses `available`, `pending` or `sold`.
     ///
     /// # Errors
-    /// Any other text, another letter case included.
+    /// If `text` is anything else, also in another letter case.
     pub fn parse(text: &str) -> Result<Self, InvalidPetStatus> {
         Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(InvalidPetStatus)
     }
 
-    /// Returns the word that the interface, and every store, uses.
+    /// Returns the word of the status in the interface and in every store.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

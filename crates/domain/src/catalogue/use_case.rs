@@ -16,30 +16,30 @@ use crate::{
     error::StoreError,
 };
 
-/// The catalogue of animals.
+/// The catalogue of animals: [`PetService`] over a repository and a clock.
 pub struct Catalogue {
     pets: Arc<dyn PetRepository>,
     clock: Arc<dyn Clock>,
 }
 
 impl Catalogue {
-    /// How many expired idempotency records are deleted in one transaction, so that no addition
-    /// waits long for it.
+    /// The largest number of expired idempotency records that one transaction deletes, so that additions do not wait long
+    /// for it.
     pub const PURGE_BATCH: u32 = 500;
-    /// How long expired records are kept: the clock of another instance, by which they still count, may be so late.
+    /// The time for which expired records are kept, because the clock of another instance may be behind.
     pub const PURGE_MARGIN: Duration = Duration::from_hours(1);
 
-    /// Makes the use case over the animals that `pets` keeps.
+    /// Makes the catalogue of a repository.
     #[must_use]
     pub fn new(pets: Arc<dyn PetRepository>, clock: Arc<dyn Clock>) -> Self {
         Self { pets, clock }
     }
 
-    /// Deletes one batch of the idempotency records that have expired by [`PURGE_MARGIN`](Self::PURGE_MARGIN);
+    /// Deletes one batch of the idempotency records that expired at least [`PURGE_MARGIN`](Self::PURGE_MARGIN) ago. Returns
     /// `true` if there may be more.
     ///
     /// # Errors
-    /// [`StoreError`]; the caller may try again later.
+    /// [`StoreError`]; the caller may retry later.
     pub async fn purge_expired_records(&self) -> Result<bool, StoreError> {
         let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME + Self::PURGE_MARGIN);
         Ok(self.pets.purge_expired(cutoff, Self::PURGE_BATCH).await?.more)
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_record_counts_for_24_hours() {
+    async fn a_record_is_valid_for_24_hours() {
         let idempotency = idempotency("once");
         let expected = idempotency.id();
         let mut pets = MockPetRepository::new();
@@ -141,8 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn records_that_expired_an_hour_ago_are_purged_as_long_as_the_store_says_there_are_more()
-    {
+    async fn records_that_expired_an_hour_ago_are_purged() {
         for (deleted, more) in [(Catalogue::PURGE_BATCH, true), (3, true), (3, false), (0, false)] {
             let mut pets = MockPetRepository::new();
             pets.expect_purge_expired()

@@ -14,42 +14,39 @@ use crate::{
     transfer::handover::WriterRole,
 };
 
-/// Opens a store for reading or writing as a whole.
+/// Reads and writes a store as a whole.
 ///
-/// An adapter that implements [`PetRepository`](crate::PetRepository) and
-/// [`KeyStore`](crate::KeyStore) may implement this trait for the same store. A store without it
-/// cannot be copied, verified, exported from or imported into; everything else works.
+/// Optional for an adapter that implements [`PetRepository`](crate::PetRepository) and
+/// [`KeyStore`](crate::KeyStore). A store without it cannot be copied, verified, exported or imported into; everything
+/// else works.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// Returns a view of everything that the store holds now, in any [phase](crate::Phase). Later
-    /// writes do not show in it, and it blocks no writer. Taking it checks nothing: a command that
-    /// looks for damage reads the rows.
+    /// Returns a snapshot of the whole store, in any [phase](crate::Phase). Later writes do not show in the snapshot, and
+    /// it blocks no writer. No row is checked until it is read.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
-    /// Stores rows under their own identifiers, all of them or none. The rows are durable and
-    /// visible when this returns. Returns the number of animals that the store did not hold before.
+    /// Stores rows under their own identifiers, all of them or none. The rows are durable and visible when the call
+    /// returns. Returns the number of animals that the store did not hold before.
     ///
     /// # Contract
-    /// - [`Resolution`](crate::Resolution) decides what happens to a row whose place is taken. A row
-    ///   that the store holds already is kept, so the same rows may be written again.
-    /// - The store then assigns identifiers above those of every row, and above
-    ///   [`Rows::highest`], also after it was opened again.
-    /// - Rows with animals count as one [rewrite](crate::StoreState::rewrites), unless the store
-    ///   held all of them.
+    /// - [`Resolution`](crate::Resolution) decides about a row whose place is taken. A row that the store already holds is
+    ///   kept, so a call may be repeated.
+    /// - From then on, the store assigns identifiers above those of every row and above [`Rows::highest`], even after it
+    ///   was opened again.
+    /// - A call that adds animals counts as one [rewrite](crate::StoreState::rewrites).
     /// - The store checks [`permit_write`](crate::StoreState::permit_write) in the same transaction.
     ///
     /// # Errors
-    /// [`ArchiveError`]. Nothing was written, but after [`StoreError::Unavailable`] that is not
-    /// known.
+    /// [`ArchiveError`]. Nothing was written, except that after [`StoreError::Unavailable`] the rows may be written.
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError>;
 
-    /// Adds animals under new identifiers that ascend in their order, all of them or none. Returns
-    /// how many animals were added: all, or none if the request
-    /// [is a repeat](IdempotencyRequest::decide). The request's record names the first animal.
+    /// Adds animals under new identifiers, ascending in their order, all of them or none. The record of `request` has the
+    /// identifier of the first animal. Returns the number of added animals, which is 0 if the request
+    /// [is a repeat](IdempotencyRequest::decide).
     ///
     /// # Errors
     /// [`ArchiveError`], as for [`write_rows`](Self::write_rows).
@@ -59,52 +56,51 @@ pub trait Archive: Send + Sync {
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError>;
 
-    /// Returns how many rows, of all kinds together, one call may write: at least 25.
+    /// Returns the largest number of rows, of all kinds together, that one call may write: at least 25.
     fn max_batch(&self) -> usize {
         10_000
     }
 }
 
-/// Rows that one call of [`Archive::write_rows`] stores. A store writes animals first, so a record
-/// may name an animal of the same call.
+/// The rows of one call of [`Archive::write_rows`]. A record may name an animal of the same call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     /// Animals under their own identifiers.
     pub pets: Vec<Pet>,
     /// API keys under their own identifiers.
     pub keys: Vec<ApiKey>,
-    /// Idempotency records. The store need not hold their animals.
+    /// Idempotency records, also of animals that the store does not hold.
     pub records: Vec<IdempotencyRecord>,
-    /// The store assigns identifiers above these from now on.
+    /// The identifiers above which the store assigns new ones from then on.
     pub highest: HighestIds,
 }
 
-/// The highest identifiers that a store has ever assigned or stored, also if their rows are gone.
+/// The highest identifiers that a store has ever assigned or stored, even if their rows are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HighestIds {
-    /// Of animals; `None` if there never was one.
+    /// The highest identifier of an animal; `None` if there never was one.
     pub pet: Option<PetId>,
-    /// Of API keys; `None` if there never was one.
+    /// The highest identifier of an API key; `None` if there never was one.
     pub key: Option<KeyId>,
 }
 
-/// A consistent view of a store.
+/// A consistent snapshot of a store.
 ///
 /// # Contract
-/// - All methods see one state of the store, as long as the view is kept. A store that cannot keep
-///   a view any longer returns [`StoreError::Unavailable`].
-/// - Rows come in ascending order, and a list of less than `limit` means that no row follows.
+/// - All methods see the same state of the store. A store that cannot keep the state any longer returns
+///   [`StoreError::Unavailable`].
+/// - Rows come in ascending order. After a list of less than `limit` rows, no row follows.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Snapshot: Send {
-    /// Returns how many rows the store holds.
+    /// Returns the number of rows of each kind.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn counts(&mut self) -> Result<StoreCounts, StoreError>;
 
-    /// Returns the highest identifiers ever assigned or stored. Cheap: it counts no rows. While the store is not open,
-    /// a write that it refuses does not raise them, not even in a later snapshot.
+    /// Returns the highest identifiers ever assigned or stored, without counting rows. A write that a store refuses
+    /// because it is not open never raises them.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -119,11 +115,10 @@ pub trait Snapshot: Send {
     /// Returns every API key, ascending by identifier.
     ///
     /// # Errors
-    /// [`StoreError`], also for a row that is not a key.
+    /// [`StoreError`], also for a corrupt row.
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Returns up to `limit` idempotency records behind `after`, ascending by position, also those
-    /// whose animal is gone.
+    /// Returns up to `limit` idempotency records after `after`, ascending by position, also of animals that are gone.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -134,18 +129,17 @@ pub trait Snapshot: Send {
     ) -> Result<Vec<IdempotencyRecord>, StoreError>;
 }
 
-/// The place of an idempotency record in a [`Snapshot`]: ordered by animal, then by the bytes of the
-/// record's id.
+/// The position of an idempotency record in a [`Snapshot`]: ordered by animal, then by the bytes of the record's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordPosition {
-    /// The animal that the request added.
+    /// The animal that the request has added.
     pub pet: PetId,
-    /// The record's id.
+    /// The id of the record.
     pub id: IdempotencyId,
 }
 
 impl RecordPosition {
-    /// Returns the position behind every record of `pet` and of lower animals.
+    /// Returns the position after every record of `pet` and of lower identifiers.
     #[must_use]
     pub const fn end_of(pet: PetId) -> Self {
         Self { pet, id: IdempotencyId([u8::MAX; 16]) }
@@ -153,14 +147,14 @@ impl RecordPosition {
 }
 
 impl IdempotencyRecord {
-    /// Returns the record's place in a [`Snapshot`].
+    /// Returns the position of the record in a [`Snapshot`].
     #[must_use]
     pub const fn position(&self) -> RecordPosition {
         RecordPosition { pet: self.pet, id: self.id }
     }
 }
 
-/// How many rows a store holds.
+/// The number of rows in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
     /// Animals.
@@ -177,7 +171,7 @@ pub enum ArchiveError {
     /// The store holds another animal under this identifier.
     #[error("the target already holds another animal {0}")]
     OtherPet(PetId),
-    /// The store holds another row in this place.
+    /// The store holds another row under this identifier.
     #[error("the target already holds another {what}")]
     Conflict {
         /// The row, for example `API key 7`.
@@ -189,7 +183,7 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    /// Makes the error of a store that holds another `what`, for example `API key 7`.
+    /// Makes a [`Conflict`](Self::Conflict) error: the store holds another `what`, for example `API key 7`.
     pub fn conflict(what: impl fmt::Display) -> Self {
         Self::Conflict { what: what.to_string() }
     }

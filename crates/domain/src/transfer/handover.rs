@@ -1,4 +1,4 @@
-//! Driven port: the state of a store, by which it is handed over to another one while services use it
+//! Driven port: the state of a store, through which it is handed over to another store while services use both
 //! (`docs/STORES.md`).
 
 use std::fmt;
@@ -7,8 +7,8 @@ use async_trait::async_trait;
 
 use crate::error::{Corruption, StoreError};
 
-/// The identity of one store: 16 random bytes, drawn when the store was made. A copy of its files
-/// has the same identity.
+/// The identity of a store: 16 random bytes, drawn when the store is made. A copy of its files has the same
+/// identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StoreId(pub [u8; 16]);
 
@@ -18,30 +18,30 @@ impl fmt::Display for StoreId {
     }
 }
 
-/// Which role may read and write a store.
+/// The phase of a store, which says who may read and write it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Services read and write.
     Open {
-        /// The store that was handed over to this one, if there is one.
+        /// The store that was handed over to this store, if there is one.
         from: Option<StoreId>,
     },
-    /// A mover writes, and nobody reads.
+    /// A mover writes. Nobody reads.
     Filling {
         /// The store that is copied.
         from: StoreId,
     },
-    /// No process writes.
+    /// Nobody writes.
     Sealed {
-        /// The store that takes this one's place.
+        /// The store that replaces this store.
         to: StoreId,
-        /// The store's URL without its password: shown to people, never used to connect.
+        /// The URL of that store without its password: shown to people, never used to connect.
         label: String,
     },
 }
 
 impl Phase {
-    /// Returns the phase as parts to be stored: its word, the other store, and the label.
+    /// Returns the parts of the phase that a store keeps: the word, the other store, and the label.
     #[must_use]
     pub fn parts(&self) -> (&'static str, Option<StoreId>, Option<&str>) {
         match self {
@@ -51,10 +51,10 @@ impl Phase {
         }
     }
 
-    /// Returns the phase with these parts.
+    /// Makes the phase from its [parts](Self::parts).
     ///
     /// # Errors
-    /// No phase has them.
+    /// If no phase has these parts.
     pub fn from_parts(
         word: &str,
         other: Option<StoreId>,
@@ -74,8 +74,7 @@ impl Phase {
         matches!(self, Self::Open { .. })
     }
 
-    /// Returns why a service may not use the store, in words that follow "the store"; `None` if it
-    /// may.
+    /// Returns the reason for which a service may not use the store, in words that follow "the store"; `None` if it may.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         match self {
@@ -90,39 +89,38 @@ impl Phase {
     }
 }
 
-/// The state of a store. It is stored with the rows, so it outlasts every process.
+/// The state of a store, which is stored with its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StoreState {
     /// The identity of the store.
     pub id: StoreId,
-    /// Grows with each change of the state, and from each store to the one that takes its place: of
-    /// two open stores, the one with the higher revision counts.
+    /// Increases with each change of the state, and from each store to its successor. Of two open stores, the one
+    /// with the higher revision is in use.
     pub revision: i64,
-    /// The number of transactions that changed animals in another way than by adding them under the
-    /// next identifiers: a statement of another program, or [`write_rows`](crate::Archive::write_rows).
+    /// The number of transactions that changed animals other than by adding them under new identifiers: SQL of
+    /// another program, or [`write_rows`](crate::Archive::write_rows).
     pub rewrites: i64,
-    /// Which role may read and write.
+    /// The phase of the store.
     pub phase: Phase,
 }
 
 impl StoreState {
-    /// Returns the next state, with another phase.
+    /// Returns the state with the next revision and another phase.
     #[must_use]
     pub fn next(&self, phase: Phase) -> Self {
         Self { revision: self.revision + 1, phase, ..self.clone() }
     }
 
-    /// Returns whether this store is open because `other` was handed over to it.
+    /// Returns whether `other` was handed over to this store, which is open.
     #[must_use]
     pub fn is_successor_of(&self, other: &Self) -> bool {
         self.phase == Phase::Open { from: Some(other.id) } && self.revision > other.revision
     }
 
-    /// Returns whether `writer` may write to the store. An adapter checks this in the transaction
-    /// that writes.
+    /// Permits `writer` to write to the store. An adapter asks in the transaction that writes.
     ///
     /// # Errors
-    /// [`StoreError::Sealed`].
+    /// [`StoreError::Sealed`] if `writer` may not write.
     pub fn permit_write(&self, writer: WriterRole) -> Result<(), StoreError> {
         match (writer, &self.phase) {
             (WriterRole::Service, phase) => phase.refusal().map_or(Ok(()), refuse),
@@ -133,12 +131,12 @@ impl StoreState {
         }
     }
 
-    /// Returns whether animals may be read, through a handle that was opened with or without
-    /// `reads_while_sealed`, and whether the read has a [version](crate::CatalogueVersion): `false`
-    /// for a sealed store. An adapter checks this in the snapshot that it reads.
+    /// Permits a read of animals, through a handle that was opened with or without `reads_while_sealed`. An adapter asks
+    /// in the snapshot that it reads. Returns whether the read has a [version](crate::CatalogueVersion): a read of a sealed
+    /// store has none.
     ///
     /// # Errors
-    /// [`StoreError::Sealed`].
+    /// [`StoreError::Sealed`] if animals may not be read.
     pub fn permit_read(&self, reads_while_sealed: bool) -> Result<bool, StoreError> {
         if reads_while_sealed && matches!(self.phase, Phase::Sealed { .. }) {
             return Ok(false);
@@ -157,23 +155,22 @@ pub enum WriterRole {
     /// A service or a command.
     #[default]
     Service,
-    /// The mover that brought the store to this revision.
+    /// The mover whose claim has this revision.
     Mover(i64),
 }
 
-/// Reads and replaces the state of a store, so that it can be handed over to another one, or take
-/// another one's place, while services use it. Optional: a store without it is copied while nothing
-/// writes to it.
+/// Reads and replaces the state of a store, so that one store can replace another while services use them. Optional: a
+/// store without it is copied while nothing writes to it.
 ///
 /// # Contract
 /// - The state is durable, and every process sees it.
 /// - A write of a service to a store that is not [open](Phase::Open) fails with
-///   [`StoreError::Sealed`] and has no effect. This holds in all processes from the moment at which
-///   [`change_state`](Self::change_state) has returned, which waits for writes that have begun.
-/// - A read of animals from a store that is not open fails in the same way, in all processes, and
-///   [`version`](crate::PetRepository::version) is `None` within 100 ms. A handle that was opened
-///   with reads while sealed still reads a *sealed* store; such a read has no version.
-/// - [Keys](crate::KeyStore::load) and [snapshots](crate::Archive::snapshot) are read in any phase.
+///   [`StoreError::Sealed`] and has no effect. This holds in all processes once
+///   [`change_state`](Self::change_state) has returned. The call waits for writes that have begun.
+/// - A read of animals from a store that is not open fails in the same way, in all processes. Within 100 ms,
+///   [`version`](crate::PetRepository::version) is `None`.
+/// - A handle that was opened with reads while sealed still reads a *sealed* store, without a version.
+/// - [Keys](crate::KeyStore::load) and [snapshots](crate::Archive::snapshot) can be read in any phase.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Handover: Send + Sync {
@@ -183,11 +180,11 @@ pub trait Handover: Send + Sync {
     /// [`StoreError`].
     async fn state(&self) -> Result<StoreState, StoreError>;
 
-    /// Replaces identity, revision and phase if the stored revision is `expected`, and returns
-    /// whether it was. The store keeps its [`rewrites`](StoreState::rewrites), whatever `new` says.
+    /// Replaces identity, revision and phase if the stored revision is `expected`. Returns whether it was. The store
+    /// ignores the [`rewrites`](StoreState::rewrites) of `new`, and keeps its own.
     ///
     /// # Errors
-    /// [`StoreError`]. Whether the state was replaced is then not known.
+    /// [`StoreError`]; the state may or may not be replaced.
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError>;
 }
 
@@ -208,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_comes_back_from_its_parts() {
+    fn a_phase_is_made_again_from_its_parts() {
         for phase in phases() {
             let (word, other, label) = phase.parts();
             let label = label.map(str::to_owned);
@@ -220,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn one_kind_of_writer_is_permitted_at_most() {
+    fn at_most_one_role_may_write() {
         for (phase, service, mover) in phases()
             .into_iter()
             .zip([(true, false), (true, false), (false, true), (false, false)])
@@ -235,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_open_stores_the_later_one_is_the_successor() {
+    fn the_open_store_with_the_higher_revision_is_the_successor() {
         let state = |id, revision, from| StoreState {
             id,
             revision,
@@ -250,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_store_is_read_with_a_version_and_a_sealed_one_only_on_request() {
+    fn a_sealed_store_is_read_only_on_request_and_without_a_version() {
         for (phase, plain, sealed) in phases()
             .into_iter()
             .zip([

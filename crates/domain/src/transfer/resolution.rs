@@ -1,5 +1,5 @@
-//! The rule of [`Archive::write_rows`](crate::Archive::write_rows): what happens to a row, by what the
-//! store holds in its place. An adapter only looks up and writes.
+//! The rules of [`Archive::write_rows`](crate::Archive::write_rows) for rows whose place is taken. An adapter looks up
+//! the stored row, asks, and writes.
 
 use crate::{
     access::key::{ApiKey, KeyId},
@@ -10,17 +10,17 @@ use crate::{
     transfer::archive::ArchiveError,
 };
 
-/// The action of a store on a row.
+/// What a store does with a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// The store holds the same already.
+    /// Keep the stored row, which is the same.
     Keep,
-    /// The store writes the row, in place of an older one if there is one.
+    /// Write the row. It replaces an older row.
     Write,
 }
 
 impl Resolution {
-    /// Decides on an animal, where `stored` has its identifier.
+    /// Decides about an animal by the `stored` animal with its identifier.
     ///
     /// # Errors
     /// [`ArchiveError::OtherPet`] if `stored` is another animal.
@@ -32,10 +32,10 @@ impl Resolution {
         }
     }
 
-    /// Decides on new animals of [`add_new`](crate::Archive::add_new), where `stored` has the id of its request.
+    /// Decides about the animals of [`add_new`](crate::Archive::add_new) by the `stored` record with the id of `request`.
     ///
     /// # Errors
-    /// [`ArchiveError::Conflict`] if `stored` is the record of something else.
+    /// [`ArchiveError::Conflict`] if `stored` is the record of other animals.
     pub fn of_new_pets(
         stored: Option<&IdempotencyRecord>,
         request: &IdempotencyRequest,
@@ -49,13 +49,11 @@ impl Resolution {
         }
     }
 
-    /// Decides on an API key, where `stored` has its identifier and `digest_owner` its digest: the key as the
-    /// store must hold it afterwards. A key lives on while its store is copied, so it is merged with
-    /// the [same one](ApiKey::merged_with) there.
+    /// Returns the API key to write. `stored` has the identifier of `key`, and `digest_owner` has its digest. Two copies
+    /// of a key are [merged](ApiKey::merged_with), because a key is in use while its store is copied.
     ///
     /// # Errors
-    /// [`ArchiveError::Conflict`] if `stored` is another key, or the digest belongs to another
-    /// identifier.
+    /// [`ArchiveError::Conflict`] if `stored` is another key, or if a key with another identifier has the digest.
     pub fn of_key(
         stored: Option<&ApiKey>,
         digest_owner: Option<KeyId>,
@@ -69,12 +67,10 @@ impl Resolution {
         resolved.ok_or_else(|| ArchiveError::conflict(format_args!("API key {}", key.id.0)))
     }
 
-    /// Decides on an idempotency record, where `stored` has its id. The store need not hold its
-    /// animal: another program may have deleted it.
+    /// Decides about an idempotency record by the `stored` record with its id.
     ///
     /// # Errors
-    /// [`ArchiveError::Conflict`] if `stored` is another record that is as old as this one, or
-    /// younger.
+    /// [`ArchiveError::Conflict`] if `stored` is a different record that is not older.
     pub fn of_record(
         stored: Option<&IdempotencyRecord>,
         record: &IdempotencyRecord,
@@ -119,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn new_animals_are_added_unless_their_record_is_there_and_counts() {
+    fn new_animals_are_added_unless_their_record_is_valid() {
         let at = |days: i64| Timestamp(days * 86_400_000);
         let request = IdempotencyRequest::of_batch([1; 32], at(2));
         let record = |at| IdempotencyRecord { at, ..request.into_record(PetId(7)) };

@@ -1,4 +1,4 @@
-//! The table of URLs.
+//! URLs and the configurations that they stand for.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn the_password_is_never_shown() {
 }
 
 #[test]
-fn anything_else_is_refused_in_one_line() {
+fn a_wrong_url_is_refused_in_one_line() {
     let form = "write etcd://[USER:PASSWORD@]HOST[:PORT]";
     let [user, password] = ["user", "password"]
         .map(|part| format!("the {part} is not properly percent-encoded; write % as %25"));
@@ -88,7 +88,7 @@ fn anything_else_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_value_that_is_not_allowed_is_told_what_is() {
+fn the_error_of_a_wrong_value_names_the_allowed_ones() {
     let time = "it is a time from 1ms to 1h such as 3s or 500ms";
     for (pair, allowed) in [
         ("sslmode=prefer", "it is disable or verify-full"),

@@ -1,4 +1,4 @@
-//! Rows come back as they were put, and what is not one says why.
+//! Rows come back as they were put, and a broken row is named.
 
 use petstore_domain::{
     ApiKeySecret, CategoryId, Fingerprint, IdempotencyId, IdempotencyRecord, KeyId, KeyName,
@@ -19,7 +19,7 @@ fn entry(key: &str, value: &str) -> KeyValue {
     KeyValue { key: key.into(), value: value.into(), ..KeyValue::default() }
 }
 
-/// Returns everything that was put, in the order of the keys.
+/// Returns the entries that were put, in the order of their keys.
 fn entries(changes: Changes) -> Vec<KeyValue> {
     let entry = |(key, value): (String, Option<_>)| {
         Some(KeyValue { value: Bytes(value?), ..entry(&key, "") })
@@ -28,7 +28,7 @@ fn entries(changes: Changes) -> Vec<KeyValue> {
 }
 
 #[test]
-fn the_order_of_keys_is_that_of_identifiers() {
+fn keys_have_the_order_of_identifiers() {
     let ids = [i64::MIN, -2, -1, 0, 1, 9, 10, i64::MAX];
     let ordered = ids.map(|id| keys().pet(None, PetId(id)));
     assert!(ordered.is_sorted(), "{ordered:?}");
@@ -56,7 +56,7 @@ fn an_animal_comes_back_from_each_of_its_entries() {
 }
 
 #[test]
-fn an_animal_of_release_1_2_names_its_records() {
+fn an_animal_of_release_1_2_is_read() {
     let row = r#"{"name":"Rex","category":1,"status":null,"records":["0a0b"]}"#;
     assert_eq!(pet(&entry("zoo/pets/8000000000000001", row)).unwrap().id, PetId(1));
 }
@@ -71,7 +71,7 @@ fn record_at(id: u8, pet: i64, at: i64) -> IdempotencyRecord {
 }
 
 #[test]
-fn a_record_comes_back_and_expires_by_the_time_of_the_oldest() {
+fn a_record_comes_back_and_its_expiry_entry_has_the_oldest_time() {
     let mut changes = Changes::new();
     for (id, at) in [(1, 5), (255, -5)] {
         put_record(&mut changes, &keys(), &record_at(id, -1, at));
@@ -79,7 +79,7 @@ fn a_record_comes_back_and_expires_by_the_time_of_the_oldest() {
     let expires: Expiry = vec![("01".repeat(16), 5), ("ff".repeat(16), -5)];
     let found: Vec<_> = entries(changes).iter().map(|entry| record(entry).unwrap()).collect();
     let written = [record_at(1, -1, 5), record_at(255, -1, -5)];
-    assert_eq!(found, [written, written].concat(), "each is there by its animal, too");
+    assert_eq!(found, [written, written].concat(), "each record is also stored by its animal");
     let mut changes = Changes::new();
     put_expiry(&mut changes, &keys(), 1, &Expiry::new());
     assert!(changes.is_empty());
@@ -91,7 +91,7 @@ fn a_record_comes_back_and_expires_by_the_time_of_the_oldest() {
 }
 
 #[test]
-fn records_are_in_the_order_of_their_positions() {
+fn records_have_the_order_of_their_positions() {
     let records =
         [record_at(9, i64::MIN, 0), record_at(2, 1, 0), record_at(255, 1, 0), record_at(1, 2, 0)];
     let keys = records.map(|record| keys().recorded(record.position()));

@@ -1,4 +1,4 @@
-//! The additions of one transaction, and those that wait for the next one.
+//! Decisions on the additions of one transaction, and its size.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn request(key: u16, pet: &NewPet, at: i64) -> IdempotencyRequest {
     IdempotencyRequest::new(id(key), pet, Timestamp(at))
 }
 
-/// Returns additions as the writing task gets them. Their callers wait for as long as the tasks are kept.
+/// Returns additions as the writing task gets them. Their callers wait as long as the returned tasks run.
 async fn adds(
     requests: impl IntoIterator<Item = (NewPet, Option<IdempotencyRequest>)>,
 ) -> (Vec<Add>, Vec<tokio::task::JoinHandle<()>>) {
@@ -76,7 +76,7 @@ fn new_head() -> Head {
     Head::new().unwrap()
 }
 
-/// A record that is stored under `key`, as its two entries.
+/// Returns the entry of a stored record with the id `key`.
 fn stored(key: u16, pet: PetId, at: i64) -> Vec<KeyValue> {
     let record = request(key, &self::pet(None), at).into_record(pet);
     let mut changes = Changes::new();
@@ -89,7 +89,7 @@ fn stored(key: u16, pet: PetId, at: i64) -> Vec<KeyValue> {
     changes.into_iter().filter(|(key, _)| key.starts_with("zoo/records/")).map(entry).collect()
 }
 
-/// Returns how many operations etcd counts in a transaction with these ones, beside `others`.
+/// Returns how many operations etcd counts in a transaction with `ops` and `others`.
 fn counted(ops: &[Op], others: usize) -> usize {
     let nested = ops.iter().map(|op| match op {
         Op::Txn(txn) => counted(&txn.success, 0),
@@ -143,7 +143,7 @@ fn as_many_entries_as_a_transaction_holds_are_nested_in_their_order() {
 }
 
 #[tokio::test]
-async fn of_one_key_in_a_group_the_second_is_a_repeat_or_refused() {
+async fn the_second_addition_with_a_key_in_a_group_is_a_repeat_or_refused() {
     let (one, other) = (pet(None), pet(SOLD));
     let (adds, _callers) = adds([
         (one.clone(), Some(request(1, &one, 9))),
@@ -161,12 +161,12 @@ async fn of_one_key_in_a_group_the_second_is_a_repeat_or_refused() {
         panic!("{outcomes:?}");
     };
     assert_eq!(created, again);
-    assert_eq!(changes.len(), 4, "an animal, its record twice, and when that expires");
+    assert_eq!(changes.len(), 4, "an animal, its record twice, and an expiry entry");
 }
 
 #[tokio::test]
-async fn a_second_write_under_one_key_is_for_the_next_transaction() {
-    // The clock of its instance is two days ahead.
+async fn a_second_record_with_one_key_waits_for_the_next_transaction() {
+    // The second request comes from an instance whose clock is two days ahead.
     let rex = pet(None);
     let (adds, _callers) = adds([
         (rex.clone(), Some(request(1, &rex, 9))),
@@ -179,7 +179,7 @@ async fn a_second_write_under_one_key_is_for_the_next_transaction() {
 }
 
 #[tokio::test]
-async fn a_corrupt_record_and_a_missing_identifier_fail_their_own_addition_alone() {
+async fn a_corrupt_record_or_a_missing_identifier_fails_its_own_addition_alone() {
     let broken = KeyValue {
         key: (&*keys().record(&id(1))).into(),
         value: "[]".into(),

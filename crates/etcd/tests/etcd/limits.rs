@@ -37,7 +37,7 @@ async fn add_sixty(store: &Arc<EtcdStore>, at: i64) -> usize {
 
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn transactions_are_as_large_as_a_node_takes_them() {
+async fn transactions_are_as_large_as_the_node_permits() {
     let etcd = etcd_or_skip("transactions_are_as_large", 1).unwrap();
     let url = url(&etcd) + "?call_timeout=30s";
     for (turn, (ops, rows)) in (0_i64..).zip([(128, 128), (64, 128), (50, 128), (20, 28), (16, 28)])
@@ -83,7 +83,7 @@ async fn a_node_that_takes_less_after_a_restart_fails_no_addition() {
         let pets = (1000..1000 + count).map(|id| rex().with_id(PetId(id))).collect();
         store.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await
     };
-    // Rows are not split. The next ones are as many as fit.
+    // A batch is not split, so it fails once. The next batch can be as large as `max_batch`.
     let too_many = write(100).await.unwrap_err();
     assert!(matches!(too_many, ArchiveError::Store(StoreError::Unavailable(_))), "{too_many}");
     assert!(too_many.to_string().contains("--max-txn-ops"), "{too_many}");

@@ -21,7 +21,7 @@ use crate::support::{add, open, page, rex, url};
 /// The fate of a transaction that puts entries.
 enum Fate {
     Answered,
-    /// It is carried out, but its answer does not arrive.
+    /// The node carries it out, but the answer is lost.
     AnswerLost,
     /// The node refuses it.
     Refused,
@@ -29,7 +29,7 @@ enum Fate {
 
 type Fates = dyn Fn() -> Fate + Send + Sync;
 
-/// Forwards requests to a node, one a connection.
+/// Starts a proxy to a node that handles one request for each connection. Returns its address.
 fn proxy(node: String, fates: Arc<Fates>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -48,7 +48,7 @@ fn forward(mut client: TcpStream, node: &str, fates: &Fates) {
         let puts = String::from_utf8_lossy(&request).contains("request_put");
         let fate = if puts { fates() } else { Fate::Answered };
         if matches!(fate, Fate::Refused) {
-            let body = r#"{"code":3,"message":"as asked"}"#;
+            let body = r#"{"code":3,"message":"refused"}"#;
             let head =
                 format!("HTTP/1.1 400 Bad Request\r\nContent-Length: {}\r\n\r\n", body.len());
             client.write_all((head + body).as_bytes()).unwrap();
@@ -63,7 +63,7 @@ fn forward(mut client: TcpStream, node: &str, fates: &Fates) {
     }
 }
 
-/// A head and its body; `None` at the end of the stream.
+/// Reads a message with its head and body. Returns `None` at the end of the stream.
 fn message(stream: &mut impl Read) -> Option<Vec<u8>> {
     let (mut all, mut byte) = (Vec::new(), [0]);
     while !all.ends_with(b"\r\n\r\n") {
@@ -100,7 +100,7 @@ async fn an_addition_whose_answer_was_lost_is_added_once_and_acknowledged() {
     for (lost, is_behind) in [(0, false), (1, false), (3, false), (1, true), (2, false), (2, true)]
     {
         if is_behind {
-            // The first instance's copy of the head is out of date then, and its first try is in vain.
+            // The first instance's copy of the head is then outdated, so its first try loses the comparison.
             added.push(add(&other).await);
         }
         lose.store(lost, Ordering::SeqCst);
@@ -123,7 +123,7 @@ async fn a_failed_transaction_fails_its_own_additions_alone() {
         if is_third { Fate::Refused } else { Fate::Answered }
     };
     let proxy = proxy(etcd.endpoints(), Arc::new(fates));
-    // The first transaction makes the store, the second one holds the first addition.
+    // The first transaction creates the store, and the second one holds the first addition.
     let store = Arc::new(open(&format!("etcd://{proxy}/zoo")).await);
     let add_one = |key: u16| {
         let store = Arc::clone(&store);

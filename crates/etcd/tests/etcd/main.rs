@@ -1,4 +1,4 @@
-//! Behavior that the kit cannot know: several instances, nodes that restart, lost answers, refusals.
+//! Behavior that the kit does not cover: several instances, restarting nodes, lost answers, refusals.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

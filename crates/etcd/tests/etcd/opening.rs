@@ -1,4 +1,4 @@
-//! Opening and refusing stores; users, and nodes that restart.
+//! Opening, refusing and removing stores, and users with rights.
 
 use std::{
     io::{Read as _, Write as _},
@@ -14,7 +14,7 @@ use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_prefix_of_somebody_else_or_of_a_newer_release_is_refused() {
+async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
     let etcd = etcd_or_skip("a_prefix_of_somebody_else", 1).unwrap();
     let url = url(&etcd);
     let missing = try_open(&url, false).await.unwrap_err();
@@ -41,7 +41,7 @@ async fn a_prefix_of_somebody_else_or_of_a_newer_release_is_refused() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn the_rest_of_a_deleted_store_is_no_key_of_somebody_else() {
+async fn the_rest_of_a_deleted_store_is_recognized() {
     let etcd = etcd_or_skip("the_rest_of_a_deleted_store", 1).unwrap();
     put(&etcd, "zoo/waiting", "an instance that was not stopped");
     let store = open(&url(&etcd)).await;
@@ -114,7 +114,7 @@ async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
         let path = if path == "auth/enable" { "enable" } else { path };
         etcd.post(0, &format!("/v3/auth/{path}"), &body).unwrap();
     }
-    // A node may take long to start.
+    // The node may take long to start.
     let store = open(&(with_user("me:hush%40") + "?call_timeout=30s")).await;
     add(&store).await;
     for (url, says) in [
@@ -125,14 +125,14 @@ async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
         let refusal = refusal(&url).await;
         assert!(refusal.contains(says) && !refusal.contains("hush"), "{refusal}");
     }
-    // A token is forgotten with the node's process.
+    // A token ends with the node's process.
     etcd.kill(0);
     etcd.resume(0).unwrap();
     add(&store).await;
     assert_eq!(page(&store).await.len(), 2);
     assert!(store.inspect().await.unwrap().iter().any(|finding| finding.subject == "server"));
 
-    // Further calls are a matter of the operator, not of the client.
+    // Later calls fail until the operator acts, so they are unavailable, not refused.
     let denied = async |says: &str| {
         let read = store.find(PetId(1)).await.unwrap_err();
         let Err(AddError::Store(written)) = store.add(rex(), None).await else { panic!("{says}") };

@@ -25,13 +25,13 @@ pub(crate) fn url(etcd: &Etcd) -> String {
     format!("etcd://{}/zoo", etcd.endpoints())
 }
 
-/// Puts an entry behind the store's back.
+/// Puts an entry without the store.
 pub(crate) fn put(etcd: &Etcd, key: &str, value: &str) {
     let [key, value] = [key, value].map(|text| STANDARD.encode(text));
     etcd.post(0, "/v3/kv/put", &format!(r#"{{"key":"{key}","value":"{value}"}}"#)).unwrap();
 }
 
-/// Puts an entry behind the store's back if its value is still `old`. Returns whether it was.
+/// Puts an entry without the store if its value is still `old`. Returns whether it was.
 pub(crate) fn replace(etcd: &Etcd, key: &str, old: &str, new: &str) -> bool {
     let [key, old, new] = [key, old, new].map(|text| STANDARD.encode(text));
     let compare = format!(r#"{{"key":"{key}","target":"VALUE","result":"EQUAL","value":"{old}"}}"#);
@@ -53,13 +53,13 @@ pub(crate) async fn add(store: &EtcdStore) -> Pet {
     }
 }
 
-/// The first hundred animals.
+/// Returns the first hundred animals.
 pub(crate) async fn page(store: &EtcdStore) -> Vec<Pet> {
     let query = PetQuery { limit: PageLimit::MAX, ..PetQuery::default() };
     PetRepository::list(store, query).await.unwrap().value.pets
 }
 
-/// Deletes an entry behind the store's back.
+/// Deletes an entry without the store.
 pub(crate) fn delete(etcd: &Etcd, key: &str) {
     let key = STANDARD.encode(key);
     etcd.post(0, "/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).unwrap();

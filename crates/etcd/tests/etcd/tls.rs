@@ -1,4 +1,4 @@
-//! Encrypted connections, and nodes that ask for a certificate.
+//! Encrypted connections, and nodes that require a client certificate.
 
 use std::process::Command;
 
@@ -6,12 +6,12 @@ use petstore_testing::{Etcd, etcd_or_skip, free_port, needs};
 
 use crate::support::{add, open, page, refusal};
 
-/// The time limits of calls that succeed. A node that has just been started may answer late.
+/// The time limits of calls that succeed. A node that has just started may answer late.
 const WORKS: &str = "&request_timeout=10s&call_timeout=30s";
 /// The time limits of calls that fail, which use up all their time: enough for one handshake on a busy machine.
 const FAILS: &str = "&request_timeout=3s&call_timeout=3s";
 
-/// Makes an authority, and certificates that it has signed: for a node called `localhost`, and for a client.
+/// Makes an authority, and certificates that it signs: for a node called `localhost` and for a client.
 fn certify(etcd: &Etcd) {
     let script = "set -e; cd \"$1\"; \
         new() { openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \"$@\" 2>/dev/null; }; \
@@ -27,7 +27,7 @@ fn certify(etcd: &Etcd) {
     assert!(made.success());
 }
 
-/// Starts the node anew with an encrypted port, which is returned, beside the plain one.
+/// Restarts the node with an encrypted port beside the plain one. Returns the encrypted port.
 fn encrypt(etcd: &Etcd, further: &[&str]) -> u16 {
     let (port, home) = (free_port().unwrap(), etcd.data(0).display().to_string());
     let mut flags = vec![
@@ -44,7 +44,7 @@ fn encrypt(etcd: &Etcd, further: &[&str]) -> u16 {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn the_certificate_of_an_authority_is_told_to_be_one() {
+async fn the_certificate_of_an_authority_itself_is_explained_in_words() {
     let etcd = etcd_or_skip("the_certificate_of_an_authority", 1).unwrap();
     let script = "cd \"$1\"; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
         -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout node.key -out node.pem 2>/dev/null";
@@ -62,7 +62,7 @@ async fn the_certificate_of_an_authority_is_told_to_be_one() {
 
 #[needs(etcd, time)]
 #[tokio::test]
-async fn a_node_must_show_a_signed_certificate_of_its_name_and_may_ask_for_one() {
+async fn a_node_must_show_a_signed_certificate_with_its_name_and_may_require_one() {
     let etcd = etcd_or_skip("a_node_must_show_a_signed_certificate", 1).unwrap();
     certify(&etcd);
     let home = etcd.data(0).display().to_string();

@@ -29,7 +29,7 @@ async fn upgrade(etcd: &Etcd, mode: UpgradeMode) -> Result<Option<Upgrade>, Stri
     EtcdStore::upgrade(&config, mode).await.map_err(|error| error.to_string())
 }
 
-/// The version before, and those of the steps.
+/// Upgrades the store. Returns the version before, and the versions of the steps.
 async fn upgraded(etcd: &Etcd, mode: UpgradeMode) -> (i64, Vec<i64>) {
     let upgrade = upgrade(etcd, mode).await.unwrap().unwrap();
     assert!(upgrade.steps.iter().all(|step| !step.is_compatible), "{upgrade:?}");
@@ -124,7 +124,7 @@ async fn an_upgrade_that_was_cut_off_is_continued() {
     let old_head = value(&etcd, "zoo/head");
     upgraded(&etcd, UpgradeMode::Force).await;
     let upgraded_head = value(&etcd, "zoo/store");
-    // As it is before the last transaction, without some entries of the index.
+    // The state before the last transaction, without some entries of the index.
     put(&etcd, "zoo/store", &upgraded_head.replace("\"schema\":2", "\"schema\":1"));
     let index = entries(&etcd).into_iter().filter(|(key, _)| key.starts_with("zoo/recorded/"));
     for (key, _) in index.take(2) {
@@ -152,14 +152,14 @@ async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced
     };
     let refusal = tokio::select! {
         upgraded = upgrade(&etcd, UpgradeMode::Run) => upgraded.unwrap_err(),
-        () = writing => unreachable!("it goes on"),
+        () = writing => unreachable!("the process writes until it is dropped"),
     };
     assert!(refusal.contains("another process is writing to the store; stop it"), "{refusal}");
     assert!(entries(&etcd).iter().all(|(key, _)| key != "zoo/store"));
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
 }
 
-/// A process of 1.2.0 that writes without a pause for whoever loses against it.
+/// A process of 1.2.0 does not pause for a writer that lost a comparison.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
@@ -220,7 +220,7 @@ async fn release_1_2_0_reads_a_head_that_it_refuses() {
         assert!(!is_missing, "1.2.0 cannot read a head without '{name}'");
         assert!(!text || of_fence.is_string(), "{name}");
     }
-    // It looks at the first when it starts, and at the second for every request; the others are for its log.
+    // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs the others.
     assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));
     assert_eq!(fence["oldest_release"], "2.0.0");
     assert!(fence["label"].as_str().unwrap().starts_with("petstore 2.0.0, which has upgraded"));

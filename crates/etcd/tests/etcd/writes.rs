@@ -1,4 +1,4 @@
-//! Writes that the kit cannot bring about: groups of records, rows that were deleted, keys in pages.
+//! Writes that the kit does not cover: large transactions, deleted rows, keys in pages.
 
 use petstore_domain::{
     Added, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
@@ -143,7 +143,7 @@ async fn keys_that_are_used_again_after_a_day_replace_their_records_in_full_grou
     assert_eq!(of, (101..=200).collect::<Vec<_>>());
 }
 
-/// More keys than a transaction may read, and than one page has.
+/// There are more keys than one transaction may read, and than one page holds.
 #[needs(etcd)]
 #[tokio::test]
 async fn a_digest_is_compared_with_every_key() {
@@ -165,7 +165,7 @@ async fn a_digest_is_compared_with_every_key() {
     assert_eq!((all.keys.len(), all.next_id), (1100, KeyId(1101)));
     let refused = store.save(all.revision, vec![key(1100, 1101)], Vec::new()).await.unwrap_err();
     assert!(matches!(refused, StoreError::Refused(_)), "{refused}");
-    // Its owner goes in the same save.
+    // The same save removes the owner of the digest.
     let moved = store.save(all.revision, vec![key(1100, 1101)], vec![KeyId(1100)]).await;
     assert_eq!(moved.unwrap(), SaveOutcome::Saved);
     let uses = vec![(KeyId(1101), Timestamp(7)), (KeyId(1100), Timestamp(7))];

@@ -110,7 +110,7 @@ async fn every_route_under_the_base_path_refuses_a_request_without_a_key() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_outweighs_everything_but_the_address() {
+async fn a_wrong_key_is_the_first_error_at_every_address_under_the_base_path() {
     let state = state(untouched(), GetPetSunset::Now);
     for path in ["/v1", "/v1/", "/v1/nothing", "/v1/pets?limit=0", "/v1/pets/7"] {
         let mut request =
@@ -223,7 +223,7 @@ async fn every_link_begins_with_the_path_of_the_public_url() {
 }
 
 #[tokio::test]
-async fn what_is_escaped_without_need_is_the_same_address_and_needs_a_key_no_less() {
+async fn a_path_with_needless_escapes_is_the_same_address_and_needs_a_key_too() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
     pets.expect_get().returning(|_| Ok(Versioned { value: Some(rex()), version: None }));
@@ -239,7 +239,7 @@ async fn what_is_escaped_without_need_is_the_same_address_and_needs_a_key_no_les
 }
 
 #[tokio::test]
-async fn a_new_animal_has_an_address_as_long_as_it_can_be_fetched() {
+async fn a_new_animal_has_an_address_until_the_end_of_get_pet() {
     for (sunset, location) in [(GetPetSunset::Off, Some("/v1/pets/7")), (GetPetSunset::Now, None)] {
         for (added, replayed) in
             [(Added::Created(rex()), None), (Added::Replayed(rex()), Some("true"))]
@@ -336,6 +336,7 @@ async fn a_request_that_takes_too_long_is_answered_503_at_its_limit() {
         assert_eq!(answer.code(), "unavailable");
         assert!(answer.header("retry-after").is_some());
         let took = began.elapsed();
+        // Timers count whole milliseconds.
         assert!(took.as_millis().abs_diff(5000) <= 2, "{took:?}");
     }
 }
@@ -347,5 +348,5 @@ async fn a_body_beyond_the_memory_for_all_is_answered_503_and_adds_nothing() {
     let answer = ask(&state, request(&Method::POST, "/v1/pets", &[JSON], REX)).await;
     assert_eq!(answer.code(), "unavailable");
     assert_eq!(answer.header("retry-after"), Some("1"));
-    assert_eq!(state.body_memory.available_permits(), REX.len() - 1, "it is given back");
+    assert_eq!(state.body_memory.available_permits(), REX.len() - 1, "the memory is returned");
 }

@@ -19,7 +19,7 @@ use tokio::{
 
 use super::KeyRingAuthenticator;
 
-/// Makes the error of a load.
+/// Creates the error of a load.
 type Failure = fn() -> StoreError;
 
 const MILLI: Duration = Duration::from_millis(1);
@@ -33,8 +33,7 @@ fn key(seed: u8) -> ApiKey {
     NewApiKey::new(name, &secret(seed), Timestamp(0), None).with_id(KeyId(seed.into()))
 }
 
-/// A store whose loads take as long, and fail, as the test says. A load sees the keys as they were when it
-/// began.
+/// A store whose loads take a given time and fail on demand. A load returns the keys at its begin.
 #[derive(Default)]
 struct Slow {
     keys: Mutex<Vec<ApiKey>>,
@@ -67,7 +66,7 @@ impl KeyStore for Slow {
     }
 }
 
-/// An authentication that is refreshed, over a store with key 1 whose loads take so long.
+/// An authenticator with its refresh task, over a store with key 1 whose loads take `takes`.
 fn service(takes: Duration) -> (Arc<Slow>, Arc<KeyRingAuthenticator>) {
     let store = Arc::new(Slow::default());
     *store.keys.lock().unwrap() = vec![key(1)];
@@ -80,7 +79,7 @@ fn service(takes: Duration) -> (Arc<Slow>, Arc<KeyRingAuthenticator>) {
     (store, service)
 }
 
-/// Returns whether the key is granted by what is known; `None` if the keys could not be read.
+/// Returns whether the keys in memory grant the key; `None` if the keys could not be read.
 async fn grants(service: &KeyRingAuthenticator, seed: u8) -> Option<bool> {
     match service.authenticate(&secret(seed)).await {
         Ok(_) => Some(true),
@@ -90,14 +89,14 @@ async fn grants(service: &KeyRingAuthenticator, seed: u8) -> Option<bool> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_are_read_twice_a_second_while_requests_come_and_else_not_at_all() {
+async fn keys_are_read_twice_a_second_only_while_requests_arrive() {
     let (store, service) = service(10 * MILLI);
     sleep(Duration::from_mins(1)).await;
     assert_eq!(store.loads.load(Ordering::SeqCst), 0);
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(10) {
         assert_eq!(grants(&service, 1).await, Some(true));
-        // Refused requests read no more often.
+        // Refused requests cause no further reads.
         assert_eq!(grants(&service, 2).await, Some(false));
         sleep(7 * MILLI).await;
     }
@@ -105,17 +104,17 @@ async fn keys_are_read_twice_a_second_while_requests_come_and_else_not_at_all() 
     assert!((20..=21).contains(&loads), "{loads}");
     sleep(Duration::from_mins(1)).await;
     assert!(store.loads.load(Ordering::SeqCst) <= loads + 1);
-    // The first request after a rest waits for keys that are young enough.
+    // The first request after a rest waits for fresh keys.
     store.keys.lock().unwrap().clear();
     assert_eq!(grants(&service, 1).await, Some(false));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_was_just_made_is_granted_by_the_first_refresh_that_began_after_its_request() {
+async fn a_new_key_is_granted_by_the_first_refresh_that_begins_after_its_request() {
     for takes in [0, 10, 300] {
         let (store, service) = service(takes * MILLI);
         assert_eq!(grants(&service, 1).await, Some(true));
-        // At every moment of a refresh and of the rest after it.
+        // At many moments of a refresh and of the rest after it.
         for wait in (0..700).step_by(23) {
             let seed = u8::try_from(2 + wait / 23).unwrap();
             sleep(u32::try_from(wait).unwrap() * MILLI).await;
@@ -164,7 +163,7 @@ async fn an_unknown_a_revoked_and_an_expired_key_wait_alike_and_the_log_can_name
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_error() {
+async fn keys_stay_valid_for_a_second_while_the_store_fails_and_then_requests_fail() {
     let (store, service) = service(MILLI);
     assert_eq!(grants(&service, 1).await, Some(true));
     *store.fails.lock().unwrap() = Some(|| StoreError::unavailable("gone"));
@@ -184,7 +183,7 @@ async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_erro
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_takes_too_long_is_waited_for_for_a_second() {
+async fn a_request_waits_for_a_slow_store_for_a_second() {
     let (store, service) = service(900 * MILLI);
     assert_eq!(grants(&service, 1).await, Some(true), "a slow read of the keys is waited for");
     *store.takes.lock().unwrap() = Duration::from_mins(1);

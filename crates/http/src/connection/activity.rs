@@ -1,5 +1,6 @@
-//! Deadlines of one connection: request head, keep-alive and response write. hyper's own timer counts idling and the
-//! head as one.
+//! Deadlines of one connection: request head, keep-alive and response write.
+//!
+//! hyper's own timer covers the idle time and the request head with one deadline.
 
 use std::{
     pin::Pin,
@@ -19,52 +20,51 @@ use super::{
 };
 use crate::settings::Limits;
 
-/// The largest head of a request, in bytes, in both versions of HTTP.
+/// The largest request head in bytes, in both versions of HTTP.
 pub(super) const MAX_HEAD: u32 = 16 * 1024;
-/// The slowest rate at which a client may read its answers, in bytes a second: enough for the slowest honest line.
+/// The lowest rate at which a client may read responses, in bytes per second. The slowest honest line is faster.
 const MIN_RATE: u64 = 1024;
 
-/// The largest piece of an answer that one stream of HTTP/2 sends before the others have their turn, in bytes: one frame.
+/// The largest number of bytes that one HTTP/2 stream sends before other streams take their turn: one frame.
 const MAX_PIECE: usize = 16 * 1024;
-/// The smallest such piece, unless the client's windows are smaller.
+/// The smallest such number, unless the windows of the client are smaller.
 const MIN_PIECE: usize = 1024;
 
-/// The deadlines of a connection, shared by everything that serves it.
+/// The deadlines of a connection, shared by the tasks that serve it.
 #[derive(Clone, Debug)]
 pub(super) struct Activity {
     inner: Arc<Mutex<Inner>>,
     bodies: Arc<WaitingBodies>,
     memory: ConnectionMemory,
-    /// Notified when a deadline has come nearer.
+    /// Notified when a deadline has moved to an earlier time.
     wake: Arc<Notify>,
 }
 
 #[derive(Debug)]
 struct Inner {
     limits: Limits,
-    /// Requests that are being answered, and, over HTTP/2, those whose answers are being sent.
+    /// The number of requests in flight. Over HTTP/2, a request is in flight until its response is sent.
     requests: usize,
-    /// Requests whose answers are being sent, over HTTP/2.
+    /// The number of responses that are being sent over HTTP/2.
     answers: usize,
-    /// The length of the last answer over HTTP/1, in bytes.
+    /// The length of the last response over HTTP/1, in bytes.
     last_answer: usize,
-    /// The last answer over HTTP/1, while the socket takes no more because the client does not.
+    /// The memory of the last response over HTTP/1 while the socket is not writable.
     blocked: Option<WaitingBody>,
-    /// When the client must have sent something, while there is no request: the head that is under way, as the first
-    /// one is from the beginning, or else another one.
+    /// The deadline of the client while no request is in flight, for a whole head or for the begin of the next head.
     read_deadline: Option<(Instant, Reason)>,
-    /// When the client must have taken more of its answers, while there are `answers` or one is `blocked`.
+    /// The deadline of the client for reading more of its responses, while there are `answers` or one is `blocked`.
     write_deadline: Option<Instant>,
 }
 
 /// Why the server ends a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// A head did not arrive in time.
+    /// A request head did not arrive in time.
     LateHead,
-    /// No request came.
+    /// No request arrived in time.
     Idle,
-    /// The client takes too little of its answers.
+    /// The client reads its responses too slowly.
     Stalled,
     /// The server drains.
     LastCall,
@@ -73,7 +73,7 @@ pub(super) enum Reason {
 type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send + 'c>>>;
 
 impl Activity {
-    /// Creates the activity of a connection without requests, which was accepted at that moment.
+    /// Creates the deadlines of a connection that was accepted at `accepted`.
     pub(super) fn new(accepted: Instant, limits: Limits, bodies: Arc<WaitingBodies>) -> Self {
         let inner = Arc::new(Mutex::new(Inner {
             limits,
@@ -87,7 +87,7 @@ impl Activity {
         Self { inner, bodies, memory: Arc::default(), wake: Arc::default() }
     }
 
-    /// Begins a request; it lasts until the returned value is dropped.
+    /// Begins a request, which is in flight until the returned value is dropped.
     pub(super) fn begin_request(&self) -> InFlightRequest {
         let mut inner = self.lock();
         inner.requests += 1;
@@ -95,8 +95,8 @@ impl Activity {
         InFlightRequest { activity: self.clone(), is_sending: false, length: 0 }
     }
 
-    /// Notes that bytes of HTTP/1 were read. They are of a head if no request is in flight: its time counts from
-    /// its first byte.
+    /// Notes that bytes were read over HTTP/1. If no request is in flight, a request head begins with them, and so does
+    /// the header timeout.
     pub(super) fn note_read(&self) {
         let mut inner = self.lock();
         if inner.requests == 0 && !inner.awaits_head() {
@@ -105,7 +105,7 @@ impl Activity {
         }
     }
 
-    /// Waits no longer than `timeout` for a further request, and no more for a head that is under way.
+    /// Reduces the idle timeout to `timeout`, and drops the deadline of a head that is being read.
     pub(super) fn expect_end(&self, timeout: Duration) {
         let mut inner = self.lock();
         inner.limits.idle_timeout = timeout;
@@ -113,7 +113,7 @@ impl Activity {
         inner.note_end();
     }
 
-    /// Notes whether the socket takes no more for now, over HTTP/1.
+    /// Notes whether the socket of HTTP/1 is not writable.
     pub(super) fn set_blocked(&self, is_blocked: bool) {
         let mut inner = self.lock();
         if is_blocked {
@@ -127,21 +127,21 @@ impl Activity {
         }
     }
 
-    /// Counts what waits for a socket that takes no more: the last answer, and as much of others as hyper collects.
+    /// Counts the memory that waits for a blocked socket: the last response, and the buffer in which hyper collects others.
     fn count_blocked(&self, inner: &mut Inner) {
         inner.blocked = None;
         let length = inner.last_answer + MAX_HEAD as usize;
         inner.blocked = Some(self.bodies.add(&self.memory, length, Arc::clone(&self.wake)));
     }
 
-    /// Counts the memory of a request over HTTP/2; `None` if there is no room for one more of this connection.
+    /// Counts the memory of a request over HTTP/2. Returns `None` if there is no room for another request of this
+    /// connection.
     pub(super) fn try_count_request(&self) -> Option<WaitingBody> {
         self.bodies.try_begin(&self.memory)
     }
 
-    /// Notes that the client has taken `bytes` bytes. They extend its deadline by the time that they take at
-    /// [`MIN_RATE`], up to the limit from now: so a client is late after the limit in silence, and also if it takes
-    /// less than `MIN_RATE` for long.
+    /// Extends the write deadline by `bytes / MIN_RATE` seconds, at most to now + `write_timeout`. So a client is late when
+    /// it has read nothing for `write_timeout`, or has read more slowly than `MIN_RATE` for long.
     pub(super) fn note_written(&self, bytes: usize) {
         let mut inner = self.lock();
         let limit = inner.limits.write_timeout;
@@ -155,8 +155,7 @@ impl Activity {
         }
     }
 
-    /// Resolves when a head is late, when no request has come for too long, or when the client takes its answers
-    /// too slowly.
+    /// Resolves when a deadline has passed: of a request head, of keep-alive, or of a response.
     pub(super) async fn wait_until_inactive(&self) -> Reason {
         loop {
             let wake = {
@@ -166,7 +165,7 @@ impl Activity {
                 let write = inner.write_deadline.into_iter().chain(blocked);
                 let write = write.map(|deadline| (deadline, Reason::Stalled));
                 let next = write.chain(inner.read_deadline).min_by_key(|next| next.0);
-                // Nothing that begins while this sleeps can end the connection before that, but for what wakes it.
+                // A deadline that is set while this task sleeps is later than the shortest timeout, or notifies `wake`.
                 let later = now + idle_timeout.min(write_timeout).min(header_timeout);
                 let later = if blocked.is_some() { later.min(now + SHORT_TIMEOUT) } else { later };
                 match next {
@@ -181,8 +180,8 @@ impl Activity {
         }
     }
 
-    /// Returns the reasons for which the server ends the connection, as they come. Each is polled when it has something
-    /// to say, and not whenever the client sends something.
+    /// Returns the reasons for which the server ends the connection, as they occur. `FuturesUnordered` polls a reason when
+    /// it is woken, not whenever the client sends something.
     pub(super) fn reasons<'c>(&'c self, drain: &'c Drain) -> Reasons<'c> {
         let reasons = Reasons::new();
         reasons.push(Box::pin(self.wait_until_inactive()));
@@ -199,13 +198,13 @@ impl Activity {
 }
 
 impl Inner {
-    /// Sets the deadline for the client to take something, unless there is one.
+    /// Sets the write deadline, unless there is one.
     fn begin_to_send(&mut self) {
         let limit = self.limits.write_timeout;
         self.write_deadline.get_or_insert_with(|| Instant::now() + limit);
     }
 
-    /// Notes that a request has ended, or that the socket takes more again.
+    /// Notes that a request has ended or that the socket is writable again.
     fn note_end(&mut self) {
         let is_blocked = self.blocked.is_some();
         if self.answers == 0 && !is_blocked {
@@ -221,17 +220,17 @@ impl Inner {
     }
 }
 
-/// One request whose answer has not been taken whole.
+/// A request in flight.
 #[derive(Debug)]
 pub(super) struct InFlightRequest {
     pub(super) activity: Activity,
     is_sending: bool,
-    /// The length of its answer over HTTP/1, which is sent when the request has ended.
+    /// The length of the response over HTTP/1, in bytes. The response is sent after the request has ended.
     pub(super) length: usize,
 }
 
 impl InFlightRequest {
-    /// Notes that its answer over HTTP/2 is there, of which the client has taken nothing.
+    /// Notes that its response over HTTP/2 begins to be sent.
     pub(super) fn begin_answer(&mut self) {
         self.is_sending = true;
         let mut inner = self.activity.lock();
@@ -239,8 +238,8 @@ impl InFlightRequest {
         inner.begin_to_send();
     }
 
-    /// Returns the number of bytes of its answer that are sent before other answers of the connection have their turn: at
-    /// [`MIN_RATE`], each has one within the write timeout.
+    /// Returns the number of bytes to send before other responses of the connection take their turn. A client that reads
+    /// at [`MIN_RATE`] gets a piece of each response within the write timeout.
     pub(super) fn next_piece(&self) -> usize {
         let inner = self.activity.lock();
         let in_time = MIN_RATE.saturating_mul(inner.limits.write_timeout.as_secs());

@@ -1,11 +1,8 @@
-//! How connections end: when they learn that the server drains, and so that the client can read the last answer.
+//! The ends of connections: the drain of the server, and an orderly close.
 //!
-//! A socket that is closed while bytes lie unread in it resets the connection, and the client may
-//! lose an answer that it has not read yet. So the server ends its own direction first and takes,
-//! for a while, what the client still sends.
-//!
-//! Over HTTP/2 the same goes for a stream: it is reset if its request is dropped while the client still sends, and
-//! some clients lose an answer that is followed by a reset (curl 7.88 does).
+//! To close a socket with unread bytes resets the connection, and the client may lose the last response. So the server
+//! shuts down its write side first, then reads and drops for a while what the client still sends. Over HTTP/2, a request
+//! that is dropped resets its stream in the same way. Some clients, such as curl 7.88, lose a response before a reset.
 
 use std::time::Duration;
 
@@ -18,17 +15,17 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// The most bytes that are read and dropped, of a connection or of a body.
+/// The largest number of bytes that are read and dropped, of a connection or of a body.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-/// The longest time for that.
+/// The longest time for which bytes are read and dropped.
 const MAX_TIME: Duration = Duration::from_secs(5);
-/// The longest time in which nothing arrives.
+/// The longest time without a byte from the client.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
 
-/// The drain of the server, and whether it has begun.
+/// The drain of the server, begun or not.
 #[derive(Debug)]
 pub(crate) struct Drain {
-    /// A semaphore without permits, which is closed then: each request asks, and that is one atomic load.
+    /// A semaphore without permits, closed when the drain begins. Each request asks for its state, with one atomic load.
     begun: Semaphore,
     /// [`Limits::shutdown_delay`](crate::Limits::shutdown_delay).
     delay: Duration,
@@ -40,7 +37,7 @@ impl Drain {
         Self { begun: Semaphore::new(0), delay }
     }
 
-    /// Begins the drain: from now on the service is not ready, and connections are asked to close.
+    /// Begins the drain. From now on the service is not ready, and responses ask clients to close their connections.
     pub(crate) fn begin(&self) {
         self.begun.close();
     }
@@ -50,21 +47,21 @@ impl Drain {
         self.begun.is_closed()
     }
 
-    /// Resolves when idle connections close: the delay after the drain began. Until then, a request that is already on
-    /// its way is answered, and a load balancer that asks sees that the service is not ready.
+    /// Resolves when idle connections close: `delay` after the begin of the drain. The delay gives a load balancer the time
+    /// to see that the service is not ready.
     pub(crate) async fn last_call(&self) {
-        // There are no permits, so it ends when the semaphore is closed.
+        // There are no permits, so `acquire` returns when the semaphore is closed.
         let _ = self.begun.acquire().await;
         sleep(self.delay).await;
     }
 }
 
-/// Writes `last_words`, ends the server's direction, and returns when the client has closed or a limit is reached.
+/// Writes `last_words`, shuts down the write side, and reads until the client closes the connection or a limit is reached.
 pub(super) async fn linger<S>(stream: &mut S, last_words: &[u8])
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    // On the heap: a connection that does not linger must not carry it.
+    // On the heap, so that the future of an idle connection stays small.
     let mut space = vec![0; 4096];
     let end = async {
         let _ = stream.write_all(last_words).await;
@@ -79,7 +76,7 @@ where
     let _ = timeout(MAX_TIME, end).await;
 }
 
-/// Takes what the client still sends of a body that nobody reads, until it ends or a limit is reached.
+/// Reads and drops the rest of `body` until it ends or a limit is reached.
 pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B) {
     let take_all = async {
         let mut taken = 0;

@@ -35,11 +35,11 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
     let unread = AtomicBool::new(false);
     let service = service_fn(|request| respond(state, peer, &activity, &unread, request));
     let mut connection = Builder::new()
-        // Its timer would count the idle time and the time for a head as one.
+        // hyper's timer covers the idle time and the request head with one deadline.
         .header_read_timeout(None)
         .max_header_size(MAX_HEAD as usize)
         .max_buf_size(MAX_HEAD as usize)
-        // A client may end its own direction and still wait for its answer.
+        // A client may shut down its write side and still wait for the response.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     let mut reasons = activity.reasons(&state.drain);
@@ -63,14 +63,14 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
             }
         }
         Ok(Err(error)) if error.is_parse() => {
-            // hyper has answered it by itself.
+            // hyper has sent the response by itself.
             let too_large = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
             let status =
                 if error.is_parse_too_large() { too_large } else { StatusCode::BAD_REQUEST };
             note_unread(state, peer, Instant::now(), Ok(status));
             linger(&mut stream, b"").await;
         }
-        // An idle client expects to be left without a word, one in mid-request does not.
+        // A client that has sent a part of a head gets a response. An idle client expects none.
         Err(reason @ (Reason::LateHead | Reason::Idle))
             if parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte)) =>
         {
@@ -82,7 +82,7 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
     }
 }
 
-/// Answers one request; `unread` is set if the client may still be sending its body.
+/// Answers one request. Sets `unread` if the client may still be sending the body.
 async fn respond(
     state: &State,
     peer: Peer,
@@ -102,7 +102,7 @@ async fn respond(
     Ok(response)
 }
 
-/// Returns a response as the bytes of HTTP/1.1, for those that hyper does not write.
+/// Returns the bytes of a response in HTTP/1.1, for responses that hyper does not write.
 pub(super) async fn encode(response: Response) -> Vec<u8> {
     let (head, body) = response.into_parts();
     let mut bytes = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();

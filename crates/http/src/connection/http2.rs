@@ -1,7 +1,7 @@
 //! HTTP/2, by h2.
 //!
-//! hyper would serve it in fewer lines, but never answers `100 Continue` over HTTP/2, so that a client which
-//! waits for that never sends its body.
+//! hyper would take fewer lines, but its server never sends `100 Continue` over HTTP/2 and has no write timeout of a
+//! stream.
 
 use std::{
     convert::Infallible,
@@ -42,17 +42,16 @@ use crate::{
     state::State,
 };
 
-/// The most requests of one connection at a time.
+/// The largest number of concurrent requests of one connection.
 const MAX_STREAMS: u32 = 128;
-/// The bytes that a client may send of one body, and of all bodies of a connection, before the service has read
-/// them. They are held outside the bound of all bodies, so the window is as small as the protocol lets it
-/// begin with (RFC 9113, section 6.9.2).
+/// The flow-control window of a stream and of a connection, in bytes. Unread bytes are held outside the bound of all
+/// request bodies, so the window is the initial one of the protocol (RFC 9113, section 6.9.2), the smallest for a
+/// connection.
 const WINDOW: u32 = 65_535;
-/// How long a connection that was asked to end stays open without a request in flight. Clients send no
-/// further request once they have been asked.
+/// The idle timeout of a connection after GOAWAY. Clients send no further request after they have read GOAWAY.
 const GOAWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Serves a connection whose preface is still to be read from `stream`.
+/// Serves a connection. `stream` begins with the preface.
 pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: Arc<State>) {
     let handshake = Builder::new()
         .max_concurrent_streams(MAX_STREAMS)
@@ -71,7 +70,7 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
     if reason == Some(Reason::Stalled) {
         return;
     }
-    // A request may have been sent before its client learns of this: it is answered like any other.
+    // A request that the client has sent before it reads GOAWAY is answered like any other.
     connection.graceful_shutdown();
     activity.expect_end(GOAWAY_TIMEOUT);
     tokio::select! {
@@ -98,7 +97,7 @@ async fn serve_requests(
     }
 }
 
-/// Answers one request, unless its client takes it back.
+/// Answers one request, unless the client resets its stream.
 async fn respond_to(
     request: Request<RecvStream>,
     mut respond: SendResponse<Bytes>,
@@ -121,7 +120,7 @@ async fn respond_to(
             if is_wanted.swap(false, Ordering::Relaxed) {
                 let mut proceed = hyper::Response::new(());
                 *proceed.status_mut() = StatusCode::CONTINUE;
-                // An error means that the stream has ended, as below.
+                // An error means that the stream has ended, which `poll_reset` reports.
                 let _ = respond.send_informational(proceed);
             }
             respond.poll_reset(cx).map(|_| None)
@@ -132,7 +131,7 @@ async fn respond_to(
     let ended = body.has_ended();
     drop((body, head));
 
-    // At the same time: a body that is not read takes the window of the whole connection.
+    // Concurrent with the response, because an unread body occupies the window of the whole connection.
     let rest = async {
         if !ended {
             discard(incoming).await;
@@ -141,7 +140,7 @@ async fn respond_to(
     tokio::join!(send(response, respond, &state, in_flight, memory), rest);
 }
 
-/// Gives a response to h2. The request is in flight until the client has taken its body.
+/// Sends a response. The request is in flight until the body is written.
 async fn send(
     response: Response,
     mut respond: SendResponse<Bytes>,
@@ -154,7 +153,7 @@ async fn send(
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     let is_empty = body.is_empty();
-    // An error concerns only this request, and its client knows of it.
+    // An error means that the client has reset this stream.
     let sent = respond.send_response(hyper::Response::from_parts(head, ()), is_empty);
     if let (Ok(stream), false) = (sent, is_empty) {
         in_flight.begin_answer();
@@ -163,7 +162,7 @@ async fn send(
     }
 }
 
-/// Gives a body to h2 as the client takes it. A stream whose client takes nothing for too long is reset.
+/// Sends a body as fast as the client reads it. Resets a stream whose client reads nothing for too long.
 async fn send_body(
     mut stream: SendStream<Bytes>,
     mut body: Bytes,
@@ -188,8 +187,8 @@ async fn send_body(
     }
 }
 
-/// Sends at most `max` bytes of `body` when the client's windows allow it, and returns their number when they are
-/// written; `None` if the stream has ended.
+/// Waits for the client's windows, then sends at most `max` bytes of `body`. Returns the number of bytes when they are
+/// written, or `None` if the stream has ended.
 async fn send_piece(stream: &mut SendStream<Bytes>, body: &mut Bytes, max: usize) -> Option<usize> {
     stream.reserve_capacity(max.min(body.len()));
     while stream.capacity() == 0 {
@@ -200,12 +199,12 @@ async fn send_piece(stream: &mut SendStream<Bytes>, body: &mut Bytes, max: usize
     let (when_dropped, written) = oneshot::channel();
     let piece = Bytes::from_owner(Piece { bytes, _when_dropped: when_dropped });
     stream.send_data(piece, body.is_empty()).ok()?;
-    // h2 drops it when it is written.
+    // h2 drops the piece when it is written.
     let _ = written.await;
     Some(length)
 }
 
-/// A part of a body.
+/// A part of a body, with a channel that is closed when the part is dropped.
 struct Piece {
     bytes: Bytes,
     _when_dropped: oneshot::Sender<Infallible>,
@@ -220,11 +219,11 @@ impl AsRef<[u8]> for Piece {
 /// The body of a request, as h2 receives it.
 struct Incoming<'w> {
     stream: RecvStream,
-    /// Its `Content-Length`, if there is one. h2 resets a stream with another length.
+    /// The `Content-Length`, if there is one. h2 resets a stream whose body has another length.
     length: Option<u64>,
     /// `true` if the client waits for `100 Continue` before it sends the body.
     waits: bool,
-    /// Set when the body is asked for and the client waits.
+    /// Set when the body is polled while the client waits.
     is_wanted: &'w AtomicBool,
 }
 

@@ -1,5 +1,6 @@
-//! The bytes of one connection: any stream, of which the first bytes have been read already. Over HTTP/1, the reads and
-//! writes are noted, as they say what the connection waits for. Over HTTP/2, the frames say it.
+//! The byte stream of one connection. The first bytes have been read already, to detect the version of HTTP.
+//!
+//! Over HTTP/1, reads and writes move the deadlines of the connection. Over HTTP/2, `http2` moves them by frames.
 
 use std::{
     io::{self, IoSlice},
@@ -17,24 +18,24 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// A stream that tells an [`Activity`] what happens.
+/// A stream that reports its reads and writes to an [`Activity`].
 pub(super) struct Stream {
     io: Box<dyn Io>,
-    /// Bytes that have arrived and are still to be read.
+    /// The first bytes that are still to be read.
     unread: Bytes,
     /// `None` over HTTP/2.
     activity: Option<Activity>,
-    /// Set while the socket has not taken all that was written.
+    /// `true` while the socket is not writable.
     is_blocked: bool,
 }
 
 impl Stream {
-    /// Creates a stream of `first_bytes` and what follows them on `io`.
+    /// Creates a stream of `first_bytes`, followed by the bytes of `io`.
     pub(super) fn new(io: Box<dyn Io>, first_bytes: Bytes, activity: Option<Activity>) -> Self {
         Self { io, unread: first_bytes, activity, is_blocked: false }
     }
 
-    /// Returns whether some of the first bytes were not read.
+    /// Returns whether some of the first bytes are still to be read.
     pub(super) fn has_unread(&self) -> bool {
         !self.unread.is_empty()
     }

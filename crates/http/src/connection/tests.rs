@@ -29,12 +29,12 @@ const LARGE: usize = 100_000;
 /// Timers count whole milliseconds.
 const TICK: Duration = Duration::from_millis(2);
 
-/// The client's end of a connection whose buffers take so many bytes, and the server's task.
+/// Returns the client's end of a connection with a buffer of `buffer` bytes, and the server's task.
 fn connect(buffer: usize) -> (DuplexStream, JoinHandle<()>) {
     connect_with(buffer, HEADER, Arc::new(ManualClock::new(Timestamp(0))))
 }
 
-/// The same with this time for a head, and a clock that the test can set.
+/// Connects with this header timeout and a clock that the test can set.
 fn connect_with(
     buffer: usize,
     header_timeout: Duration,
@@ -45,7 +45,7 @@ fn connect_with(
     connect_to(buffer, header_timeout, ports)
 }
 
-/// The same with a service and with keys.
+/// Connects with this header timeout to a service over `ports`.
 fn connect_to(
     buffer: usize,
     header_timeout: Duration,
@@ -61,7 +61,7 @@ fn connect_to(
     connect_within(buffer, limits, ports)
 }
 
-/// The same within these limits.
+/// Connects with these limits to a service over `ports`.
 fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream, JoinHandle<()>) {
     connect_in(&state(limits, ports), buffer)
 }
@@ -75,7 +75,7 @@ fn state(limits: Limits, ports: Ports) -> Arc<State> {
     Arc::new(State::new(ports, Settings { limits, static_files, ..Settings::default() }, None))
 }
 
-/// One more connection to the same service.
+/// Opens a connection to the service of `state`.
 fn connect_in(state: &Arc<State>, buffer: usize) -> (DuplexStream, JoinHandle<()>) {
     let (client, server) = duplex(buffer);
     let state = Arc::clone(state);
@@ -86,14 +86,14 @@ fn connect_in(state: &Arc<State>, buffer: usize) -> (DuplexStream, JoinHandle<()
     (client, task)
 }
 
-/// Everything that still comes until the server ends its direction.
+/// Reads until the server shuts down its write side.
 async fn rest(client: &mut DuplexStream) -> String {
     let mut rest = Vec::new();
     client.read_to_end(&mut rest).await.unwrap();
     String::from_utf8(rest).unwrap()
 }
 
-/// One answer with a body.
+/// Reads one answer with a body in JSON.
 async fn answer(client: &mut DuplexStream) -> String {
     let mut answer = Vec::new();
     while !answer.ends_with(b"}") {
@@ -125,13 +125,13 @@ async fn the_first_head_has_one_deadline_whenever_it_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_later_head_has_its_own_time_from_its_first_byte_and_gains_none_by_trickling() {
+async fn each_later_head_has_a_deadline_from_its_first_byte_that_trickling_does_not_extend() {
     for first in ["\r\n", "G"] {
         let (mut client, _task) = connect(1 << 16);
         for _ in 0..3 {
             client.write_all(LIVE.as_bytes()).await.unwrap();
             assert!(answer(&mut client).await.starts_with("HTTP/1.1 200 OK\r\n"));
-            // Longer than a head may take: the connection is idle.
+            // Longer than the header timeout: the connection is idle.
             sleep(5 * HEADER).await;
         }
         let began = Instant::now();
@@ -145,7 +145,7 @@ async fn each_later_head_has_its_own_time_from_its_first_byte_and_gains_none_by_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_connection_is_closed_without_a_word() {
+async fn an_idle_connection_is_closed_without_a_response() {
     let nothing = format!("{LIVE}\r\n");
     for (before, expected) in [("", HEADER), ("\r\n", HEADER), (LIVE, IDLE), (&nothing, HEADER)] {
         let (mut client, task) = connect(1 << 16);
@@ -162,7 +162,7 @@ async fn an_idle_connection_is_closed_without_a_word() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_takes_nothing_is_cut_off() {
+async fn a_client_that_reads_nothing_is_cut_off() {
     let (mut client, task) = connect(1000);
     let began = Instant::now();
     client.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
@@ -194,7 +194,7 @@ async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_slow_answer_is_no_idle_time_and_no_time_of_the_next_head() {
+async fn the_time_of_a_slow_answer_counts_neither_as_idle_nor_for_the_next_head() {
     let slow = "GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
     for (before, after) in [(slow, LIVE), (&format!("{slow}GET /li"), &LIVE[7..])] {
         let (mut client, _task) = connect(1000);
@@ -217,7 +217,7 @@ async fn the_time_of_a_slow_answer_is_no_idle_time_and_no_time_of_the_next_head(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_part_of_a_head_is_refused_wherever_it_lies() {
+async fn a_part_of_a_head_is_refused_also_behind_pipelined_requests() {
     let post = "POST /livez HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody";
     let two = LIVE.repeat(2);
     for (before, answers, expected) in
@@ -245,7 +245,7 @@ async fn a_client_that_is_still_sending_can_read_the_refusal() {
     client.write_all(head.as_bytes()).await.unwrap();
     client.write_all(&vec![b' '; 500_000]).await.unwrap();
     assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
-    // It is let go when it has been silent, and after a while in any case.
+    // The connection ends when the client is silent, and after a few seconds in any case.
     let began = Instant::now();
     while client.write_all(b" ").await.is_ok() {
         sleep(Duration::from_millis(500)).await;
@@ -282,7 +282,7 @@ async fn a_refusal_over_http_2_does_not_wait_for_the_body() {
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
-/// A body of which nothing comes.
+/// A body without any data and without an end.
 struct NeverSent;
 
 impl hyper::body::Body for NeverSent {
@@ -315,7 +315,7 @@ async fn a_refused_request_keeps_its_connection_if_its_body_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_preface_of_http_2_is_recognised_however_it_is_cut() {
+async fn the_preface_of_http_2_is_recognized_byte_by_byte() {
     let (mut client, _task) = connect(1 << 16);
     for byte in *b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0" {
         client.write_all(&[byte]).await.unwrap();

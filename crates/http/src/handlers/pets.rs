@@ -1,5 +1,6 @@
-//! The operations on animals (interface, section 4). Lists and animals are read and encoded once in each version of the
-//! catalogue.
+//! The operations on animals (interface, section 4).
+//!
+//! A page or an animal is read and encoded once per version of the catalogue, then served from the page cache.
 
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiErro
     Ok(cache_and_answer(&context, resource, version, read))
 }
 
-/// Adds an animal, or answers a repeat as the first time (section 4.2, createPet).
+/// Adds an animal, or answers a repeated request with the first answer (section 4.2, createPet).
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let RequestContext { state, head, success, caller, ref body, .. } = context;
     let caller = caller.ok_or_else(|| ApiError::unauthorized(false))?.digest;
@@ -72,7 +73,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     if replayed {
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     }
-    // An address that can no longer be fetched is not given.
+    // After the end of getPet, the address could not be fetched.
     if !deprecation::has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
         let mut digits = itoa::Buffer::new();
         let location = [&state.public_base, "/pets/", digits.format(pet.id.0)].concat();
@@ -81,7 +82,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     Ok(response)
 }
 
-/// Returns the answer from the cache, if the cache holds `resource` in the current version.
+/// Returns the answer from the cache, if it holds `resource` in the current version of the catalogue.
 fn cached(context: &RequestContext<'_>, resource: Resource) -> Option<Response> {
     let State { ports, page_cache, metrics, .. } = context.state;
     let version = ports.pets.version();
@@ -98,8 +99,7 @@ fn cached(context: &RequestContext<'_>, resource: Resource) -> Option<Response> 
     Some(response)
 }
 
-/// Caches the representation of `resource`, which was read in `version`, and answers with it. A read without a version
-/// is not cached.
+/// Answers with the representation of `resource`, and caches it under `version`. A read without a version is not cached.
 fn cache_and_answer(
     context: &RequestContext<'_>,
     resource: Resource,
@@ -113,13 +113,13 @@ fn cache_and_answer(
     response
 }
 
-/// Answers with a page, or with an animal: that announces the end of getPet.
+/// Answers with a page or an animal. An animal has the headers that announce the deprecation of getPet.
 fn answer(context: &RequestContext<'_>, resource: Resource, read: &Representation) -> Response {
     let template = matches!(resource, Resource::Pet(_)).then_some(&context.state.pet_template);
     read.answer(&context.head.headers, template)
 }
 
-/// Returns the link to the next page (RFC 8288), relative, with the limit and the filter of this one.
+/// Returns the relative link to the next page (RFC 8288), with the limit and the filter of this page.
 fn next_link(
     base: &str,
     limit: PageLimit,

@@ -1,4 +1,4 @@
-//! The handlers outside the base path, which need no credential.
+//! The operations outside the base path, which need no credential.
 
 use hyper::{
     StatusCode,
@@ -22,7 +22,10 @@ pub(crate) fn livez() -> Response {
     response::json(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-/// Answers that the service is ready: it does not drain, and the store has answered a read at most a second ago.
+/// Answers that the service is ready.
+///
+/// # Errors
+/// The service drains, or the store did not answer the latest read, which is at most a second old.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     if state.drain.has_begun() {
         return Err(ApiError::shutting_down());
@@ -38,12 +41,12 @@ pub(crate) fn home(context: &RequestContext<'_>) -> Result<Response, ApiError> {
     redirect(context, StatusCode::TEMPORARY_REDIRECT, first.path)
 }
 
-/// Redirects from the address of a static file with a slash behind it to the file.
+/// Redirects from the path of a static file with a trailing slash to the file.
 pub(crate) fn without_slash(context: &RequestContext<'_>) -> Result<Response, ApiError> {
     redirect(context, StatusCode::PERMANENT_REDIRECT, context.parameter)
 }
 
-/// Returns a redirection to `path`, beside the base path where clients see it.
+/// Returns a redirection to `path`, relative to the parent of the public base path.
 fn redirect(
     context: &RequestContext<'_>,
     status: StatusCode,
@@ -69,7 +72,7 @@ pub(crate) fn static_file(context: &RequestContext<'_>) -> Result<Response, ApiE
     Ok(response)
 }
 
-/// Returns `text`, which was chosen at build time or by the operator, as the value of a header.
+/// Returns `text` as a header value.
 fn value(text: &str) -> Result<HeaderValue, ApiError> {
     HeaderValue::from_str(text).map_err(ApiError::internal)
 }

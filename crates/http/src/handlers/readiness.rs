@@ -1,6 +1,6 @@
-//! Readiness of the store: one read of it a second, shared by all requests.
+//! Readiness of the store: at most one read per second, shared by all requests.
 //!
-//! `/readyz` needs no key, so however often it is asked must not matter to the store.
+//! `/readyz` needs no key, so the number of its requests must not load the store.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -13,12 +13,12 @@ use tokio::{
 
 use crate::response::error::ApiError;
 
-/// How long an outcome is given again, from the beginning of its read.
+/// The longest time for which an outcome is reused, from the begin of its read.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 type Outcome = Result<(), ApiError>;
 
-/// The latest read. It is locked while one is under way.
+/// The latest read. The lock is held while a read runs.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness(Arc<Mutex<Option<Read>>>);
 
@@ -27,26 +27,26 @@ struct Read {
     began: Instant,
     ended: Instant,
     outcome: Outcome,
-    /// `true` if a line about this outage is in the log.
+    /// `true` if this outage is logged.
     outage_logged: bool,
 }
 
 impl Readiness {
-    /// Waits for the outcome of the latest read, which is given up after `limit`.
+    /// Returns the outcome of the latest read, or reads again if that is too old. A read ends after `limit`.
     ///
     /// # Errors
-    /// The store did not answer it.
+    /// The store did not answer the read.
     pub(crate) async fn check(&self, pets: &Arc<dyn PetService>, limit: Duration) -> Outcome {
         let asked = Instant::now();
         let mut latest = Arc::clone(&self.0).lock_owned().await;
-        // One that was under way is waited for, however long it takes.
+        // A read that ended after this call began is recent enough, however long it took.
         if let Some(Read { began, ended, outcome, .. }) = &*latest
             && (began.elapsed() < MAX_AGE || *ended > asked)
         {
             return outcome.clone();
         }
         let pets = Arc::clone(pets);
-        // In a task: the read must end, and give back what it holds, although nobody waits.
+        // In a task, so that the read ends and releases the lock even if no request waits for it.
         let read = tokio::spawn(async move {
             let began = Instant::now();
             let outcome = read(&*pets, limit).await;
@@ -63,7 +63,8 @@ impl Readiness {
     }
 }
 
-/// Logs when a store that has answered does not any more, which no request may notice, and when it answers again.
+/// Logs that the store stops answering, which no request may notice, and that it answers again. Returns whether an outage
+/// is logged.
 fn log_transition(last: Option<&Read>, outcome: &Outcome) -> bool {
     match (outcome, last) {
         (Err(error), Some(last)) if last.outcome.is_ok() => {

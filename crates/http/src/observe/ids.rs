@@ -1,11 +1,8 @@
-//! The ids of a request: its name, which is the client's own or a new one, and the trace that it belongs to (W3C
-//! Trace Context, level 1).
+//! The ids of a request: the request id, and the trace of the client (W3C Trace Context, level 1).
 //!
-//! A request with a valid `traceparent` is a span of the trace of its client. The log names the trace, and
-//! the answer has `traceresponse` with the id of that span: level 1 gives `traceparent` only to requests,
-//! and `traceresponse` is what the next level gives to answers. `tracestate` is for those who pass a request
-//! on, and is not read. A request without a valid `traceparent` belongs to no trace: one is begun for
-//! requests that are passed on, and this service sends none.
+//! A request with a valid `traceparent` becomes a span of that trace. The log names the trace, and the response names the
+//! span in `traceresponse`, a header of the next level of the specification. The service sends no requests, so it begins no
+//! traces and ignores `tracestate`.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -23,14 +20,14 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(crate) const TRACERESPONSE: HeaderName = HeaderName::from_static("traceresponse");
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
-/// The longest request id taken from a client, in characters.
+/// The longest request id accepted from a client, in characters.
 const MAX_CHARS: usize = 128;
-/// Where the id of the trace stands in a `traceresponse`.
+/// The position of the trace id in a `traceresponse`.
 const TRACE_ID: Range<usize> = 3..35;
 const SAMPLED: u8 = 1;
 
-/// Makes ids from a counter. A request id is a random number of the process and the counter; a span id is a hash of the
-/// counter.
+/// Generates ids from a counter. A request id is a random number of the process and the counter. A span id is a hash of
+/// the counter.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     random: RandomState,
@@ -38,7 +35,7 @@ pub(crate) struct RequestIds {
     next: AtomicU64,
 }
 
-/// The span of one request, as `traceresponse` names it.
+/// The span of one request, as the value of `traceresponse`.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceContext(HeaderValue);
 
@@ -46,13 +43,13 @@ impl RequestIds {
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
         let process = u128::from(random.hash_one("process")) << 64;
-        // Anywhere: an id does not say how many requests there have been.
+        // A random start, so that an id does not reveal the number of requests.
         let next = AtomicU64::new(random.hash_one("first"));
         Self { random, process, next }
     }
 
-    /// Returns the id that the client sent, if it sent one of 1 to 128 visible ASCII characters; else a
-    /// new one of 32 hexadecimal digits.
+    /// Returns the id that the client sent if that has 1 to 128 visible ASCII characters; otherwise a new id of 32
+    /// hexadecimal digits.
     pub(crate) fn choose(&self, headers: &HeaderMap) -> HeaderValue {
         let mut sent = headers.get_all(X_REQUEST_ID).iter();
         match (sent.next(), sent.next()) {
@@ -61,7 +58,7 @@ impl RequestIds {
         }
     }
 
-    /// Returns a new id. Its digits are written here, in half the time that formatting takes, as every request has one.
+    /// Returns a new id. Writes the digits by hand, in half the time of `format!`, because every request needs an id.
     fn generate(&self) -> HeaderValue {
         let number = self.process | u128::from(self.next());
         let mut id = [0; 32];
@@ -72,10 +69,10 @@ impl RequestIds {
         HeaderValue::from_bytes(&id).unwrap_or(HeaderValue::from_static("-"))
     }
 
-    /// Returns the span of a request with these headers, if it belongs to a trace.
+    /// Returns a new span for a request with a valid `traceparent`.
     pub(crate) fn trace(&self, headers: &HeaderMap) -> Option<TraceContext> {
         let (trace_id, flags) = parse(headers)?;
-        // Zero is no id.
+        // Zero is an invalid id.
         let span_id = self.random.hash_one(self.next()).max(1);
         let text = format!("00-{trace_id}-{span_id:016x}-{:02x}", flags & SAMPLED);
         HeaderValue::try_from(text).ok().map(TraceContext)
@@ -87,7 +84,7 @@ impl RequestIds {
 }
 
 impl TraceContext {
-    /// Returns the trace as a log names it: 32 hexadecimal digits.
+    /// Returns the trace id: 32 hexadecimal digits.
     pub(crate) fn id(&self) -> &str {
         self.0.to_str().map_or("", |text| &text[TRACE_ID])
     }
@@ -102,7 +99,7 @@ fn is_acceptable(id: &[u8]) -> bool {
     (1..=MAX_CHARS).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 
-/// Returns the id of the trace and its flags, if there is one `traceparent` and it is valid.
+/// Returns the trace id and the flags, if there is exactly one `traceparent` and it is valid.
 fn parse(headers: &HeaderMap) -> Option<(&str, u8)> {
     let mut sent = headers.get_all(TRACEPARENT).iter();
     let text = sent.next()?.to_str().ok().filter(|_| sent.next().is_none())?;
@@ -111,7 +108,7 @@ fn parse(headers: &HeaderMap) -> Option<(&str, u8)> {
     let mut digits =
         |length| parts.next().filter(|part| part.len() == length && part.bytes().all(is_digit));
     let [version, trace_id, parent_id, flags] = [digits(2)?, digits(32)?, digits(16)?, digits(2)?];
-    // A later version begins like 00.
+    // A later version begins with the fields of version 00.
     let is_known = if version == "00" { parts.next().is_none() } else { version != "ff" };
     let is_zero = |id: &str| id.bytes().all(|digit| digit == b'0');
     let is_valid = is_known && !is_zero(trace_id) && !is_zero(parent_id);
@@ -141,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_gets_a_new_id() {
+    fn any_other_id_is_replaced_by_a_new_one() {
         let too_long = [b'x'; 129];
         let bad: [&[&[u8]]; 6] =
             [&[], &[b""], &[b"a b"], &[b"caf\xc3\xa9"], &[b"a", b"b"], &[&too_long]];
@@ -179,7 +176,7 @@ mod tests {
             (format!("00-{TRACE}-{PARENT}-00"), "00"),
             (format!("00-{TRACE}-{PARENT}-ff"), "01"),
             (format!("00-{TRACE}-{PARENT}-02"), "00"),
-            // Of a later version, the beginning is read.
+            // The beginning of a later version is read.
             (format!("01-{TRACE}-{PARENT}-01"), "01"),
             (format!("cc-{TRACE}-{PARENT}-01-what the future will be like"), "01"),
         ] {
@@ -193,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_valid_is_as_if_it_were_not_there() {
+    fn an_invalid_traceparent_is_ignored() {
         let zeros = "0".repeat(32);
         let upper = TRACE.to_uppercase();
         for sent in [

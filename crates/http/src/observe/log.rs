@@ -1,8 +1,7 @@
-//! The observer of answered requests. It counts them for the metrics if there are any, and writes the log: at most one
-//! line for a request, with its cause if the service itself failed.
+//! The observer of answered requests: counts them for the metrics, and writes at most one log line for each.
 //!
-//! A line names the route's template, never the path, the query or a header but the request id, and of an API
-//! key only its name: the key itself cannot get into it.
+//! A line names the template of the route, never the path, the query or a header except the request id. It names an API key
+//! by its name and never contains the key.
 
 use std::{
     fmt,
@@ -44,34 +43,32 @@ const METHODS: [&str; 9] =
 /// The routes of health checks.
 const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
-/// The lines a second about refused requests, and about failures, unless every request is logged: neither a client that
-/// does everything wrong nor a store that is gone must fill the disk.
+/// The largest number of lines per second about refused requests, and about failures, unless every request is logged.
+/// Neither a faulty client nor a lost store may fill the disk.
 const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
 const SECOND: Duration = Duration::from_secs(1);
-/// One cause has a line a second, and those of so much time at once when it begins: a few failures are found by their
-/// request ids.
+/// The burst of one cause, which has one line per second otherwise. So the first failures are found by their request ids.
 const CAUSE_BURST: Duration = Duration::from_secs(10);
 
-/// A request and its outcome, for the log and the metrics.
+/// An answered request, for the log and the metrics.
 #[derive(Debug)]
 pub(crate) struct RequestRecord<'r> {
     pub(crate) request_id: &'r HeaderValue,
-    /// The other end of its connection.
     pub(crate) peer: Peer,
-    /// `None` if its head did not arrive.
+    /// `None` if the head did not arrive.
     pub(crate) headers: Option<&'r HeaderMap>,
-    /// `None` if its head did not arrive.
+    /// `None` if the head did not arrive.
     pub(crate) method: Option<&'r Method>,
-    /// The template of its route; `None` if it has none, or the target did not arrive.
+    /// The template of the route; `None` if there is no route or the head did not arrive.
     pub(crate) route: Option<&'static str>,
     pub(crate) credential: &'r Credential,
-    /// `None` if it belongs to no trace.
+    /// `None` if the request belongs to no trace.
     pub(crate) trace: Option<&'r TraceContext>,
     pub(crate) began: Instant,
     pub(crate) outcome: Result<StatusCode, &'r ApiError>,
 }
 
-/// Writes the line of a request at a level: what every line says, `more` fields, and the message.
+/// Writes the line of a request: the fields of every line, `more` fields, and the message.
 macro_rules! line {
     ($level:ident, $observer:expr, $request:expr, $status:expr, $code:expr, $($more:tt)+) => {
         tracing::$level!(
@@ -97,7 +94,7 @@ pub(crate) struct Observer {
     environment: Option<String>,
     access_log: AccessLog,
     trusted_proxies: Vec<TrustedProxy>,
-    /// Knows the names of API keys. It is asked only when a line is written.
+    /// The source of key names, asked only when a line is written.
     authenticator: Arc<dyn Authenticator>,
     metrics: Option<Arc<Metrics>>,
     refusals: LineBudget,
@@ -106,8 +103,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Creates an observer that writes the lines that the settings ask for, with the names that `authenticator` has
-    /// for API keys, and counts in `metrics`.
+    /// Creates an observer. `authenticator` provides the names of API keys.
     pub(crate) fn new(
         settings: &Settings,
         authenticator: Arc<dyn Authenticator>,
@@ -125,7 +121,7 @@ impl Observer {
         }
     }
 
-    /// Counts a request, and writes its log line if it has one.
+    /// Counts a request, and writes its log line if the settings and the budget allow one.
     pub(crate) fn record(&self, request: &RequestRecord<'_>) {
         if let Some(metrics) = &self.metrics {
             request.count(metrics);
@@ -161,8 +157,8 @@ impl Observer {
         client.map(display)
     }
 
-    /// Counts a TLS handshake that has failed, and writes its line if it has one. Those for one reason share the lines
-    /// of one cause. Probes of balancers, which only connect, have none.
+    /// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow one. A reason has the
+    /// budget of a cause. Clients that only connect, such as probes of load balancers, have no line.
     pub(crate) fn handshake_failed(
         &self,
         peer: Peer,
@@ -199,22 +195,22 @@ impl Observer {
 /// Bounds the lines of one kind.
 struct LineBudget {
     all: RateLimit<()>,
-    /// The lines about each cause, by the hash of its text.
+    /// The rate of each cause, by the hash of its text.
     causes: RateLimit<u64>,
-    /// The number of lines that were left out since the last one.
+    /// The number of omitted lines since the last written line.
     unwritten: AtomicU64,
 }
 
 impl LineBudget {
-    /// Creates a budget of which nothing was used.
+    /// Creates an unused budget.
     fn new() -> Self {
         let all = RateLimit::new(MAX_LINES_PER_SECOND);
         let causes = RateLimit::with_burst(SECOND, CAUSE_BURST);
         Self { all, causes, unwritten: AtomicU64::new(0) }
     }
 
-    /// Takes one line, and returns the number of lines left out since the last one; `None` if this kind or `cause` has
-    /// had its lines.
+    /// Takes one line. Returns the number of omitted lines since the last written line, or `None` if the budget of this kind
+    /// or of `cause` is used up.
     fn take(&self, cause: Option<&str>) -> Option<u64> {
         let has_line = |cause: &str| {
             let mut hasher = DefaultHasher::new();
@@ -249,7 +245,7 @@ impl RequestRecord<'_> {
         self.route.unwrap_or("none")
     }
 
-    /// Returns the method. One that HTTP does not define is the client's own text, so it is not repeated.
+    /// Returns the method, or `other` for a method that HTTP does not define: a log line repeats no text of the client.
     fn method(&self) -> &'static str {
         let Some(sent) = self.method else { return "none" };
         METHODS.into_iter().find(|known| sent == known).unwrap_or("other")

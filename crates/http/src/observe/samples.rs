@@ -1,35 +1,34 @@
-//! Samples that are read at each scrape: of a store, of the process, of files. The metrics listener serves them beside the
-//! counters of the service.
+//! Samples that the metrics listener reads at each scrape: of a store, of the process, of files.
 
 use std::{fmt::Write as _, sync::Arc};
 
-/// One sample of a metric: a value at this moment.
+/// One sample of a metric: its value at the time of the scrape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The whole name of the metric: `petstore_`, the kind of store, the subject, and the unit. The name of a counter
     /// ends in `_total`.
     pub name: &'static str,
-    /// The help text of the metric, one sentence. All samples of one name have the same.
+    /// The help text of the metric, one sentence. Samples with equal names have equal help texts.
     pub help: &'static str,
-    /// The kind of the metric. All samples of one name have the same.
+    /// The kind of the metric. Samples with equal names have equal kinds.
     pub kind: SampleKind,
-    /// The name and the value of the label, if several samples have one name. The value must not contain a quote, a
+    /// The name and the value of the label, for several samples with one name. The value must not contain a quote, a
     /// backslash or a line break.
     pub label: Option<(&'static str, String)>,
-    /// The value, in the unit that the name ends in.
+    /// The value, in the unit at the end of the name.
     pub value: f64,
 }
 
 /// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleKind {
-    /// A value that only grows while the process runs.
+    /// A value that only increases while the process runs.
     Counter,
-    /// A value that goes up and down.
+    /// A value that increases and decreases.
     Gauge,
 }
 
-/// Returns the present samples, for example those of a store. It is called at each scrape, and must not block.
+/// Returns the samples of a scrape, for example those of a store. The function must not block.
 pub type SampleSource = Arc<dyn Fn() -> Vec<Sample> + Send + Sync>;
 
 impl Sample {
@@ -53,7 +52,7 @@ impl Sample {
     }
 }
 
-/// Appends `samples`, in any order, in the text format of Prometheus.
+/// Appends `samples` to `text` in the text format of Prometheus, sorted by name.
 pub(crate) fn write(text: &mut String, mut samples: Vec<Sample>) {
     samples.sort_by_key(|sample| sample.name);
     let mut before = "";
@@ -79,7 +78,7 @@ mod tests {
     use super::{Sample, write};
 
     #[test]
-    fn figures_of_one_name_stand_together_under_one_help() {
+    fn samples_of_one_name_stand_together_under_one_help() {
         let of = |key| Sample::gauge("b_seconds", "When.", 1_795_132_800).with_label("key", key);
         let samples = vec![
             of("web"),

@@ -1,26 +1,25 @@
-//! Which addresses belong to the interface.
+//! The addresses of the interface.
 
 use hyper::Uri;
 
-/// Where the interface begins; its paths are relative to this.
+/// The base path, to which the paths of the interface are relative.
 pub(crate) const BASE_PATH: &str = "/v1";
 
-/// Returns the path of `public_url`, at which clients reach the interface: a proxy may strip what stands before the
-/// base path. Without a URL it is the base path itself.
+/// Returns the base path in the URLs of clients: the path of `public_url`, or the base path without a URL. The two differ
+/// if a proxy strips a prefix.
 pub(crate) fn public_base(public_url: Option<&str>) -> &str {
     let authority_and_path = public_url.and_then(|url| url.split_once("://"));
     let path = authority_and_path.and_then(|(_, rest)| rest.split_at_checked(rest.find('/')?));
     path.map_or(BASE_PATH, |(_, path)| path)
 }
 
-/// Returns whether a credential is needed for whatever is, or is not, at `path`. Only the address decides:
-/// so an unknown path needs one too, and no row of the route table can open an operation by mistake.
+/// Returns whether `path` needs a credential. Only the path decides, so an unknown path needs one too, and no row of the
+/// route table can open an operation by mistake.
 pub(crate) fn is_under_base(path: &str) -> bool {
     path.strip_prefix(BASE_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Decodes the characters of a path that are escaped without need, so that `/v1/pets/%31` is `/v1/pets/1`
-/// (RFC 3986, section 6.2.2.2).
+/// Decodes escaped characters that need no escape, so that `/v1/pets/%31` is `/v1/pets/1` (RFC 3986, section 6.2.2.2).
 pub(crate) fn normalize(uri: &mut Uri) {
     if !uri.path().contains('%') {
         return;
@@ -39,14 +38,14 @@ pub(crate) fn normalize(uri: &mut Uri) {
     }
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = path.try_into().ok();
-    // A path that was good is so with other characters of a path.
+    // A decoded character is valid in a path, so this never fails.
     if let Ok(normal) = Uri::from_parts(parts) {
         *uri = normal;
     }
 }
 
-/// Returns the unreserved character (RFC 3986, section 2.3) for which the two digits at the beginning of `escaped`
-/// stand, and what follows them.
+/// Decodes the two hexadecimal digits at the beginning of `escaped`. Returns the character if it is unreserved (RFC 3986,
+/// section 2.3), and the rest of the text.
 fn unreserved(escaped: &str) -> Option<(char, &str)> {
     let (digits, after) = escaped.split_at_checked(2)?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -59,7 +58,7 @@ mod tests {
     use super::{BASE_PATH, is_under_base, normalize, public_base};
 
     #[test]
-    fn what_is_escaped_without_need_is_decoded_and_nothing_else() {
+    fn only_needless_escapes_are_decoded() {
         for (sent, normal) in [
             ("/v1/pets/%31", "/v1/pets/1"),
             ("/%761/%70ets", "/v1/pets"),
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_base_path_and_what_is_below_needs_a_credential() {
+    fn only_the_base_path_and_paths_below_it_need_a_credential() {
         for path in [BASE_PATH, "/v1/", "/v1/pets", "/v1/nothing", "/v1//"] {
             assert!(is_under_base(path), "{path}");
         }

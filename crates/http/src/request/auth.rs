@@ -1,8 +1,8 @@
-//! The bearer credential of a request (interface, section 5; RFC 6750). A request without a live key is refused late.
+//! The bearer credential of a request (interface, section 5; RFC 6750).
 //!
-//! A refusal waits for 100 ms at least, and until the key was checked again by keys that were read after the request
-//! arrived. So a new key works at its first use, and a client that tries keys is slow. Each refusal that waits holds a
-//! permit; without a permit, the answer is 429 at once.
+//! A request without a live key is refused after 100 ms at least, and after a second check against keys that were read since
+//! the request arrived. So a new key works at its first use, and a client that tries keys is slow. A waiting refusal holds
+//! a permit; without a permit, the answer is 429 at once.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use petstore_domain::{ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel};
@@ -14,23 +14,22 @@ use tokio::{
 use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits};
 
 const SCHEME: &str = "bearer";
-/// The largest number of refusals that wait at once; a quarter of `max_connections` if that is less.
+/// The largest number of waiting refusals, or a quarter of `max_connections` if that is less.
 const MAX_WAITING: usize = 4096;
 
-/// The key of a request, as far as it is known.
+/// The API key of a request, for the log.
 #[derive(Debug, Default)]
 pub(crate) struct Credential {
-    /// The client of a live key.
+    /// The caller; `None` without a live key.
     pub(crate) caller: Option<Caller>,
     /// The label of a key that is revoked or expired.
     pub(crate) refused: Option<KeyLabel>,
 }
 
-/// Returns the caller whose key the `Authorization` header carries, and fills `credential`. A key anywhere else is
-/// ignored.
+/// Returns the caller of the key in the `Authorization` header, and fills `credential`. Keys in other places are ignored.
 ///
 /// # Errors
-/// 401, late; or the error of the key store.
+/// 401 after a delay, 429, or the error of the key store.
 pub(crate) async fn authenticate<'p>(
     headers: &HeaderMap,
     authenticator: &dyn Authenticator,
@@ -50,7 +49,7 @@ pub(crate) async fn authenticate<'p>(
         let key = key.as_ref().ok_or_else(|| refusal.clone())?;
         Ok(authenticator.authenticate_again(key).await?)
     };
-    // In a box of its own size: it is not on the way of a live key.
+    // Boxed, so that the future of a request with a live key stays small.
     let late = Box::pin(refusals.wait(drain, &refusal, again)).await;
     if late.is_err() {
         credential.refused = label;
@@ -58,7 +57,7 @@ pub(crate) async fn authenticate<'p>(
     Ok(credential.caller.insert(late?))
 }
 
-/// Returns the API key in the `Authorization` header, if that is there once and carries a bearer token.
+/// Returns the bearer token in the `Authorization` header, if there is exactly one such header.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<ApiKeySecret> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
     let only = sent.next().filter(|_| sent.next().is_none())?;
@@ -67,26 +66,26 @@ pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<ApiKeySecret> {
     Some(token.trim_ascii()).filter(|token| !token.is_empty()).map(ApiKeySecret::new)
 }
 
-/// Bounds the refusals that wait.
+/// The delay and the bound of refusals.
 #[derive(Debug)]
 pub(crate) struct LateRefusals {
-    /// A permit for each that waits.
+    /// One permit per waiting refusal.
     permits: Semaphore,
     limits: Limits,
 }
 
 impl LateRefusals {
-    /// Creates a bound of a quarter of the connections.
+    /// Creates a bound of a quarter of `max_connections`, at most [`MAX_WAITING`].
     pub(crate) fn new(limits: Limits) -> Self {
         let permits = (limits.max_connections.get() / 4).clamp(1, MAX_WAITING);
         Self { permits: Semaphore::new(permits), limits }
     }
 
-    /// Returns the output of `again`, but not before the delay; `refusal` when `drain` closes idle connections, or the
-    /// time for the request runs out.
+    /// Returns the output of `again` after the delay.
     ///
     /// # Errors
-    /// The error of `again`, or `refusal`; 429 if too many wait.
+    /// The error of `again`; `refusal` if the drain closes idle connections or the request timeout is near; 429 if too many
+    /// refusals wait.
     pub(crate) async fn wait<T>(
         &self,
         drain: &Drain,
@@ -95,7 +94,7 @@ impl LateRefusals {
     ) -> Result<T, ApiError> {
         let _permit = self.permits.try_acquire().map_err(|_| ApiError::rate_limited())?;
         let late = async { tokio::join!(again, sleep(self.limits.refusal_delay)).0 };
-        // Before the time for the request as a whole is over, which would be 503.
+        // Shorter than the request timeout, which would answer 503.
         let time = self.limits.request_timeout * 9 / 10;
         tokio::select! {
             outcome = timeout(time, late) => outcome.unwrap_or_else(|_| Err(refusal.clone())),

@@ -1,4 +1,4 @@
-//! Request bodies: read within a limit and a time, or left alone.
+//! Request bodies, with limits of size, time and memory.
 
 use std::{
     future::poll_fn,
@@ -21,15 +21,14 @@ use tokio::{
 
 use crate::response::error::{ApiError, ErrorCode};
 
-/// The body of one request. It knows when it has been read to its end, which hyper's own body does not
-/// say of a chunked one.
+/// The body of one request. It records whether its end was read, which hyper's own type does not report for a chunked body.
 #[derive(Debug)]
 pub(crate) struct RequestBody<'b, B> {
     body: &'b mut B,
     has_ended: bool,
-    /// A permit for each byte that all requests together may hold.
+    /// The memory of all request bodies: one permit per byte.
     memory: &'b Semaphore,
-    /// A permit for each byte of this body that has been read.
+    /// The memory of this body.
     held: Option<SemaphorePermit<'b>>,
 }
 
@@ -37,20 +36,21 @@ impl<'b, B> RequestBody<'b, B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// Creates a body of which nothing has been read. What is read of it takes permits of `memory`, which it
-    /// gives back when it is dropped.
+    /// Creates an unread body. Its memory is returned to `memory` on drop.
     pub(crate) fn new(body: &'b mut B, memory: &'b Semaphore) -> Self {
         let has_ended = body.is_end_stream();
         Self { body, has_ended, memory, held: None }
     }
 
-    /// Refuses, with 413, a body that is announced to have more than `limit` bytes, before any of it is
-    /// read.
+    /// Returns 413 if the announced length is more than `limit` bytes.
     pub(crate) fn require_fitting(&self, limit: usize) -> Result<(), ApiError> {
         if self.is_announced_within(limit) { Ok(()) } else { Err(too_large(limit)) }
     }
 
-    /// Returns the whole body: at most `limit` bytes, arrived within `time`, and held in memory that is free.
+    /// Reads the whole body: at most `limit` bytes within `time`.
+    ///
+    /// # Errors
+    /// 413, 408, 400 for a body that breaks off, or 503 if the memory for bodies is used up.
     pub(crate) async fn read(&mut self, limit: usize, time: Duration) -> Result<Bytes, ApiError> {
         timeout(time, pin!(self.collect(limit))).await.unwrap_or_else(|_| {
             let message = format!("the body did not arrive whole within {time:?}");
@@ -65,23 +65,23 @@ where
                 let message = "the body broke off, or is not framed as its head says";
                 ApiError::new(ErrorCode::InvalidRequest, message)
             })?;
-            let Ok(data) = frame.into_data() else { continue }; // Trailers say nothing here.
+            let Ok(data) = frame.into_data() else { continue }; // Trailers are ignored.
             if whole.len() + data.len() > limit {
                 return Err(too_large(limit));
             }
             self.hold(data.len())?;
             if whole.is_empty() && self.body.is_end_stream() {
                 self.has_ended = true;
-                return Ok(data); // Most bodies arrive in one piece and need no copy.
+                return Ok(data); // Most bodies arrive in one frame and need no copy.
             }
-            // A copy, as a small piece may be part of a large buffer of the connection.
+            // Copied, because a small frame may keep a large buffer of the connection alive.
             whole.extend_from_slice(&data);
         }
         self.has_ended = true;
         Ok(whole.freeze())
     }
 
-    /// Takes `bytes` more of the memory for bodies, or refuses with 503.
+    /// Takes `bytes` bytes of the memory for bodies. Returns 503 if there are fewer.
     fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
         let full =
             || ApiError::unavailable("the bodies of other requests fill the memory for them");
@@ -94,10 +94,10 @@ where
         Ok(())
     }
 
-    /// Skips what has arrived of a body that nobody reads, without waiting for more. Returns `true` if that was all of
-    /// it, so that the connection can serve the next request.
+    /// Skips the bytes of an unread body that have arrived, without waiting for more. Returns `true` if the body has ended,
+    /// so that the connection can serve the next request.
     pub(crate) async fn skip_arrived(&mut self, headers: &HeaderMap, limit: usize) -> bool {
-        // To read would answer `100 Continue`, and so invite a body that nobody wants.
+        // A read would send `100 Continue` and so invite the client to send the body.
         if self.has_ended || headers.contains_key(EXPECT) || !self.is_announced_within(limit) {
             return self.has_ended;
         }
@@ -112,8 +112,8 @@ where
         self.has_ended
     }
 
-    /// Returns the next frame if it is there. hyper gives a frame only after it was asked for, when the
-    /// connection is polled next: so what is not there at first is asked for once more.
+    /// Returns the next frame if it has arrived. hyper delivers a frame only when the connection is polled after a request
+    /// for the frame, so this method polls the body twice.
     async fn arrived_frame(&mut self) -> Option<Option<Result<Frame<Bytes>, B::Error>>> {
         let mut asked = false;
         poll_fn(|cx| match Pin::new(&mut *self.body).poll_frame(cx) {
@@ -128,7 +128,7 @@ where
         .await
     }
 
-    /// Returns whether it has been read to its end.
+    /// Returns whether the end of the body was read.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended
     }

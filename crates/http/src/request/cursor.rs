@@ -1,4 +1,4 @@
-//! Cursors: where a walk stands, as an opaque text for a URL.
+//! Cursors: the position of a walk through the pages, as opaque text for a URL.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use petstore_domain::{CursorPosition, PetId, PetStatus};

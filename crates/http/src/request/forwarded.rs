@@ -1,5 +1,6 @@
-//! The client behind trusted proxies, for the log: from `Forwarded` (RFC 7239), or else from `X-Forwarded-For`. Anybody can
-//! send these fields, so only those of trusted proxies count.
+//! The client behind trusted proxies, for the log: from `Forwarded` (RFC 7239), otherwise from `X-Forwarded-For`.
+//!
+//! Any client can send these headers, so only headers of trusted proxies count.
 
 use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},
@@ -16,7 +17,7 @@ use super::Peer;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// A proxy whose `Forwarded` or `X-Forwarded-For` is trusted.
+/// A proxy whose `Forwarded` and `X-Forwarded-For` headers are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustedProxy {
     /// A proxy that connects from an address in this network.
@@ -49,9 +50,8 @@ impl TrustedProxy {
     }
 }
 
-/// Returns the client of a request that `peer` has sent, if that is one of the `trusted` proxies: the rightmost address
-/// that is not trusted itself; of trusted ones only, the leftmost. `None` if that is not an address, or if the proxy says
-/// nothing.
+/// Returns the client of a request from `peer`: the rightmost address that is not a trusted proxy, or the leftmost address
+/// if all are trusted. Returns `None` if `peer` is not trusted, sends no such header, or sends no address in that place.
 pub(crate) fn client(trusted: &[TrustedProxy], peer: Peer, headers: &HeaderMap) -> Option<IpAddr> {
     let is_trusted = |peer| trusted.iter().any(|proxy| proxy.is(peer));
     if !is_trusted(peer) {
@@ -78,7 +78,7 @@ pub(crate) fn client(trusted: &[TrustedProxy], peer: Peer, headers: &HeaderMap) 
     client
 }
 
-/// Returns the address of the parameter `for` of one element of `Forwarded`.
+/// Returns the address in the parameter `for` of one element of `Forwarded`.
 fn forwarded_for(element: &str) -> Option<IpAddr> {
     let pairs = split(element, ';')?.into_iter();
     let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
@@ -87,8 +87,8 @@ fn forwarded_for(element: &str) -> Option<IpAddr> {
     address(quoted.unwrap_or(node))
 }
 
-/// Splits at each `separator` that is not in quotes. A quoted pair, which no address has, ends no quotes. `None` if quotes
-/// are left open: what a proxy has appended to them would be taken for a part of them.
+/// Splits `text` at each `separator` outside of quoted strings. Returns `None` for a quoted string without an end, which
+/// would swallow the elements that a proxy has appended.
 fn split(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let parts = text.split(|character| {
@@ -100,7 +100,7 @@ fn split(text: &str, separator: char) -> Option<Vec<&str>> {
     (!is_quoted).then_some(parts)
 }
 
-/// Reads an address, in brackets or not, with a port or without. An IPv4 address is never returned as an IPv6 one.
+/// Parses an address, with or without brackets and a port. Returns an IPv4-mapped IPv6 address as IPv4.
 fn address(node: &str) -> Option<IpAddr> {
     let node = node.trim();
     let with_port = || node.parse::<SocketAddr>().ok().map(|address| address.ip());
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn forwarded_is_read_as_rfc_7239_says_and_outweighs_the_other_field() {
+    fn forwarded_follows_rfc_7239_and_takes_precedence() {
         for (text, expected) in [
             ("for=203.0.113.7", Some("203.0.113.7")),
             ("For=\"[2001:db8:cafe::17]:4711\"", Some("2001:db8:cafe::17")),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_is_believed() {
+    fn headers_of_other_peers_are_ignored() {
         let fields = [("x-forwarded-for", "203.0.113.7"), ("forwarded", "for=203.0.113.7")];
         for stranger in ["192.0.2.2:80", "11.0.0.1:80", "[fe00::1]:80"] {
             assert_eq!(seen(peer(stranger), &fields), None);

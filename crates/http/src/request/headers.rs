@@ -1,4 +1,4 @@
-//! The headers of createPet: what its body is, which must be JSON in UTF-8, as it is, and its `Idempotency-Key`.
+//! The headers of createPet: `Content-Type`, `Content-Encoding` and `Idempotency-Key`.
 
 use hyper::{
     HeaderMap,
@@ -10,7 +10,7 @@ use crate::response::error::{ApiError, ErrorCode};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Refuses, with 415, a body that is not `application/json` or is encoded.
+/// Returns 415 unless the body is `application/json` without a content coding.
 pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let message = match (types.next(), types.next()) {
@@ -27,7 +27,7 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::unsupported_media_type(message))
 }
 
-/// Returns whether it is `application/json`, with any parameters, but no `charset` other than UTF-8.
+/// Returns whether `sent` is `application/json`, with any parameters except a `charset` other than UTF-8.
 fn is_json(sent: &HeaderValue) -> bool {
     let Ok(text) = sent.to_str() else { return false };
     let (essence, mut rest) = text.split_at(text.find(';').unwrap_or(text.len()));
@@ -38,10 +38,11 @@ fn is_json(sent: &HeaderValue) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json") && rest.trim().is_empty()
 }
 
-/// Returns what follows a parameter (RFC 9110, section 5.6.6); `None` if it is not well-formed, or another charset.
+/// Returns the text after the first parameter (RFC 9110, section 5.6.6). Returns `None` if the parameter is malformed or is
+/// a `charset` other than UTF-8.
 fn after_parameter(text: &str) -> Option<&str> {
     if text.is_empty() || text.starts_with(';') {
-        return Some(text); // `application/json;` is what some clients send.
+        return Some(text); // Some clients send `application/json;`.
     }
     let (name, value) = text.split_once('=')?;
     let (value, after) = match value.strip_prefix('"') {
@@ -66,7 +67,10 @@ fn is_identity(coding: &HeaderValue) -> bool {
     coding.to_str().is_ok_and(|text| text.trim().eq_ignore_ascii_case("identity"))
 }
 
-/// Returns the key that the client sent, if it sent one.
+/// Returns the idempotency key of the client, or `None` without the header.
+///
+/// # Errors
+/// The header is malformed or is sent more than once.
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let mut sent = headers.get_all(IDEMPOTENCY_KEY).iter();
     let key = match (sent.next(), sent.next()) {
@@ -85,8 +89,7 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
     })
 }
 
-/// Returns the key without its quotes: `abc` and `"abc"` are the same key. One lone quote at either end is a
-/// mistake.
+/// Returns the key without its quotes: `abc` and `"abc"` are the same key. A single quote at one end is an error.
 fn unquoted(text: &str) -> Result<&str, InvalidIdempotencyKey> {
     match (text.strip_prefix('"'), text.strip_suffix('"')) {
         (None, None) => Ok(text),
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn json_in_utf_8_is_taken() {
+    fn json_in_utf_8_is_accepted() {
         for value in [
             "application/json",
             "Application/JSON",
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn any_other_media_type_or_coding_is_refused() {
         for value in [
             "",
             "text/plain",
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn one_header_with_a_good_key_or_none_at_all() {
+    fn the_header_is_sent_once_with_a_valid_key_or_not_at_all() {
         assert_eq!(key_in(&[]), Ok(None));
         assert_eq!(key_in(&[b"abc"]), Ok(Some("abc".into())));
         assert_eq!(key_in(&[b"\"abc\""]), Ok(Some("abc".into())));
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_beyond_ascii_are_no_key() {
+    fn a_key_is_ascii() {
         let mut headers = HeaderMap::new();
         headers.append(IDEMPOTENCY_KEY, HeaderValue::from_bytes(b"caf\xc3\xa9").unwrap());
         assert!(idempotency_key(&headers).is_err());

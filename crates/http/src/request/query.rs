@@ -1,4 +1,4 @@
-//! Strict query strings: what is not understood is refused, by name.
+//! The strict reader of query strings: an error names every parameter that is unknown or invalid.
 
 use std::{borrow::Cow, fmt::Display};
 
@@ -9,19 +9,19 @@ use crate::{
     response::error::{ApiError, ErrorCode},
 };
 
-/// The most errors that one answer names.
+/// The largest number of errors in one message.
 const MAX_ERRORS: usize = 8;
-/// The longest piece of what a client sent that an answer repeats, in characters.
+/// The largest number of characters that a message repeats of a client's text.
 const MAX_ECHO: usize = 40;
 const UNREADABLE: &str = "must be one that a next link has given, unchanged";
 
-/// Refuses any parameter: the operation takes none.
+/// Returns an error if there is any parameter.
 pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
     let none = "this operation takes no query parameter";
     refuse(parameters(query).map(|(name, _)| format!("`{}`: {none}", echo(&name))).collect())
 }
 
-/// Returns the query of listPets: `limit`, `status` and `cursor`, each at most once.
+/// Parses the query of listPets: `limit`, `status` and `cursor`, each at most once.
 pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let [mut limit, mut status, mut cursor] = [const { None::<Cow<'_, str>> }; 3];
     let mut errors = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let position = cursor.map(|text| cursor::decode(&text).ok_or(UNREADABLE));
     let position = value("cursor", position, &mut errors);
     let start = PetQuery { limit: limit.unwrap_or_default(), status, after: None };
-    // With a bad `status` there is nothing to compare the cursor with.
+    // The cursor cannot be compared with an invalid `status`.
     let position = position.filter(|_| errors.is_empty());
     let resumed = position.map(|position| position.resume(start.limit, status));
     let query = value("cursor", resumed, &mut errors).unwrap_or(start);
@@ -53,7 +53,7 @@ pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     Ok(query)
 }
 
-/// Returns the value of a parameter, if one was sent and could be read; else its error is added.
+/// Returns the value of a parameter that was sent. Adds the error to `errors` if the value is invalid.
 fn value<T, E: Display>(
     name: &str,
     read: Option<Result<T, E>>,
@@ -62,7 +62,7 @@ fn value<T, E: Display>(
     read?.map_err(|error| errors.push(format!("`{name}`: {error}"))).ok()
 }
 
-/// Refuses a query that has errors, and names the first ones.
+/// Returns an error that names the first of `errors`, unless there are none.
 fn refuse(mut errors: Vec<String>) -> Result<(), ApiError> {
     let unnamed = errors.len().saturating_sub(MAX_ERRORS);
     if unnamed > 0 {
@@ -79,7 +79,7 @@ fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes())
 }
 
-/// Returns as much of `text` as an answer may repeat, without control characters.
+/// Returns the beginning of `text` for a message, without control characters.
 fn echo(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_ECHO).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_ECHO).is_some() {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
+    fn an_unknown_or_invalid_parameter_is_named() {
         let of_sold =
             cursor::text(CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) });
         let table = [
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_is_named_but_no_more_than_a_handful() {
+    fn the_first_eight_errors_are_named_and_others_are_counted() {
         let all = message("limit=0&status=x&cursor=y&z=1");
         for name in ["`limit`", "`status`", "`cursor`", "`z`"] {
             assert!(all.contains(name), "{all}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn some_operations_take_no_parameter() {
+    fn an_operation_without_a_query_refuses_every_parameter() {
         for query in [None, Some("")] {
             assert!(require_none(query).is_ok());
         }

@@ -1,9 +1,7 @@
-//! Encoded pages and animals, valid as long as the catalogue has the version that they were read in.
+//! The cache of encoded pages and animals, each valid for one version of the catalogue.
 //!
-//! **What it buys.** What is found costs neither a query nor its encoding, nor its compression: most of a
-//! list, and a quarter of the processor time of a get.
-//!
-//! **What it costs.** Up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
+//! A hit saves the query, the encoding and the compression: most of a list, and a quarter of the processor time of a get.
+//! The cache takes up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
 use std::sync::Arc;
 
@@ -12,9 +10,9 @@ use quick_cache::{Weighter, sync::Cache};
 
 use super::representation::Representation;
 
-/// The cost of an entry besides its texts, in bytes: its place in the table, and the allocations.
+/// The memory of an entry besides its texts, in bytes: its place in the table, and the allocations.
 const OVERHEAD: usize = 512;
-/// The size of a page that is not small, in bytes: it only tells the cache how large a table to begin with.
+/// The assumed size of a page, in bytes, from which the cache computes the initial size of its table.
 const TYPICAL_PAGE: usize = 2048;
 
 /// The key of an entry.
@@ -24,11 +22,10 @@ pub(crate) enum Resource {
     Pet(PetId),
 }
 
-/// Pages and animals, each with the version that it was read in. An entry counts while that is the
-/// version of the catalogue, so no write needs to know what is cached.
+/// The cache. An entry is valid only in the version in which it was read, so a write need not remove entries.
 pub(crate) struct PageCache(Cache<Resource, Entry, Weight>);
 
-/// A resource in a version, with its weight, which must not change while the entry is in the table.
+/// A resource in a version, with its weight. The weight must not change while the entry is in the table.
 type Entry = (CatalogueVersion, Arc<Representation>, u64);
 
 #[derive(Clone)]
@@ -41,7 +38,7 @@ impl Weighter<Resource, Entry> for Weight {
 }
 
 impl PageCache {
-    /// Creates a cache of up to `max` bytes. It keeps entries that are asked for again rather than others.
+    /// Creates a cache of up to `max` bytes. It prefers to keep entries that are read more than once.
     pub(crate) fn new(max: usize) -> Self {
         Self(Cache::with_weighter(max / TYPICAL_PAGE, max as u64, Weight))
     }
@@ -56,7 +53,7 @@ impl PageCache {
         (read_in == version).then_some(representation)
     }
 
-    /// Inserts `resource` in `version`, in place of another version.
+    /// Inserts `resource` in `version`. Replaces an entry of another version.
     pub(crate) fn insert(
         &self,
         resource: Resource,
@@ -66,14 +63,14 @@ impl PageCache {
         self.0.insert(resource, entry(version, representation));
     }
 
-    /// Weighs `resource` in `version` again, after its representation has grown.
+    /// Updates the weight of `resource` in `version` after its representation has grown.
     pub(crate) fn weigh_again(
         &self,
         resource: Resource,
         version: CatalogueVersion,
         representation: Arc<Representation>,
     ) {
-        // It is refused if the cache holds it no longer.
+        // An error means that the cache no longer holds the entry.
         let _ = self.0.replace(resource, entry(version, representation), true);
     }
 
@@ -82,7 +79,7 @@ impl PageCache {
         self.0.len()
     }
 
-    /// Returns the memory that they take, in bytes.
+    /// Returns the memory of all entries, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.weight()
     }

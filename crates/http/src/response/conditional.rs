@@ -1,8 +1,8 @@
 //! Entity tags and conditional requests (RFC 9110, sections 8.8.3 and 13.1.2).
 //!
-//! A tag is a digest of the body and of the link to the next page. It is the same on every instance of one public URL, on
-//! every kind of store and after restarts, and it changes whenever the answer changes: a last page that is exactly full
-//! gets a link without a change of its body.
+//! A tag is a digest of the body and of the link to the next page. So it is the same on every instance of one public URL,
+//! on every kind of store and after restarts. The link is part of the digest because a full last page gets a link without
+//! a change of its body.
 //!
 //! The digest is SipHash-1-3 with 128 bits and the key 0. It is stable across builds and machines, and a page of 20
 //! animals costs 3,300 instructions: SHA-256 takes two and a half times as long with hardware support, and 70,000
@@ -18,7 +18,7 @@ use hyper::{
 };
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
-/// A tag whose digest is still to be written.
+/// A tag with placeholders for the digest.
 const TEMPLATE: &[u8; 26] = b"W/\"......................\"";
 
 /// Returns the weak entity tag of a body, and of the `Link` to the next page if there is one.
@@ -41,7 +41,7 @@ pub(crate) fn matches(request: &HeaderMap, tag: &HeaderValue) -> bool {
     lists.any(|list| list.trim_ascii() == b"*" || is_in_list(list, opaque))
 }
 
-/// Returns whether the list `"a", W/"b"` has `tag`, which is given without `W/`. A malformed member ends the list.
+/// Returns whether a list such as `"a", W/"b"` contains `tag`, which has no `W/`. A malformed member ends the list.
 fn is_in_list(mut list: &[u8], tag: &[u8]) -> bool {
     loop {
         while let [b' ' | b'\t' | b',', rest @ ..] = list {

@@ -1,7 +1,7 @@
-//! Pages of other origins: cross-origin resource sharing (Fetch standard, section 3.3).
+//! Cross-origin resource sharing (Fetch standard, section 3.3), for pages of other origins.
 //!
-//! A page sends its API key by a script of its own; the browser adds none by itself. So no answer allows
-//! credentials in the sense of the standard, and `*` gives a page nothing that its key does not.
+//! The script of a page sends the API key, and a browser adds no credentials by itself. So no response allows credentials
+//! in the sense of the standard, and `*` gives a page no more rights than its key.
 
 use hyper::{
     HeaderMap, Method, StatusCode,
@@ -15,34 +15,34 @@ use hyper::{
 
 use crate::response::{self, Response, error::ApiError};
 
-/// Stands for every origin.
+/// The setting that allows every origin.
 const ANY: &str = "*";
-/// How long a browser may keep the answer to a preflight, in seconds: Chromium takes no more.
+/// The time for which a browser may cache the response to a preflight, in seconds: the maximum of Chromium.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
-/// The header names that a page may send to an operation that takes no body.
+/// The request headers that a page may send to an address whose operations read no body.
 const READ_HEADERS: HeaderValue =
     HeaderValue::from_static("authorization, if-none-match, x-request-id, traceparent, tracestate");
-/// The header names that a page may send to an operation that takes a body.
+/// The request headers that a page may send to an address with an operation that reads a body.
 const WRITE_HEADERS: HeaderValue = HeaderValue::from_static(
     "authorization, if-none-match, x-request-id, traceparent, tracestate, content-type, \
      idempotency-key",
 );
-/// The header names that a page may read, besides those that every page may.
+/// The response headers that a page may read, besides those that every page may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "accept-post, allow, date, deprecation, etag, idempotency-replayed, link, location, retry-after, \
      sunset, traceresponse, www-authenticate, x-request-id",
 );
 
-/// Which origins may call.
+/// The allowed origins.
 #[derive(Debug)]
 pub(crate) enum Cors {
     Any,
-    /// As browsers send them.
+    /// Origins in the form of the header `Origin`.
     These(Vec<String>),
 }
 
 impl Cors {
-    /// Returns `None` if there is no origin that may call.
+    /// Creates the list of allowed origins; `None` if it is empty.
     pub(crate) fn new(origins: &[String]) -> Option<Self> {
         if origins.iter().any(|origin| origin == ANY) {
             return Some(Self::Any);
@@ -50,18 +50,17 @@ impl Cors {
         (!origins.is_empty()).then(|| Self::These(origins.to_vec()))
     }
 
-    /// Returns whether a request is a preflight, by which a browser asks whether a page may send another one, and its
-    /// origin may. It carries no credential.
+    /// Returns whether a request is a preflight of an allowed origin. A preflight carries no credential.
     pub(crate) fn is_preflight(&self, head: &Parts) -> bool {
         head.method == Method::OPTIONS
             && head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
             && self.allowed(&head.headers).is_some()
     }
 
-    /// Adds to an answer who may read it, after the handler has set `Vary`, which this replaces.
+    /// Adds the headers that allow the origin to read the response. Replaces the `Vary` of the handler.
     pub(crate) fn add_headers(&self, request: &HeaderMap, answer: &mut HeaderMap) {
         if matches!(self, Self::These(_)) {
-            // Compressible answers have a `Vary` already.
+            // Compressible responses have a `Vary` already.
             let varies = answer.contains_key(VARY);
             let names = if varies { "accept-encoding, origin" } else { "origin" };
             answer.insert(VARY, HeaderValue::from_static(names));
@@ -72,7 +71,7 @@ impl Cors {
         }
     }
 
-    /// Returns the origin of a request as `Access-Control-Allow-Origin` has it, if it may call.
+    /// Returns the value of `Access-Control-Allow-Origin` if the origin of a request is allowed.
     fn allowed(&self, request: &HeaderMap) -> Option<HeaderValue> {
         match self {
             Self::Any => Some(HeaderValue::from_static(ANY)),
@@ -84,8 +83,8 @@ impl Cors {
     }
 }
 
-/// Returns the answer to a preflight: what may be sent to an address that knows `methods`, some of which may take a
-/// body. To one that knows none a page may send anything, or it could not read the refusal.
+/// Returns the response to a preflight of an address with `methods`. An address without a route allows every request, so
+/// that the page can read the 404.
 pub(crate) fn permission(
     methods: Option<String>,
     takes_a_body: bool,
@@ -112,7 +111,7 @@ mod tests {
     use super::Cors;
 
     #[test]
-    fn an_origin_may_read_if_it_is_the_very_one() {
+    fn only_an_equal_origin_may_read() {
         let these = Cors::new(&["https://app.example".to_owned()]).unwrap();
         for (sent, may_read) in [
             ("https://app.example", true),
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn any_origin_may_read_where_that_is_asked_for() {
+    fn every_origin_may_read_if_the_settings_say_so() {
         assert!(Cors::new(&[]).is_none());
         let any = Cors::new(&["https://app.example".to_owned(), "*".to_owned()]).unwrap();
         let mut answer = HeaderMap::new();

@@ -1,4 +1,4 @@
-//! The end of getPet, an operation that is deprecated (interface, sections 4.3 and 9).
+//! The deprecation and the end of getPet (interface, sections 4.3 and 9).
 
 use hyper::{
     HeaderMap,
@@ -13,9 +13,9 @@ use super::{
 use crate::settings::GetPetSunset;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
-/// Since when it is deprecated (RFC 9745): 20 November 2026, 00:00 UTC.
+/// The time of the deprecation (RFC 9745): 20 November 2026, 00:00 UTC.
 const SINCE: HeaderValue = HeaderValue::from_static("@1795132800");
-/// RFC 8594.
+/// The header of RFC 8594.
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
 /// Returns whether the operation has ended.
@@ -23,7 +23,7 @@ pub(crate) fn has_ended(sunset: GetPetSunset, clock: &dyn Clock) -> bool {
     sunset.ends_at().is_some_and(|end| clock.now() >= end)
 }
 
-/// Refuses, with 410, an operation that has ended.
+/// Returns 410 if the operation has ended.
 pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Result<(), ApiError> {
     if has_ended(sunset, clock) {
         let message =
@@ -33,8 +33,8 @@ pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Resu
     Ok(())
 }
 
-/// Returns what every answer of the operation announces: that it is deprecated, when it ends, and its replacement below
-/// `base` (RFC 5829). The date is only that of [`GetPetSunset::Date`]: no other end is known.
+/// Returns the headers of every response of the operation: `Deprecation`, `Sunset`, and a link to the replacement below
+/// `base` (RFC 5829). Only [`GetPetSunset::Date`] has a `Sunset`.
 pub(crate) fn announcement(sunset: GetPetSunset, base: &str) -> HeaderMap {
     let mut headers = HeaderMap::from_iter([(DEPRECATION, SINCE)]);
     if let (GetPetSunset::Date, Some(end)) = (sunset, sunset.ends_at()) {
@@ -55,7 +55,7 @@ mod tests {
     use crate::settings::GetPetSunset;
 
     #[test]
-    fn the_operation_ends_at_its_sunset_unless_the_operator_says_otherwise() {
+    fn the_operation_ends_at_its_sunset_unless_the_settings_say_otherwise() {
         let ended = |sunset, clock: &ManualClock| has_ended(sunset, clock);
         let end = GetPetSunset::Date.ends_at().unwrap();
         let clock = ManualClock::new(end.minus(Duration::from_millis(1)));
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_announced_date_is_the_one_that_counts() {
+    fn the_announced_date_is_the_end_of_the_operation() {
         for (sunset, date) in [
             (GetPetSunset::Date, Some("Thu, 05 Dec 2030 00:00:00 GMT")),
             (GetPetSunset::Off, None),

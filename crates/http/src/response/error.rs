@@ -1,4 +1,4 @@
-//! Failures as clients see them: the closed list of codes, and one table from error to code.
+//! Errors as clients see them: the closed list of codes, and the mapping of every error to a code.
 
 use std::{any::Any, borrow::Cow, fmt};
 
@@ -12,11 +12,10 @@ use serde_json::json;
 
 use crate::response::{self, APPLICATION_JSON, Response};
 
-/// Defines the codes from the table of the interface: variant, status and code.
+/// Defines the codes from a table of variant, status and code.
 macro_rules! error_codes {
     ($($variant:ident, $status:ident, $code:literal;)+) => {
-        /// The machine-readable `code` of an error body. Each is documented in `docs/INTERFACE.md` and in
-        /// `openapi.json`.
+        /// The machine-readable `code` of an error body. `docs/INTERFACE.md` and `openapi.json` document each code.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum ErrorCode { $($variant),+ }
 
@@ -56,23 +55,22 @@ error_codes! {
     Unavailable, SERVICE_UNAVAILABLE, "unavailable";
 }
 
-/// Why a request fails, and what its client is told.
+/// The failure of a request: what the client, the log and the metrics report.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
-    /// For the client: what was wrong, where, and what would be right.
+    /// The text for the client: what is wrong, where, and what would be right.
     pub(crate) message: Cow<'static, str>,
-    /// The header that it has besides the common ones.
+    /// A header of the response besides the common ones.
     header: Option<(HeaderName, HeaderValue)>,
-    /// Only for the log: what went wrong inside.
+    /// The internal cause, only for the log.
     pub(crate) cause: Option<Box<str>>,
-    /// Only for the metrics: the store failed.
+    /// `true` if the store failed, only for the metrics.
     pub(crate) by_store: bool,
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
-/// Overload passes, a store comes back, and a limited client has its turn in moments rather than
-/// minutes.
+/// One second: overload, a lost store and a rate limit pass in seconds rather than minutes.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 impl ApiError {
@@ -85,7 +83,7 @@ impl ApiError {
         Self { header: Some((name, value)), ..self }
     }
 
-    /// Creates 401: a credential was sent but its key is not live, or none was sent (RFC 6750, section 3).
+    /// Creates 401 for a key that is not live, or for a request without a credential (RFC 6750, section 3).
     pub(crate) fn unauthorized(credential_sent: bool) -> Self {
         let (message, challenge) = if credential_sent {
             let message = "the API key is unknown, malformed, revoked or expired; \
@@ -99,7 +97,7 @@ impl ApiError {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
-    /// Creates 403: the key is live, but may only read.
+    /// Creates 403 for a live key that may only read.
     pub(crate) fn forbidden() -> Self {
         let message = "this API key may only read; this operation needs one that may write";
         let challenge = r#"Bearer realm="petstore", error="insufficient_scope""#;
@@ -107,7 +105,7 @@ impl ApiError {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
-    /// Creates 405 for an address that knows `methods`, a list as `Allow` has it.
+    /// Creates 405. `methods` is the value of `Allow`.
     pub(crate) fn method_not_allowed(methods: &str) -> Self {
         let message = format!("this address knows the methods {methods}");
         match HeaderValue::from_str(methods) {
@@ -116,57 +114,57 @@ impl ApiError {
         }
     }
 
-    /// Creates 415, with what is accepted.
+    /// Creates 415 with the accepted media type.
     pub(crate) fn unsupported_media_type(message: &'static str) -> Self {
         Self::new(ErrorCode::UnsupportedMediaType, message).with(ACCEPT_POST, APPLICATION_JSON)
     }
 
-    /// Creates 404 for an address.
+    /// Creates 404 for an address without a route.
     pub(crate) fn route_not_found() -> Self {
         let message = "there is nothing at this address; /openapi.json lists what there is";
         Self::new(ErrorCode::RouteNotFound, message)
     }
 
-    /// Creates 500: the service itself is at fault. `cause` goes to the log, never to the client.
+    /// Creates 500 for a fault of the service itself. `cause` goes to the log, never to the client.
     pub(crate) fn internal(cause: impl fmt::Display) -> Self {
         let message = "the service failed; the request id identifies this failure in its log";
         Self { cause: Some(cause.to_string().into()), ..Self::new(ErrorCode::Internal, message) }
     }
 
-    /// Creates 500 for a panic that was caught. The program's panic hook has said where it was.
+    /// Creates 500 for a caught panic. The panic hook of the program has reported its location.
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         Self::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
     }
 
-    /// Creates 503 for a service that is asked to stop, which is no failure.
+    /// Creates 503 for a service that drains. The log does not count it as a failure.
     pub(crate) fn shutting_down() -> Self {
         let message = "the service is shutting down; try again after the time in Retry-After";
         Self::new(ErrorCode::Unavailable, message).with(RETRY_AFTER, RETRY_SECONDS)
     }
 
-    /// Creates 503: not now. `cause` goes to the log, never to the client.
+    /// Creates 503 for a temporary failure. `cause` goes to the log, never to the client.
     pub(crate) fn unavailable(cause: impl fmt::Display) -> Self {
         let message = "the service cannot answer now; try again after the time in Retry-After";
         let error = Self::new(ErrorCode::Unavailable, message).with(RETRY_AFTER, RETRY_SECONDS);
         Self { cause: Some(cause.to_string().into()), ..error }
     }
 
-    /// Creates 429: requests come faster than a limit allows. All limits are a number a second, and answer alike.
+    /// Creates 429 for requests beyond a limit per second.
     pub(crate) fn rate_limited() -> Self {
         let message = "too many requests in a second; try again after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)
     }
 
-    /// Returns the response with its body and its header.
+    /// Returns the response.
     pub(crate) fn into_response(self) -> Response {
         let mut response = response::json(self.code.status(), self.body());
         response.headers_mut().extend(self.header);
         response
     }
 
-    /// Returns the schema `Error` of the interface: exactly three fields.
+    /// Returns the body, by the schema `Error` of the interface.
     fn body(&self) -> String {
         let Self { code, message, .. } = self;
         json!({ "code": code.as_str(), "message": message, "status": code.status().as_u16() })

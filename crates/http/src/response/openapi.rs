@@ -1,23 +1,23 @@
-//! The OpenAPI document of this deployment: `openapi.json`, with its servers filled in.
+//! The OpenAPI document of a deployment: `openapi.json` with the servers of the deployment.
 
 use serde_json::json;
 
 use super::representation::Representation;
 use crate::{request::address::BASE_PATH, settings::Settings};
 
-/// The document as it is in the repository.
+/// The document in the repository.
 const SOURCE: &str = include_str!("../../openapi.json");
-/// The one line of it that depends on the deployment.
+/// The only line of the document that depends on the deployment.
 const SERVERS: &str = r#"  "servers": [{ "url": "/v1", "description": "This server" }],"#;
 
-/// Returns the OpenAPI document of a deployment: its servers are production and staging as far as
-/// `settings` name them, else the base path on whatever server it was read from.
+/// Returns the OpenAPI document of a deployment. The servers are the production and staging URLs of `settings`. Without
+/// any URL, the only server is the base path, relative to the address of the document.
 #[must_use]
 pub fn openapi_document(settings: &Settings) -> String {
     SOURCE.replacen(SERVERS, &format!("  \"servers\": [{}],", servers(settings)), 1)
 }
 
-/// Returns the servers, written as the rest of the document is.
+/// Returns the servers in the layout of the document.
 fn servers(settings: &Settings) -> String {
     let named = [(&settings.public_url, "Production"), (&settings.staging_url, "Staging")];
     let mut servers: Vec<String> =
@@ -32,7 +32,7 @@ fn server(url: &str, name: &str) -> String {
     format!("{{ \"url\": {}, \"description\": {} }}", json!(url), json!(name))
 }
 
-/// Returns the document as it is served.
+/// Returns the cacheable form of the document.
 pub(crate) fn representation(settings: &Settings) -> Representation {
     Representation::json(openapi_document(settings), None)
 }

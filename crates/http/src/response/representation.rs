@@ -1,14 +1,8 @@
-//! A cacheable body (a list, an animal, the document, a file for browsers): sent as is, as gzip, or as 304.
+//! A cacheable body (a list, an animal, the document, a static file): sent as is, as gzip, or as 304.
 //!
-//! **What.** A body of more than [`MIN`] bytes is compressed by gzip, which every client knows, if the client names
-//! gzip. The tag is weak: it stands for both content codings (RFC 9110, section 8.8.3). Errors and answers to additions are
-//! small, and are left as they are.
-//!
-//! **What it buys.** A list of 100 animals shrinks from 6.4 KiB to 0.9, the document from 52 KiB to 8.
-//!
-//! **What it costs.** The content is compressed by the first request that asks for it, and kept in both content codings.
-//! For a list of 100 animals that is 1.0 million instructions, ten times a query; for the largest page there can be, 29
-//! million. No other request waits for that: one that asks meanwhile compresses too.
+//! A list of 100 animals shrinks from 6.4 KiB to 0.9, the document from 52 KiB to 8. The first request that accepts gzip
+//! compresses the body and keeps both forms. That takes 1.0 million instructions for a list of 100 animals, ten times a
+//! query, and 29 million for the largest possible page. Other requests do not wait for the compression.
 
 use std::{
     array,
@@ -30,10 +24,11 @@ use super::{
 };
 use crate::{observe::ids::X_REQUEST_ID, settings::StaticFile};
 
-/// The largest body that is never compressed, in bytes.
+/// The largest size of a body that is never compressed, in bytes.
 const MIN: usize = 1024;
 
-/// The level of gzip: a list of 100 animals is 2 % larger than by the default, 6, for nine tenths of the time.
+/// The compression level. A list of 100 animals is 2 % larger than with the default level 6, and takes nine tenths of the
+/// time.
 const LEVEL: Compression = Compression::new(4);
 
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
@@ -41,12 +36,12 @@ const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
 thread_local! {
-    /// The compressor of a worker, which is used again: a new one takes 300 KiB of zeros.
+    /// The compressor of a worker thread. A new one would set 300 KiB to zero.
     static COMPRESSOR: RefCell<Compress> = RefCell::new(Compress::new(LEVEL, false));
 }
 
-/// The headers of 200: without and with a `Link`, then the same with gzip. To copy them all is faster than to insert one by
-/// one. They have placeholders for the headers that each answer adds, as a copy has no room for more.
+/// The headers of 200. Bit 0 of the index is set for a `Link`, bit 1 for gzip. To copy a map is faster than to insert the
+/// headers. Each map has placeholders for the headers that a response adds, because a copy has no spare capacity.
 static HEADERS: LazyLock<[HeaderMap; 4]> = LazyLock::new(|| {
     array::from_fn(|index| {
         let mut headers = template(HeaderMap::new());
@@ -60,7 +55,7 @@ static HEADERS: LazyLock<[HeaderMap; 4]> = LazyLock::new(|| {
     })
 });
 
-/// Returns the headers of 200 without a `Link` and `more`, for [`Representation::answer`].
+/// Returns the headers of 200 without a `Link`, extended by `more`.
 pub(crate) fn template(more: HeaderMap) -> HeaderMap {
     let nothing = HeaderValue::from_static("");
     let whole = with_body(StatusCode::OK, APPLICATION_JSON, Bytes::new());
@@ -76,14 +71,14 @@ pub(crate) struct Representation {
     media_type: HeaderValue,
     content: Bytes,
     tag: HeaderValue,
-    /// The value of the `Link` of a page that is not the last one.
+    /// The value of `Link`; `None` for the last page.
     next: Option<HeaderValue>,
-    /// The content compressed, once somebody has asked for it; `None` if that is not worth it.
+    /// The compressed content, set by the first request that accepts gzip; `None` if gzip saves nothing.
     gzip: OnceLock<Option<Bytes>>,
 }
 
 impl Representation {
-    /// Creates a representation in JSON. `next` is the `Link` to the next page.
+    /// Creates the representation of JSON. `next` is the value of `Link`.
     pub(crate) fn json(content: impl Into<Bytes>, next: Option<HeaderValue>) -> Self {
         Self::new(APPLICATION_JSON, content.into(), next)
     }
@@ -98,8 +93,8 @@ impl Representation {
         Self { media_type, content, tag, next, gzip: OnceLock::new() }
     }
 
-    /// Returns 200 with the content, in the content coding that `request` asks for, or 304 if the client has it. 200 has
-    /// the headers of `template`, if there is one.
+    /// Returns 200 with the content in the content coding that `request` prefers, or 304 if `If-None-Match` names the tag.
+    /// The headers of 200 are those of `template` if there is one.
     pub(crate) fn answer(&self, request: &HeaderMap, template: Option<&HeaderMap>) -> Response {
         if matches(request, &self.tag) {
             return tagged(empty(StatusCode::NOT_MODIFIED), self.tag.clone());
@@ -121,7 +116,8 @@ impl Representation {
         response
     }
 
-    /// Returns the content compressed, if that is worth it. It is compressed outside of the lock of `gzip`.
+    /// Returns the compressed content, or `None` if gzip saves nothing. Compresses outside of the lock of `gzip`, so that no
+    /// other request waits.
     fn gzip(&self) -> Option<Bytes> {
         let known = self.gzip.get();
         known.cloned().unwrap_or_else(|| {
@@ -130,7 +126,7 @@ impl Representation {
         })
     }
 
-    /// Returns the memory that it takes now, in bytes: it grows when the content is compressed.
+    /// Returns the memory in use, in bytes. It grows when the content is compressed.
     pub(crate) fn size(&self) -> usize {
         let gzip = self.gzip.get().and_then(Option::as_ref).map_or(0, Bytes::len);
         self.content.len() + gzip + self.tag.len() + self.next.as_ref().map_or(0, HeaderValue::len)
@@ -144,7 +140,7 @@ fn tagged(mut response: Response, tag: HeaderValue) -> Response {
     response
 }
 
-/// Returns `content` compressed, if that is worth it.
+/// Returns the compressed content, or `None` if gzip saves nothing.
 fn gzip(content: &[u8]) -> Option<Bytes> {
     if content.len() <= MIN {
         return None;
@@ -155,7 +151,7 @@ fn gzip(content: &[u8]) -> Option<Bytes> {
         compressor.reset();
         compressor.compress_vec(content, &mut gzip, FlushCompress::Finish)
     });
-    // Else it has no room within the length of the content.
+    // Any other outcome means that the compressed content would be longer than the content.
     if !matches!(ended, Ok(Status::StreamEnd)) {
         return None;
     }
@@ -165,8 +161,8 @@ fn gzip(content: &[u8]) -> Option<Bytes> {
     Some(gzip).filter(|gzip| gzip.len() < content.len()).map(Bytes::from)
 }
 
-/// Returns whether a client names gzip, and does not prefer the body as it is. `*` names nothing: a client
-/// that sends it need not know every coding.
+/// Returns whether a client names gzip and does not prefer `identity`. `*` does not name gzip, because a client that sends
+/// `*` need not know every coding.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
     let sent: Vec<_> = lists.flat_map(|list| list.split(',')).map(coding).collect();
@@ -178,8 +174,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= weight("identity").unwrap_or(0.0)
 }
 
-/// Returns a content coding and its weight (RFC 9110, section 12.4.2): 0 if the client does not want the coding, or the
-/// weight is malformed.
+/// Returns a content coding and its weight (RFC 9110, section 12.4.2). A malformed weight is 0, which excludes the coding.
 fn coding(member: &str) -> (&str, f32) {
     let (name, parameter) = member.split_once(';').unwrap_or((member, "q=1"));
     let value = parameter.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.strip_prefix('='));

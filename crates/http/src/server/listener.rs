@@ -1,4 +1,4 @@
-//! The sockets that clients connect to, TCP and Unix beside each other, and the loop that serves their connections.
+//! Listening sockets, TCP and Unix, and the loop that serves their connections.
 
 use std::{fmt, io, pin::pin, time::Duration};
 
@@ -11,15 +11,16 @@ use tokio::{
 
 use crate::{connection::stream::Io, request::Peer};
 
-/// The pause after a connection could not be accepted, for example because the process has no file
-/// descriptor left: without it the loop would spin.
+/// The pause after `accept` has failed, for example because no file descriptor is left. Without a pause the loop would
+/// spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long the runtime may take to notice what is in an accept queue.
+/// The time limit for the runtime to report connections in an accept queue.
 const QUEUE_DELAY: Duration = Duration::from_millis(5);
-/// The most connections that are taken from the accept queues at the end: while clients connect, they may never be empty.
+/// The largest number of connections taken from the accept queues at the end. The queues may never be empty while clients
+/// connect.
 const MAX_QUEUED: usize = 65_536;
 
-/// A socket that clients connect to. It is made from a bound [`TcpListener`] or [`UnixListener`].
+/// A listening socket, made from a bound [`TcpListener`] or [`UnixListener`].
 pub struct Listener {
     socket: Socket,
     shared: bool,
@@ -36,15 +37,15 @@ impl Listener {
         Self { socket, shared: false, on_close: None }
     }
 
-    /// Marks the socket as shared with another process, such as the service manager. At the end, connections that wait to
-    /// be accepted are left to that process.
+    /// Marks the socket as shared with another process, such as the service manager. At the end, connections in the accept
+    /// queue are left to that process.
     #[must_use]
     pub fn shared(self) -> Self {
         Self { shared: true, ..self }
     }
 
     /// Runs `work` at the end of [`Limits::shutdown_delay`](crate::Limits::shutdown_delay), before the last connections are
-    /// accepted: for example, to remove the file of a Unix socket, so that no client connects any more.
+    /// accepted. For example, `work` removes the file of a Unix socket.
     #[must_use]
     pub fn on_close(self, work: impl FnOnce() + Send + 'static) -> Self {
         Self { on_close: Some(Box::new(work)), ..self }
@@ -54,7 +55,7 @@ impl Listener {
         match &self.socket {
             Socket::Tcp(listener) => {
                 let (stream, peer) = accept_with_retry(|| listener.accept()).await;
-                // Without this a small answer may wait for the acknowledgement of the one before.
+                // With Nagle's algorithm, a small response may wait for the acknowledgement of the previous one.
                 let _ = stream.set_nodelay(true);
                 (Box::new(stream), peer.into())
             }
@@ -84,11 +85,11 @@ impl fmt::Debug for Listener {
     }
 }
 
-/// A connection that was accepted, and where it comes from.
+/// An accepted connection and its peer.
 pub(super) type Accepted = (Box<dyn Io>, Peer);
 
-/// Serves each connection in a task of its own, no more than `max` at a time, and returns when there are no more and
-/// all have ended. The rest waits in the accept queue. A connection that ends is taken note of at once.
+/// Serves each connection in a task of its own, at most `max` at a time. Further connections wait in the accept queue.
+/// Returns when `connections` has ended and all tasks have ended. Logs a panic of a connection at once.
 pub(super) async fn serve_all<T, F>(
     tasks: &mut JoinSet<()>,
     max: usize,
@@ -113,14 +114,14 @@ pub(super) async fn serve_all<T, F>(
     }
 }
 
-/// Returns the connections of all listeners, which take turns. Never ends.
+/// Returns the connections of all listeners in turn. The stream never ends.
 pub(super) fn accept_all(listeners: &[Listener]) -> impl Stream<Item = Accepted> {
     let each = |listener| stream::repeat(listener).then(Listener::accept).boxed_local();
     stream::select_all(listeners.iter().map(each)).chain(stream::pending())
 }
 
-/// Closes the listeners, and returns the connections in their accept queues, which the system would reset. Those of
-/// a shared socket wait on, for the other process.
+/// Closes the listeners and returns the connections in their accept queues, which the system would reset otherwise.
+/// Connections of a shared socket are left to the other process.
 pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
     for work in listeners.iter_mut().filter_map(|listener| listener.on_close.take()) {
         work();
@@ -130,13 +131,13 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
     let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
     while let Ok(Some(connection)) = timeout_at(deadline, accepted.next()).await {
         queued.push(connection);
-        // Connections in a queue are accepted after the deadline too, unless the budget of this task is used up.
+        // `accept` returns queued connections also after the deadline, until the budget of this task is used up.
         yield_now().await;
     }
     queued
 }
 
-/// Calls `accept` until it returns a connection, with a pause after an error such as EMFILE.
+/// Calls `accept` until it returns a connection, and pauses after an error such as EMFILE.
 pub(super) async fn accept_with_retry<T, F>(accept: impl Fn() -> F) -> T
 where
     F: Future<Output = io::Result<T>>,

@@ -1,7 +1,6 @@
-//! The metrics listener: plain HTTP/1.1 for a monitoring system, beside the listeners of clients.
+//! The metrics listener: serves `/metrics`, `/livez` and `/readyz` over plain HTTP/1.1 to a monitoring system.
 //!
-//! It serves `/metrics`, `/livez` and `/readyz` without a key, so it is for an address that only the monitoring system
-//! reaches. Its `/readyz` says whether a next store can be reached. It runs until the drain has ended.
+//! It needs no key, so its address is one that only the monitoring system reaches. It runs until the drain has ended.
 
 use std::{collections::BTreeMap, convert::Infallible, fmt, future, sync::Arc, time::Duration};
 
@@ -35,22 +34,21 @@ use crate::{
     state::State,
 };
 
-/// The most connections at a time; one more waits to be accepted. A monitoring system needs one or two.
+/// The largest number of open connections. Further ones wait in the accept queue. A monitoring system needs one or two.
 pub(super) const MAX_CONNECTIONS: usize = 32;
-/// How long the store may take for an answer. Prometheus waits for 10 s.
+/// The time limit for reads of the store. Prometheus waits for 10 s.
 pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection may idle, and the head of a request may take to arrive: longer than the usual intervals of 15 s
-/// to 60 s between two requests.
+/// The time limit for the next request head, from the end of the previous request. Usual scrape intervals are 15 s to 60 s.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
 const NEXT_REACHABLE: &str = r#"{"status":"ready","nextStore":"reachable"}"#;
 const NEXT_UNREACHABLE: &str = r#"{"status":"ready","nextStore":"unreachable"}"#;
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
-/// The sources of what the metrics listener serves beside the counters of the service.
+/// The sources of the metrics listener besides the counters of the service.
 #[derive(Clone)]
 pub struct MonitoringSources {
-    /// The samples of the store and of the process.
+    /// Returns samples of the store and of the process.
     pub samples: SampleSource,
     /// Returns whether the next store can be reached, for `/readyz`; must not block. `None` if the service has no next
     /// store.
@@ -63,7 +61,7 @@ impl fmt::Debug for MonitoringSources {
     }
 }
 
-/// Answers a monitoring system.
+/// The state of the metrics listener.
 pub(super) struct Monitor {
     pub(super) state: Arc<State>,
     pub(super) metrics: Arc<Metrics>,
@@ -80,7 +78,7 @@ impl Monitor {
             async move { monitor.serve_one(stream).await }
         })
         .await;
-        // There is always one more.
+        // The stream of connections never ends.
         future::pending().await
     }
 
@@ -88,7 +86,7 @@ impl Monitor {
         let service = service_fn(async |request: Request<Incoming>| {
             Ok::<_, Infallible>(self.answer(request.method(), request.uri().path()).await)
         });
-        // An error concerns only this connection, and its client knows of it.
+        // An error concerns only this connection.
         let _ = Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
@@ -124,12 +122,12 @@ impl Monitor {
             }
             _ => Err(ApiError::new(
                 ErrorCode::RouteNotFound,
-                "here are /metrics, /livez and /readyz; the service has another address",
+                "this address serves only /metrics, /livez and /readyz",
             )),
         }
     }
 
-    /// Returns the samples of this scrape. Samples of keys are left out while the keys cannot be read.
+    /// Returns the samples of this scrape, without those of keys if the keys cannot be read.
     async fn samples(&self) -> Vec<Sample> {
         let State { ports, page_cache, .. } = &*self.state;
         let (ready, live) = tokio::join!(
@@ -143,12 +141,12 @@ impl Monitor {
             Sample::gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
             Sample::gauge(
                 "petstore_page_cache_bytes",
-                "Memory that what is in the cache takes.",
+                "Memory of the pages and animals in the cache.",
                 bytes,
             ),
         ]);
         if let Ok(count) = live {
-            let help = "API keys in the store that are live.";
+            let help = "Live API keys in the store.";
             samples.push(Sample::gauge("petstore_live_keys", help, count as u64));
             let keys = ports.authenticator.named_keys();
             self.expect(&keys);
@@ -157,7 +155,7 @@ impl Monitor {
         samples
     }
 
-    /// Creates the counters of these keys, so that the first request with one makes them grow.
+    /// Creates the counters of `keys` with value 0, so that Prometheus sees the first request as an increase.
     fn expect(&self, keys: &[NamedKey]) {
         for NamedKey { label, .. } in keys {
             self.metrics.deprecated.expect(label.as_str());
@@ -168,9 +166,9 @@ impl Monitor {
     }
 }
 
-/// Returns when the keys of each name expire, [`MAX_NAMES`] at most, those that expire first.
+/// Returns the expiry of the keys of each name: the [`MAX_NAMES`] earliest ones.
 fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Sample> {
-    // Of the two keys of a roll, the newer one counts.
+    // Two keys have one name while a key is replaced; the later entry is the newer key.
     let ends: BTreeMap<_, _> =
         keys.iter().map(|NamedKey { label, expires_at }| (label.as_str(), *expires_at)).collect();
     let ending = ends.into_iter().filter_map(|(name, end)| Some((end?.0 / 1000, name)));

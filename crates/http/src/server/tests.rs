@@ -1,13 +1,4 @@
-use std::{
-    net::SocketAddr,
-    num::NonZeroUsize,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use http_body_util::BodyExt as _;
@@ -22,7 +13,7 @@ use tokio::{
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
     time::{Instant, sleep, timeout},
 };
-use tracing::{Event, Level, Metadata, Subscriber, span};
+use tracing::Level;
 
 use super::{
     Server,
@@ -31,38 +22,15 @@ use super::{
 };
 use crate::{
     answer::tests::Stuck,
-    observe::metrics::{MAX_NAMES, Metrics},
+    observe::{
+        log::tests::Lines,
+        metrics::{MAX_NAMES, Metrics},
+    },
     settings::{Limits, Settings},
     state::{Ports, State},
 };
 
-/// Counts errors.
-#[derive(Clone, Default)]
-struct Errors(Arc<AtomicUsize>);
-
-impl Subscriber for Errors {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() == Level::ERROR
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, _: &Event<'_>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
-}
-
-/// A clock that panics, outside of every handler: it is asked for the date of a refusal that hyper does not write.
+/// A clock that panics outside of every handler, where a response that hyper does not write needs a date.
 #[derive(Debug)]
 struct Broken;
 
@@ -74,20 +42,20 @@ impl Clock for Broken {
 
 #[tokio::test]
 async fn a_connection_that_panics_is_logged_before_another_one_comes() {
-    let errors = Errors::default();
-    let _guard = tracing::subscriber::set_default(errors.clone());
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(lines.clone());
     let ports = Ports {
         pets: Arc::new(MockPetService::new()),
         authenticator: Arc::new(MockAuthenticator::new()),
         clock: Arc::new(Broken),
     };
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
+    // The bytes are there before the server accepts the connection, however slow this task is.
+    let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    stream.write_all(b"GET /livez").await.unwrap();
     let client = async {
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(b"GET /livez").await.unwrap();
         let _ = stream.read_to_end(&mut Vec::new()).await;
-        while errors.0.load(Ordering::Relaxed) == 0 {
+        while lines.take().iter().all(|(level, _)| *level != Level::ERROR) {
             sleep(Duration::from_millis(1)).await;
         }
     };
@@ -100,13 +68,13 @@ async fn a_connection_that_panics_is_logged_before_another_one_comes() {
 trait Stream: AsyncRead + AsyncWrite + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
-/// A place that clients connect to.
+/// The address of a listener.
 enum Place {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
-/// Long enough for an answer, if there is one: a test that waits in vain only notices less.
+/// A time in which an answer would arrive. On a slow machine, a test that expects none may miss a fault.
 const SHORT: Duration = Duration::from_millis(200);
 
 /// How much longer than its limit a wait may take on a paused clock.
@@ -120,7 +88,7 @@ impl Place {
         }
     }
 
-    /// A connection, and a request on it.
+    /// Connects and sends a request.
     async fn ask(&self, path: &str) -> Box<dyn Stream> {
         let mut stream = self.connect().await;
         let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
@@ -133,7 +101,7 @@ async fn is_answered(stream: &mut Box<dyn Stream>) -> bool {
     stream.read_exact(&mut [0; 12]).await.is_ok()
 }
 
-/// The value of a series.
+/// Returns the value of a series.
 async fn value(metrics: &Place, series: &str) -> String {
     let mut stream = metrics.ask("/metrics").await;
     let mut text = Vec::new();
@@ -158,8 +126,8 @@ async fn until(metrics: &Place, series: &str, expected: &str) {
     assert!(timeout(Duration::from_mins(1), reached).await.is_ok(), "{series} {expected}");
 }
 
-/// Runs `test` beside a server for so many clients at once. It is given a socket of each kind, and where the
-/// metrics are.
+/// Runs `test` beside a server with this limit of connections. The arguments of `test` are a listener of each kind and the
+/// metrics listener.
 async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2], Place)) {
     beside_server_of(pets(false), max_connections, test).await;
 }
@@ -228,7 +196,7 @@ async fn connections_of_every_socket_are_counted_and_limited() {
 }
 
 #[tokio::test]
-async fn the_listener_of_the_metrics_serves_so_many_connections_and_no_more() {
+async fn the_metrics_listener_has_a_limit_of_connections() {
     beside_server(1, async |_, metrics| {
         let mut served = Vec::new();
         for _ in 0..MAX_CONNECTIONS {
@@ -293,10 +261,10 @@ async fn every_listener_says_in_time_that_a_store_that_hangs_is_not_ready() {
     beside_server_of(Arc::new(Stuck), 8, places).await;
 }
 
-/// Authenticates nobody.
+/// An authenticator whose keys the metrics read.
 #[derive(Debug)]
 struct Keys {
-    /// `true` if they are never read to their end.
+    /// `true` if reading the keys never ends.
     hang: bool,
     named: Vec<NamedKey>,
 }
@@ -324,7 +292,7 @@ impl Authenticator for Keys {
     }
 }
 
-/// A store that answers, or is gone.
+/// Returns a store that answers or fails.
 fn pets(is_gone: bool) -> Arc<MockPetService> {
     let mut pets = MockPetService::new();
     let page = PetPage { pets: Vec::new(), more: false };
@@ -339,7 +307,7 @@ fn pets(is_gone: bool) -> Arc<MockPetService> {
     Arc::new(pets)
 }
 
-/// Returns the metrics of a service over these keys, while its store is there or not.
+/// Returns the metrics of a service with these keys and a store that answers or fails.
 async fn scrape(keys: Keys, is_gone: bool) -> String {
     let ports = Ports {
         pets: pets(is_gone),
@@ -373,14 +341,14 @@ async fn the_readiness_is_that_of_readyz() {
     }
 }
 
-/// A key of this name, which expires so many milliseconds after 1970.
+/// Returns a key of this name that expires `end` milliseconds after 1970.
 fn named(name: &str, end: Option<i64>) -> NamedKey {
     let label = KeyLabel::Stored(KeyName::parse(name).unwrap());
     NamedKey { label, expires_at: end.map(Timestamp) }
 }
 
 #[tokio::test]
-async fn of_the_keys_of_a_name_the_newest_says_when_it_expires() {
+async fn the_expiry_of_a_name_is_that_of_its_newest_key() {
     let keys = [("web", Some(9000)), ("shop", Some(9000)), ("web", Some(7999)), ("shop", None)];
     let named = keys.map(|(name, end)| named(name, end)).into();
     let text = scrape(Keys { hang: false, named }, false).await;
@@ -390,7 +358,7 @@ async fn of_the_keys_of_a_name_the_newest_says_when_it_expires() {
 }
 
 #[tokio::test]
-async fn a_thousand_names_have_an_end_those_that_expire_first() {
+async fn the_thousand_names_that_expire_first_have_an_expiry() {
     let max = i64::try_from(MAX_NAMES).unwrap();
     let keys =
         (0..max + 200).map(|age| named(&format!("key-{age}"), Some((max + 200 - age) * 1000)));
@@ -399,6 +367,6 @@ async fn a_thousand_names_have_an_end_those_that_expire_first() {
     assert_eq!(of("petstore_key_expiry_timestamp_seconds{"), MAX_NAMES);
     assert!(text.contains("_seconds{key=\"key-1199\"} 1\n"), "{text}");
     assert!(!text.contains("_seconds{key=\"key-199\"}"), "{text}");
-    // One more for all other names.
+    // And one series for all other names.
     assert_eq!(of("petstore_deprecated_requests_total{"), MAX_NAMES + 1);
 }

@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 use super::{ReadError, read_new_pet, read_record};
 use crate::draft::Record;
 
-/// Why the body is not an animal, though it is JSON.
+/// Returns the reason why a JSON body is not an animal.
 fn invalid_pet(body: impl AsRef<[u8]>) -> String {
     match read_new_pet(body.as_ref()).unwrap_err() {
         ReadError::InvalidPet(message) => message,
@@ -13,7 +13,7 @@ fn invalid_pet(body: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn a_new_pet_is_read_as_it_is() {
+fn a_new_pet_is_read_unchanged() {
     let pet = |name, category, status| NewPet {
         name: PetName::parse(name).unwrap(),
         category_id: CategoryId(category),
@@ -41,7 +41,7 @@ fn a_new_pet_is_read_as_it_is() {
 }
 
 #[test]
-fn what_is_not_one_json_document_is_invalid_json() {
+fn text_that_is_not_one_json_document_is_invalid_json() {
     let good = r#"{"name":"x","categoryId":1}"#;
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let deep = "[".repeat(60_000);
@@ -119,7 +119,7 @@ fn json_of_another_shape_is_an_invalid_pet() {
     for (body, expected) in table {
         let message = invalid_pet(body);
         assert!(message.contains(expected), "{body}: {message}");
-        // A line is read alike, but that it may have an identifier, and a status of `null`.
+        // The same line is refused too, except that it may have an `id` and the status `null`.
         let line = read_record(body.as_bytes()).map_err(|error| error.to_string());
         let expected = expected.replace("the body", "the line");
         let is_for_lines = body.contains("\"id\"") || body.contains("\"status\":null");
@@ -158,7 +158,7 @@ fn every_field_error_is_named_in_one_message() {
 }
 
 #[test]
-fn an_answer_stays_short_however_long_the_body_is() {
+fn a_message_is_short_for_a_long_body() {
     let many: Vec<String> = (0..5000).map(|n| format!("\"x{n}\":1")).collect();
     let message = invalid_pet(format!("{{{}}}", many.join(",")));
     assert!(message.contains("and 4970 more"), "{message}");

@@ -1,6 +1,5 @@
-// Adds the animal of the form. One request at a time, and each animal with an idempotency key that
-// stays the same until it is known what became of it. So whatever is pressed twice, and whichever
-// answer is lost, nothing is added twice, and what the page says is true.
+// Adds the animal in the form, with one request at a time. An animal keeps its idempotency key until its outcome is known.
+// So a double click or a lost answer adds nothing twice.
 
 import { $, announce, busy, capital, make, onPress, onSubmit, show, showFault, showText } from '../shared/dom.js';
 import { isKeyRefused, leaveIfRefused, onKeyGone } from '../shared/key.js';
@@ -12,20 +11,20 @@ import { askForPet, bodyOf, detailsOf, isWhole, PETS } from './pets.js';
 
 const FIELDS = ['name', 'categoryId', 'status'];
 
-/** Animals of unknown outcome that are remembered at most. */
+/** The largest number of remembered animals with an unknown outcome. */
 const MAX_OPEN = 20;
 
-/** The request on its way. */
+/** The controller of the current request. */
 let sending = null;
-/** The animals whose outcome is not known, by their JSON: name, idempotency key, whether an answer was lost. */
+/** The animals with an unknown outcome, by their JSON: name, idempotency key, and whether an answer was lost. */
 const open = new Map();
-/** Whether the form is empty because its animal was added: then there is nothing to send. */
+/** `true` if the form is empty because its animal was added. */
 let isEmptied = false;
-/** The animal added last. */
+/** The last added animal. */
 let added = null;
 
 async function submit() {
-  // A second Enter, or the second click of a double click, is not another animal.
+  // A second Enter or a double click does not add another animal.
   if (sending) return;
   if (isEmptied) {
     $('name').focus();
@@ -63,26 +62,26 @@ async function send(body, name, signal) {
   }
 }
 
-/** A refusal decides what became of the animal, except of an earlier try whose answer was lost. */
+/** Handles a refusal: the animal was not added, unless an earlier attempt lost its answer. */
 function settle(submission, body, failure) {
   const isDecided = failure instanceof Refusal && failure.status < 500;
   if (!isDecided) submission.isLost = true;
   else if (!isKeyRefused(failure) || !submission.isLost) open.delete(body);
 }
 
-/** `crypto.randomUUID` is missing where the page does not come over TLS. */
+/** Returns a random UUID. `crypto.randomUUID` is missing on a page without TLS. */
 const randomKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** The animal as it is typed. */
+/** Returns the animal in the form. */
 const readForm = () => ({
   name: $('name').value, categoryId: $('categoryId').value.trim(), status: $('status').value,
 });
 
-/** Whether the focus is in the form, or nowhere. */
+/** Returns whether the focus is in the form or nowhere. */
 const hasFocus = () => document.activeElement === document.body || $('add').contains(document.activeElement);
 
-/** The faults that are plain without the service; the rules themselves are the service's. */
+/** Returns the errors that need no request. The service has the other rules. */
 function obviousFaults({ name, categoryId }) {
   const faults = {};
   if (name === '') faults.name = 'Enter a name.';
@@ -91,7 +90,7 @@ function obviousFaults({ name, categoryId }) {
   return faults;
 }
 
-/** Sorts a message of the service, "`name`: is required; `status`: …", by the fields it names. */
+/** Splits a message of the service, "`name`: is required; `status`: …", by field. */
 function faultsOf(message) {
   const faults = {};
   const rest = [];
@@ -103,7 +102,7 @@ function faultsOf(message) {
   return { faults, rest: rest.join('; ') };
 }
 
-/** Shows each fault at its field, and `rest` or a summary above them. */
+/** Shows each error at its field, and `rest` or a summary above the fields. */
 function showFaults(faults, rest = '') {
   for (const field of FIELDS) showFaultOf(field, faults[field] ?? '');
   const bad = FIELDS.filter((field) => faults[field]);
@@ -112,7 +111,7 @@ function showFaults(faults, rest = '') {
   if (bad.length > 0 && hasFocus()) $(bad[0]).focus();
 }
 
-/** Takes all faults away. */
+/** Removes all errors. */
 function clearFaults() {
   for (const field of FIELDS) showFaultOf(field, '');
   show($('add-failure'), false);
@@ -120,7 +119,7 @@ function clearFaults() {
 
 const showFaultOf = (field, text) => showFault($(field), $(`${field}-error`), text);
 
-/** Whether the form still holds the animal that was sent. */
+/** Returns whether the form still contains the animal that was sent. */
 const isUnchanged = (body) => bodyOf(readForm()) === body;
 
 function showAdded(pet, isReplayed, body) {
@@ -141,7 +140,7 @@ function showAdded(pet, isReplayed, body) {
   load();
 }
 
-/** What is not known about the animals before, as a sentence that follows another. */
+/** Returns a sentence about earlier animals with an unknown outcome, to append to a message. */
 function openText() {
   const names = [...open.values()].map(({ name }) => `“${name}”`);
   return names.length === 0 ? '' : ` It is still not known whether ${names.join(' and ')} was added.`;
@@ -163,20 +162,20 @@ function clearAdded() {
   show($('added-show'), false);
 }
 
-/** A key that is refused takes nothing away that is typed; one that is forgotten takes it all. */
+/** Clears the form when the key is forgotten, but not when the key is refused. */
 function clear(reason) {
   clearAdded();
   clearFaults();
   if (reason === '') $('add').reset();
   isEmptied = false;
-  // Another key has idempotency keys of its own: with it, a repeat would add a second animal.
+  // Under another API key, a repeat would add a second animal.
   const text = reason && openText();
   open.clear();
   sending?.abort();
   if (text) showText($('add-failure'), `${text.trim()} Look for it in the list before you add it with another key.`);
 }
 
-/** Connects the form. */
+/** Adds the listeners of the form. */
 export function connectAdd() {
   onSubmit('add', submit);
   $('add').addEventListener('input', ({ target }) => {

@@ -1,21 +1,21 @@
-// The counts by status. The interface has no totals, so counting reads the list, and only on demand.
+// The counts by status. The interface has no totals, so counting reads the list, only on demand.
 
 import { $, announce, make, onPress, show, showText } from '../shared/dom.js';
 import { leaveIfRefused, onKeyGone } from '../shared/key.js';
 import { explain } from '../shared/service.js';
 import { animals, format, isAtMost, labelOf, MAX_LIMIT, MAX_PAGES, PETS, statusOf, timeOfDay, walk } from './pets.js';
 
-/** What is said before the first count. */
+/** The text before the first count. */
 const IDLE = 'Not counted yet. A count reads the list from its start.';
 
-/** The last counts, or `null`; see `newTally`. */
+/** The last counts (see `newTally`), or `null`. */
 let tally = null;
-/** The count that is running. */
+/** The controller of the running count. */
 let running = null;
-/** The animals added while a count was running. */
+/** The animals that were added during a count. */
 let addedMeanwhile = [];
 
-/** `last`: the highest id counted. `next`: where to go on, `null` at the end. `added`: counted since. */
+/** Returns empty counts. `last` is the highest id so far, `next` the next page or `null`, `added` the animals since. */
 const newTally = () => ({
   totals: { available: 0, pending: 0, sold: 0, none: 0 }, seen: 0, last: null,
   next: `${PETS}?limit=${MAX_LIMIT}`, time: timeOfDay(), added: 0,
@@ -27,7 +27,7 @@ function include(counts, pet) {
   counts.last = pet.id;
 }
 
-/** Counts an animal that this page has added, without asking the service. */
+/** Counts an animal that this page has added, without a request. */
 export function countAdded(pet) {
   if (running) addedMeanwhile.push(pet);
   if (tally === null || !includeAdded(tally, pet)) return;
@@ -35,7 +35,7 @@ export function countAdded(pet) {
   if (!running) showText($('count-status'), describe());
 }
 
-/** Includes an added animal if `counts` reach the end of the list and do not have it yet. */
+/** Adds an animal to `counts` if they are complete and do not include it yet. */
 function includeAdded(counts, pet) {
   if (counts.next !== null || (counts.last !== null && isAtMost(pet.id, counts.last))) return false;
   include(counts, pet);
@@ -43,11 +43,11 @@ function includeAdded(counts, pet) {
   return true;
 }
 
-/** Counts from the start, or goes on where the last count ended. */
+/** Counts from the start, or continues the last count. */
 async function count(isGoingOn) {
   const mine = (running = new AbortController());
   const counts = isGoingOn ? tally : newTally();
-  // A new count takes the place of the last one at its end, so that a failure loses nothing.
+  // A new count replaces the last one only when it is complete, so that a failure loses nothing.
   if (tally === null) tally = counts;
   addedMeanwhile = [];
   showState(progress(counts));
@@ -72,7 +72,7 @@ async function count(isGoingOn) {
   finish(stopped, failure);
 }
 
-/** Shows what the counts are now: the new ones, or still those of before. */
+/** Shows the current counts. */
 function finish(stopped, failure) {
   if (tally) drawBars(tally);
   showState(stopped + (tally ? describe() : failure ? '' : IDLE), failure);
@@ -81,7 +81,7 @@ function finish(stopped, failure) {
 
 const progress = (counts) => `Counting… ${animals(counts.seen)} so far`;
 
-/** What the counts are of: "120 animals in all, counted at 12:03:21". */
+/** Returns the caption of the counts: "120 animals in all, counted at 12:03:21". */
 function describe() {
   if (tally.next !== null) return `At least ${animals(tally.seen)}, counted up to id ${tally.last} at ${tally.time}`;
   const since = tally.added ? `, ${tally.added} added here since` : '';
@@ -103,14 +103,14 @@ function clear() {
   showState(IDLE);
 }
 
-/** Shows a bar for each status. */
+/** Shows a bar per status. */
 function drawBars({ totals, seen }) {
   $('bars').replaceChildren(...Object.entries(totals).map(([status, total]) => barOf(status, total, seen)));
 }
 
 function barOf(status, total, seen) {
   const share = seen === 0 ? 0 : (100 * total) / seen;
-  // A few among thousands are not none.
+  // A small share must not look like none.
   const percent = share > 0 && share < 1 ? '< 1' : Math.round(share);
   const bar = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   bar.append(document.createElementNS('http://www.w3.org/2000/svg', 'rect'));
@@ -121,12 +121,12 @@ function barOf(status, total, seen) {
     make('span', { class: 'value' }, format(total), make('span', { class: 'share' }, `${percent} %`)), bar);
 }
 
-/** Connects the buttons of the counts. */
+/** Adds the listeners of the buttons. */
 export function connectCounts() {
   showState(IDLE);
   onPress($('count'), () => (running ? running.abort() : count(false)));
   onPress($('count-on'), () => {
-    // The button goes, and with it the focus.
+    // Hiding the button would lose the focus.
     $('count').focus();
     count(true);
   });

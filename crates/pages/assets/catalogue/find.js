@@ -1,8 +1,7 @@
-// One animal: what it is, its JSON, and its place in the list.
+// One animal: its fields, its JSON, and its place in the list.
 //
-// The service answers for one animal by its id until that operation is removed. From then on the page looks through
-// the list instead. A cursor is the service's secret, so the only way to a place is along the links: in pages of 100,
-// and then in pages as the reader wants them.
+// Until its end, getPet finds an animal by its id. Then the page searches the list instead. The page cannot build a
+// cursor, so it follows the links to a place: first pages of 100, then pages of the reader's size.
 
 import { codePanel } from '../shared/code.js';
 import { $, announce, enable, make, onPress, onSubmit, show, showFault, showText, spin } from '../shared/dom.js';
@@ -13,18 +12,18 @@ import { go, goToRow, mark, petShown, shownPage, wantedPlace } from './list.js';
 import { animals, askForPet, detailsOf, isAtMost, isWhole, MAX_LIMIT, MAX_PAGES, PETS, walk } from './pets.js';
 import { referenceOf, withQuery } from './place.js';
 
-/** The animal that is shown. */
+/** The shown animal. */
 let found = null;
-/** The search for its place, as far as it has come. */
+/** The state of the search for its place. */
 let search = null;
-/** The requests on their way. */
+/** The controllers of current requests. */
 let running = null;
-/** What had the focus before. */
+/** The element that had the focus before. */
 let opener = null;
 
 const json = codePanel('JSON', 'The animal as JSON');
 
-/** Shows an animal, and looks for its place in the list. */
+/** Shows an animal and its place in the list. */
 export function showInList(pet) {
   openFound(pet);
   return locate();
@@ -42,7 +41,7 @@ function openFound(pet) {
   $('found-title').focus();
 }
 
-/** Shows what is known of an animal: at least its id. */
+/** Shows the known fields of an animal, at least its id. */
 function fill(pet) {
   found = pet;
   $('found-title').replaceChildren(make('bdi', {}, pet.name ?? `Animal ${pet.id}`));
@@ -62,7 +61,7 @@ function stop() {
   running = null;
 }
 
-/** Finds the animal whose id was entered. */
+/** Finds the animal with the entered id. */
 async function find() {
   const id = $('find-id').value.trim();
   if (!isWhole(id)) return showFindFault('Enter a whole number in plain digits, such as 7.');
@@ -87,7 +86,7 @@ function showFindFault(text) {
   if (text) $('find-id').focus();
 }
 
-/** A search from the page that is shown if the animal comes later, else from the first. */
+/** Returns a search that starts at the shown page if the animal comes later, otherwise at the first page. */
 function newSearch({ id }, status, limit) {
   const page = shownPage();
   const last = page?.pets.at(-1);
@@ -100,8 +99,8 @@ function newSearch({ id }, status, limit) {
 }
 
 /**
- * Goes on with a search: the place of the animal, or `null`. Then `search.next` is where to go on, or
- * `null` if the list does not have the animal. `progress` runs after each page.
+ * Continues a search. Returns the place of the animal, or `null` if it was not found yet. Then `search.next` is the next
+ * page to read, or `null` if the list does not contain the animal. `progress` runs after each page.
  */
 async function searchOn(search, signal, progress) {
   let block = null;
@@ -121,7 +120,7 @@ async function searchOn(search, signal, progress) {
   return block && placeIn(block, search, signal);
 }
 
-/** The place of the animal in a page of 100 that has it. */
+/** Returns the place of the animal in a page of 100 that contains it. */
 async function placeIn(block, { id, limit, page, seen, trail: before }, signal) {
   const trail = [];
   let reference = null;
@@ -134,11 +133,11 @@ async function placeIn(block, { id, limit, page, seen, trail: before }, signal) 
   return reference && { reference, trail: [...before, ...trail], page: page && page + seen / limit + trail.length };
 }
 
-/** Shows the row of the animal: at once if it is on the page, else after a search along the list. */
+/** Shows the row of the animal: at once if it is on the page, otherwise after a search. */
 async function locate() {
   if (arrive()) return;
   const place = wantedPlace();
-  // A filter of the service that lets the animal through stays.
+  // A filter that matches the animal stays.
   const filter = found.status === place.status ? place.status : '';
   search ??= newSearch(found, filter, place.limit);
   const mine = (running = new AbortController());
@@ -161,14 +160,14 @@ async function locate() {
 
 const passed = () => `Looked through ${animals(search.seen)}${search.reached === null ? '' : `, up to id ${search.reached}`}`;
 
-/** Goes to the page of the animal, and to its row. */
+/** Goes to the page and the row of the animal. */
 async function arriveAt({ reference, trail, page }) {
   search = null;
   await go(reference, trail, page);
   return arrive() ? '' : 'Its page could not be shown.';
 }
 
-/** Moves the focus to the row of the animal, if the page that is shown has it. */
+/** Moves the focus to the row of the animal if the shown page contains it. */
 function arrive() {
   const pet = petShown(found.id);
   if (pet === undefined) return false;
@@ -187,7 +186,7 @@ function end(outcome) {
   announce(outcome);
 }
 
-/** Connects the form, the rows, and what they open. */
+/** Adds the listeners of the form and the rows. */
 export function connectFind() {
   $('found-json').append(json.element);
   onSubmit('find', find);

@@ -1,4 +1,4 @@
-// The list of animals: one page of it at a time.
+// The list of animals, one page at a time.
 
 import { $, capital, enable, make, onPress, show, spin } from '../shared/dom.js';
 import { copies } from '../shared/code.js';
@@ -7,37 +7,37 @@ import { explain, Refusal } from '../shared/service.js';
 import { animals, format, isAtMost, labelOf, list, MAX_LIMIT, MAX_PAGES, pill, statusOf, timeOfDay, walk } from './pets.js';
 import { parameterOf, placeOfAddress, pushPlace, referenceOf, withQuery } from './place.js';
 
-/** Milliseconds after which a page that has not come is announced. */
+/** The delay before a slow page is announced, in milliseconds. */
 const SLOW = 250;
 
-/** What the page is called before a list is shown. */
+/** The title of the page before a list is shown. */
 const TITLE = document.title;
 
-/** Where the reader wants to be. */
+/** The requested place. */
 let place;
-/** The page whose rows are shown: its place, animals, text, next reference and time; `null` if none. */
+/** The shown page: place, animals, text, next reference and time; `null` if none. */
 let shown = null;
-/** The request on its way. */
+/** The controller of the current request. */
 let loading = null;
-/** The id of the animal that stands out. */
+/** The id of the highlighted animal. */
 let marked = null;
 
-/** The page that is shown, or `null`. */
+/** Returns the shown page, or `null`. */
 export const shownPage = () => shown;
 
-/** Where the reader wants to be. */
+/** The requested place. */
 export const wantedPlace = () => place;
 
-/** The animal with this id, if the page that is shown has it. */
+/** Returns the animal with this id if the shown page contains it. */
 export const petShown = (id) => shown?.pets.find((pet) => pet.id === id);
 
-/** Shows the place that the address names. */
+/** Shows the place in the address. */
 export function openPlace() {
   place = placeOfAddress();
   return load();
 }
 
-/** Goes to another place, as a step that the browser's back undoes. */
+/** Goes to another place, with an entry in the browser's history. */
 export function go(reference, trail, page) {
   pushPlace(reference, trail, page);
   return openPlace();
@@ -49,7 +49,7 @@ const goNext = () => go(shown.next, [...place.trail, place.reference], place.pag
 async function goPrevious() {
   const [from, trail] = [place, place.trail.slice(0, -1)];
   let reference = from.trail.at(-1);
-  // A search has noted where each 100 animals begin: the page before is the last one of those.
+  // A search has recorded the starts of pages of 100; the previous page is the last of them.
   if (parameterOf(reference, 'limit') !== String(from.limit)) {
     const pages = [];
     const start = withQuery(reference, { limit: from.limit });
@@ -61,10 +61,7 @@ async function goPrevious() {
   await go(reference, trail, from.page && from.page - 1);
 }
 
-/**
- * Reads and shows the page at `place`. A newer call overtakes this one. If it fails, the rows stay
- * that were shown before.
- */
+/** Reads and shows the page at the requested place. A newer call cancels an older one. After an error, the rows stay. */
 export async function load() {
   loading?.abort();
   const mine = (loading = new AbortController());
@@ -89,7 +86,7 @@ export async function load() {
   }
 }
 
-/** A page of the animals without a status: reads on until it is full, and one more to know whether there is another. */
+/** Reads animals without a status until a page is full, and one more to know whether there is another page. */
 async function listWithoutStatus(reference, options) {
   const [limit, after] = ['limit', 'after'].map((name) => parameterOf(reference, name));
   const pets = [];
@@ -130,7 +127,7 @@ function showControls() {
 const pagers = () => document.querySelectorAll('.pager');
 const buttons = () => document.querySelectorAll('[data-step]');
 
-/** Whether there is a page besides the one that is shown. */
+/** Returns whether there is another page than the shown one. */
 const isPaged = () => shown.next !== null || shown.place.page !== 1;
 
 function showPage() {
@@ -180,7 +177,7 @@ function rowOf(pet) {
 
 const rowWith = (id) => [...$('rows').rows].find((row) => row.dataset.id === id);
 
-/** Draws the rows of the page that is shown. A focused row keeps the focus. */
+/** Draws the rows of the shown page. A focused row keeps the focus. */
 function drawRows() {
   const { activeElement } = document;
   const focused = activeElement.closest('#rows tr')?.dataset.id;
@@ -190,14 +187,14 @@ function drawRows() {
   (activeElement.matches('tr') ? row : row?.querySelector('button') ?? $('list-title')).focus();
 }
 
-/** Lets the animal with this id stand out from now on: its row, if there is one. */
+/** Highlights the row of the animal with this id, now and when it is drawn again. */
 export function mark(id) {
   marked = id;
   for (const row of $('rows').rows) row.classList.toggle('new', row.dataset.id === id);
   return rowWith(id);
 }
 
-/** Moves the focus to an animal of the page that is shown: where it is, in words. */
+/** Moves the focus to an animal of the shown page, and returns its position in words. */
 export function goToRow(id) {
   const row = mark(id);
   row.focus({ preventScroll: true });
@@ -214,7 +211,7 @@ function clear() {
   document.title = TITLE;
 }
 
-/** Turns to another page; once it is there, the list is shown from its top. */
+/** Turns to another page, and scrolls to the top of the list when the page is there. */
 async function turn(step, button) {
   const before = shown;
   spin(button, true);
@@ -228,13 +225,13 @@ async function turn(step, button) {
   }
 }
 
-/** Runs `action`, which may take the button away that was pressed, and the focus with it. */
+/** Runs `action`, and keeps the focus if `action` hides the pressed button. */
 function fromList(action) {
   action();
   $('list-title').focus();
 }
 
-/** Connects the controls of the list. */
+/** Adds the listeners of the list. */
 export function connectList() {
   onPress($('refresh'), (button) => turn(load, button));
   const steps = { first: goFirst, previous: goPrevious, next: goNext };

@@ -1,18 +1,18 @@
-// Which page of the list is shown: kept in the address, so that reload and the browser's back work.
+// The place in the list, kept in the address so that reload and the browser's back button work.
 //
-// The service has no filter for animals without a status. So `status=none` is a filter of this page, which follows
-// the pages of the service; with it, `after` is the last animal that the page before has shown.
+// The service has no filter for animals without a status. So `status=none` is a filter of this page over the pages of the
+// service. With `status=none`, `after` is the last animal of the previous page.
 
 import { PETS, STATUSES } from './pets.js';
 
 const LIMITS = [10, 20, 50, 100];
 const DEFAULT_LIMIT = 20;
-/** How many pages back "Previous" reaches. */
+/** The number of pages that "Previous" can go back. */
 const MAX_TRAIL = 200;
 
 /**
- * The place that the address names. `reference`: what the service is asked for. `trail`: references
- * of the pages before, oldest first. `page`: its number, `null` if that is not known.
+ * Returns the place in the address. `reference` is the request to the service, `trail` lists the references of the
+ * previous pages, oldest first, and `page` is the number of the page, or `null` if it is unknown.
  */
 export function placeOfAddress() {
   const query = new URLSearchParams(location.search);
@@ -25,7 +25,7 @@ export function placeOfAddress() {
   return { status, limit, reference, trail, page };
 }
 
-/** The reference of a page: the first one without a cursor. */
+/** Returns the reference of a page. The first page has no cursor. */
 export function referenceOf(status, limit, cursor, after) {
   const query = new URLSearchParams({ limit });
   for (const [name, value] of Object.entries({ status, cursor, after })) {
@@ -34,7 +34,7 @@ export function referenceOf(status, limit, cursor, after) {
   return `${PETS}?${query}`;
 }
 
-/** The same reference with other parameters; one that is empty is left out. */
+/** Returns the reference with other parameters, without empty ones. */
 export function withQuery(reference, parameters) {
   const url = new URL(reference, location.origin);
   for (const [name, value] of Object.entries(parameters)) {
@@ -44,10 +44,10 @@ export function withQuery(reference, parameters) {
   return url.pathname + url.search;
 }
 
-/** The parameter of a reference with this name, or `null`. */
+/** Returns a parameter of a reference, or `null`. */
 export const parameterOf = (reference, name) => new URL(reference, location.origin).searchParams.get(name);
 
-/** Puts another place into the address, as a step that the browser's back undoes. */
+/** Writes another place to the address, with an entry in the browser's history. */
 export function pushPlace(reference, trail, page) {
   const state = { reference, trail: trail.slice(-MAX_TRAIL), page };
   history.pushState(state, '', new URL(reference, location.origin).search);

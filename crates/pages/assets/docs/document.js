@@ -1,10 +1,10 @@
-// The OpenAPI document, in the form in which the page shows it.
+// The OpenAPI document, in the form that the page shows.
 
 import { parse } from '../shared/json.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** Reads the document: all of it, with every reference inside it replaced by what it refers to. */
+/** Reads the document, and replaces every reference by its target. */
 export function parseDocument(text) {
   const source = parse(text);
   const whole = resolve(source, source, []);
@@ -12,7 +12,7 @@ export function parseDocument(text) {
   return { ...whole, other: other && { ...other, answers: answersOf(other.responses) } };
 }
 
-/** `value` without references. `trail` has those it is inside of: a schema may contain itself. */
+/** Returns `value` without references. `trail` lists the enclosing ones, because a schema may contain itself. */
 function resolve(value, source, trail) {
   if (Array.isArray(value)) return value.map((item) => resolve(item, source, trail));
   if (value === null || typeof value !== 'object') return value;
@@ -26,7 +26,7 @@ function resolve(value, source, trail) {
   return Object.fromEntries(entries.map(([name, item]) => [name, resolve(item, source, trail)]));
 }
 
-/** The tags, each with its operations. */
+/** Returns the tags, each with its operations. */
 export function groups(source) {
   const operations = Object.entries(source.paths ?? {}).flatMap(([path, item]) =>
     METHODS.filter((method) => item[method]).map((method) => operation(path, method, item)));
@@ -52,7 +52,7 @@ function operation(path, method, item) {
   };
 }
 
-/** The responses in the order of their status, each with its schema and its examples as lists. */
+/** Returns the responses in the order of their status, each with its schema and its examples as lists. */
 function answersOf(responses = {}) {
   return Object.entries(responses).map(([status, response]) => {
     const json = response.content?.['application/json'];

@@ -3,8 +3,8 @@
 import { make, showFault } from '../shared/dom.js';
 
 /**
- * The fields of an operation's form: their element, and the values in them.
- * `check` shows what is wrong beside each field, puts the focus on the first, and is true if all is well.
+ * Returns the fields of the form of an operation: their elements and their values. `check` shows the error of each field,
+ * moves the focus to the first error, and returns whether there is none.
  */
 export function formFields(operation) {
   const fields = operation.parameters.map((parameter) => parameterField(operation, parameter));
@@ -29,7 +29,7 @@ export function formFields(operation) {
   };
 }
 
-/** A labelled control with a place for what is wrong with it. */
+/** Returns a labeled control with a place for its error. */
 function labelled(id, name, note, control, faultOf) {
   control.id = id;
   control.setAttribute('aria-describedby', `${id}-fault`);
@@ -81,7 +81,7 @@ function bodyField(operation) {
   return { field };
 }
 
-/** What can be said without the service: whether there is a body, and whether it is JSON. */
+/** Returns the error of a body that is missing or not JSON, without a request. */
 function faultOfBody(text) {
   if (text.trim() === '') return 'The body is empty. Enter a JSON object.';
   try {

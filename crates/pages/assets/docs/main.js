@@ -1,4 +1,4 @@
-// The page: fetches the OpenAPI document and shows it.
+// The reference page: fetches the OpenAPI document and shows it.
 
 import { $, capital, make, ROOT, showText } from '../shared/dom.js';
 import { connectKey, leaveIfRefused, onKeyGone } from '../shared/key.js';
@@ -10,11 +10,11 @@ import { BASE, sample } from './request.js';
 import { blocks, inline } from './text.js';
 import { clearAnswers } from './tryout.js';
 
-/** The first request of a reader. */
+/** Returns the section with a first request. */
 const first = sample('The first request');
 first.show({ method: 'GET', target: `${BASE}/pets`, headers: {} });
 
-/** Where else the service is, for who wants to call it from elsewhere than this page. */
+/** Returns the list of servers, for calls from other places than this page. */
 function showServers(servers = []) {
   const others = servers.filter(({ url }) => /^https?:/.test(url));
   if (others.length === 0) return;
@@ -36,7 +36,7 @@ function groupSection(tag, common) {
     tag.operations.map((operation) => operationSection(operation, common)));
 }
 
-/** The body of every error, the errors of every operation, and the answers to what is no operation. */
+/** Returns the section with the body of errors, the errors of every operation, and the answers at other addresses. */
 function errorsSection({ components, other }, common) {
   return make('section', { id: 'errors', class: 'prose', 'aria-labelledby': 'errors-title' },
     make('h2', { id: 'errors-title' }, 'Errors'),
@@ -63,7 +63,7 @@ function show(source) {
   followReader($('contents'));
 }
 
-/** Marks in the contents what is at the top of the window. */
+/** Marks the section at the top of the window in the contents. */
 function followReader(contents) {
   const links = new Map([...contents.querySelectorAll('a')].map((link) => [link.hash.slice(1), link]));
   const watcher = new IntersectionObserver((entries) => {
@@ -73,7 +73,7 @@ function followReader(contents) {
   }, { rootMargin: '-5% 0px -85% 0px' });
   for (const id of links.keys()) watcher.observe($(id));
   contents.addEventListener('click', ({ target }) => target.closest('a') && ($('fold').ariaExpanded = 'false'));
-  // The browser looked for the section of the address before it was there.
+  // The browser could not scroll to the section in the address before the section existed.
   $(location.hash.slice(1))?.scrollIntoView();
 }
 

@@ -1,4 +1,4 @@
-// An operation: on the left what it does and answers, on the right how it is called.
+// An operation: its description on the left, its call on the right.
 
 import { codePanel } from '../shared/code.js';
 import { make } from '../shared/dom.js';
@@ -6,7 +6,7 @@ import { BASE } from './request.js';
 import { blocks, day, inline } from './text.js';
 import { statusPill, tryout } from './tryout.js';
 
-/** The section of an operation, without the errors that are common to all. */
+/** Returns the section of an operation, without the errors of every operation. */
 export function operationSection(operation, common) {
   const { id, method, path, summary, description, parameters, body, answers, isOffered } = operation;
   const title = make('h3', { id: `${id}-title` }, make('a', { href: `#${id}` }, summary), ' ', marks(operation));
@@ -28,20 +28,20 @@ export function operationSection(operation, common) {
 
 const isSame = (answer, other) => answer.status === other.status && String(answer.codes) === String(other.codes);
 
-/** The errors that every operation answers alike. */
+/** Returns the errors of every operation. */
 export function commonErrors(operations) {
   const [first, ...others] = operations.map(({ answers }) => answers.filter(({ isError }) => isError));
   return (first ?? []).filter((error) => others.every((answers) => answers.some((answer) => isSame(answer, error))));
 }
 
-/** The badge of a method. */
+/** Returns the badge of a method. */
 export const methodPill = (method) => make('span', { class: `method ${method.toLowerCase()}` }, method);
 
 const COLOURS = { beta: 'blue', experimental: 'amber', deprecated: 'amber' };
 
 const mark = (kind, text = kind) => make('span', { class: `mark ${COLOURS[kind] ?? ''}` }, text);
 
-/** The badges of an operation, a parameter or an answer: how stable it is, and when it ends. */
+/** Returns the badges of an operation, a parameter or an answer: its stability and its end. */
 function marks(described) {
   const { deprecated, 'x-stability': stability, 'x-deprecated-sunset': sunset } = described;
   return [
@@ -50,7 +50,7 @@ function marks(described) {
   ];
 }
 
-/** A list of fields. Each has a name, and is described by a parameter, a header or a property. */
+/** Returns a list of named fields: parameters, headers or properties. */
 export function fieldList(fields) {
   return make('dl', { class: 'fields' }, fields.map(({ name, required, described, place }) => {
     const schema = described.schema ?? described;
@@ -65,7 +65,7 @@ export function fieldList(fields) {
   }));
 }
 
-/** The properties of an object, or of what an array contains, for `fieldList`. */
+/** Returns the properties of an object, or of the items of an array, for `fieldList`. */
 export function properties(schema) {
   const object = schema.items ?? schema;
   return Object.entries(object.properties ?? {}).map(([name, described]) => ({
@@ -73,14 +73,14 @@ export function properties(schema) {
   }));
 }
 
-/** What a schema is, in a word or two. */
+/** Returns the type of a schema in a word or two. */
 function typeOf(schema) {
   if (schema.type === 'array') return `array of ${schema.items?.title ?? typeOf(schema.items ?? {})}`;
   if (schema.type === 'object') return schema.title ?? 'object';
   return schema.format ?? schema.type ?? 'any';
 }
 
-/** The bounds, the default, the values and the example of a schema, as far as neither description nor type says them. */
+/** Returns bounds, default, values and example of a schema, unless its description or type has them. */
 function facts(schema, example, description = '') {
   const { minimum, maximum, minLength = 0, maxLength, maxItems, format } = schema;
   const isTold = /\d to \d+ /.test(description);
@@ -96,7 +96,7 @@ function facts(schema, example, description = '') {
   return sentences.filter(Boolean).join(' ');
 }
 
-/** An answer that is no error: its meaning, its fields, its headers and its examples. */
+/** Returns a successful answer: its meaning, fields, headers and examples. */
 function answerText(answer) {
   const { status, description, schema, examples } = answer;
   return make('div', { class: 'documented' },
@@ -111,7 +111,7 @@ function headersText({ headers = {} }) {
   return fields.length > 0 && make('details', {}, make('summary', {}, 'Headers'), fieldList(fields));
 }
 
-/** An error, folded: its codes, when each comes, and the bodies. */
+/** Returns an error as a folded element: its codes, their causes, and the bodies. */
 export function errorText(answer) {
   const { status, description, examples, codes } = answer;
   return make('details', { class: 'error' },

@@ -1,17 +1,17 @@
-// A request, made from the fields of a form, and what it is as a program in three languages. The key is not in
-// what is shown: it comes from the environment. What is copied for curl has it.
+// A request, made from the fields of a form, and its program in three languages. A shown program reads the key from the
+// environment. The copied curl command contains the key.
 
 import { codePanel } from '../shared/code.js';
 import { make, ROOT } from '../shared/dom.js';
 import { compact } from '../shared/json.js';
 import { storedKey } from '../shared/stored.js';
 
-/** What every path of the document is relative to. */
+/** The base path of the document. */
 export const BASE = `${ROOT}v1`;
 
 /**
- * The request that an operation makes of `values`, a map from the name of a parameter to its text.
- * Empty texts are not sent. `body` is JSON as it was typed.
+ * Returns the request of an operation. `values` maps the name of a parameter to its text; empty texts are not sent. `body`
+ * is the typed JSON.
  */
 export function requestOf(operation, values, body) {
   const query = new URLSearchParams();
@@ -29,7 +29,7 @@ export function requestOf(operation, values, body) {
   return { method: operation.method, target, headers, body };
 }
 
-/** The languages of the samples, each with a function from a request to its program. */
+/** The languages of the samples, each with a function that returns the program of a request. */
 const LANGUAGES = { curl, Python: python, TypeScript: typeScript };
 
 const shell = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -85,11 +85,11 @@ function typeScript(request) {
   ].join('\n');
 }
 
-/** One choice of a language is for every sample on the page. */
+/** Selects a language for every sample on the page. */
 const samples = new Set();
 let language = Object.keys(LANGUAGES)[0];
 
-/** A panel with the program of a request; `show` gives it another request. */
+/** Returns a panel with the program of a request. `show` replaces the request. */
 export function sample(label) {
   const buttons = Object.keys(LANGUAGES).map((name) => {
     const button = make('button', { type: 'button', class: 'quiet', 'data-language': name }, name);

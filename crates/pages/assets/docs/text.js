@@ -1,11 +1,11 @@
-// The texts of the document, which are Markdown: as much of it as they use.
+// A reader of the part of Markdown that the texts of the document use.
 
 import { make } from '../shared/dom.js';
 
-/** A line of text with `code` in it, as nodes. */
+/** Returns the nodes of a line of text with `code`. */
 export const inline = (text) => text.split('`').map((part, index) => (index % 2 ? make('code', {}, part) : part));
 
-/** Paragraphs, headings and tables, as elements. A heading gets the tag `heading`. */
+/** Returns the elements of paragraphs, headings and tables. A heading gets the tag `heading`. */
 export function blocks(text = '', heading = 'h3') {
   return text.split(/\n{2,}/).filter(Boolean).map((block) => {
     if (block.startsWith('#')) return make(heading, {}, inline(block.replace(/^#+ */, '')));
@@ -24,7 +24,7 @@ function table(block) {
   return make('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': head.join(', ').trim() }, whole);
 }
 
-/** `2030-12-05` as people write it. */
+/** Returns a date such as `2030-12-05` in words. */
 export function day(date) {
   const parsed = new Date(`${date}T00:00:00Z`);
   if (Number.isNaN(parsed.getTime())) return date;

@@ -1,4 +1,4 @@
-// The form that sends an operation's request, with its sample above and its answer below.
+// The form that sends the request of an operation, with the sample above and the answer below.
 
 import { codePanel } from '../shared/code.js';
 import { busy, isEnabled, make } from '../shared/dom.js';
@@ -9,7 +9,7 @@ import { storedKey } from '../shared/stored.js';
 import { formFields } from './form.js';
 import { requestOf, sample } from './request.js';
 
-/** Every place of an answer: who forgets the key wants none of them to remain. */
+/** Every element with an answer. All are removed when the key is forgotten. */
 const answers = new Set();
 
 /** Removes every answer from the page. */
@@ -17,7 +17,7 @@ export function clearAnswers() {
   for (const clear of answers) clear();
 }
 
-/** The sample and the form of an operation. */
+/** Returns the sample and the form of an operation. */
 export function tryout(operation) {
   const shown = sample(`Sample of ${operation.id}`);
   const fields = formFields(operation);
@@ -45,9 +45,9 @@ export function tryout(operation) {
     const begun = performance.now();
     try {
       const { target, ...options } = request();
-      // The reader wants the service's own answer, not one of the browser's cache.
+      // The answer must come from the service, not from the cache of the browser.
       const { response, text } = await send(target, { ...options, cache: 'no-store' });
-      // What a key was answered goes with the key.
+      // Answers to a key are removed with the key.
       if (key && !storedKey()) return place.clear();
       following = nextQuery(response.headers);
       next.hidden = following === null;
@@ -58,7 +58,7 @@ export function tryout(operation) {
     } finally {
       busy(execute, false);
     }
-    // The button that was pressed may be gone, and the focus must not go with it.
+    // If the pressed button is hidden, the focus moves on.
     if (hadFocus === next && next.hidden) place.focus();
     else if (hadFocus === next) next.focus();
   }
@@ -81,11 +81,11 @@ export function tryout(operation) {
   return [shown.element, form, place.element];
 }
 
-/** A status code with its colour, and its words if there are any. */
+/** Returns a status code in its color, with its text if there is one. */
 export const statusPill = (code, words = '') =>
   make('span', { class: `status ${code >= 400 ? 'red' : 'green'}` }, `${code} ${words}`.trim());
 
-/** Where the answer of an operation is shown, and the line that says how the request went. */
+/** Returns the element for the answer of an operation, and the line about the request. */
 function answerPlace(operation) {
   const status = make('p', { class: 'hint sent', role: 'status' });
   const heading = make('h4', { tabindex: '-1' }, 'Response');

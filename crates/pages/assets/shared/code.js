@@ -1,11 +1,11 @@
-// Boxes of code: in three colours, with a button that copies.
+// Boxes of code in three colors, with a button that copies.
 
 import { make } from './dom.js';
 
-/** Milliseconds for which a button says that it has copied. */
+/** The time for which a button shows that it has copied, in milliseconds. */
 const SAID = 2000;
 
-/** A name of a member, an option or a keyword; a text; a number or a literal. */
+/** The tokens with a color: names, options and keywords; texts; numbers and literals. */
 const TOKEN = new RegExp([
   String.raw`("(?:[^"\\]|\\.)*"(?=\s*:)|(?<=\s)-\w\b|\b(?:as|await|const|curl|fetch|import|print|with)\b)`,
   String.raw`("(?:[^"\\]|\\.)*"|'[^']*'|${'`[^`]*`'})`,
@@ -13,7 +13,7 @@ const TOKEN = new RegExp([
 ].join('|'), 'g');
 const COLOURS = ['tok-name', 'tok-text', 'tok-value'];
 
-/** A program or JSON as nodes, some of them coloured. */
+/** Returns the nodes of a program or of JSON, with colors. */
 function coloured(text) {
   const nodes = [];
   let end = 0;
@@ -25,7 +25,7 @@ function coloured(text) {
   return [...nodes, text.slice(end)];
 }
 
-/** Copies `text`: whether that went well. Where the page did not come over TLS there is no clipboard. */
+/** Copies `text` and returns whether that succeeded. Without TLS there is no clipboard API. */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -43,7 +43,7 @@ async function copy(text) {
   }
 }
 
-/** Lets a button copy the text that `source` returns, and say so. */
+/** Makes a button copy the text that `source` returns, and show that it has copied. */
 export function copies(button, source) {
   const label = [...button.childNodes];
   button.ariaLive = 'polite';
@@ -54,16 +54,16 @@ export function copies(button, source) {
   return button;
 }
 
-/** A box of code below a head with `caption` and a button that copies; `show` gives it another text. */
+/** Returns a box of code with `caption` and a button that copies. `show` replaces the text. */
 export function codePanel(caption, label, text = '') {
   let source;
   const code = make('code');
-  // What is long can be scrolled with the keyboard.
+  // Focusable, so that the keyboard can scroll long code.
   const box = make('pre', { class: 'code', tabindex: '0', role: 'group', 'aria-label': label }, code);
   const button = copies(make('button', { type: 'button', class: 'quiet copy' }, 'Copy', make('span', { class: 'keyed' }, ' with key')), () => source());
   const panel = {
     element: make('div', { class: 'panel' }, make('div', { class: 'panel-head' }, make('span', {}, caption), button), box),
-    /** Shows `next`, and lets the text be copied that `original` returns: with other spaces, or with the key. */
+    /** Shows `next`. The button copies the text that `original` returns, which may have other spaces or the key. */
     show(next, original = () => next) {
       source = original;
       code.replaceChildren(...coloured(next));

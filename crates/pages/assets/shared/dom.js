@@ -1,14 +1,14 @@
-// Building elements, and what is done with them on both pages.
+// Helpers for elements, shared by both pages.
 
-/** Where the pages and the interface are, such as `/`: a proxy may put a path before it. */
+/** The path of the service, such as `/`. A proxy may add a prefix. */
 export const ROOT = new URL('.', location.href).pathname;
 
-/** The element with this id. */
+/** Returns the element with this id. */
 export const $ = (id) => document.getElementById(id);
 
 /**
- * An element with attributes and children. An attribute of `false` or `undefined` is left out, one of
- * `true` is empty; children may be lists, and one of `null`, `undefined` or `false` is left out.
+ * Returns an element with attributes and children. Attributes of `false` or `undefined` are omitted, and an attribute of
+ * `true` is empty. Children may be lists; `null`, `undefined` and `false` are omitted.
  */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -20,7 +20,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** `text` with a capital letter at its start. */
+/** Returns `text` with a capital first letter. */
 export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** Shows or hides an element. */
@@ -28,37 +28,37 @@ export function show(element, shown) {
   element.hidden = !shown;
 }
 
-/** Puts `text` into an element, which is shown exactly if there is a text. */
+/** Sets the text of an element, and hides an element without text. */
 export function showText(element, text) {
   element.textContent = text;
   show(element, text !== '');
 }
 
-/** Marks a field as faulty, with the reason below it; an empty text clears both. */
+/** Marks a field as invalid, with the reason below it. An empty text removes both. */
 export function showFault(field, error, text) {
   showText(error, text);
   field.ariaInvalid = String(text !== '');
 }
 
-/** A button that cannot be used keeps its focus; who listens to its clicks looks at this. */
+/** Returns whether a button is disabled. It keeps the focus, so listeners of clicks must check this. */
 export const isEnabled = (button) => button.ariaDisabled !== 'true';
 
-/** Lets a button be used, or not. */
+/** Enables or disables a button. */
 export function enable(button, enabled) {
   button.ariaDisabled = String(!enabled);
 }
 
-/** Lets a button turn its wheel, or not. */
+/** Starts or stops the spinner of a button. */
 export const spin = (button, spins) => button.classList.toggle('busy', spins);
 
-/** Lets a button wait for an answer, or be used again; `label` is what it says then. */
+/** Makes a button wait for an answer, or enables it again. `label` is its text. */
 export function busy(button, isBusy, label = button.textContent) {
   enable(button, !isBusy);
   spin(button, isBusy);
   button.textContent = label;
 }
 
-/** Runs `action` with `button` when it is pressed, unless it cannot be used. */
+/** Runs `action` with `button` when an enabled button is pressed. */
 export function onPress(button, action) {
   button.addEventListener('click', () => isEnabled(button) && action(button));
 }
@@ -71,12 +71,12 @@ export function onSubmit(id, action) {
   });
 }
 
-/** Says `text` to a reader of the screen, also if it is the same as before. */
+/** Announces `text` to a screen reader, also if the text is unchanged. */
 export function announce(text) {
   $('announcement').replaceChildren(make('span', {}, text));
 }
 
-// A link that moves the focus leaves the address alone, which holds the place in the list.
+// A link that moves the focus does not change the address, which contains the place in the list.
 for (const link of document.querySelectorAll('[data-jump]')) {
   link.addEventListener('click', (event) => {
     event.preventDefault();
@@ -84,7 +84,7 @@ for (const link of document.querySelectorAll('[data-jump]')) {
     $(link.dataset.jump).scrollIntoView({ block: 'nearest' });
   });
 }
-// What a small screen folds.
+// Elements that are folded on a small screen.
 for (const fold of document.querySelectorAll('.fold[aria-expanded]')) {
   fold.addEventListener('click', () => (fold.ariaExpanded = String(fold.ariaExpanded !== 'true')));
 }

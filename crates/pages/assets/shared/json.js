@@ -1,24 +1,23 @@
-// JSON as it is written. JavaScript rounds an int64 above 2^53 when it reads one, so the page works
-// on the tokens of the text.
+// JSON with exact integers. JavaScript rounds an int64 above 2^53, so the page works on the tokens of the text.
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s"[\]{}:,]+/g;
 const NUMBER_OR_STRING = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const STEP = '  ';
 
-/** Whether JavaScript would round an integer. */
+/** Returns whether JavaScript would round an integer. */
 const isRounded = (number) => /^-?\d+$/.test(number) && !Number.isSafeInteger(Number(number));
 
-/** Reads JSON. A number for which `isText` holds becomes a text with its digits. */
+/** Parses JSON. A number for which `isText` returns `true` becomes a string of its digits. */
 export const parse = (json, isText = isRounded) => JSON.parse(json.replace(NUMBER_OR_STRING,
   (token) => (token[0] !== '"' && isText(token) ? `"${token}"` : token)));
 
-/** `json` on one line, with every token as it is. */
+/** Returns `json` on one line, with unchanged tokens. */
 export function compact(json) {
   const tokens = json.match(TOKEN) ?? [];
   return tokens.map((token) => (token === ',' || token === ':' ? `${token} ` : token)).join('');
 }
 
-/** `json` on several lines, with every token as it is. */
+/** Returns `json` on several lines, with unchanged tokens. */
 export function indented(json) {
   let depth = 0;
   let text = '';

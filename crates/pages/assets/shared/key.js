@@ -1,4 +1,4 @@
-// The API key of this tab coming and going: the form in which it is entered, and the button that forgets it.
+// The form that takes the API key of this tab, and the button that forgets the key.
 
 import { $, busy, isEnabled, onPress, onSubmit, ROOT, showFault } from './dom.js';
 import { call, explain, Refusal } from './service.js';
@@ -7,24 +7,24 @@ import { faultOfKey, isReadOnly, storedKey, storeKey } from './stored.js';
 const listeners = [];
 
 /**
- * Runs `listener` when the key goes, so that nothing of what it gave access to stays. It is handed why: an
- * empty text if the reader forgot the key on purpose.
+ * Runs `listener` when the key is forgotten, to remove the data that was read with the key. The argument is the reason, an
+ * empty text if the reader forgot the key.
  */
 export function onKeyGone(listener) {
   listeners.push(listener);
 }
 
-/** Whether the service refused the API key itself. */
+/** Returns whether the service refused the API key itself. */
 export const isKeyRefused = (failure) => failure instanceof Refusal && failure.status === 401;
 
-/** Whether `failure` was the key's fault: then the key is forgotten. */
+/** Forgets the key if it caused `failure`, and returns whether it did. */
 export function leaveIfRefused(failure) {
   const refused = isKeyRefused(failure);
   if (refused) leave('This key is no longer accepted: it was revoked, or has expired.');
   return refused;
 }
 
-/** Forgets the key and all that it gave access to. */
+/** Forgets the key and all data that was read with the key. */
 function leave(reason = '') {
   storeKey('');
   showState();
@@ -32,7 +32,7 @@ function leave(reason = '') {
   for (const listener of listeners) listener(reason);
 }
 
-/** Asks the service for one animal with `key`: why the key cannot be used, or an empty text. */
+/** Checks `key` with a request for one animal. Returns the reason why the key is unusable, or an empty text. */
 async function verify(key) {
   const fault = faultOfKey(key);
   if (fault) return fault;
@@ -47,7 +47,7 @@ async function verify(key) {
 
 const showKeyFault = (text) => showFault($('key'), $('key-error'), text);
 
-/** The style sheet shows by this what each kind of key allows. */
+/** Sets the attribute by which the style sheet shows what the key allows. */
 function showState() {
   document.documentElement.dataset.key = !storedKey() ? 'none' : isReadOnly() ? 'read' : 'full';
 }
@@ -58,7 +58,7 @@ function reveal(revealed) {
   $('key-show').textContent = revealed ? 'Hide' : 'Show';
 }
 
-/** Makes the form and the button work. `accepted` runs once the service has taken a key, with the focus on the heading. */
+/** Adds the listeners. `accepted` runs when the service has accepted a key, with the focus on the heading. */
 export function connectKey(accepted) {
   onSubmit('key-form', async () => {
     if (!isEnabled($('key-send'))) return;
@@ -78,7 +78,7 @@ export function connectKey(accepted) {
   $('key').addEventListener('input', () => showKeyFault(''));
   onPress($('key-show'), () => reveal($('key').type === 'password'));
   onPress($('forget'), () => leave());
-  // The browser may show the page as it was, after the key was forgotten on the other one.
+  // The browser may restore an old state of this page after the other page has forgotten the key.
   addEventListener('pageshow', (event) => event.persisted && !storedKey() && leave());
   showState();
 }

@@ -1,21 +1,21 @@
-// The service, through its public interface like any client.
+// Requests to the service, through its public interface.
 
 import { storedKey } from './stored.js';
 
-/** Milliseconds until a request is given up: longer than the service lets one take. */
+/** The timeout of a request in milliseconds, longer than the request timeout of the service. */
 const TIMEOUT = 40_000;
 
-/** No answer came, or none that this interface has. Its message is for the reader. */
+/** The error of a request without an answer of the service. The message is for the reader. */
 export class Unreachable extends Error {}
 
-/** An answer of the service that is an error. */
+/** An error that the service has answered. */
 export class Refusal extends Error {
   constructor({ status, statusText, headers }, text) {
     let body = null;
     try {
       body = JSON.parse(text);
     } catch {
-      // Not an answer of the service: the status has to do.
+      // A proxy has answered, so only the status is known.
     }
     super(typeof body?.message === 'string' ? body.message : `the answer is ${status} ${statusText}`.trim());
     this.status = status;
@@ -25,7 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Sends a request: the response and its text. Throws `Unreachable` or the reason of the abort. */
+/** Sends a request. Returns the response and its text. Throws `Unreachable` or the reason of the abort. */
 export async function send(target, { signal, headers = {}, key = storedKey(), ...options } = {}) {
   const timeout = AbortSignal.timeout(TIMEOUT);
   const all = key ? { ...headers, Authorization: `Bearer ${key}` } : headers;
@@ -40,22 +40,22 @@ export async function send(target, { signal, headers = {}, key = storedKey(), ..
   }
 }
 
-/** Sends a request that must succeed: the answer's headers and text. Throws `Refusal` too. */
+/** Sends a request that must succeed. Returns the headers and the text. Also throws `Refusal`. */
 export async function call(target, options) {
   const { response, text } = await send(target, options);
   if (!response.ok) throw new Refusal(response, text);
   return { headers: response.headers, text };
 }
 
-/** The query of the next page, or `null` on the last one. Where the service is, the page knows better than the link. */
+/** Returns the query of the next page, or `null`. Ignores the path of the link, because the page knows the prefix of a proxy. */
 export const nextQuery = (headers) => /<[^>?]*(\?[^>]*)>\s*;\s*rel="?next"?/.exec(headers.get('Link') ?? '')?.[1] ?? null;
 
-/** A failure in words. */
+/** Returns the text of a failure. */
 export function explain(failure) {
   if (!(failure instanceof Refusal)) return failure.message;
   const wait = failure.retryAfter ? ` Try again in ${failure.retryAfter} s.` : '';
   const id = failure.requestId ? ` (request ${failure.requestId})` : '';
-  // The header is for programs.
+  // The hint about the header is for programs.
   const message = failure.message.replace(/; try again after .*/, '');
   return `The service refused: ${message}.${wait}${failure.status >= 500 ? id : ''}`;
 }

@@ -1,12 +1,12 @@
-// Where the API key of both pages is kept, and what can be said of a key without asking anybody.
+// The storage of the API key for both pages, and checks of a key that need no request.
 
 const ITEM = 'petstore.key';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** How long a key is that the service has made, and how much of its end is the check sum. */
+/** The length of a key, and of the checksum at its end. */
 const LENGTH = 42;
 const CHECK = 6;
 
-/** The storage of this tab; where the browser forbids it, the key lasts as long as the page. */
+/** The storage of this tab. If the browser forbids it, the key lasts as long as the page. */
 const storage = (() => {
   try {
     sessionStorage.getItem(ITEM);
@@ -21,16 +21,16 @@ const storage = (() => {
   }
 })();
 
-/** The key that was entered in this tab, or an empty text. */
+/** Returns the key of this tab, or an empty text. */
 export const storedKey = () => storage.getItem(ITEM) ?? '';
 
-/** Keeps `key` until the tab is closed or the key is forgotten, which an empty text does. */
+/** Stores `key` for this tab. An empty text forgets the key. */
 export const storeKey = (key) => (key ? storage.setItem(ITEM, key) : storage.removeItem(ITEM));
 
-/** Whether the key of this tab may only read, as its beginning says. */
+/** Returns whether the key of this tab may only read, by its prefix. */
 export const isReadOnly = () => /^psr_[0-9A-Za-z]{38}$/.test(storedKey());
 
-/** Why `key` cannot be one, or an empty text. The service's own key may have any other form. */
+/** Returns the reason why `key` is malformed, or an empty text. The operator's own key may have any other form. */
 export function faultOfKey(key) {
   if (key === '') return 'Enter an API key.';
   if (!/^[\x21-\x7e]+$/.test(key)) return 'An API key has no spaces and no characters beyond ASCII.';
@@ -41,7 +41,7 @@ export function faultOfKey(key) {
   return isWhole ? '' : 'This key is mistyped: its last characters do not fit the others.';
 }
 
-/** The CRC-32 of an ASCII text, in base62. */
+/** Returns the CRC-32 of an ASCII text, in base62. */
 function checkSum(text) {
   let crc = -1;
   for (const character of text) {

@@ -23,8 +23,8 @@ macro_rules! columns {
 pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
 pub(crate) const BY_ID_OR_DIGEST: &str =
     concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
-/// Each key, with the revision of them all and the highest identifier there was. One row without a key if
-/// there is none, or if the revision is `$1`; then the table is not read (it would be without `OFFSET`).
+/// Selects each key with the revision and the highest identifier of keys. There is one row without a key if there are no
+/// keys or if the revision is `$1`. The table is then not read, thanks to `OFFSET 0`.
 pub(super) const LOAD: &str = concat!(
     "SELECT ",
     columns!(),
@@ -34,7 +34,7 @@ pub(super) const LOAD: &str = concat!(
      (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) k ON true \
      ORDER BY id"
 );
-/// The revision, in the row that every writer locks first.
+/// Selects the revision, and locks its row, which every writer locks first.
 pub(super) const LOCK: &str =
     "SELECT key_revision FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
 macro_rules! write {
@@ -49,12 +49,12 @@ macro_rules! write {
         )
     };
 }
-/// Writes keys whole, but for the last use of those that are there.
+/// Writes keys, but keeps the last use of existing ones.
 pub(super) const SAVE: &str = write!("");
-/// Writes keys whole.
+/// Writes keys with their last use.
 pub(crate) const WRITE: &str = write!("last_used_at = excluded.last_used_at, ");
 pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
-/// The revision stays, as its trigger is of other columns. The row of the state is locked first, as by every writer.
+/// Notes uses, which does not change the revision. Locks the row of the state first, as every writer does.
 pub(super) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
      FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, \
        unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
@@ -70,12 +70,12 @@ pub(super) fn loaded(
     }
     let highest = rows.first().and_then(|row| row.try_get(10).ok());
     let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
-    // Of no key, there is a row without an identifier.
+    // A row without an identifier has no key.
     let rows = rows.iter().filter(|row| !matches!(row.try_get(0), Ok(None::<i64>)));
     Ok(Some(StoredKeys::new(revision, next_id, rows.map(api_key))))
 }
 
-/// Returns the revision in a column of a row.
+/// Reads the revision in a column of a row.
 pub(super) fn revision(row: Option<&Row>, column: usize) -> Result<KeyRevision, StoreError> {
     let bytes = row.and_then(|row| row.try_get::<_, &[u8]>(column).ok());
     let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
@@ -112,7 +112,7 @@ fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
     ApiKey::from_stored(fields().map_err(unreadable)?)
 }
 
-/// Stores keys under their own identifiers, by [`SAVE`] or [`WRITE`].
+/// Writes keys under their own identifiers by [`SAVE`] or [`WRITE`].
 pub(crate) async fn write(
     transaction: &Connection,
     sql: &'static str,
@@ -133,7 +133,7 @@ pub(crate) async fn write(
     Ok(())
 }
 
-/// Returns one time of each key, as an array.
+/// Returns one time of each key.
 fn times(keys: &[ApiKey], time: impl Fn(&ApiKey) -> Option<Timestamp>) -> Vec<Option<i64>> {
     keys.iter().map(|key| time(key).map(|at| at.0)).collect()
 }

@@ -1,4 +1,4 @@
-//! A consistent view of the store.
+//! [`Snapshot`] on PostgreSQL: a transaction with `REPEATABLE READ`.
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -16,8 +16,8 @@ use crate::{
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
-/// The highest identifiers of animals and of keys. The sequence is at the newest one that was drawn, also for a request
-/// that added nothing; rows that did not come from it may be above it. A key's is never below its rows.
+/// Selects the highest identifiers of animals and of keys. The sequence is at the last identifier that was drawn, even for
+/// a request that added nothing. Rows that were not numbered by the sequence may be above it.
 const HIGHEST: &str = concat!(
     "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), (SELECT last_value FROM pg_catalog.pg_sequences \
        WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(c.highest_key_id, 0) FROM ",
@@ -25,16 +25,16 @@ const HIGHEST: &str = concat!(
     " c"
 );
 
-/// A transaction that sees one state for as long as it is open.
+/// An open transaction that sees one state of the store.
 #[derive(Debug)]
 pub(super) struct PostgresSnapshot {
     transaction: Connection,
-    /// Read first: no transaction keeps a sequence as it was.
+    /// Read first, because a transaction does not freeze a sequence.
     highest: HighestIds,
 }
 
 impl PostgresSnapshot {
-    /// Begins the view, by its first statement.
+    /// Fixes the state that the transaction sees, by its first statement.
     pub(super) async fn new(transaction: Connection) -> Result<Self, StoreError> {
         let rows = transaction.query(HIGHEST, &[]).await?;
         let missing = || StoreError::corrupt("the state of the store", "there is one");
@@ -76,7 +76,7 @@ impl Snapshot for PostgresSnapshot {
         after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        // Every id is above the empty one.
+        // Every id is above the empty id.
         let (pet, id) =
             after.as_ref().map_or((i64::MIN, &[][..]), |RecordPosition { pet, id }| (pet.0, &id.0));
         let rows =

@@ -1,7 +1,7 @@
-//! Many rows, as one transaction on a connection outside of the pool.
+//! Writes many rows in one transaction on a connection outside of the pool.
 //!
-//! It locks the row of the state first, as every writer does. Its limits end it soon if this process is frozen
-//! meanwhile. Where somebody writes the same rows past petstore, one of both is refused.
+//! The transaction locks the row of the state first, as every writer does. Its time limits end it soon if this process is
+//! frozen. If another program writes the same rows at the same time, the server refuses one of the two transactions.
 
 #[cfg(test)]
 mod tests;
@@ -30,24 +30,24 @@ use crate::{
     version::{self, where_state},
 };
 
-/// Should this process be frozen while it holds the lock, the server ends the batch, before the additions that wait for
-/// it end by their own `statement_timeout`.
+/// Limits the batch. If this process is frozen while it holds the lock, the server ends the batch before waiting additions
+/// reach their `statement_timeout`.
 const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
      SET LOCAL statement_timeout = '30s'";
-const KEPT_OUT: &str = "a trigger or a rule of the database did not let each animal be stored";
-/// Inserts the animals that are not there, and counts them.
+const KEPT_OUT: &str = "a trigger or a rule of the database kept an animal out of the table";
+/// Inserts the animals that are missing, and counts them.
 const WRITE_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT DISTINCT ON (u.id) u.* \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
        ORDER BY u.id ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) FROM added";
-/// Selects a given animal that the store holds with other values, or not at all.
+/// Selects a given animal that is stored with other values, or not at all.
 const OTHER_PET: &str = "SELECT u.id \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
        LEFT JOIN LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p ON true \
      WHERE (p.name, p.category_id, p.status) IS DISTINCT FROM (u.name, u.category_id, u.status) LIMIT 1";
-/// Adds animals under the next identifiers. Returns the first one, and how many animals were stored.
+/// Adds animals under the next identifiers. Returns the first identifier, and how many animals were stored.
 const ADD_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT nextval('pet_id'), u.* \
        FROM unnest($1::text[], $2::bigint[], $3::text[]) u RETURNING id) SELECT min(id), count(*) FROM added";
-/// The version, if there is a new one, and the highest identifier of a key.
+/// Sets the version, if `$1` is one, and raises the highest identifier of keys.
 const RENEW: &str = concat!(
     "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1, \
      highest_key_id = greatest(highest_key_id, $2::bigint)",
@@ -59,7 +59,7 @@ const WRITE_RECORDS: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, c
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, \
        pet_id = excluded.pet_id, created_at = excluded.created_at";
 
-/// Stores rows under their own identifiers; how many animals were not there before.
+/// Writes rows under their own identifiers. Returns how many animals are new.
 pub(super) async fn rows(
     store: &PostgresStore,
     writer: WriterRole,
@@ -76,13 +76,13 @@ pub(super) async fn rows(
     Ok(added)
 }
 
-/// Adds animals in their order; how many, which is none if the request is a repeat.
+/// Adds animals in their order. Returns how many were added: none if the request is a repeat.
 pub(super) async fn new_pets(
     store: &PostgresStore,
     pets: &[NewPet],
     request: Option<&IdempotencyRequest>,
 ) -> Result<u64, ArchiveError> {
-    // A role that may not read or raise it may import all the same, if it need not.
+    // A role that may not read the sequence can import all the same.
     if sequences::are_behind(&store.pool).await.unwrap_or(false) {
         sequences::raise(&store.pool).await?;
     }
@@ -92,15 +92,15 @@ pub(super) async fn new_pets(
     Ok(added)
 }
 
-/// A transaction that writes animals. Dropping it rolls it back.
+/// An open transaction that writes animals. Dropping it rolls it back.
 struct Begun {
     transaction: Connection,
     at: Instant,
 }
 
 impl Begun {
-    /// Locks the row of the state, which says whether `writer` may write. The row's trigger refuses the commit, too, but a
-    /// sequence keeps what was drawn.
+    /// Begins the transaction, locks the row of the state, and checks that `writer` may write. The row's trigger would refuse
+    /// the commit too, but a sequence keeps the identifiers that were drawn.
     async fn new(
         store: &PostgresStore,
         begin: &str,
@@ -119,14 +119,14 @@ impl Begun {
         Ok(Self { transaction, at })
     }
 
-    /// Commits, with a new version if animals were added.
+    /// Commits, with a new catalogue version if `has_added`.
     async fn commit(
         self,
         store: &PostgresStore,
         has_added: bool,
         highest: Option<KeyId>,
     ) -> Result<(), StoreFailure> {
-        // Also where nothing has changed: the row's trigger refuses it if the store is not open any more.
+        // Updates the row even if nothing changed, because its trigger refuses a store that is no longer open.
         let version = has_added.then(version::random).transpose()?;
         let version = version.as_ref().map(<[u8; 16]>::as_slice);
         let values: Values<'_> = &[&version, &highest.map(|id| id.0)];
@@ -148,7 +148,7 @@ fn columns<'a>(
         .collect()
 }
 
-/// Writes animals with their identifiers; how many were not there before.
+/// Writes animals with their identifiers. Returns how many are new.
 async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, ArchiveError> {
     let ids: Vec<i64> = pets.iter().map(|pet| pet.id.0).collect();
     let (names, categories, statuses) =
@@ -156,7 +156,7 @@ async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, Archi
     let values: Values<'_> = &[&ids, &names, &categories, &statuses];
     let added: i64 = scalar(&transaction.query(WRITE_PETS, values).await?)?;
     let added = added.unsigned_abs();
-    // Rows that were there already must equal the given ones.
+    // Existing rows must equal the given ones.
     if added < pets.len() as u64
         && let Some(&id) = column(&transaction.query(OTHER_PET, values).await?)?.first()
     {
@@ -165,7 +165,7 @@ async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, Archi
     Ok(added)
 }
 
-/// Adds animals in their order; how many, which is none if the request is a repeat.
+/// Adds animals in their order. Returns how many were added: none if the request is a repeat.
 async fn add_pets(
     transaction: &Connection,
     pets: &[NewPet],
@@ -194,10 +194,10 @@ async fn add_pets(
     Ok(pets.len() as u64)
 }
 
-/// Writes keys under their own identifiers. The lock keeps others from changing one meanwhile.
+/// Writes API keys under their own identifiers. The lock of the state keeps them from changing meanwhile.
 async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), ArchiveError> {
     if keys.is_empty() {
-        // Writing none would be a change of the keys.
+        // The trigger of an empty statement would change the revision.
         return Ok(());
     }
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
@@ -219,7 +219,7 @@ async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), Arc
     Ok(keys::write(transaction, keys::WRITE, &resolved).await?)
 }
 
-/// Writes records. The lock keeps others from changing one meanwhile.
+/// Writes records. The lock of the state keeps them from changing meanwhile.
 async fn write_records(
     transaction: &Connection,
     records: &[IdempotencyRecord],
@@ -240,7 +240,7 @@ async fn write_records(
     Ok(replace_records(transaction, &changed).await?)
 }
 
-/// Writes records in place of those with the same ids.
+/// Writes records, and replaces records with the same ids.
 async fn replace_records(
     transaction: &Connection,
     records: &[IdempotencyRecord],
@@ -253,7 +253,7 @@ async fn replace_records(
     transaction.query(WRITE_RECORDS, values).await.map(drop)
 }
 
-/// Returns what is stored under these ids.
+/// Returns the stored records with these ids.
 async fn stored_records(
     transaction: &Connection,
     ids: Vec<&[u8]>,

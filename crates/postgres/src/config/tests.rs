@@ -1,4 +1,4 @@
-//! The table of URLs.
+//! URLs and the configurations that they stand for.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn the_password_is_never_shown() {
 }
 
 #[test]
-fn anything_else_is_refused_in_one_line() {
+fn a_wrong_url_is_refused_in_one_line() {
     let form = "write postgres://USER:PASSWORD@HOST[:PORT]";
     let [user, password, host, database, schema] =
         ["user", "password", "host", "database", "schema"]
@@ -115,7 +115,7 @@ fn anything_else_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_value_that_is_not_allowed_is_told_what_is() {
+fn the_error_of_a_wrong_value_names_the_allowed_ones() {
     let time = "it is a time from 1ms to 1h such as 3s or 500ms";
     for (pair, allowed) in [
         ("channel_binding=on", "it is disable, prefer or require"),
@@ -139,7 +139,7 @@ fn a_value_that_is_not_allowed_is_told_what_is() {
 }
 
 #[test]
-fn a_refused_parameter_names_those_that_exist() {
+fn the_error_of_an_unknown_parameter_names_the_known_ones() {
     let refusal = PostgresConfig::parse("postgres://u@h/d?ssl=on").unwrap_err().to_string();
     assert_eq!(
         refusal,

@@ -1,4 +1,4 @@
-//! The part in front of the `?`: who connects to which database on which hosts.
+//! The part of the URL in front of the `?`: user, password, hosts and database.
 
 use petstore_storage::url::{HostPort, InvalidUrl, decode, decode_name};
 use tokio_postgres::Config;
@@ -6,14 +6,14 @@ use tokio_postgres::Config;
 const FORM: &str = "write postgres://USER:PASSWORD@HOST[:PORT][,HOST…]/DATABASE";
 const NO_USER: &str = "no user is named; write postgres://USER:PASSWORD@HOST/DATABASE";
 const NO_DATABASE: &str = "no database is named; write postgres://USER:PASSWORD@HOST/DATABASE";
-/// The port of a host that names none.
+/// The port of a host without one.
 const DEFAULT_PORT: u16 = 5432;
 
-/// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE`. Returns the hosts.
+/// Parses `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE` into `driver`. Returns the hosts.
 pub(super) fn parse_address(url: &str, driver: &mut Config) -> Result<Vec<HostPort>, InvalidUrl> {
     let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
     let rest = rest.ok_or(InvalidUrl::new(FORM))?;
-    // The last one: an @ that was not encoded belongs to the password.
+    // The password may contain an @ that is not encoded, so the last @ counts.
     let (credential, place) = rest.rsplit_once('@').ok_or(InvalidUrl::new(NO_USER))?;
     let (user, password) =
         credential.split_once(':').map_or((credential, None), |(u, p)| (u, Some(p)));

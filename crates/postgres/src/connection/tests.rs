@@ -1,4 +1,4 @@
-//! Reports of a connection about a commit, and about a statement that is not answered.
+//! Warnings of the server about a commit, and statements without an answer.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_is_not_judged_by_what_the_server_said_before_it() {
+async fn a_warning_before_a_transaction_does_not_count_for_it() {
     let test = "a_transaction_is_not_judged_by_what_the_server_said_before";
     let primary = cluster_or_skip(test, Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
@@ -36,7 +36,7 @@ async fn a_transaction_is_not_judged_by_what_the_server_said_before_it() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_statement_that_is_not_answered_ends_within_the_timeout() {
+async fn a_statement_without_an_answer_ends_within_the_timeout() {
     let database = postgres_or_skip("a_statement_that_is_not_answered").unwrap();
     let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
     let pool = Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap());
@@ -45,10 +45,10 @@ async fn a_statement_that_is_not_answered_ends_within_the_timeout() {
     assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
 }
 
-/// A pooler would keep its client, and the server's connection, for a statement that nobody waits for.
+/// Otherwise a pooler would keep the client's and the server's connection for a statement that nobody waits for.
 #[needs(postgres)]
 #[tokio::test]
-async fn a_connection_that_is_dropped_beside_a_statement_is_cut_off() {
+async fn a_connection_that_is_dropped_during_a_statement_is_cut_off() {
     let database = postgres_or_skip("a_connection_that_is_dropped").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();

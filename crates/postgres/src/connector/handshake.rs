@@ -1,9 +1,8 @@
-//! From one host to a connection: whether a pooler stands in between, and the settings of the session.
+//! Connects to one host, detects a pooler, and sets the session up.
 //!
-//! Each connection asks for a setting with a value of its own in its first message. A server sets it,
-//! and the session has it then. `PgBouncer` refuses the message or passes the setting over; whatever
-//! gives out sessions that were opened before has another value or none. A session without our value is
-//! a pooler's.
+//! The first message of each connection sets [`SETTING`] to a unique value. A server's session then has that value.
+//! `PgBouncer` refuses the message or ignores the setting, and a pooler that lends sessions which it opened before shows
+//! another value or none. So a session without our value belongs to a pooler.
 
 use std::{
     sync::{
@@ -18,15 +17,15 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure};
 
-/// The setting, a name that no server knows otherwise.
+/// A setting that no server has by itself.
 const SETTING: &str = "petstore.connection";
 const SHOW: &str = "SELECT current_setting('petstore.connection', true)";
 
-/// How long a client may stall inside a transaction: it may hold the lock that every writer waits for.
+/// The time limit for a stalled client in a transaction, which may hold the lock that every writer waits for.
 const MAX_IDLE: Duration = Duration::from_secs(2);
-/// How long one batch of a whole store may take.
+/// The time limit of a statement that reads or writes a whole store.
 const ARCHIVE_TIMEOUT: Duration = Duration::from_mins(2);
-/// How long a step of an upgrade may take: to check ten million animals against a rule takes a minute.
+/// The time limit of a step of an upgrade. Checking ten million animals against a rule takes a minute.
 const UPGRADE_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// The purpose of a connection.
@@ -34,14 +33,14 @@ const UPGRADE_TIMEOUT: Duration = Duration::from_hours(1);
 pub(crate) enum Purpose {
     /// Short statements.
     Calls,
-    /// Moving a whole store, or creating its tables.
+    /// Reading or writing a whole store, or creating its tables.
     Archive,
-    /// Changing the tables.
+    /// Upgrading the tables.
     Upgrade,
 }
 
 impl Purpose {
-    /// Returns how long a statement may take, if a short one may take `short`.
+    /// Returns the time limit of a statement; `short` is the limit of a short one.
     fn timeout(self, short: Duration) -> Duration {
         match self {
             Self::Calls => short,
@@ -51,7 +50,7 @@ impl Purpose {
     }
 }
 
-/// How to connect to one host.
+/// Everything that a connection to one host needs.
 #[derive(Clone)]
 pub(super) struct Handshake {
     pub(super) driver: Config,
@@ -80,7 +79,7 @@ impl Handshake {
         Ok(Connection::new(client, wire, purpose.timeout(self.config.call_timeout)))
     }
 
-    /// Returns a connection, and whether its session is a pooler's.
+    /// Returns a connection, and whether its session belongs to a pooler.
     async fn find_out(&self, purpose: Purpose) -> Result<(Connection, bool), StoreFailure> {
         if self.refuses_setting.load(Ordering::Relaxed) {
             return Ok((self.plain(&self.driver, purpose).await?, true));
@@ -94,7 +93,7 @@ impl Handshake {
                 let is_own = connection.shows(SHOW, &value).await?;
                 Ok((connection, !is_own))
             }
-            // The first message may have been refused for our setting.
+            // Our setting may be the reason why the first message was refused.
             Err(failure)
                 if failure.has_state(&SqlState::PROTOCOL_VIOLATION)
                     || failure.has_state(&SqlState::FEATURE_NOT_SUPPORTED)
@@ -109,19 +108,18 @@ impl Handshake {
     }
 }
 
-/// A server must not hold the locks of a client that has vanished until the system's own keep-alive
-/// of two hours: it is asked after 10 seconds, and gone after 30.
+/// Makes the server probe an idle client after 10 seconds and give it up after 30. With the system's default of two hours,
+/// the server would hold the locks of a vanished client.
 const KEEPALIVES: [(&str, &str); 3] = [
     ("tcp_keepalives_idle", "10"),
     ("tcp_keepalives_interval", "5"),
     ("tcp_keepalives_count", "4"),
 ];
 
-/// A short statement must not read all of a table. It may be planned while its table is still small, or
-/// before the server knows how it has grown: plans use indexes from the start. What no index serves then
-/// has such a cost on paper that the server would compile it, which takes longer than running it. As such
-/// a plan does not depend on the values, it is made once: the server would plan a page anew each time, for
-/// its limit, which takes longer than reading it.
+/// Makes plans of short statements use indexes from the start. A statement may be planned while its table is small, or
+/// before the server has statistics, and must not read a whole large table later. Forbidden plans have a huge estimated
+/// cost, for which the server would compile the statement, which takes longer than running it. Generic plans are made
+/// once; planning a page takes longer than reading it.
 const FOR_SHORT_STATEMENTS: [(&str, &str); 5] = [
     ("enable_seqscan", "off"),
     ("enable_hashjoin", "off"),
@@ -130,21 +128,21 @@ const FOR_SHORT_STATEMENTS: [(&str, &str); 5] = [
     ("plan_cache_mode", "force_generic_plan"),
 ];
 
-/// Returns the SQL that sets up a session of our own, or one transaction in a session that a pooler shares out. How
-/// the server looks for vanished clients is the pooler's setting there.
+/// Returns the SQL that sets up a session, or one transaction in a session that a pooler lends. The pooler sets its own
+/// keep-alives.
 fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> String {
     let scope = if is_shared { "LOCAL" } else { "SESSION" };
     let set = |name: &str, value: &str| format!("SET {scope} {name} = {value}");
     let statement = purpose.timeout(config.statement_timeout);
-    // A batch that holds locks limits its own idle time.
+    // A batch limits its own idle time while it holds locks.
     let idle =
         if purpose == Purpose::Calls { config.call_timeout.min(MAX_IDLE) } else { Duration::ZERO };
     let mut sql = vec![
         set("statement_timeout", &statement.as_millis().to_string()),
         set("idle_in_transaction_session_timeout", &idle.as_millis().to_string()),
-        // The warning of a commit that did not wait for its standby must arrive.
+        // The warning about a commit that did not wait for its standby must arrive.
         set("client_min_messages", "warning"),
-        // An error, not an empty list, where a policy would hide rows.
+        // Where a policy would hide rows, statements fail instead of returning too few.
         set("row_security", "off"),
     ];
     if let Some(schema) = &config.schema {

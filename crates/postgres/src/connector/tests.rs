@@ -1,4 +1,4 @@
-//! Which host is found, and the settings that a real server has for our sessions.
+//! The host that is found, and the settings of sessions on a real server.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ fn the_driver_has_the_parameters_of_the_url() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_session_has_the_name_and_the_options_of_the_url_and_is_no_pooler_s() {
+async fn a_session_has_the_name_and_the_options_of_the_url_and_is_not_shared() {
     let database = postgres_or_skip("a_session_has_the_name_and_the_options").unwrap();
     let url = format!("{}?application_name=zoo&options=-c%20work_mem%3D123kB", database.url);
     let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
@@ -49,7 +49,7 @@ async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
+async fn the_server_gives_up_a_vanished_client_soon() {
     let database = postgres_or_skip("a_vanished_client").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for (purpose, setting, value) in [
@@ -65,7 +65,7 @@ async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn short_statements_are_planned_once_for_a_large_table_and_not_compiled() {
+async fn short_statements_are_planned_once_for_a_large_table_and_are_not_compiled() {
     let database = postgres_or_skip("short_statements_are_planned").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for setting in ["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"] {
@@ -79,7 +79,7 @@ async fn short_statements_are_planned_once_for_a_large_table_and_not_compiled() 
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_role_that_does_not_wait_for_the_disk_does_for_us() {
+async fn synchronous_commit_is_turned_on_if_the_role_has_it_off() {
     let database = postgres_or_skip("a_role_that_does_not_wait_for_the_disk").unwrap();
     let name = database.url.rsplit_once('/').unwrap().1;
     for (given, expected) in [("off", "on"), ("remote_apply", "remote_apply")] {
@@ -102,7 +102,7 @@ async fn a_host_that_comes_back_is_found_while_another_is_silent() {
     let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
     let server = server.to_owned();
     let comes_back = tokio::spawn(async move {
-        // By now it has refused.
+        // The host has refused by now.
         time::sleep(Duration::from_secs(1)).await;
         let listener = TcpListener::bind(&late).await.unwrap();
         let (mut client, _) = listener.accept().await.unwrap();
@@ -111,6 +111,9 @@ async fn a_host_that_comes_back_is_found_while_another_is_silent() {
     });
     let start = Instant::now();
     connector.connect(Purpose::Calls).await.unwrap();
-    assert!(start.elapsed() < Duration::from_secs(50), "only when the other had timed out");
+    assert!(
+        start.elapsed() < Duration::from_secs(50),
+        "the host was found only after the other one had timed out"
+    );
     comes_back.abort();
 }

@@ -1,4 +1,4 @@
-//! Why a store is not opened or upgraded.
+//! Errors of opening and upgrading a store.
 
 use petstore_domain::StoreError;
 use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 use super::StoreFailure;
 use crate::config::PostgresConfig;
 
-/// A store could not be opened or upgraded. One line says why, and how to fix it; the password is not in it.
+/// A store could not be opened or upgraded. The message is one line that says why and what to do, without the password.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
@@ -15,7 +15,7 @@ pub struct OpenError {
     reason: Reason,
 }
 
-/// The fault of the server, the database or its tables.
+/// The reason, which lies in the server, the database or its tables.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
     #[error("{failure}{remedy}", failure = .0, remedy = remedy(.0))]
@@ -53,7 +53,7 @@ pub(crate) enum Reason {
          'petstore upgrade --store postgres://OWNER@…'"
     )]
     NotOwner(StoreFailure),
-    #[error("{0}; other sessions keep its tables locked: try again later")]
+    #[error("{0}; other sessions hold locks on its tables: try again later")]
     Locked(StoreFailure),
 }
 
@@ -62,36 +62,31 @@ impl OpenError {
         Self { config: config.clone(), reason }
     }
 
-    /// Returns whether there is no store yet, so that another way of opening would create one.
+    /// Returns whether the reason is that there is no store.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self.reason, Reason::Missing)
     }
-
-    /// Returns whether opening may succeed later though nobody changes the URL or the database: no server can be
-    /// reached that takes writes, it starts or stops, or others keep its tables locked.
-    fn is_transient(&self) -> bool {
-        matches!(&self.reason, Reason::Locked(_))
-            || matches!(&self.reason, Reason::Store(failure) if failure.is_transient())
-    }
 }
 
-/// Unavailable if opening may succeed later, else refused.
+/// Unavailable if opening may succeed later without a change by the operator: no server that takes writes can be reached,
+/// it starts or stops, or others hold locks on its tables.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        let may_pass = error.is_transient();
+        let may_pass = matches!(&error.reason, Reason::Locked(_))
+            || matches!(&error.reason, Reason::Store(failure) if failure.is_transient());
         opening_error(error, may_pass)
     }
 }
 
-/// A value of a row that cannot be read.
+/// The error of a row's value that cannot be read.
 impl From<tokio_postgres::Error> for Reason {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Store(error.into())
     }
 }
 
-/// Returns what an operator can do about the failure.
+/// Returns a remedy for the operator, which begins with `; `, or nothing.
 fn remedy(failure: &StoreFailure) -> &'static str {
     let is_connecting = matches!(failure, StoreFailure::Connect(_));
     match failure.sql_state() {
@@ -103,10 +98,10 @@ fn remedy(failure: &StoreFailure) -> &'static str {
             "; wait, or raise max_connections of the server, or lower pool_size"
         }
         _ if failure.lacks_tls() => {
-            "; enable TLS on the server, or say ?sslmode=disable where the network may be trusted"
+            "; enable TLS on the server, or write ?sslmode=disable if the network can be trusted"
         }
         _ if is_connecting => {
-            "; see that a server that takes writes runs there, and that the address is right"
+            "; check that a server that takes writes runs there, and that the address is right"
         }
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) if failure.to_string().contains("for database") => {
             "; make the schema for this role, or grant it CREATE on the database"
@@ -114,7 +109,7 @@ fn remedy(failure: &StoreFailure) -> &'static str {
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             "; grant this role CREATE on the schema, or name another with ?schema=NAME"
         }
-        // PgBouncer's answer to the beginning of a transaction then.
+        // PgBouncer refuses BEGIN like this.
         Some(&SqlState::PROTOCOL_VIOLATION)
             if failure.to_string().contains("statement pooling") =>
         {

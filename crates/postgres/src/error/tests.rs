@@ -1,4 +1,4 @@
-//! Which refusals of the server end the use of a connection.
+//! The meaning of the server's SQLSTATEs.
 
 use petstore_testing::{needs, postgres_or_skip};
 
@@ -9,31 +9,31 @@ use crate::{
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_connection_is_given_up_when_its_server_or_what_was_prepared_is_of_no_more_use() {
+async fn a_connection_is_given_up_if_its_server_or_its_prepared_statements_are_useless() {
     let database = postgres_or_skip("a_connection_is_given_up").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
     for (state, breaks, is_conflict, is_refusal) in [
-        // A broken connection, a server that stops, one that starts.
+        // A broken connection, a server that stops, a server that starts.
         ("08006", true, false, false),
         ("57P01", true, false, false),
         ("57P03", true, false, false),
         // A primary that has become a standby.
         ("25006", true, false, false),
-        // A session that was idle within a transaction.
+        // A session that was idle in a transaction for too long.
         ("25P03", true, false, false),
-        // A prepared statement that is not valid any more, or is gone, or is about other tables.
+        // A prepared statement that is no longer valid, that is gone, or that refers to dropped tables.
         ("0A000", true, false, false),
         ("26000", true, false, false),
         ("42P01", true, false, false),
         ("40001", false, true, false),
         ("40P01", false, true, false),
-        // Rows that break a constraint, a trigger that raises, a missing right, a sequence at its end.
+        // A row that breaks a constraint, a trigger that raises, a missing right, a sequence at its end.
         ("23505", false, false, true),
         ("P0001", false, false, true),
         ("42501", false, false, true),
         ("2200H", false, false, true),
-        // No connection or space left, a lock that is held, a statement that was canceled, a sick disk.
+        // No connection left, no space left, a held lock, a canceled statement, a failing disk.
         ("53300", false, false, false),
         ("53100", false, false, false),
         ("55P03", false, false, false),

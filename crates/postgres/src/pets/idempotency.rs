@@ -7,24 +7,24 @@ use tokio_postgres::Row;
 
 use crate::values::Fields;
 
-/// Deletes the expired ones among the records with these ids. They are found by their index whatever the server
-/// takes the size of the table to be: a join may be planned to read all of it.
+/// Deletes expired records among the records with these ids. The condition uses the index, whatever size the server
+/// estimates for the table; a join may be planned to read the whole table.
 pub(crate) const PURGE_IDS: &str = "DELETE FROM idempotency AS i WHERE i.id = ANY($1::bytea[]) \
      AND i.created_at <= (SELECT max(u.cutoff) FROM unnest($1::bytea[], $2::bigint[]) AS u (id, cutoff) \
        WHERE u.id = i.id)";
-/// The records with these ids.
+/// Selects the records with these ids.
 pub(crate) const FIND: &str =
     "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ANY($1)";
-/// The first `$3` records behind the record `$2` of the animal `$1`.
+/// Selects up to `$3` records behind the record `$2` of the animal `$1`.
 pub(crate) const AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
      WHERE (pet_id, id) > ($1, $2) ORDER BY pet_id, id LIMIT $3";
-/// Deletes the oldest records, and counts them. The row of the state is locked first, as by additions.
+/// Deletes the oldest records, and counts them. Locks the row of the state first, as additions do.
 pub(crate) const PURGE: &str = "WITH purged AS (DELETE FROM idempotency WHERE id IN \
        (SELECT i.id FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, idempotency i \
         WHERE i.created_at <= $1 ORDER BY i.created_at LIMIT $2) \
      RETURNING 1) SELECT count(*) FROM purged";
 
-/// Reads the record in the four columns of a row.
+/// Reads a record from the four columns of a row.
 pub(crate) fn record(row: &Row) -> Result<IdempotencyRecord, Corruption> {
     let fields = Fields::new(row, 0, "an idempotency record of animal", 2)?;
     Ok(IdempotencyRecord {

@@ -8,15 +8,15 @@ use crate::{
     version::{select_with_version, state, where_state},
 };
 
-/// One row with the version, whether or not there is such an animal.
+/// Selects the version and an animal. There is one row even without such an animal.
 pub(crate) const FIND: &str = select_with_version!(
     ", p.id, p.name, p.category_id, p.status FROM ",
     state!(),
     " c LEFT JOIN pet p ON p.id = $1"
 );
 
-/// A page after the identifier `$1`, of `$2` animals. An empty one is one row with the version. The
-/// status is part of the text and not a value, so that the planner knows which index serves it.
+/// Selects the version and up to `$2` animals behind the identifier `$1`. An empty page is one row with the version. The
+/// status is part of the text, not a value, so that the planner can choose its index.
 macro_rules! page {
     ($and:literal) => {
         select_with_version!(
@@ -38,14 +38,15 @@ pub(crate) const fn page(status: Option<PetStatus>) -> &'static str {
     }
 }
 
-/// Animals from the identifier `$1` on, at most `$2`.
+/// Selects up to `$2` animals from the identifier `$1` on.
 pub(crate) const FROM: &str =
     "SELECT id, name, category_id, status FROM pet WHERE id >= $1 ORDER BY id LIMIT $2";
 
-/// Renews the version if there are any rows in `new`, and returns it with each of them, or without any. Also where
-/// nothing is added the row of the state is written again: it is refused if the store is not open, and the commit waits
-/// until all that it has read is durable, on a standby too. Where not all of `new` were `$stored`, the version would be
-/// empty, which the table refuses.
+/// Renews the version if there are rows in `new`. Returns the version with each of these rows, or once without a row.
+///
+/// The row of the state is updated even if nothing is added. So the statement fails if the store is not open, and the
+/// commit waits until everything that was read is durable, on a standby too. If not all rows of `new` were `$stored`, the
+/// version becomes NULL, which the table refuses.
 macro_rules! renewed {
     ($stored:literal, $columns:literal) => {
         concat!(
@@ -63,10 +64,10 @@ macro_rules! renewed {
     };
 }
 
-/// Adds animals, each with the record of its key if it has one that nobody else has, and none whose key somebody
-/// has. Returns the version with the place in the arrays and the identifier of each that was added: what
-/// `INSERT … RETURNING` promises no order of, the list that is inserted from has. A store that is not open draws no
-/// identifiers, which no rollback would give back: its highest one must not change after it was copied.
+/// Adds animals with their idempotency records, except animals whose idempotency key has a record already. Returns the
+/// version with the place in the arrays and the identifier of each added animal. Place and identifier come from `wanted`,
+/// because `INSERT … RETURNING` promises no order. A store that is not open draws no identifiers, because a rollback would
+/// not return them: the highest identifier must not change after it was copied.
 pub(crate) const ADD: &str = concat!(
     "WITH wanted AS MATERIALIZED ( \
        SELECT nextval('pet_id') AS id, u.* FROM ",
@@ -85,8 +86,8 @@ pub(crate) const ADD: &str = concat!(
     renewed!("(SELECT count(*) FROM inserted)", "")
 );
 
-/// The same, each under a savepoint of its own. Returns every place: with an identifier, with the server's refusal, or with
-/// neither if somebody has the key.
+/// Adds animals like [`ADD`], each under its own savepoint. Returns every place with an identifier, with the server's
+/// refusal, or with neither if its idempotency key has a record already.
 pub(crate) const ADD_EACH: &str = concat!(
     "WITH new AS MATERIALIZED ( \
        SELECT e.nth AS place, e.new_id AS id, e.refusal, e.code, e.is_own FROM ",
@@ -95,13 +96,13 @@ pub(crate) const ADD_EACH: &str = concat!(
     renewed!("(SELECT count(id) FROM new)", ", new.refusal, new.code, new.is_own")
 );
 
-/// Reads the animals of rows that begin with the version. A row without an identifier holds none.
+/// Reads the animals of rows that begin with the version. A row without an identifier has no animal.
 pub(crate) fn pets(rows: &[Row]) -> Result<Vec<Pet>, Corruption> {
     let animals = rows.iter().filter(|row| !matches!(row.try_get::<_, Option<i64>>(2), Ok(None)));
     animals.map(|row| pet(row, 2)).collect()
 }
 
-/// Reads the animal of the four columns from `first` on.
+/// Reads the animal in the four columns from `first` on.
 pub(crate) fn pet(row: &Row, first: usize) -> Result<Pet, Corruption> {
     let fields = Fields::new(row, first, "animal", 0)?;
     Pet::from_stored(fields.id(), fields.get::<String>(1)?, fields.get(2)?, fields.get(3)?)

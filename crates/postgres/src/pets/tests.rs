@@ -1,4 +1,4 @@
-//! How a page and the purge find their rows.
+//! The server's plans for a page and for the purge.
 
 use petstore_domain::PetStatus;
 use petstore_testing::{needs, postgres_or_skip};
@@ -15,7 +15,7 @@ use crate::{
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
+async fn a_page_is_planned_once_and_uses_its_index_whatever_the_size_of_the_table() {
     let database = postgres_or_skip("a_page_is_planned_once").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
@@ -29,7 +29,7 @@ async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
             for _ in 0..8 {
                 connection.query(page, &[&0_i64, &21_i64]).await.unwrap();
             }
-            // PostgreSQL 12 and 13 do not count them.
+            // PostgreSQL 12 and 13 do not count plans.
             let plans = "SELECT to_jsonb(s) ->> 'custom_plans', to_jsonb(s) ->> 'generic_plans', \
                 name FROM pg_prepared_statements s WHERE statement = $1";
             let made = connection.query(plans, &[&page]).await.unwrap();
@@ -37,7 +37,7 @@ async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
             assert!(custom.is_none_or(|custom| custom == "0"), "{page} is planned for its values");
             let generic = made[0].get::<_, Option<&str>>(1).map(str::parse::<u32>);
             assert!(generic.is_none_or(|generic| generic.unwrap() >= 8), "{page}");
-            // The plan that the server has kept.
+            // The plan that the server keeps.
             let explain = format!("EXPLAIN EXECUTE {}(0, 21)", made[0].get::<_, &str>(2)).leak();
             let plan = text(&connection.query_alone(explain, &[]).await.unwrap());
             let is_by_index = plan.contains(&format!("Index Scan using {index} on pet"));
@@ -46,11 +46,11 @@ async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
     }
 }
 
-/// As the writer has it when its first group comes early: what is planned for a table of one row serves until the
-/// server counts the rows again.
+/// The writer may plan its statements while the table has one row. The server uses these plans until it updates its
+/// statistics.
 #[needs(postgres)]
 #[tokio::test]
-async fn records_are_found_by_their_index_whatever_the_table_held_when_that_was_planned() {
+async fn records_are_found_by_their_index_whatever_the_size_of_the_table_at_planning() {
     let database = postgres_or_skip("records_are_found_by_their_index").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
@@ -81,10 +81,10 @@ fn text(plan: &[Row]) -> String {
     plan.iter().map(|row| row.get::<_, &str>(0).to_owned() + "\n").collect()
 }
 
-/// Each commit leaves a version of the one row that the snapshot may need.
+/// Each commit leaves a version of the one row of the state, which an open snapshot may need.
 #[needs(postgres)]
 #[tokio::test]
-async fn no_statement_walks_over_the_states_that_an_open_snapshot_keeps() {
+async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps() {
     let database = postgres_or_skip("no_statement_walks_over_the_states").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
@@ -103,7 +103,7 @@ async fn no_statement_walks_over_the_states_that_an_open_snapshot_keeps() {
     let add = (1..7).fold(add, |sql, n| sql.replace(&format!("${n}"), "NULL"));
     connection.begin(APPENDING_LOCKED).await.unwrap();
     for sql in [version::SELECT, version::LOCK, &list, &find, &purge, &add] {
-        // The first time, index entries of rows that nobody needs any more are marked.
+        // The first run marks index entries of dead rows.
         for _ in 0..2 {
             connection.batch(sql).await.unwrap();
         }
@@ -114,7 +114,7 @@ async fn no_statement_walks_over_the_states_that_an_open_snapshot_keeps() {
     }
 }
 
-/// The server's plan of the purge, in a session of our own or in one that is shared.
+/// Returns the server's plan of the purge, in an own session or in a shared one.
 async fn plan_of_the_purge(url: &str) -> String {
     let connector = Connector::new(&PostgresConfig::parse(url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
@@ -124,7 +124,7 @@ async fn plan_of_the_purge(url: &str) -> String {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_purge_reads_the_expired_records_alone() {
+async fn a_purge_reads_only_expired_records() {
     let database = postgres_or_skip("a_purge_reads_the_expired_records").unwrap();
     drop(PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await.unwrap());
     let records = "INSERT INTO idempotency SELECT substr(sha256(n::text::bytea), 1, 16), \

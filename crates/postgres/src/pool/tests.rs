@@ -1,4 +1,4 @@
-//! How many calls may wait for a connection.
+//! The bound on calls that wait for a connection.
 
 use std::{
     net::TcpListener,
@@ -11,7 +11,7 @@ use crate::{config::PostgresConfig, connector::Connector, error::StoreFailure};
 
 #[tokio::test]
 async fn calls_that_wait_for_a_connection_are_bounded() {
-    // It accepts connections and says nothing, so that no call gets a connection.
+    // The listener accepts connections and sends nothing, so no call gets a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let url = format!("postgres://u:p@127.0.0.1:{port}/d?pool_size=1&pool_timeout=3600s");

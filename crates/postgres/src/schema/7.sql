@@ -1,5 +1,5 @@
--- Older releases must neither write nor read animals any more, also those that still run. Each of their statements
--- selects a row of `catalogue` by `only_row`, and so gets the reason.
+-- Older releases must no longer read or write animals, even if they are running. Each of their statements selects a row of
+-- `catalogue` by `only_row`, and so fails with this reason.
 ALTER TABLE catalogue RENAME TO petstore_state;
 
 CREATE FUNCTION petstore_refuse_older() RETURNS integer LANGUAGE plpgsql AS $$
@@ -16,9 +16,9 @@ CREATE VIEW catalogue AS
 
 GRANT SELECT, UPDATE ON catalogue TO PUBLIC;
 
--- Each commit writes another version of the one row of `petstore_state`. While an older snapshot is open, as of a dump,
--- the server keeps them all. The newest one has the highest `changes`: it is the first entry from the end of this index,
--- and no statement walks over the others.
+-- Each commit writes another version of the one row of `petstore_state`. While an older snapshot is open, for example for
+-- a dump, the server keeps all of them. The newest version has the highest `changes`, so it is the last entry of this
+-- index, and no statement reads the others.
 ALTER TABLE petstore_state DROP CONSTRAINT catalogue_pkey, ADD CONSTRAINT petstore_state_pkey PRIMARY KEY (changes);
 
 CREATE OR REPLACE FUNCTION petstore_sealed(state text, label text) RETURNS void LANGUAGE plpgsql AS $$
@@ -32,7 +32,7 @@ BEGIN
 END
 $$;
 
--- The functions of the triggers follow the new name, and lock the newest version of the row.
+-- The functions of the triggers use the new name, and lock the newest version of the row.
 DO $$
 DECLARE
     function text;
@@ -48,8 +48,8 @@ BEGIN
 END
 $$;
 
--- An error outside of a transaction of petstore's writer, and where the lock of the row above came late: then the
--- transaction is begun again, without the additions that nobody waits for any more.
+-- Fails outside of a transaction of petstore's writer, and if the lock of the row of `petstore_state` came late. petstore
+-- then starts the transaction again, without additions whose callers are gone.
 CREATE FUNCTION petstore_may_add() RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF coalesce(current_setting('petstore.writer', true), '') <> 'on' THEN
@@ -62,9 +62,9 @@ BEGIN
 END
 $$;
 
--- Adds each animal under a savepoint of its own, with the record of its key unless somebody has that key. Returns its place
--- in the arrays and its identifier, or the server's refusal, its state, and whether the statement itself met it: code that
--- somebody has attached to the table may use any state. A store that is not open draws no identifiers.
+-- Adds each animal under its own savepoint with its idempotency record, unless its key has a record already. Returns its
+-- place in the arrays, and its identifier or the server's refusal with its SQLSTATE. `is_own` is true if the statement
+-- itself failed; an operator's trigger may raise any SQLSTATE. A store that is not open draws no identifiers.
 CREATE FUNCTION petstore_add_each(
     state text, names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
 ) RETURNS TABLE (nth bigint, new_id bigint, refusal text, code text, is_own boolean) LANGUAGE plpgsql AS $$
@@ -91,7 +91,7 @@ BEGIN
                 INSERT INTO pet (id, name, category_id, status)
                     VALUES (new_id, row.name, row.category_id, row.status);
                 IF NOT FOUND THEN
-                    RAISE EXCEPTION 'a trigger or a rule of the database did not let the animal be stored';
+                    RAISE EXCEPTION 'a trigger or a rule of the database kept the animal out of the table';
                 END IF;
             ELSE
                 new_id := NULL;
@@ -104,7 +104,7 @@ BEGIN
             new_id := NULL;
             refusal := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
             code := SQLSTATE;
-            -- Each function that is under way has a line above the statement's.
+            -- Each running function of a trigger has a line above the line of the statement.
             is_own := position(E'\n' IN split_part(context, 'INSERT INTO pet (id', 1)) = 0;
         END;
         RETURN NEXT;
@@ -112,12 +112,12 @@ BEGIN
 END
 $$;
 
--- Records are copied in the order of their animals.
+-- Snapshots read records in the order of their animals.
 DROP INDEX idempotency_by_pet;
 
 CREATE INDEX idempotency_by_pet ON idempotency (pet_id, id);
 
--- Releases that did not know the column left it empty, and locked a row of its own to change keys.
+-- Releases that did not know the column left it empty. They locked a row of another table to change keys.
 ALTER TABLE api_key DISABLE TRIGGER USER;
 
 UPDATE api_key SET rights = CASE left(prefix, 4) WHEN 'pst_' THEN 'full' ELSE 'read-only' END

@@ -14,7 +14,7 @@ use crate::{
     store::PostgresStore,
 };
 
-/// A step that an older release does not know how to live with.
+/// A step after which older releases cannot use the store.
 const ALONE: Step = Step {
     version: VERSION + 1,
     summary: "a test",
@@ -32,7 +32,7 @@ fn config(database: &Database) -> PostgresConfig {
     PostgresConfig::parse(&database.url).unwrap()
 }
 
-/// A store of the first version.
+/// Returns a store of the first version with one animal.
 async fn old(test: &str) -> Database {
     let database = postgres_or_skip(test).unwrap();
     let connector = Connector::new(&config(&database)).unwrap();
@@ -51,13 +51,13 @@ async fn run(database: &Database, mode: UpgradeMode, steps: &[Step]) -> Result<U
     }
 }
 
-/// The oldest version that the store can be used as, its own, and the release.
+/// Returns the record of the schema: its versions and the oldest release.
 fn record(database: &Database) -> String {
     let sql = "SELECT to_jsonb(s) FROM petstore_schema s";
     database.sql(sql).unwrap().trim().to_owned()
 }
 
-/// Every table, column, constraint, index, trigger and function of the store.
+/// Describes every table, column, constraint, index, trigger and function of the store.
 fn description(database: &Database) -> String {
     let sql = "SELECT string_agg(line, E'\\n' ORDER BY line) FROM ( \
         SELECT format('%s.%s %s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), \
@@ -87,7 +87,7 @@ async fn an_upgraded_store_is_like_a_new_one() {
     drop(PostgresStore::connect(&config(&new)).await.unwrap());
     assert_eq!(description(&old), description(&new));
     assert_eq!(record(&old), record(&new));
-    // Releases before 2.0.0 open none from 7 on.
+    // Releases before 2.0.0 do not open version 7 or later.
     assert_eq!(old.sql("SELECT max(version) FROM petstore_schema").unwrap().trim(), "7");
     let again = run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
     assert_eq!(again, Upgrade { from: VERSION, steps: Vec::new(), saved_to: None });
@@ -154,7 +154,7 @@ async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
     }
     old.sql("DELETE FROM pet WHERE id > 5").unwrap();
     run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
-    // And from now on nobody can write them.
+    // Nobody can write such names from now on.
     for name in bad {
         assert!(old.sql(&insert(name)).is_err(), "{name}");
     }
@@ -203,10 +203,10 @@ const STATEMENTS_OF_1_2_0: [&str; 10] = [
     "UPDATE catalogue SET state = 'open', revision = 9 WHERE only_row = 1 AND revision >= 0 RETURNING 1",
 ];
 
-/// It has prepared them before the upgrade.
+/// The process prepared its statements before the upgrade.
 #[needs(postgres)]
 #[tokio::test]
-async fn a_process_of_an_older_release_that_still_runs_neither_reads_nor_writes_and_is_told_why() {
+async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets_the_reason() {
     let old = old("a_process_of_an_older_release").await;
     run(&old, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.unwrap();
     old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
@@ -263,15 +263,15 @@ async fn of_several_upgrades_at_once_each_step_runs_once_and_the_others_tell_wha
 async fn a_step_waits_for_its_locks_without_stopping_others() {
     let old = old("a_step_waits_for_its_locks").await;
     let reader = Connector::new(&config(&old)).unwrap().connect(Purpose::Archive).await.unwrap();
-    // As a dump has it for hours.
+    // Holds the lock like a dump, which may do so for hours.
     reader.begin(READ_COMMITTED).await.unwrap();
     reader.batch("SELECT count(*) FROM pet").await.unwrap();
     let config = config(&old);
     let upgrading = tokio::spawn(async move {
-        // But for the last step, which runs alone.
+        // Without the last step, which runs alone.
         upgrade(&config, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.map(Option::unwrap)
     });
-    // Until it has been refused at least once, and somebody else has been let through each time.
+    // Waits until the step was refused at least once; a read gets through each time.
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
                  AND wait_event_type = 'Lock'";
     for _ in 0..2 {
@@ -288,7 +288,7 @@ async fn a_step_waits_for_its_locks_without_stopping_others() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_role_that_may_not_change_tables_is_told_who_may() {
+async fn the_error_for_a_role_that_may_not_change_tables_says_who_may() {
     let old = old("a_role_that_may_not_change_tables").await;
     let role = format!("reader_{}", std::process::id());
     old.sql(&format!(

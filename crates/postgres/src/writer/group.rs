@@ -1,12 +1,11 @@
 //! One transaction for a whole group of additions.
 //!
-//! All of it is sent at once and takes one round trip. It begins with the lock that every writer takes first, so
-//! that the server decides alone who is first with a key, and nobody waits for this process meanwhile.
+//! The whole transaction is sent at once and takes one round trip. It starts with the lock that every writer takes first,
+//! so no other writer waits for this process while it decides.
 //!
-//! If the lock came late, or the server refuses a row, or code of an operator keeps it out of the table, nothing has
-//! happened. Then the lock is awaited first, and additions that nobody waits for any more are left out. Each row has a
-//! savepoint of its own (`schema/7.sql`): whatever the server refuses costs its own addition, and the others some
-//! milliseconds. Groups of the second after a refusal begin like that.
+//! If the lock comes late, or the server refuses a row, nothing has happened. Then the lock is acquired first, and
+//! additions without a waiting caller are dropped. Each row gets its own savepoint (`schema/7.sql`), so a refused row
+//! fails its own addition and costs the others some milliseconds. For a second after a refusal, groups start like this.
 
 use std::collections::HashMap;
 
@@ -26,24 +25,24 @@ use crate::{
     version,
 };
 
-/// The outcome of an addition. `None` if it is to be tried again: another one of its group has the same key, or the
-/// record has expired or is gone since.
+/// The outcome of an addition. `None` if it must be tried again: another addition of its group has the same idempotency
+/// key, or the record has expired or was deleted since.
 pub(super) type Outcome = Option<Result<Added, AddError>>;
 
 /// The outcome of a committed group.
 pub(super) struct Written {
-    /// One for each addition, in their order.
+    /// One outcome for each addition, in their order.
     pub(super) outcomes: Vec<Outcome>,
-    /// The version that the group has left.
+    /// The catalogue's version after the group.
     pub(super) version: Option<StoredVersion>,
-    /// `true` if the server has refused one of them.
+    /// `true` if the server refused a row.
     pub(super) has_refused: bool,
 }
 
-/// A group was not written, or it is not known whether it was.
+/// A group that was not written, or for which that is unknown.
 pub(super) struct Failed {
     pub(super) failure: StoreFailure,
-    /// `true` if it may have been committed nevertheless.
+    /// `true` if the group may have been committed nevertheless.
     pub(super) in_doubt: bool,
 }
 
@@ -52,27 +51,27 @@ impl Failed {
         Self { failure, in_doubt: true }
     }
 
-    /// Names the sessions that the group has waited for.
+    /// Adds the sessions that blocked the group.
     pub(super) fn blocked_by(self, sessions: Option<String>) -> Self {
         let Some(sessions) = sessions else { return self };
         Self { failure: StoreFailure::Blocked(Box::new(self.failure), sessions), ..self }
     }
 }
 
-/// Before the commit has been sent, a failure of whatever kind means that nothing has happened.
+/// Before the commit is sent, any failure means that nothing has happened.
 impl<E: Into<StoreFailure>> From<E> for Failed {
     fn from(error: E) -> Self {
         Self { failure: error.into(), in_doubt: false }
     }
 }
 
-/// Writes the group, or what is left of it; each row under a savepoint at once if rows `are_refused` these days.
+/// Writes the group. If `are_refused`, each row gets a savepoint in the first try.
 pub(super) async fn write(
     connection: &Connection,
     group: &mut Vec<Attempt>,
     are_refused: bool,
 ) -> Result<Written, Failed> {
-    // A statement that had to be prepared first would be sent behind the commit that is sent beside it.
+    // A statement that is prepared first would be sent after the commit that runs beside it.
     for sql in [version::LOCK, idempotency::PURGE_IDS, idempotency::FIND, rows::ADD, rows::ADD_EACH]
     {
         connection.prepare(sql).await?;
@@ -96,7 +95,7 @@ pub(super) async fn write(
     Box::pin(transaction(connection, group, true)).await
 }
 
-/// Sends the whole transaction; if it `is_locked` already, the rest of it, with a savepoint for each addition.
+/// Sends the whole transaction, or the rest of it, with a savepoint for each addition, if it `is_locked` already.
 async fn transaction(
     connection: &Connection,
     group: &[Attempt],
@@ -126,8 +125,7 @@ async fn transaction(
         connection.query(add, all),
         connection.commit(),
     );
-    // A statement that the server refuses takes the commit with it; one whose answer got lost
-    // does not.
+    // A statement that the server refuses also prevents the commit. A lost answer does not.
     let refused =
         |failure: StoreFailure| Failed { in_doubt: failure.sql_state().is_none(), failure };
     begun.map_err(refused)?;
@@ -142,7 +140,7 @@ async fn transaction(
     Ok(Written { outcomes, version: version::from_row(added.first()).ok(), has_refused })
 }
 
-/// Returns the default without asking, where there is nothing to ask for.
+/// Returns the default without a query if `nothing` is to be queried.
 async fn unless<T: Default>(
     nothing: bool,
     query: impl Future<Output = Result<T, StoreFailure>>,
@@ -150,7 +148,7 @@ async fn unless<T: Default>(
     if nothing { Ok(T::default()) } else { query.await }
 }
 
-/// Returns what became of each addition, by the records that were there before and what was added.
+/// Returns the outcome of each addition by the records that existed before and the rows that were added.
 fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>, Error> {
     let (mut records, mut rows) = (HashMap::new(), HashMap::new());
     for row in found {
@@ -174,22 +172,22 @@ fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outco
                 let record = records.get(&request.id.0[..]).copied();
                 record.and_then(|record| by_record(add, request, record).transpose())
             }
-            // There is no catalogue.
+            // There is no row of the state.
             None => version::from_row(added.first()).err().map(|error| Err(error.into())),
         })
     };
     (1..).zip(group).map(outcome).collect()
 }
 
-/// Why the server has not added one row.
+/// The server's refusal of one row.
 struct Refusal {
     message: String,
     state: String,
-    /// `true` if the statement itself has met it, and not code that somebody has attached to the table.
+    /// `true` if the statement itself failed, not code that an operator attached to the table.
     is_own: bool,
 }
 
-/// Reads the refusal of a row of [`rows::ADD_EACH`]; `None` if there is none, and in rows of [`rows::ADD`].
+/// Reads the refusal in a row of [`rows::ADD_EACH`]. Returns `None` if there is none, and for rows of [`rows::ADD`].
 fn refusal(row: &Row) -> Result<Option<Refusal>, Error> {
     let message = if row.len() > 4 { row.try_get::<_, Option<String>>(4)? } else { None };
     let Some(message) = message else { return Ok(None) };
@@ -197,7 +195,7 @@ fn refusal(row: &Row) -> Result<Option<Refusal>, Error> {
 }
 
 impl Refusal {
-    /// Returns what it means for the addition. A conflict is tried again if it `may_be_tried`.
+    /// Returns the outcome of the addition. A conflict is tried again if it `may_be_tried`.
     fn outcome(self, may_be_tried: bool) -> Outcome {
         let is_conflict = self.state.starts_with("40");
         if is_conflict && may_be_tried {
@@ -209,7 +207,7 @@ impl Refusal {
     }
 }
 
-/// Returns what the record with the id of `request` means for it.
+/// Returns the outcome of an addition whose idempotency key has a record; `None` if that record has expired.
 fn by_record(
     add: &Add,
     request: &IdempotencyRequest,

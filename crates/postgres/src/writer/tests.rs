@@ -1,4 +1,4 @@
-//! Additions that are tried again after a group has failed, and additions that are left out.
+//! Additions that are tried again after their group failed, and additions that are dropped.
 
 use std::{
     sync::Arc,
@@ -29,7 +29,7 @@ fn rex() -> NewPet {
     NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
 }
 
-/// An addition whose caller waits for as long as `writer` is kept.
+/// Returns an addition whose caller waits as long as `writer` exists.
 fn attempt(with_key: bool, tries: u32, in_doubt: bool) -> Attempt {
     let (writer, mut jobs): (Writer, Jobs) = channel(1, None);
     let request =
@@ -58,14 +58,14 @@ fn after_a_doubtful_commit_only_an_addition_with_a_key_is_tried_again() {
 }
 
 #[test]
-fn what_was_in_doubt_stays_so_whatever_fails_next() {
+fn an_addition_in_doubt_stays_in_doubt_whatever_fails_next() {
     let left = retry(vec![attempt(true, 0, false)], &Failed::in_doubt(StoreFailure::NotReplicated));
     let left = retry(left, &Failed { failure: StoreFailure::Contention, in_doubt: false });
     assert!(left.len() == 1 && left[0].in_doubt);
 }
 
 #[test]
-fn what_was_not_committed_is_tried_again_a_bounded_number_of_times() {
+fn an_addition_that_was_not_committed_is_tried_again_a_bounded_number_of_times() {
     let passes = StoreFailure::Deadline(Duration::from_secs(1));
     for with_key in [false, true] {
         assert!(is_tried_again(attempt(with_key, 0, false), &passes, false));
@@ -76,7 +76,7 @@ fn what_was_not_committed_is_tried_again_a_bounded_number_of_times() {
 }
 
 #[test]
-fn a_record_that_is_gone_is_looked_for_a_bounded_number_of_times() {
+fn a_record_that_is_gone_is_read_a_bounded_number_of_times() {
     for with_key in [false, true] {
         let left = answer(vec![attempt(with_key, MAX_TRIES - 1, false)], vec![None]);
         assert!(left.len() == 1 && left[0].tries == MAX_TRIES);
@@ -84,10 +84,10 @@ fn a_record_that_is_gone_is_looked_for_a_bounded_number_of_times() {
     }
 }
 
-/// As `pg_cancel_backend` refuses it at that instant. What was sent behind it has no transaction.
+/// `pg_cancel_backend` may cancel BEGIN. The statements that were sent after it then have no transaction.
 #[needs(postgres)]
 #[tokio::test]
-async fn nothing_is_written_where_the_beginning_of_a_transaction_is_refused() {
+async fn nothing_is_written_if_begin_is_refused() {
     let database = postgres_or_skip("nothing_is_written_where_the_beginning").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
@@ -105,10 +105,10 @@ async fn nothing_is_written_where_the_beginning_of_a_transaction_is_refused() {
     }
 }
 
-/// Somebody else holds the lock of writers meanwhile.
+/// Another session holds the lock of the state meanwhile.
 #[needs(postgres)]
 #[tokio::test]
-async fn an_addition_whose_caller_gives_up_while_the_lock_is_awaited_is_not_carried_out() {
+async fn an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_lock() {
     let database = postgres_or_skip("an_addition_whose_caller_gives_up").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());

@@ -1,4 +1,4 @@
-//! Rows that break a rule.
+//! Rows that break a rule, because somebody changed them by SQL.
 
 use petstore_domain::{
     AddError, Added, Archive, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError,
@@ -57,7 +57,7 @@ async fn a_replay_is_the_animal_of_the_request_whatever_was_done_to_its_row() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_key_is_named_and_costs_no_other() {
+async fn a_broken_key_is_named_and_the_others_work() {
     let database = postgres_or_skip("a_broken_key_is_named").unwrap();
     let store = open(&database.url).await;
     let mut keys = Vec::new();

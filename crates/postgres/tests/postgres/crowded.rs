@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{add, all, new_key, new_pet, open, query, request};
 
-/// Of the role.
+/// The connection limit of the role.
 const LIMIT: usize = 4;
 
 #[needs(postgres)]
@@ -24,7 +24,7 @@ async fn calls_share_the_connections_that_the_server_allows() {
     let address = database.url.split_once('@').unwrap().1;
     let timeouts = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
     let store = Arc::new(open(&format!("postgres://{role}:secret@{address}?{timeouts}")).await);
-    // Until the pool has every connection: the one that has opened the store may still be ending.
+    // Reads until the pool has every connection. The connection that opened the store may still be closing.
     while store.activity().connections < LIMIT {
         let mut reading = JoinSet::new();
         for _ in 0..240 {
@@ -35,7 +35,7 @@ async fn calls_share_the_connections_that_the_server_allows() {
             reading.join_all().await.into_iter().filter_map(Result::err).collect();
         assert!(refused.is_empty(), "{}: {:?}", refused.len(), refused.first());
     }
-    // A request that needs a connection of its own gets one all the same.
+    // A request that needs a connection outside of the pool gets one all the same.
     add(&store, "Rex").await;
     let with_key = request("k", &new_pet("Rex"));
     PetRepository::add(&*store, new_pet("Rex"), Some(with_key)).await.unwrap();

@@ -24,7 +24,7 @@ use crate::support::{NOW, SLACK, add, new_key, new_pet, open, query, recovers};
 
 const LOCK: &str = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(3600)";
 
-/// Keeps everybody from the animals, until [`unlock`].
+/// Locks the tables of animals and records until [`unlock`].
 async fn lock(database: &Database) -> EndOnDrop<Child> {
     let mut psql = Command::new("psql");
     psql.args(["-X", "-q", "-c", LOCK, &database.url]).stderr(Stdio::null());
@@ -63,7 +63,7 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
 }
 
-/// The row that every writer locks is locked by it.
+/// The transaction holds the row that every writer locks.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forgotten_transaction_that_keeps_additions_waiting_is_named() {
@@ -102,7 +102,7 @@ async fn a_forgotten_transaction_that_keeps_additions_waiting_is_named() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_of_keys_waits_for_that_of_another_instance() {
+async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
     let database = postgres_or_skip("a_change_of_keys_waits").unwrap();
     let url = format!("{}?call_timeout=20s&statement_timeout=19s", database.url);
     let (one, other) = (open(&url).await, open(&url).await);
@@ -155,7 +155,7 @@ async fn a_reader_that_gets_no_connection_is_refused_before_its_deadline() {
     unlock(&database, holder);
 }
 
-/// Accepts connections and says nothing.
+/// Returns a server that accepts connections and sends nothing, and its port.
 fn silent_server() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -163,7 +163,7 @@ fn silent_server() -> (TcpListener, u16) {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_given_up() {
+async fn a_silent_server_is_given_up() {
     let (_listener, port) = silent_server();
     let url = format!("postgres://u:p@127.0.0.1:{port}/d?connect_timeout=300ms");
     let began = Instant::now();
@@ -182,11 +182,11 @@ async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
     let store = open(&format!("{url}?connect_timeout=60s")).await;
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     silent.set_nonblocking(true).unwrap();
-    assert!(silent.incoming().map_while(Result::ok).count() > 0, "it was never asked");
-    // From now on the host that answered is asked first.
+    assert!(silent.incoming().map_while(Result::ok).count() > 0, "the silent host was not tried");
+    // From now on the host that answered is tried first.
     add(&store, "Rex").await;
     let waiting = silent.accept().map_err(|error| error.kind());
-    assert_eq!(waiting.unwrap_err(), ErrorKind::WouldBlock, "it was asked again");
+    assert_eq!(waiting.unwrap_err(), ErrorKind::WouldBlock, "the silent host was tried again");
 }
 
 #[needs(postgres)]
@@ -204,11 +204,11 @@ async fn more_readers_than_connections_take_turns() {
     assert!(reads.join_all().await.iter().all(Result::is_ok));
 }
 
-/// A network to a server that can be cut, as by a firewall: bytes are swallowed, and a connection
-/// from before the cut stays silent for ever.
+/// A network to a server that can be cut, as by a firewall: bytes are lost, and a connection from before the cut stays
+/// silent for good.
 struct Network {
     port: u16,
-    /// Grows with each cut and each repair: the network is cut while it is odd.
+    /// The number of cuts and repairs. The network is cut while the number is odd.
     changes: Arc<AtomicUsize>,
 }
 
@@ -232,7 +232,7 @@ impl Network {
         Self { port, changes }
     }
 
-    /// Cuts it, or repairs it after a cut.
+    /// Cuts the network, or repairs it after a cut.
     fn change(&self) {
         self.changes.fetch_add(1, Ordering::SeqCst);
     }
@@ -250,7 +250,7 @@ fn pump(mut from: TcpStream, mut to: TcpStream, is_cut: impl Fn() -> bool) {
     }
 }
 
-/// A network to the database, and a store that is reached through it.
+/// Returns a network to the database, and a store that is reached through the network.
 async fn partitioned(database: &Database, query: &str) -> (Network, Arc<PostgresStore>) {
     let address = database.url.split_once('@').unwrap().1;
     let (server, name) = address.split_once('/').unwrap();
@@ -262,7 +262,7 @@ async fn partitioned(database: &Database, query: &str) -> (Network, Arc<Postgres
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
+async fn calls_end_within_their_deadline_during_a_partition_and_work_after_it() {
     let database = postgres_or_skip("a_partition_ends_calls").unwrap();
     let (network, store) = partitioned(&database, "").await;
     let rex = add(&store, "Rex").await;
@@ -285,7 +285,7 @@ async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
     assert!(began.elapsed() < Duration::from_secs(5) + SLACK, "{:?}", began.elapsed());
     network.change();
     recovers(|| store.find(rex.id)).await;
-    // One call has met the cut; the other connections from before it are not used again.
+    // One call has failed by the cut; the other connections from before it are not used again.
     let reads = read_by_eight().await;
     assert!(reads.iter().all(Result::is_ok), "{reads:?}");
     recovers(|| PetRepository::add(&*store, new_pet("Bello"), None)).await;
@@ -307,7 +307,7 @@ async fn a_connection_in_use_during_an_outage_is_not_used_again() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let second = read();
     assert!(first.await.unwrap().is_err());
-    // Its caller goes away before it could find out that its own connection is cut.
+    // Its caller goes away before the call can notice that its connection is cut.
     second.abort();
     assert!(second.await.is_err());
     network.change();

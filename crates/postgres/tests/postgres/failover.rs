@@ -27,7 +27,7 @@ async fn a_promoted_standby_is_found_with_all_that_was_acknowledged() {
         let (first, second) = (first.port(), second.port());
         format!("postgres://petstore:secret@127.0.0.1:{first},127.0.0.1:{second}/postgres")
     };
-    // A standby that is named first is passed over.
+    // A standby that is named first is skipped.
     add(&open(&both(&standby, &primary)).await, "0-0").await;
     let store = Arc::new(open(&both(&primary, &standby)).await);
     let stop = Arc::new(AtomicBool::new(false));
@@ -47,7 +47,7 @@ async fn a_promoted_standby_is_found_with_all_that_was_acknowledged() {
     nothing_is_lost(&store, &acknowledged).await;
 }
 
-/// Lets the server stop waiting for its standby, as an operator might, once it does.
+/// Waits until the server waits for its standby, and cancels that wait, as an operator might.
 pub(crate) fn cancel_wait(primary: &Cluster) {
     let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     primary.wait_for(&format!("SELECT count(*) {waiting}"), "1").unwrap();

@@ -1,4 +1,4 @@
-//! Identifiers, where rows are there that did not come from the sequences.
+//! Identifiers of rows that the sequence did not assign, and their order.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
         );
         database.sql(&rows).unwrap();
         let named = warnings(&store).await.concat();
-        assert!(named.contains("behind the rows that are there: pet_id;"), "{named}");
+        assert!(named.contains("the sequence pet_id is behind the rows;"), "{named}");
         let before = all(&store).await.len();
         let added = match round {
             1 => {
@@ -62,10 +62,10 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
     }
 }
 
-/// A reader that has read up to an identifier finds the rest by asking for the identifiers after it.
+/// A reader finds every animal by reading on behind the last identifier.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_two_instances_add_at_once_can_be_read_in_ascending_order() {
+async fn animals_that_two_instances_add_at_once_can_be_read_in_ascending_order() {
     let database = postgres_or_skip("what_two_instances_add_at_once").unwrap();
     let mut adding = JoinSet::new();
     for instance in 0..2 {
@@ -99,7 +99,7 @@ async fn what_two_instances_add_at_once_can_be_read_in_ascending_order() {
     assert_eq!(followed.len(), 2 * 8 * 40);
 }
 
-/// The other instance is a session that holds the lock of writers for a while before it draws its identifier.
+/// The other instance is a session that holds the lock of the state for a while before it draws its identifier.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_addition_that_waits_for_another_one_has_the_higher_identifier() {
@@ -130,7 +130,7 @@ async fn an_addition_that_waits_for_another_one_has_the_higher_identifier() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_key_has_an_identifier_above_all_that_there_were() {
+async fn a_new_key_has_an_identifier_above_all_earlier_ones() {
     let database = postgres_or_skip("a_key_has_an_identifier_above_all_others").unwrap();
     let store = open(&database.url).await;
     let add = async |seed: u8| {
@@ -149,9 +149,9 @@ async fn a_key_has_an_identifier_above_all_that_there_were() {
     assert_eq!(add(5).await, KeyId(12));
 }
 
-/// An import, which needs no right to read or to set the sequences, needs none where they are not behind.
+/// An import needs no right to read or to set the sequence unless the sequence is behind the rows.
 #[tokio::test]
-async fn what_a_role_may_not_raise_is_named() {
+async fn the_error_of_a_role_that_may_not_raise_the_sequence_names_it() {
     let database = postgres_or_skip("what_a_role_may_not_raise").unwrap();
     drop(open(&database.url).await);
     let role = format!("adder_{}", std::process::id());

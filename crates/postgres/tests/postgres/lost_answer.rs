@@ -1,4 +1,4 @@
-//! A way to a server on which the answer to a COMMIT is lost.
+//! A proxy that loses the answer to a COMMIT.
 
 use std::{
     io::{Read, Write as _},
@@ -13,14 +13,13 @@ use std::{
 
 use petstore_testing::Trouble;
 
-/// The simple query `COMMIT` on the wire (PostgreSQL's protocol, "Query").
+/// The simple query `COMMIT` on the wire (PostgreSQL's protocol, message "Query").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
-/// How long the server is given to commit before the connection is cut. A server that is slower makes
-/// the commit no less doubtful.
+/// The time for the server to commit before the connection is cut. With a slower server the commit is in doubt all the
+/// same.
 const COMMIT_TIME: Duration = Duration::from_millis(300);
 
-/// Forwards connections to a server. When it is armed, it forwards the next COMMIT, none of the answers
-/// to it, and cuts that connection.
+/// Forwards connections to a server. When armed, it forwards the next COMMIT but not its answer, and cuts the connection.
 #[derive(Debug)]
 pub(crate) struct LostAnswer {
     port: u16,
@@ -28,7 +27,7 @@ pub(crate) struct LostAnswer {
 }
 
 impl LostAnswer {
-    /// A way to the server of `url`, the URL of any database there.
+    /// Starts a proxy to the server of `url`, which names any database there.
     pub(crate) fn new(url: &str) -> Result<Self, Trouble> {
         let address = url.split_once('@').and_then(|(_, place)| place.split_once('/'));
         let server = address.ok_or("a URL without an address")?.0.to_owned();
@@ -47,7 +46,7 @@ impl LostAnswer {
         Ok(Self { port, armed })
     }
 
-    /// The same database by this way, in clear.
+    /// Returns the URL of the same database through the proxy, without TLS.
     pub(crate) fn url(&self, url: &str) -> String {
         let parts = url.split_once('@').and_then(|(user, place)| {
             Some(format!(
@@ -64,7 +63,7 @@ impl LostAnswer {
         self.armed.store(many, Ordering::SeqCst);
     }
 
-    /// How many answers are still to be lost.
+    /// Returns how many answers are still to be lost.
     pub(crate) fn left(&self) -> u32 {
         self.armed.load(Ordering::SeqCst)
     }
@@ -90,7 +89,7 @@ fn forward(client: &TcpStream, server: &TcpStream, armed: &AtomicU32) {
     });
 }
 
-/// Forwards what `may_pass`; after a COMMIT whose answer is lost, until the server had its time.
+/// Forwards bytes while they `may_pass`. Otherwise waits until the server had its time, and ends.
 fn pump(mut from: &TcpStream, mut to: &TcpStream, mut may_pass: impl FnMut(&[u8]) -> bool) {
     let mut buffer = [0; 16384];
     while let Ok(length @ 1..) = from.read(&mut buffer) {

@@ -9,7 +9,7 @@ use tokio_postgres::NoTls;
 
 use crate::support::{add, open, query};
 
-/// The median time of a page of 20 animals.
+/// Returns the median time of a page of 20 animals.
 async fn page_time(store: &PostgresStore) -> Duration {
     let mut times = Vec::new();
     for _ in 0..1000 {
@@ -21,7 +21,7 @@ async fn page_time(store: &PostgresStore) -> Duration {
     times[times.len() / 2]
 }
 
-/// The page is read along versions of the state's row if no index finds the newest one: then it takes several times as
+/// The snapshot keeps a version of the state's row for each addition. Reading all of them would take several times as
 /// long.
 #[needs(postgres, quiet)]
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! From a URL to a store.
+//! Opening, refusing, removing and closing stores.
 
 use std::{future::poll_fn, task::Poll, time::Duration};
 
@@ -74,7 +74,7 @@ async fn tables_of_another_application_are_refused_and_left_alone() {
     assert_eq!(database.sql(tables).unwrap().trim(), "1");
 }
 
-/// A policy, or none, would give empty lists, an empty export and a sound check.
+/// Otherwise a policy would give empty lists, an empty export and a sound check.
 #[needs(postgres)]
 #[tokio::test]
 async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() {
@@ -96,7 +96,7 @@ async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() 
         assert!(matches!(list, Err(StoreError::Refused(_))), "{list:?}");
         let refusal = refusal(&url).await;
         assert!(refusal.contains("hides rows of the table 'pet'"), "{refusal}");
-        // The owner sees them all.
+        // The owner sees all rows.
         assert_eq!(all(&open(&database.url).await).await.len(), 1);
         database.sql("ALTER TABLE pet DISABLE ROW LEVEL SECURITY").unwrap();
     }
@@ -105,7 +105,7 @@ async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() 
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_store_that_must_exist_is_not_made() {
+async fn a_missing_store_is_not_created_unless_that_is_asked_for() {
     let database = postgres_or_skip("a_store_that_must_exist_is_not_made").unwrap();
     for url in [database.url.clone(), format!("{}?schema=none", database.url)] {
         let config = PostgresConfig::parse(&url).unwrap();
@@ -120,7 +120,7 @@ async fn a_store_that_must_exist_is_not_made() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_store_that_holds_nothing_is_removed_and_nothing_of_it_is_left() {
+async fn an_empty_store_is_removed_without_a_trace_and_no_other_one_is() {
     let database = postgres_or_skip("only_a_store_that_holds_nothing").unwrap();
     let objects = "SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('public')) + \
          (SELECT count(*) FROM pg_proc WHERE pronamespace = to_regnamespace('public')) + \
@@ -155,7 +155,7 @@ async fn only_a_store_that_holds_nothing_is_removed_and_nothing_of_it_is_left() 
         assert!(remove().await.unwrap(), "{undone}");
     }
 
-    // The tables of another schema are not taken for those of this one.
+    // The tables of another schema are not removed.
     let other = open(&database.url).await;
     let beside = PostgresConfig::parse(&format!("{}?schema=none", database.url)).unwrap();
     assert!(PostgresStore::remove_if_empty(&beside).await.unwrap());
@@ -164,7 +164,7 @@ async fn only_a_store_that_holds_nothing_is_removed_and_nothing_of_it_is_left() 
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_role_that_may_only_use_the_tables_can() {
+async fn a_role_without_the_right_to_create_tables_can_use_them() {
     let database = postgres_or_skip("a_role_that_may_only_use_the_tables").unwrap();
     drop(open(&database.url).await);
     let role = format!("clerk_{}", std::process::id());
@@ -196,13 +196,13 @@ async fn a_role_that_may_only_use_the_tables_can() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_missing_password_is_said_to_be_missing() {
+async fn the_error_of_a_missing_password_says_so() {
     let asking = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = asking.local_addr().unwrap();
     tokio::spawn(async move {
         let (mut client, _) = asking.accept().await.unwrap();
         assert!(client.read(&mut [0; 512]).await.unwrap() > 0);
-        // For a password in clear.
+        // Asks for a password in clear text.
         client.write_all(b"R\0\0\0\x08\0\0\0\x03").await.unwrap();
     });
     let refused = refusal(&format!("postgres://me@{address}/db?sslmode=disable")).await;
@@ -212,7 +212,7 @@ async fn a_missing_password_is_said_to_be_missing() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn what_is_wrong_is_said_in_one_line_without_the_password() {
+async fn errors_of_opening_are_one_line_without_the_password() {
     let database = postgres_or_skip("what_is_wrong_is_said_in_one_line").unwrap();
     let address = database.url.split_once('@').unwrap().1;
     let server = address.split_once('/').unwrap().0;
@@ -232,7 +232,7 @@ async fn what_is_wrong_is_said_in_one_line_without_the_password() {
         ),
         (
             "postgres://me:hush@127.0.0.1:1/db".into(),
-            "see that a server that takes writes runs there",
+            "check that a server that takes writes runs there",
             true,
         ),
         (
@@ -273,7 +273,7 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_closed_store_takes_no_more_and_has_written_what_waited() {
+async fn a_closed_store_has_written_waiting_additions_and_takes_no_more() {
     let database = postgres_or_skip("a_closed_store_takes_no_more").unwrap();
     let on_task_panic = CancellationToken::new();
     let settings = PostgresSettings {

@@ -11,9 +11,9 @@ use tokio::task::JoinSet;
 
 use crate::support::{add, all, new_key, new_pet, open, query, recovers, refusal, request};
 
-/// Clients of each of two services.
+/// The number of clients of each of two services.
 const CLIENTS: usize = 12;
-/// Rounds of each client, unless the variable says how many.
+/// The number of rounds of each client, unless [`ROUNDS_VARIABLE`] is set.
 const ROUNDS: usize = 10;
 const ROUNDS_VARIABLE: &str = "PETSTORE_TEST_POOLER_ROUNDS";
 
@@ -21,7 +21,7 @@ fn rounds() -> usize {
     std::env::var(ROUNDS_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
 }
 
-/// Adds, repeats and reads; each answer must be the one that was asked for.
+/// Adds, repeats and reads. Each answer must belong to its request.
 async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, AddError> {
     let mut added = Vec::new();
     for round in 0..rounds() {
@@ -43,7 +43,7 @@ async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, Add
     Ok(added)
 }
 
-/// Two services under load through a pooler: every call succeeds.
+/// Runs two services under load through a pooler. Every call succeeds.
 async fn two_services(pooling: Pooling, parameters: &str) {
     let test = format!("two services through {pooling:?}");
     let database = postgres_or_skip(&test).unwrap();
@@ -71,7 +71,7 @@ async fn two_services(pooling: Pooling, parameters: &str) {
     nothing_is_left(&pooler, &database);
 }
 
-/// No session has a setting or a statement of ours that another client would meet.
+/// Holds that no session keeps a setting or a prepared statement of petstore's.
 fn nothing_is_left(pooler: &Pooler, database: &Database) {
     let left = "SELECT current_setting('statement_timeout'), \
         current_setting('idle_in_transaction_session_timeout'), current_setting('search_path'), \
@@ -90,7 +90,7 @@ async fn two_services_share_few_sessions_that_are_pooled_for_a_transaction() {
 
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pooler_that_passes_options_over_is_found_out_too() {
+async fn a_pooler_that_ignores_options_is_detected_too() {
     two_services(Pooling::TransactionWithoutOptions, "&schema=zoo").await;
 }
 
@@ -101,10 +101,10 @@ async fn two_services_share_a_pooler_of_sessions() {
     two_services(Pooling::Session, "&pgbouncer=false").await;
 }
 
-/// The pooler lets whoever asks for one more wait, and says nothing.
+/// The pooler lets a client that needs one more session wait, and sends nothing.
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_writer_gets_a_session_although_reads_have_taken_them_all() {
+async fn the_writer_gets_a_session_although_reads_have_taken_all_of_them() {
     let test = "the_writer_gets_a_session";
     let database = postgres_or_skip(test).unwrap();
     let pooler = pooler_or_skip(test, Pooling::FewSessions, &database.url).unwrap();

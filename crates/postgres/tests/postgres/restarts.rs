@@ -18,7 +18,7 @@ use crate::support::{
     SLACK, START_TIMEOUT, add, all, grows_by, new_pet, open, query, recovers, request,
 };
 
-/// The longest that a call may take.
+/// The time limit of a call on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(5).saturating_add(SLACK);
 
 async fn all_calls_are_unavailable(store: &PostgresStore) {
@@ -41,7 +41,7 @@ async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
     let test = "a_stopped_server_is_unavailable";
     let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
     let store = open(&cluster.url("postgres")).await;
-    // Everything is prepared on connections that the stop will break.
+    // Prepares all statements on connections that the stop will break.
     let rex = add(&store, "Rex").await;
     let request = request("before", &new_pet("Rex"));
     PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
@@ -73,20 +73,20 @@ async fn a_restart_between_two_calls_is_not_noticed() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_statement_that_is_not_valid_any_more_is_prepared_anew() {
+async fn a_statement_that_is_no_longer_valid_is_prepared_again() {
     let test = "a_statement_that_is_not_valid_any_more";
     let database = postgres_or_skip(test).unwrap();
     let store = open(&database.url).await;
     let pet = add(&store, "Rex").await;
     assert!(store.find(pet.id).await.unwrap().value.is_some());
-    // The server answers: cached plan must not change result type.
+    // The server then answers "cached plan must not change result type".
     database.sql("ALTER TABLE pet ALTER COLUMN name TYPE varchar(300)").unwrap();
     assert_eq!(store.find(pet.id).await.unwrap().value, Some(pet.clone()));
     assert_eq!(add(&store, "Bello").await.id, PetId(2));
 }
 
-/// Adds until `stop` is set. What was acknowledged: identifiers, each with its name. Half of
-/// the additions have a key, and are repeated until they are answered.
+/// Adds animals until `stop` is set. Returns the acknowledged ones: identifier and name. Half of the additions have an
+/// idempotency key and are repeated until they are answered.
 pub(crate) async fn load(
     store: Arc<PostgresStore>,
     worker: usize,
@@ -107,7 +107,7 @@ pub(crate) async fn load(
                     break;
                 }
                 Err(AddError::Store(StoreError::Unavailable(_))) if request.is_some() => {
-                    assert!(began.elapsed() < START_TIMEOUT, "the store never comes back");
+                    assert!(began.elapsed() < START_TIMEOUT, "the store does not come back");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
                 Err(AddError::Store(StoreError::Unavailable(_))) => break,
@@ -118,7 +118,7 @@ pub(crate) async fn load(
     acknowledged
 }
 
-/// Every acknowledged animal is there under its identifier, and those with a key once.
+/// Holds that every acknowledged animal is stored under its identifier, and those with a key once.
 pub(crate) async fn nothing_is_lost(store: &PostgresStore, acknowledged: &[(PetId, String)]) {
     let there = all(store).await;
     let pairs: HashSet<(i64, &str)> =

@@ -10,7 +10,7 @@ use crate::support::{NOW, add, all, new_key, new_pet, open, query, recovers, req
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn many_keys_in_opposite_orders_all_go_through() {
+async fn groups_with_the_same_keys_in_opposite_orders_succeed() {
     let database = postgres_or_skip("many_keys_in_opposite_orders").unwrap();
     let stores = [Arc::new(open(&database.url).await), Arc::new(open(&database.url).await)];
     let mut tasks = JoinSet::new();
@@ -32,21 +32,21 @@ async fn many_keys_in_opposite_orders_all_go_through() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_version_is_at_once_that_of_what_was_read() {
+async fn the_version_after_a_read_is_the_version_of_that_read() {
     let database = postgres_or_skip("the_version_is_at_once_that_of_what_was_read").unwrap();
     let (ours, other) = (open(&database.url).await, open(&database.url).await);
     for _ in 0..20 {
         recovers(|| async { ours.version().ok_or("it is not known") }).await;
         add(&other, "Rex").await;
         let read = PetRepository::list(&ours, query(1, None)).await.unwrap();
-        // On a slow machine it is not known for a moment.
+        // On a slow machine the version may be unknown for a moment.
         assert!(ours.version().is_none_or(|known| Some(known) == read.version));
     }
 }
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
+async fn a_change_of_a_key_by_sql_changes_the_revision_of_the_keys() {
     let database = postgres_or_skip("a_key_that_anybody_changes").unwrap();
     let store = open(&database.url).await;
     let mut known = load_keys(&store).await.unwrap();

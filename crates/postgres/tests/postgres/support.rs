@@ -12,16 +12,16 @@ use petstore_domain::{
 use petstore_postgres::{PostgresConfig, PostgresStore};
 
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
-/// The time that a slow machine may need besides the allowed time.
+/// The time that a busy machine may need in addition to a limit.
 pub(crate) const SLACK: Duration = Duration::from_secs(15);
-/// How long a store may take to work again after an outage.
+/// The time limit of a store for working again after an outage.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5).saturating_add(SLACK);
 
 pub(crate) async fn open(url: &str) -> PostgresStore {
     PostgresStore::connect(&PostgresConfig::parse(url).unwrap()).await.unwrap()
 }
 
-/// Why a store is not opened.
+/// Returns the reason why a store is not opened.
 pub(crate) async fn refusal(url: &str) -> String {
     let config = PostgresConfig::parse(url).unwrap();
     PostgresStore::connect(&config).await.map(drop).unwrap_err().to_string()
@@ -36,7 +36,7 @@ pub(crate) fn request(key: &str, pet: &NewPet) -> IdempotencyRequest {
     IdempotencyRequest::new(Idempotency { caller: KeyDigest([7; 32]), key }.id(), pet, NOW)
 }
 
-/// Adds `name`, which must be new.
+/// Adds an animal, which must be new.
 pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
     match PetRepository::add(store, new_pet(name), None).await.unwrap() {
         Added::Created(pet) => pet,
@@ -44,10 +44,10 @@ pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
     }
 }
 
-/// How long load may take to get going on a busy machine.
+/// The time limit for load to start on a busy machine.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Waits until others have added so many animals, at most for [`START_TIMEOUT`].
+/// Waits until others have added `many` animals, at most for [`START_TIMEOUT`].
 pub(crate) async fn grows_by(store: &PostgresStore, many: usize) {
     let (began, before) = (Instant::now(), all(store).await.len());
     while all(store).await.len() < before + many {
@@ -56,7 +56,7 @@ pub(crate) async fn grows_by(store: &PostgresStore, many: usize) {
     }
 }
 
-/// Every animal, read page by page.
+/// Returns every animal, read page by page.
 pub(crate) async fn all(store: &PostgresStore) -> Vec<Pet> {
     let mut pets: Vec<Pet> = Vec::new();
     loop {
@@ -80,7 +80,7 @@ pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {
     NewApiKey::new(KeyName::parse(name).unwrap(), &secret, NOW, None)
 }
 
-/// Tries until it succeeds, at most for [`RECOVERY`].
+/// Repeats `work` until it succeeds, at most for [`RECOVERY`].
 pub(crate) async fn recovers<T, E: std::fmt::Debug, F: Future<Output = Result<T, E>>>(
     work: impl Fn() -> F,
 ) -> T {

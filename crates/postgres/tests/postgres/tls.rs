@@ -6,7 +6,7 @@ use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use crate::support::{add, open, refusal};
 
-/// Makes an authority, and a certificate for `localhost` that it has signed. Runs `last` in their folder.
+/// Makes an authority and a certificate for `localhost` that it signs, and runs `last` in their folder. Turns TLS on.
 fn certify(cluster: &Cluster, last: &str) {
     let script = "set -e; cd \"$1\"; \
         openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem \
@@ -49,7 +49,7 @@ fn pem(cluster: &Cluster) -> String {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_certificate_must_be_signed_and_name_the_host_if_that_is_asked_for() {
+async fn a_certificate_must_be_signed_and_name_the_host_as_sslmode_requires() {
     let test = "a_certificate_must_be_signed_and_name_the_host";
     let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
     let plain = refusal(&url(&cluster, "localhost", "sslmode=require")).await;
@@ -91,7 +91,7 @@ async fn a_certificate_must_be_signed_and_name_the_host_if_that_is_asked_for() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn the_certificate_of_an_authority_itself_is_told_in_words() {
+async fn the_certificate_of_an_authority_itself_is_explained_in_words() {
     let test = "the_certificate_of_an_authority_itself";
     let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
     certify(&cluster, "cat ca.key > server.key; cat ca.pem > server.pem");

@@ -1,4 +1,4 @@
-//! Every kind of write: what it waits for, and that nothing else is taken for a failure.
+//! Every kind of write: it waits for the disk and the standby, and no other warning makes it fail.
 
 use std::{error::Error, sync::Arc};
 
@@ -22,7 +22,7 @@ enum Write {
     AddKey,
     RollKey,
     RevokeKey,
-    /// Animals without identifiers, as an import has them.
+    /// Animals without identifiers, as in an import.
     Import,
     /// Animals that are written by a `COPY`.
     CopyPets,
@@ -45,7 +45,7 @@ impl Write {
         Self::CopyRecords,
     ];
 
-    /// Writes; no two with the same `seed` to one database, which [`prepare`] was called with before.
+    /// Writes. Each call on one database has its own `seed`, for which [`prepare`] was called before.
     async fn run(
         self,
         store: &PostgresStore,
@@ -103,11 +103,11 @@ async fn prepare(store: &PostgresStore, seeds: &[u8]) {
     }
 }
 
-/// By a session of its own, and by one that a pooler could share out.
+/// An own session, and a session that a pooler could lend.
 const SESSIONS: [(&str, u8); 2] = [("pgbouncer=false", 1), ("pgbouncer=true", 2)];
 
-/// Where the server does not wait for its disk, the sessions of the store do. Here that can be seen, as
-/// it waits for its standby then too.
+/// Sessions of the store wait for the disk even if the server does not. This shows here because they wait for the standby
+/// too.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
@@ -116,7 +116,7 @@ async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
     let standby = primary.standby().unwrap();
     let url = |session| format!("{}?call_timeout=30s&{session}", primary.url("postgres"));
     prepare(&open(&url(SESSIONS[0].0)).await, &SESSIONS.map(|(_, seed)| seed)).await;
-    // Neither does the server wait by itself, nor does the role hear of warnings.
+    // By its settings, the server does not wait, and the role gets no warnings.
     for setting in ["synchronous_commit = off", "client_min_messages = error"] {
         primary.sql(&format!("ALTER ROLE petstore SET {setting}")).unwrap();
     }
@@ -136,10 +136,10 @@ async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
     }
 }
 
-/// A trigger knows by it whether an animal is written by the service or past it.
+/// Triggers need this setting to tell petstore's writes from other writes.
 #[needs(postgres)]
 #[tokio::test]
-async fn each_write_of_animals_says_that_it_is_the_service_s() {
+async fn each_write_of_animals_sets_petstore_writer() {
     let database = postgres_or_skip("each_write_of_animals_says").unwrap();
     prepare(&open(&database.url).await, &[1, 2]).await;
     database
@@ -158,7 +158,7 @@ async fn each_write_of_animals_says_that_it_is_the_service_s() {
             write.run(&store, seed).await.unwrap();
         }
     }
-    // The mover is one too.
+    // A mover sets it too.
     let store = open(&database.url).await;
     let state = store.state().await.unwrap();
     let filling = state.next(Phase::Filling { from: StoreId([7; 16]) });
@@ -166,7 +166,7 @@ async fn each_write_of_animals_says_that_it_is_the_service_s() {
     let pets = vec![new_pet("Rex").with_id(PetId(9000))];
     let rows = Rows { pets, ..Rows::default() };
     assert_eq!(store.write_rows(WriterRole::Mover(filling.revision), rows).await.unwrap(), 1);
-    // Who writes past petstore is kept out by the database itself.
+    // The database itself refuses other writes.
     let insert = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
     let refusal = database.sql(&format!(
         "SET petstore.writer = 'on'; {insert}; \
@@ -175,11 +175,11 @@ async fn each_write_of_animals_says_that_it_is_the_service_s() {
     assert!(refusal.unwrap_err().contains("is being filled"));
 }
 
-/// The server warns at each connect that the system's collations have changed; a trigger of the operator
-/// warns at each write.
+/// The server warns on each connection that the system's collations have changed. An operator's trigger warns on each
+/// write.
 #[needs(postgres)]
 #[tokio::test]
-async fn no_other_warning_is_taken_for_a_commit_that_may_be_lost() {
+async fn no_other_warning_makes_a_commit_fail() {
     let database = postgres_or_skip("no_other_warning_is_taken").unwrap();
     let sessions = SESSIONS.map(|(session, seed)| (format!("{}?{session}", database.url), seed));
     prepare(&open(&database.url).await, &[1, 2]).await;

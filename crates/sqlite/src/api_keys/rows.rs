@@ -125,18 +125,21 @@ pub(crate) fn remove(connection: &Connection, keys: &[KeyId]) -> rusqlite::Resul
 
 /// Returns the key of a row.
 fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
+    // `Row::get` takes a tenth more.
     let text = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_str()?) };
+    let number = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_i64()?) };
+    let optional = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_i64_or_null()?) };
     let stored = || -> rusqlite::Result<_> {
         Ok(StoredApiKey {
-            id: row.get(0)?,
+            id: number(0)?,
             name: text(1)?,
             digest: row.get_ref(2)?.as_blob()?,
             prefix: text(3)?,
             rights: text(4)?,
-            created_at: row.get(5)?,
-            expires_at: row.get(6)?,
-            revoked_at: row.get(7)?,
-            last_used_at: row.get(8)?,
+            created_at: number(5)?,
+            expires_at: optional(6)?,
+            revoked_at: optional(7)?,
+            last_used_at: optional(8)?,
         })
     };
     stored().map_or_else(|error| Err(unreadable(row, &error)), ApiKey::from_stored)

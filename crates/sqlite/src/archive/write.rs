@@ -100,8 +100,8 @@ fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure
     if pets::restore(statements, pet)? {
         return Ok(true);
     }
-    let stored = pets::find::<ArchiveError>(statements.connection, pet.id)?;
-    Resolution::of_pet(stored.as_ref(), pet).map_err(Failure::Answer)?;
+    let stored = pets::find::<ArchiveError>(statements.connection, pet.id, |_| Ok(()))?;
+    Resolution::of_pet(stored.value.as_ref(), pet).map_err(Failure::Answer)?;
     Ok(false)
 }
 

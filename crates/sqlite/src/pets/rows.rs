@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use petstore_domain::{Corruption, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, StoreError};
-use rusqlite::{Connection, Params, Row, params};
+use petstore_domain::{
+    CatalogueVersion, Corruption, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, StoreError,
+    Versioned,
+};
+use rusqlite::{Connection, Params, Row, params, types::ValueRef};
 
-use crate::{connection::Statements, error::Failure};
+use crate::{connection::Statements, error::Failure, version};
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
 /// The highest identifier that was ever assigned or stored.
@@ -13,7 +16,9 @@ pub(crate) const HIGHEST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM pe
      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pet'), 0))";
 pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
-pub(crate) const FIND: &str = "SELECT id, name, category_id, status FROM pet WHERE id = ?1";
+/// One row, also without the animal: a second statement for the version would take 1,700 instructions.
+pub(crate) const FIND: &str = "SELECT id, name, category_id, status, version \
+     FROM petstore_state LEFT JOIN pet ON id = ?1 WHERE only = 1";
 /// Animals from an identifier on.
 pub(crate) const PAGE: &str =
     "SELECT id, name, category_id, status FROM pet WHERE id >= ?1 ORDER BY id LIMIT ?2";
@@ -72,11 +77,21 @@ pub(crate) fn restore(statements: &mut Statements<'_>, pet: &Pet) -> rusqlite::R
     Ok(statements.get(RESTORE)?.execute(values)? == 1)
 }
 
+/// Returns the animal `id` with the version of its snapshot, unless `permit` refuses that version.
 pub(crate) fn find<E: From<StoreError>>(
     connection: &Connection,
     id: PetId,
-) -> Result<Option<Pet>, Failure<E>> {
-    Ok(select(connection, FIND, [id.0], None, 1)?.pets.pop())
+    permit: impl FnOnce(Option<CatalogueVersion>) -> Result<(), Failure<E>>,
+) -> Result<Versioned<Option<Pet>>, Failure<E>> {
+    let mut statement = connection.prepare_cached(FIND)?;
+    // The snapshot lasts as long as the rows.
+    let mut rows = statement.query([id.0])?;
+    let row = rows.next()?.ok_or_else(version::missing)?;
+    let version = version::of_column(row, 4)?;
+    permit(version)?;
+    let is_present = row.get_ref(0)? != ValueRef::Null;
+    let value = is_present.then(|| pet(row, None)).transpose()?;
+    Ok(Versioned { value, version })
 }
 
 /// Returns up to `limit` animals above `after`, ascending by identifier.
@@ -105,13 +120,13 @@ fn first_after(after: Option<PetId>) -> Option<i64> {
 }
 
 /// Returns up to `limit` animals, and whether there is a row more.
-fn select<E: From<StoreError>>(
+fn select(
     connection: &Connection,
     sql: &str,
     values: impl Params,
     known_status: Option<PetStatus>,
     limit: usize,
-) -> Result<PetPage, Failure<E>> {
+) -> Result<PetPage, Failure<StoreError>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;
     let mut pets = Vec::with_capacity(limit);
@@ -124,18 +139,22 @@ fn select<E: From<StoreError>>(
     Ok(PetPage { pets, more: false })
 }
 
-/// Returns the animal of a row. A status that is `known` is not read.
+/// Returns the animal of a row. A `known` status is not read.
 fn pet(row: &Row<'_>, known: Option<PetStatus>) -> Result<Pet, Corruption> {
-    let id: i64 = row.get(0).map_err(|error| Corruption::new("an animal", error))?;
+    // `Row::get` takes more instructions.
+    let id = row.get_ref(0).and_then(|id| Ok(id.as_i64()?));
+    let id = id.map_err(|error| Corruption::new("an animal", error))?;
     let broken = |field: &str, rule: &dyn fmt::Display| {
         Corruption::new(format_args!("animal {id}"), format_args!("its {field} {rule}"))
     };
-    let name: String = row.get(1).map_err(|error| broken("name", &error))?;
-    let category = row.get(2).map_err(|error| broken("category", &error))?;
+    let name = row.get_ref(1).and_then(|name| Ok(name.as_str()?));
+    let name = name.map_err(|error| broken("name", &error))?;
+    let category = row.get_ref(2).and_then(|category| Ok(category.as_i64()?));
+    let category = category.map_err(|error| broken("category", &error))?;
     if known.is_some() {
         return Ok(Pet { status: known, ..Pet::from_stored(id, name, category, None)? });
     }
-    let status = row.get_ref(3).map_err(|error| broken("status", &error))?;
-    let status = status.as_str_or_null().map_err(|error| broken("status", &error))?;
+    let status = row.get_ref(3).and_then(|status| Ok(status.as_str_or_null()?));
+    let status = status.map_err(|error| broken("status", &error))?;
     Pet::from_stored(id, name, category, status)
 }

@@ -7,7 +7,6 @@ mod backup;
 mod companions;
 mod corruption;
 mod identifiers;
-mod load;
 mod opening;
 mod refusals;
 mod sharing;

@@ -1,4 +1,4 @@
-//! Which version the cache gives.
+//! The version that the cache returns.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ fn stored(version: u128, changes: i64) -> StoredVersion {
 }
 
 #[test]
-fn what_was_read_too_long_ago_is_not_given() {
+fn an_old_version_is_not_returned() {
     let cache = VersionCache::default();
     assert_eq!(cache.get(), None);
     let long_ago = Instant::now().checked_sub(MAX_AGE + Duration::from_millis(1)).unwrap();
@@ -22,7 +22,7 @@ fn what_was_read_too_long_ago_is_not_given() {
 }
 
 #[test]
-fn an_answer_that_was_overtaken_changes_nothing() {
+fn an_answer_that_arrives_late_changes_nothing() {
     let cache = VersionCache::default();
     let before = Instant::now();
     cache.observe(stored(2, 2), Instant::now());
@@ -33,7 +33,7 @@ fn an_answer_that_was_overtaken_changes_nothing() {
 }
 
 #[test]
-fn a_history_that_was_taken_back_is_given() {
+fn a_later_read_with_fewer_changes_is_returned() {
     let cache = VersionCache::default();
     cache.observe(stored(9, 9), Instant::now());
     cache.observe(stored(4, 4), Instant::now());

@@ -1,4 +1,4 @@
-//! The queue, groups, deadlines and answers, with a store that is a list of names.
+//! The queue, groups, deadlines and answers, over a store that is a list of names.
 
 use std::{
     pin::Pin,
@@ -28,7 +28,7 @@ fn begin<F: Future>(call: F) -> Pin<Box<F>> {
     call
 }
 
-/// Renames every animal, and returns how many there were.
+/// Renames every animal, and returns their number.
 struct Rename {
     to: &'static str,
     kept: Option<usize>,
@@ -46,7 +46,7 @@ impl Other for Rename {
     }
 }
 
-/// Commits a group, unless it holds an animal that is named `broken`.
+/// Commits a group, or fails if an animal of it is named `broken`.
 fn commit(rows: &mut Vec<String>, group: Vec<Job<Rename>>) -> Answers<Rename> {
     let mut answers = Answers::default();
     let mut next = rows.clone();
@@ -79,7 +79,7 @@ fn commit(rows: &mut Vec<String>, group: Vec<Job<Rename>>) -> Answers<Rename> {
     answers
 }
 
-/// Writes until the queue ends. Returns the rows, and how many jobs each group had.
+/// Writes until the queue ends. Returns the rows and the size of each group.
 async fn write(mut jobs: Jobs<Rename>) -> (Vec<String>, Vec<usize>) {
     let (mut rows, mut groups) = (Vec::new(), Vec::new());
     while let Some(group) = jobs.next(0).await {
@@ -95,7 +95,7 @@ fn id(added: Result<Added, AddError>) -> i64 {
 }
 
 #[tokio::test]
-async fn jobs_that_wait_share_groups_and_are_answered_in_order() {
+async fn queued_jobs_share_groups_and_are_answered_in_order() {
     let (writer, jobs) = channel::<Rename>(2, Some(TIMEOUT));
     let [one, two, three] = ["a", "b", "c"].map(|name| begin(writer.add(pet(name), None)));
     let renamed = begin(writer.run(|reply| Rename { to: "z", kept: None, reply }));
@@ -120,7 +120,7 @@ async fn a_transaction_that_fails_fails_all_of_its_jobs_and_no_others() {
 }
 
 #[tokio::test]
-async fn jobs_that_wait_are_bounded() {
+async fn the_queue_is_bounded() {
     let (writer, mut jobs) = channel::<Rename>(8, Some(TIMEOUT));
     let waiting: Vec<_> = (0..MAX_QUEUE).map(|_| begin(writer.add(pet("a"), None))).collect();
     assert_eq!(writer.waiting(), waiting.len());
@@ -132,18 +132,18 @@ async fn jobs_that_wait_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_group_has_room_only_beside_the_jobs_that_are_held() {
+async fn held_jobs_take_room_in_a_group() {
     let (writer, mut jobs) = channel::<Rename>(3, Some(TIMEOUT));
     let _additions: Vec<_> = (0..5).map(|_| begin(writer.add(pet("a"), None))).collect();
     let mut sizes = Vec::new();
     for held in [2, 3, 0, 1, 1] {
         sizes.push(jobs.next(held).await.unwrap().len());
     }
-    assert_eq!(sizes, [1, 0, 3, 1, 0], "with jobs in hand it does not wait");
+    assert_eq!(sizes, [1, 0, 3, 1, 0], "held jobs: no wait");
 }
 
 #[tokio::test]
-async fn a_job_that_nobody_waits_for_is_left_out() {
+async fn an_abandoned_job_is_left_out() {
     let (writer, mut jobs) = channel::<Rename>(8, Some(Duration::from_millis(20)));
     let late = begin(writer.add(pet("late"), None));
     let expired = late.await.unwrap_err().to_string();
@@ -155,14 +155,14 @@ async fn a_job_that_nobody_waits_for_is_left_out() {
     let mut group = jobs.next(0).await.unwrap();
     let [Job::Add(add)] = &group[..] else { panic!("{}", group.len()) };
     assert_eq!(add.pet.name.as_str(), "waits");
-    // While the adapter waits for its lock.
+    // The caller leaves while the adapter waits for its lock.
     drop(waits);
     group.retain(|job| !job.is_abandoned());
     assert!(group.is_empty());
 }
 
 #[tokio::test]
-async fn closing_finishes_what_waits_and_refuses_the_rest() {
+async fn closing_finishes_queued_jobs_and_refuses_new_ones() {
     let (writer, jobs) = channel::<Rename>(1, Some(TIMEOUT));
     let waiting = begin(writer.add(pet("a"), None));
     let ((), (rows, _)) = tokio::join!(writer.close(), write(jobs));
@@ -173,7 +173,7 @@ async fn closing_finishes_what_waits_and_refuses_the_rest() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_dropped_unanswered_is_answered_as_stopped() {
+async fn a_job_that_is_dropped_without_an_answer_fails() {
     let (writer, mut jobs) = channel::<Rename>(1, None);
     let (answer, ()) = tokio::join!(writer.add(pet("a"), None), async {
         drop(jobs.next(0).await);
@@ -203,7 +203,7 @@ async fn a_thread_takes_groups_and_answers_on_a_runtime() {
 }
 
 #[test]
-fn a_runtime_that_is_gone_answers_all_the_same() {
+fn answers_are_sent_even_if_the_runtime_is_gone() {
     let runtime = Builder::new_current_thread().build().unwrap();
     let (writer, mut jobs) = channel::<Rename>(8, None);
     let additions = ["a", "b"].map(|name| begin(writer.add(pet(name), None)));
@@ -218,7 +218,7 @@ fn a_runtime_that_is_gone_answers_all_the_same() {
 }
 
 #[test]
-fn requests_are_kept_with_their_animals() {
+fn a_request_stays_with_its_animal() {
     let (writer, mut jobs) = channel::<Rename>(8, None);
     let rex = pet("Rex");
     let id = IdempotencyId([1; 16]);

@@ -1,4 +1,4 @@
-//! A boxed write, for adapters whose queue carries writes of many kinds.
+//! A boxed write, for adapters with several kinds of writes.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use petstore_domain::StoreError;
 
 use super::{Other, Reply};
 
-/// A write on the transaction `X` of an adapter, boxed with the way back to its caller. It keeps its result until the
-/// transaction has ended: [`Writer::run`](super::Writer::run) with `|reply| Work::new(work, reply)`.
+/// A boxed write on the transaction `X` of an adapter, with the reply to its caller. It keeps its result until the
+/// transaction ends. [`Writer::run`](super::Writer::run) takes `|reply| Work::new(work, reply)`.
 pub struct Work<X: ?Sized>(Box<dyn Task<X>>);
 
 impl<X: ?Sized + 'static> Work<X> {
@@ -23,8 +23,7 @@ impl<X: ?Sized + 'static> Work<X> {
         Self(Box::new(Parts { work: Some(work), reply, result: None }))
     }
 
-    /// Runs the write. Returns whether it succeeded: if not, the adapter undoes what this write has done, and commits
-    /// the rest of the group.
+    /// Runs the write. If it returns `false`, the adapter undoes the write and commits the rest of the group.
     pub fn run(&mut self, transaction: &X) -> bool {
         self.0.run(transaction)
     }
@@ -80,9 +79,9 @@ where
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
         let result = match self.result {
-            // A write that failed by itself has its own answer, whatever became of the others.
+            // A write that has failed keeps its own error, even if the transaction fails too.
             Some(result) => result.and_then(|value| committed.map(|()| value).map_err(E::from)),
-            // The transaction failed before this write has run.
+            // The transaction failed before the write ran.
             None => Err(committed.err().unwrap_or_else(never_run).into()),
         };
         self.reply.send(result);

@@ -74,10 +74,8 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
 /// The mover has no claim of the target yet; or it has lost its claim, and a seal that had no answer has arrived.
 fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     let is_sealed = is_sealed_to(source, target);
-    if !is_sealed {
-        if let Some(step) = own.end_or_retry() {
-            return step;
-        }
+    if !is_sealed && let Some(step) = own.end_or_retry() {
+        return step;
     }
     match (&source.phase, &target.phase) {
         (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),

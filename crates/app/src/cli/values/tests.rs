@@ -22,7 +22,7 @@ fn a_timeout_is_1_ms_to_24_hours() {
 }
 
 #[test]
-fn a_stop_may_have_no_grace_and_a_key_may_live_long() {
+fn a_grace_may_be_zero_and_a_lifetime_may_be_100_years() {
     assert_eq!(grace("0s"), Ok(Duration::ZERO));
     assert_eq!(lifetime("90d"), Ok(Duration::from_hours(90 * 24)));
     assert!(lifetime("100y").is_ok());
@@ -34,7 +34,7 @@ fn a_stop_may_have_no_grace_and_a_key_may_live_long() {
 }
 
 #[test]
-fn a_body_has_1_byte_to_16_mebibytes_and_memory_may_be_none() {
+fn a_body_has_1_byte_to_16_mebibytes_and_memory_may_be_zero() {
     let table = [("1", 1), ("1B", 1), ("64KiB", 65_536), ("64kb", 64_000), ("16MiB", 16_777_216)];
     for (text, bytes) in table {
         assert_eq!(body_size(text), Ok(bytes), "{text:?}");
@@ -50,7 +50,7 @@ fn a_body_has_1_byte_to_16_mebibytes_and_memory_may_be_none() {
 }
 
 #[test]
-fn at_least_one_connection_is_served() {
+fn a_number_is_1_to_a_million() {
     assert_eq!(number("10000").map(std::num::NonZeroUsize::get), Ok(10_000));
     for text in ["", "0", "-1", "1000001", "1e3", "99999999999999999999999"] {
         assert!(number::<std::num::NonZeroU32>(text).is_err(), "{text:?}");
@@ -58,7 +58,7 @@ fn at_least_one_connection_is_served() {
 }
 
 #[test]
-fn an_environment_fits_a_log_line() {
+fn an_environment_has_up_to_64_characters_without_control_characters() {
     for text in ["production", "blue/green 2", "Zürich \"A\""] {
         assert_eq!(environment(text).as_deref(), Ok(text));
     }
@@ -68,7 +68,7 @@ fn an_environment_fits_a_log_line() {
 }
 
 #[test]
-fn a_place_is_an_address_or_the_file_of_a_socket() {
+fn a_listen_address_is_tcp_or_a_unix_socket() {
     for text in ["127.0.0.1:8080", "unix:/run/petstore/http.sock", "unix:petstore.sock"] {
         assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
     }
@@ -110,7 +110,7 @@ fn an_address_has_a_host_and_a_port() {
 }
 
 #[test]
-fn a_deployment_is_reached_by_http_and_ends_in_its_version() {
+fn a_service_url_is_http_or_https_and_ends_in_the_version() {
     for text in [
         "https://pets.example/v1",
         "http://localhost:8080/v1",
@@ -152,7 +152,7 @@ fn a_deployment_is_reached_by_http_and_ends_in_its_version() {
 }
 
 #[test]
-fn an_origin_is_what_browsers_send() {
+fn an_origin_has_the_form_that_browsers_send() {
     for text in [
         "*",
         "https://app.example",

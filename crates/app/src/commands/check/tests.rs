@@ -39,7 +39,7 @@ async fn every_batch_of_records_is_read() {
     assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
 }
 
-/// Every third animal is of no status, every third is sold.
+/// Returns an animal whose status depends on its identifier: none, sold, pending.
 fn pet(id: i64) -> Pet {
     let statuses = [None, Some(PetStatus::Sold), Some(PetStatus::Pending)];
     let status = statuses[usize::try_from(id % 3).unwrap()];
@@ -51,7 +51,7 @@ fn answer<T>(value: T) -> Versioned<T> {
     Versioned { value, version: None }
 }
 
-/// Lists of the animals 1 to 999 that lack some of them, which `find` still returns.
+/// Returns a repository of the animals 1 to 999 whose lists lack the `lost` ones, which `find` returns.
 fn lists_without(lost: fn(i64) -> bool) -> MockPetRepository {
     let mut pets = MockPetRepository::new();
     pets.expect_find().returning(|id| Ok(answer(Some(pet(id.0)))));
@@ -74,14 +74,14 @@ async fn filled() -> MemoryStore {
 }
 
 #[tokio::test]
-async fn an_animal_that_the_list_of_its_status_lacks_is_a_fault() {
+async fn an_animal_that_is_missing_in_the_list_of_its_status_is_a_fault() {
     let store = filled().await;
     let signals = Signals::take_over().unwrap();
     let sound = read_archive(&store, &lists_without(|_| false), &signals).await.unwrap();
     assert_eq!((sound.0.pets, &sound.1), (999, &Unlisted::new()));
     assert_eq!(animals(&sound.0, &sound.1).severity, Severity::Ok);
 
-    // The index has lost the sold ones from 940 on, and one that is pending.
+    // The lists lack the sold animals from 940 on, and one pending animal.
     let lists = lists_without(|id| id == 998 || id >= 940 && id % 3 == 1);
     let (counts, unlisted) = read_archive(&store, &lists, &signals).await.unwrap();
     assert_eq!(unlisted.len(), 21);
@@ -99,7 +99,7 @@ async fn an_animal_that_the_list_of_its_status_lacks_is_a_fault() {
 #[tokio::test]
 async fn an_animal_that_was_changed_or_deleted_since_the_snapshot_is_no_fault() {
     let store = filled().await;
-    // Of the sold animals, the even ones are pending by now, and the odd ones are gone.
+    // Meanwhile, the even sold animals have become pending, and the odd ones were deleted.
     let now = |id| match pet(id) {
         sold if sold.status == Some(PetStatus::Sold) => {
             (id % 2 == 0).then_some(Pet { status: Some(PetStatus::Pending), ..sold })
@@ -119,7 +119,7 @@ async fn an_animal_that_was_changed_or_deleted_since_the_snapshot_is_no_fault() 
     assert_eq!(unlisted, Unlisted::new());
 }
 
-/// An open store without an archive, whose list of keys fails or has a corrupt one.
+/// Returns an open store without an archive, whose keys are `loaded`.
 fn with_keys(loaded: fn() -> Result<StoredKeys, StoreError>) -> OpenStore {
     let mut keys = MockKeyStore::new();
     keys.expect_load().returning(move |_| loaded().map(Some));

@@ -3,7 +3,7 @@ use std::fs;
 use super::begin;
 
 #[test]
-fn a_file_that_appears_during_the_export_is_replaced_only_when_forced() {
+fn a_file_that_appears_during_the_export_is_replaced_only_with_force() {
     for force in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pets.csv");
@@ -18,16 +18,16 @@ fn a_file_that_appears_during_the_export_is_replaced_only_when_forced() {
         match finished {
             Ok(_) => assert!(force),
             Err(failure) => {
-                assert!(!force && failure.to_string().contains("is there already"), "{failure}");
+                assert!(!force && failure.to_string().contains("exists already"), "{failure}");
             }
         }
     }
 }
 
 #[test]
-fn a_file_that_is_there_is_refused_before_anything_is_read() {
+fn an_existing_file_is_refused_without_force() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let refusal = begin(file.path(), false).unwrap_err();
-    assert!(refusal.to_string().ends_with("is there already; --force replaces it"), "{refusal}");
+    assert!(refusal.to_string().ends_with("exists already; --force replaces it"), "{refusal}");
     begin(file.path(), true).unwrap();
 }

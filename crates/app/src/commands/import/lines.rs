@@ -1,25 +1,24 @@
-//! The lines of a file, none of which takes more memory than its limit.
+//! Reads the lines of a file with bounded memory.
 
 use std::io::{self, BufRead};
 
 use sha2::{Digest as _, Sha256};
 
-/// The longest line in bytes: as much as the service takes in one request. A record needs at most
-/// about 4 KiB, unless its name is escaped.
+/// The longest line, in bytes, like the default of `--max-body`. A record needs at most about 4 KiB, unless its name is
+/// escaped.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// The bytes that are read of a line: all of a line that is not too long.
+/// The number of bytes of a line that are kept: those of the longest line.
 const MAX_READ: usize = BYTE_ORDER_MARK.len() + MAX_LINE_BYTES + b"\r\n".len();
 
-/// Reads lines that end in LF or CRLF; the last one may end with the file. A byte-order mark at the
-/// beginning of the file is skipped.
+/// Reads lines that end in LF, in CRLF or with the file. Skips a byte-order mark at the beginning of the file.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     input: R,
     line: Vec<u8>,
-    /// Lines that were read.
+    /// The number of lines read.
     pub(crate) number: u64,
-    /// Bytes that were read.
+    /// The number of bytes read.
     pub(crate) bytes: u64,
     digest: Sha256,
 }
@@ -29,18 +28,18 @@ impl<R: BufRead> Lines<R> {
         Self { input, line: Vec::new(), number: 0, bytes: 0, digest: Sha256::new() }
     }
 
-    /// Returns the SHA-256 digest of all that was read.
+    /// Returns the SHA-256 digest of the bytes read.
     pub(crate) fn digest(&self) -> [u8; 32] {
         self.digest.clone().finalize().into()
     }
 
-    /// Returns whether the first line begins with this byte.
+    /// Returns whether the first line begins with `byte`.
     pub(crate) fn begin_with(&mut self, byte: u8) -> io::Result<bool> {
         let start = self.input.fill_buf()?;
         Ok(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).first() == Some(&byte))
     }
 
-    /// Reads the next line without its end, or why it is refused; `None` after the last one.
+    /// Returns the next line without its line ending, or why the line is refused; `None` at end of file.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();
         if !self.read_line()? {
@@ -57,7 +56,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(Ok(line)))
     }
 
-    /// Reads a line with its end, and keeps the beginning of one that is too long. Returns whether there is one.
+    /// Reads one line including its line ending; truncates a line over the limit. Returns `false` at end of file.
     fn read_line(&mut self) -> io::Result<bool> {
         let before = self.bytes;
         loop {
@@ -86,7 +85,7 @@ mod tests {
     use super::{Lines, MAX_LINE_BYTES};
 
     fn lines(input: &[u8]) -> Vec<Result<Vec<u8>, String>> {
-        // A small buffer, so that lines lie across its ends.
+        // A small buffer, so that lines cross its end.
         let mut lines = Lines::new(BufReader::with_capacity(7, input));
         let mut found = Vec::new();
         while let Some(line) = lines.next().unwrap() {
@@ -109,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_be_empty_or_begin_with_a_mark_and_a_carriage_return_may_stand_in_it() {
+    fn a_line_may_be_empty_or_contain_a_byte_order_mark_or_a_carriage_return() {
         let found = lines(b"a\n\n\xef\xbb\xbfb\r\rc\r\n\r\n");
         let expected = [&b"a"[..], b"", b"\xef\xbb\xbfb\r\rc", b""];
         assert_eq!(found, expected.map(|line| Ok(line.to_vec())));
     }
 
     #[test]
-    fn a_line_has_at_most_its_limit_and_the_next_one_is_whole() {
+    fn a_line_over_the_limit_is_refused_and_the_next_line_is_read() {
         for end in ["\n", "\r\n"] {
             let longest = "x".repeat(MAX_LINE_BYTES);
             let input = format!(

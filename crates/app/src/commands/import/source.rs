@@ -1,5 +1,5 @@
-//! Reads a file twice: first all of it is checked, then its animals are written. A pipe, which cannot be read twice, and
-//! a compressed file are first put into a temporary file.
+//! Reads a file in batches, twice: to check it, and to store its animals. A pipe or a compressed file is first copied to
+//! a temporary file.
 
 use std::{
     fs::File,
@@ -25,11 +25,11 @@ use crate::{
     system::failure::{Failure, quotable_path},
 };
 
-/// The message for a file that holds one JSON array.
-const IS_ARRAY: &str = "the file must have one JSON object a line, but begins a JSON array; \
-     \"jq -c '.[]'\" makes lines of it";
+/// The message for a file with a JSON array.
+const IS_ARRAY: &str = "the file must have one JSON object per line, but contains a JSON array; \
+     \"jq -c '.[]'\" converts it";
 
-/// Where the lines come from.
+/// The opened input.
 pub(super) struct Input {
     file: File,
     can_be_read_twice: bool,
@@ -69,7 +69,7 @@ impl Input {
             Box::new(self.file)
         };
         let (sender, copied) = oneshot::channel();
-        // The end of the program waits for threads of the runtime, and the input may come to no end.
+        // A thread of its own, because the runtime waits for its threads, and the input may be endless.
         thread::spawn(move || {
             sender.send(tempfile::tempfile().and_then(|file| {
                 let mut copy = Counted { file, advance };
@@ -99,30 +99,30 @@ impl Write for Counted {
     }
 }
 
-/// Some lines of the file. Each record, and what is wrong with a line, has the number of its line, counted from 1.
+/// A batch of lines. Each record and each fault has the number of its line, counted from 1.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) records: Vec<(u64, Record)>,
     pub(super) faults: Vec<(u64, String)>,
     pub(super) last_line: u64,
-    /// Of all of the file up to there.
+    /// The SHA-256 digest of the file up to `last_line`.
     pub(super) digest: [u8; 32],
-    /// How many lines the file may have, going by its size.
+    /// The estimated number of lines in the file.
     pub(super) of: u64,
 }
 
-/// Reads a file once.
+/// Reads a file from its beginning.
 pub(super) struct Source<'f> {
     lines: Lines<BufReader<&'f File>>,
     records: RecordReader,
     /// The size of the whole file, in bytes.
     size: u64,
-    /// `Some(true)` if the records have identifiers; set by the first record.
+    /// Whether the records have identifiers; set by the first record.
     with_ids: Option<bool>,
 }
 
 impl<'f> Source<'f> {
-    /// Begins to read, at the beginning of the file.
+    /// Rewinds the file, and reads the header of CSV.
     pub(super) fn new(mut file: &'f File, format: Format, delimiter: char) -> Result<Self, String> {
         file.rewind().map_err(unreadable)?;
         let size = file.metadata().map_err(unreadable)?.len();
@@ -147,7 +147,7 @@ impl<'f> Source<'f> {
         Ok(Self { lines, records, size, with_ids: None })
     }
 
-    /// Reads the next lines, at most `max` of all kinds; `None` if there is none.
+    /// Reads the next batch of at most `max` lines; `None` at end of file.
     pub(super) fn next(&mut self, max: usize) -> Result<Option<Batch>, String> {
         let (mut records, mut faults) = (Vec::new(), Vec::new());
         let before = self.lines.number;
@@ -167,16 +167,16 @@ impl<'f> Source<'f> {
         Ok((last_line > before).then_some(Batch { records, faults, last_line, digest, of }))
     }
 
-    /// Checks that either every record has an identifier, or none has.
+    /// Checks that every record has an identifier, or none.
     fn check_id(&mut self, record: Record) -> Result<Record, String> {
         match (*self.with_ids.get_or_insert(record.id.is_some()), record.id) {
-            (true, None) => Err("`id`: is missing, but records before this one have it".to_owned()),
-            (false, Some(_)) => Err("`id`: is there, but records before this one have none".into()),
+            (true, None) => Err("`id`: is missing, but earlier records have one".to_owned()),
+            (false, Some(_)) => Err("`id`: is present, but earlier records have none".into()),
             (true, Some(_)) | (false, None) => Ok(record),
         }
     }
 
-    /// Returns how many lines the file has if the rest of them are as long as those that were read.
+    /// Estimates the number of lines in the file from the average length so far.
     fn estimate(&self) -> u64 {
         let (lines, bytes) = (u128::from(self.lines.number), u128::from(self.lines.bytes.max(1)));
         u64::try_from(lines * u128::from(self.size) / bytes).unwrap_or(0)

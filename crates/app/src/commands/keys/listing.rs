@@ -1,4 +1,4 @@
-//! The keys as `keys list` shows them: a table for people, JSON for programs.
+//! The output of `keys list`: a table for people, JSON for programs.
 
 use std::iter;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::system::{clock::rfc3339, console::columns};
 
-/// How a list is shown.
+/// The format of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListForm {
     /// In columns, for people.
@@ -17,7 +17,7 @@ pub(crate) enum ListForm {
     Json,
 }
 
-/// The columns of the table, and the members of an object that they show.
+/// The headings of the table, and the JSON members that they show.
 const COLUMNS: [(&str, &str); 8] = [
     ("ID", "id"),
     ("NAME", "name"),
@@ -29,8 +29,8 @@ const COLUMNS: [(&str, &str); 8] = [
     ("RIGHTS", "rights"),
 ];
 
-/// Returns a JSON array with an object for each key. A program reads it: members are added, and none is renamed
-/// or removed. Times are in UTC, `null` where there is none.
+/// Returns a JSON array with one object for each key. Programs read it, so no member is renamed or removed. Times are in
+/// UTC, or `null`. `soon` are the keys that expire soon.
 pub(super) fn json(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
     let keys: Vec<_> = keys.iter().map(|key| object(key, soon.contains(&key.id), now)).collect();
     format!("{:#}\n", Value::Array(keys))
@@ -56,8 +56,7 @@ fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
     })
 }
 
-/// Returns one line for each key under one of headings, in columns.
-/// Those of `soon` are marked with the time that is left.
+/// Returns a heading and one line for each key, in columns. Keys in `soon` show the time until they expire.
 pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
     let head = COLUMNS.map(|(heading, _)| heading.to_owned());
     let rows = keys.iter().map(|key| {
@@ -150,7 +149,7 @@ ID  NAME       PREFIX     STATE    CREATED               EXPIRES                
     }
 
     #[test]
-    fn the_last_day_of_a_key_is_told_in_hours() {
+    fn the_last_day_of_a_key_is_shown_in_hours() {
         let secret = ApiKeySecret::from_entropy(&[0; 32]);
         let end = Timestamp(10 * 86_400_000);
         let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), Some(end))
@@ -168,7 +167,7 @@ ID  NAME       PREFIX     STATE    CREATED               EXPIRES                
     }
 
     #[test]
-    fn a_store_without_keys_lists_its_headings() {
+    fn a_list_without_keys_is_a_heading() {
         assert_eq!(table(&[], &[], Timestamp(0)).lines().count(), 1);
     }
 }

@@ -40,7 +40,7 @@ async fn a_new_key_is_alone_on_stdout() {
     on(&keys, &mut out).create(web(), KeyRights::Full, Some(A_DAY)).await.unwrap();
     assert_eq!(
         out.notes,
-        "The key 'web' is shown this once. A running service knows it within a second. It is good until 2026-11-21T00:00:00Z.\n"
+        "The key 'web' is shown this once. A running service accepts it within a second. It is valid until 2026-11-21T00:00:00Z.\n"
     );
     let secret = out.answers.strip_suffix('\n').unwrap();
     assert!(ApiKeySecret::new(secret).is_well_formed());
@@ -49,7 +49,7 @@ async fn a_new_key_is_alone_on_stdout() {
 }
 
 #[tokio::test]
-async fn a_taken_name_is_said_with_the_way_out() {
+async fn a_taken_name_is_refused_with_a_remedy() {
     let keys = MemoryStore::new();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
@@ -59,7 +59,7 @@ async fn a_taken_name_is_said_with_the_way_out() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_can_read_is_not_made() {
+async fn no_key_is_created_if_nobody_can_read_it() {
     let keys = MemoryStore::new();
     let mut closed = Recorded { closed: true, ..Recorded::default() };
     runtime(on(&keys, &mut closed).create(web(), KeyRights::Full, None).await);
@@ -67,7 +67,7 @@ async fn a_key_that_nobody_can_read_is_not_made() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_lost_on_its_way_is_revoked() {
+async fn a_key_whose_output_fails_is_revoked() {
     let keys = MemoryStore::new();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
     let line = runtime(on(&keys, &mut breaking).create(web(), KeyRights::Full, None).await);
@@ -76,15 +76,15 @@ async fn a_key_that_was_lost_on_its_way_is_revoked() {
 }
 
 #[tokio::test]
-async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
+async fn a_roll_creates_a_key_and_lets_the_old_one_expire() {
     let keys = MemoryStore::new();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
     on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
     assert_eq!(
         out.notes,
-        "The new key 'web' is shown this once. A running service knows it within a second. It is good until it is revoked. \
-         The old one is good until 2026-11-21T00:00:00Z at the latest.\n"
+        "The new key 'web' is shown this once. A running service accepts it within a second. It is valid until it is revoked. \
+         The old one is valid until 2026-11-21T00:00:00Z at the latest.\n"
     );
     assert!(ApiKeySecret::new(out.answers.trim_end()).is_well_formed());
     assert_eq!(states(&keys, NOW).await, [KeyState::Live, KeyState::Live]);
@@ -92,7 +92,7 @@ async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
 }
 
 #[tokio::test]
-async fn a_new_key_lives_as_long_as_the_old_one_was_to_live_or_as_is_asked_for() {
+async fn a_rolled_key_has_the_lifetime_of_the_old_one_or_the_given_one() {
     let keys = MemoryStore::new();
     let lifetime = Some(10 * A_DAY);
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, lifetime).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_new_key_lives_as_long_as_the_old_one_was_to_live_or_as_is_asked_for()
         keys_then.roll(web(), A_DAY, asked).await.unwrap();
         let last = load_keys(&keys).await.unwrap().keys.pop().unwrap();
         assert_eq!(last.expires_at, ends(end));
-        assert!(out.notes.contains(&format!("good until {}.", rfc3339(last.expires_at.unwrap()))));
+        assert!(out.notes.contains(&format!("valid until {}.", rfc3339(last.expires_at.unwrap()))));
     }
 }
 
@@ -118,7 +118,7 @@ async fn without_an_overlap_the_old_key_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_key_that_may_only_read_is_replaced_by_one_that_may_only_read() {
+async fn a_rolled_read_only_key_stays_read_only() {
     let keys = MemoryStore::new();
     let mut out = Recorded::default();
     on(&keys, &mut out).create(web(), KeyRights::ReadOnly, None).await.unwrap();
@@ -128,7 +128,7 @@ async fn a_key_that_may_only_read_is_replaced_by_one_that_may_only_read() {
         on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
         assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::ReadOnly);
     }
-    // The name is free for a key of another kind once the others have ended.
+    // The name is free for a key with other rights once the earlier keys have expired.
     on(&keys, &mut Recorded::default()).revoke(KeySelector::Name(web())).await.unwrap();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
@@ -144,7 +144,7 @@ async fn only_a_live_key_can_be_rolled() {
 }
 
 #[tokio::test]
-async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
+async fn a_revocation_names_the_revoked_keys_and_fails_without_any() {
     let keys = MemoryStore::new();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     on(&keys, &mut Recorded::default()).roll(web(), A_DAY, None).await.unwrap();
@@ -176,7 +176,7 @@ async fn a_list_that_cannot_be_written_is_a_failure() {
 }
 
 #[tokio::test]
-async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
+async fn corrupt_keys_fail_the_list_and_are_named() {
     let mut keys = MockKeyStore::new();
     let secret = ApiKeySecret::from_entropy(&[1; 32]);
     let key = NewApiKey::new(web(), &secret, NOW, None);
@@ -188,8 +188,7 @@ async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
     });
     let mut out = Recorded::default();
     let line = runtime(on(&keys, &mut out).list(ListForm::Table).await);
-    let named =
-        "the service refuses what is corrupt among the keys: API key 0 (a rule), API key 1 (";
+    let named = "the service refuses corrupt keys: API key 0 (a rule), API key 1 (";
     assert!(line.starts_with(named), "{line}");
     assert!(line.ends_with(", API key 9 (a rule), and 2 more"), "{line}");
     assert!(out.answers.lines().any(|line| line.starts_with("7 ")), "{}", out.answers);

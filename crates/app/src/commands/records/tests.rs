@@ -26,7 +26,7 @@ fn csv(header: &str) -> RecordReader {
 }
 
 #[test]
-fn an_animal_is_written_as_the_interface_shows_it() {
+fn an_animal_is_written_like_in_the_interface() {
     let rex = pet("Rex", 2, Some(PetStatus::Sold)).with_id(PetId(1));
     let expected = r#"{"id":1,"name":"Rex","categoryId":2,"status":"sold"}"#.to_owned() + "\n";
     assert_eq!(written(Format::Ndjson, &rex), expected);
@@ -78,7 +78,7 @@ fn every_fault_of_a_csv_line_is_named() {
     for (line, fault) in table {
         let found = reader.read(line.as_bytes()).unwrap_err();
         assert!(found.starts_with(fault), "{line}: {found}");
-        // A bad line has no effect on the next one.
+        // A bad line does not affect the next line.
         assert!(reader.read(b"1,\"a\",2,sold").is_ok(), "{line}");
     }
     let found = reader.read(b"1,\xff,2,sold").unwrap_err();
@@ -86,7 +86,7 @@ fn every_fault_of_a_csv_line_is_named() {
 }
 
 #[test]
-fn a_header_with_other_separators_is_told_what_is_wrong() {
+fn a_header_with_other_separators_is_refused_with_a_hint() {
     for (header, noun) in [("id;name;categoryId", "semicolons"), ("name\tcategoryId", "tabs")] {
         let fault = RecordReader::csv(header.as_bytes(), ',').unwrap_err();
         let expected = format!("fields must be separated by commas, but the header has {noun}; ");
@@ -95,7 +95,7 @@ fn a_header_with_other_separators_is_told_what_is_wrong() {
     for (header, says) in [
         ("id,name,categoryId,color", "there is no field 'color'; the header must be id,"),
         ("Name,categoryId", "there is no field 'Name'; "),
-        ("name,categoryId,name", "the column 'name' is there twice; "),
+        ("name,categoryId,name", "the column 'name' appears twice; "),
         ("name,status", "the column 'categoryId' is missing; "),
     ] {
         let fault = RecordReader::csv(header.as_bytes(), ',').unwrap_err();
@@ -116,7 +116,7 @@ fn the_delimiter_may_be_another_character() {
 }
 
 #[test]
-fn a_name_is_read_as_it_is_wherever_it_stands() {
+fn a_name_is_read_unchanged_in_any_column() {
     let reader = csv("name,categoryId");
     for name in ["\u{feff}mark", " x ", "\u{a0}x", "#", "'a'", "a;b", "x\u{2028}y"] {
         let line = format!("{name},1");
@@ -129,7 +129,7 @@ fn a_name_is_read_as_it_is_wherever_it_stands() {
 
 proptest! {
     #[test]
-    fn whatever_is_written_is_read_as_it_was(
+    fn any_written_animal_is_read_unchanged(
         name in "\\PC{0,20}[\"',=+@-]{0,3}\\PC{0,20}",
         category in any::<i64>(),
         id in 1..i64::MAX,

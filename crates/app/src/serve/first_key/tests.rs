@@ -37,14 +37,14 @@ async fn first(
     ensure(keys, file.map(Path::to_owned), &first_key, out).await
 }
 
-/// The key that another process has made.
+/// Returns the key that another process has created.
 fn another() -> StoredKeys {
     let secret = ApiKeySecret::from_entropy(&[7; 32]);
     let name = KeyName::parse("default").unwrap();
     vec![NewApiKey::new(name, &secret, Timestamp(0), None).with_id(KeyId(1))].into()
 }
 
-/// The digests of the live keys.
+/// Returns the digests of the live keys.
 async fn live(keys: &dyn KeyStore) -> Vec<petstore_domain::KeyDigest> {
     let stored = load_keys(keys).await.unwrap();
     let live = stored.live(SystemClock.now());
@@ -52,7 +52,7 @@ async fn live(keys: &dyn KeyStore) -> Vec<petstore_domain::KeyDigest> {
 }
 
 #[tokio::test]
-async fn on_a_terminal_the_first_key_is_shown_once_with_a_call_that_works() {
+async fn a_terminal_shows_the_first_key_once_with_an_example_request() {
     let (admin, mut out) = (new_store(), terminal());
     let (_folder, file) = place();
     first(&admin, Some(&file), &mut out).await.unwrap();
@@ -68,7 +68,7 @@ async fn on_a_terminal_the_first_key_is_shown_once_with_a_call_that_works() {
 }
 
 #[tokio::test]
-async fn a_key_that_a_terminal_did_not_take_is_not_made_or_revoked() {
+async fn a_key_whose_output_on_a_terminal_fails_is_not_created_or_is_revoked() {
     for (breaks_after, known) in [(0, 0), (1, 1)] {
         let admin = new_store();
         let mut breaking = Recorded { breaks_after: Some(breaks_after), ..terminal() };
@@ -79,14 +79,14 @@ async fn a_key_that_a_terminal_did_not_take_is_not_made_or_revoked() {
     }
 }
 
-/// Where a key goes, in a folder of its own.
+/// Returns the path of a key file in a temporary folder.
 fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("petstore.db.key");
     (folder, file)
 }
 
-/// The names of the files in a folder, and the text of the key's.
+/// Returns the names of the files in a folder, and the content of the key file.
 fn left(folder: &TempDir) -> (Vec<String>, Option<String>) {
     let names = fs::read_dir(folder.path()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -94,7 +94,7 @@ fn left(folder: &TempDir) -> (Vec<String>, Option<String>) {
 }
 
 #[tokio::test]
-async fn without_a_terminal_the_first_key_is_in_a_file_of_its_owner() {
+async fn without_a_terminal_the_first_key_is_in_a_file_for_its_owner() {
     let (admin, mut out, (folder, file)) = (new_store(), Recorded::default(), place());
     first(&admin, Some(&file), &mut out).await.unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -109,7 +109,7 @@ async fn without_a_terminal_the_first_key_is_in_a_file_of_its_owner() {
 }
 
 #[tokio::test]
-async fn without_a_place_for_it_no_key_is_made() {
+async fn without_a_terminal_and_a_file_no_key_is_created() {
     let (folder, file) = place();
     fs::write(&file, "theirs").unwrap();
     let nowhere = folder.path().join("nowhere/petstore.db.key");
@@ -123,7 +123,7 @@ async fn without_a_place_for_it_no_key_is_made() {
 }
 
 #[tokio::test]
-async fn what_a_start_that_was_cut_off_has_left_is_taken_up() {
+async fn the_key_file_of_an_interrupted_start_is_used() {
     let secret = ApiKeySecret::from_entropy(&[7; 32]);
     let text = format!("{}\n", secret.expose());
     let ((folder, file), admin) = (place(), new_store());
@@ -134,14 +134,14 @@ async fn what_a_start_that_was_cut_off_has_left_is_taken_up() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_or_has_a_key_by_then_leaves_no_file() {
+async fn no_file_is_left_if_the_store_fails_or_has_a_key_meanwhile() {
     for fails in [false, true] {
         let mut keys = MockKeyStore::new();
         let (folder, file) = place();
         let key_file = file.clone();
         keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
         keys.expect_save().once().returning(move |_, changed, _| {
-            // By now the key is where a crash would leave it.
+            // A crash at this moment leaves the key in the file.
             let written = fs::read_to_string(&key_file).unwrap();
             assert_eq!(ApiKeySecret::new(written.trim_end()).digest(), changed[0].digest);
             if fails { Err(StoreError::unavailable("gone")) } else { Ok(SaveOutcome::Conflict) }
@@ -155,7 +155,7 @@ async fn a_store_that_fails_or_has_a_key_by_then_leaves_no_file() {
 
 #[tokio::test]
 async fn a_store_whose_only_key_is_corrupt_has_a_key() {
-    let mut keys = MockKeyStore::new(); // No key may be saved.
+    let mut keys = MockKeyStore::new(); // Fails if a key is saved.
     let corruption = Corruption::new("API key 1", "a digest has 32 bytes");
     let corrupt = vec![CorruptKey { id: None, name: None, corruption }];
     let stored = StoredKeys { corrupt, ..vec![].into() };
@@ -166,7 +166,7 @@ async fn a_store_whose_only_key_is_corrupt_has_a_key() {
 }
 
 #[tokio::test]
-async fn a_key_that_another_process_made_is_not_shown() {
+async fn a_key_that_another_process_has_created_is_not_shown() {
     let mut keys = MockKeyStore::new();
     keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
     keys.expect_save().once().returning(|_, _, _| Ok(SaveOutcome::Conflict));

@@ -18,28 +18,28 @@ use tokio::{
 
 use super::{finish, in_batches, is_due, run, take_new};
 
-/// Housekeeping on mocks.
+/// Running housekeeping, on mocks that count calls.
 struct House {
     noted: Arc<AtomicUsize>,
     purged: Arc<AtomicUsize>,
-    /// How often the keys were looked through for those that expire soon.
-    looked: Arc<AtomicUsize>,
+    /// The number of times that the keys were loaded.
+    loaded: Arc<AtomicUsize>,
     ring: Arc<KeyRing>,
     task: JoinHandle<()>,
 }
 
 impl House {
-    /// As the service stops: the task is dropped, and the last uses are written back.
+    /// Drops the task and writes the last uses back, as the service does when it stops.
     async fn stop(&self) {
         self.task.abort();
         finish(&self.ring).await;
     }
 }
 
-/// A store whose calls fail, or whose purges delete what `batches` allows.
+/// Starts housekeeping on a store that fails, or has `batches` full batches to purge.
 fn house(fails: bool, batches: usize) -> House {
-    let [noted, purged, looked] = [0; 3].map(|zero| Arc::new(AtomicUsize::new(zero)));
-    let listed = looked.clone();
+    let [noted, purged, loaded] = [0; 3].map(|zero| Arc::new(AtomicUsize::new(zero)));
+    let listed = loaded.clone();
     let (note, purge) = (noted.clone(), purged.clone());
     let mut keys = MockKeyStore::new();
     keys.expect_load().returning(move |_| {
@@ -66,16 +66,16 @@ fn house(fails: bool, batches: usize) -> House {
     let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
     let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
     let task = tokio::spawn(run(ring.clone(), keys, catalogue, Arc::new(|_, _| ())));
-    House { noted, purged, looked, ring, task }
+    House { noted, purged, loaded, ring, task }
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_that_expire_soon_are_looked_for_at_the_start_and_once_a_day() {
+async fn keys_that_expire_soon_are_searched_at_the_start_and_once_a_day() {
     let house = house(false, 0);
     time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(house.looked.load(Ordering::Relaxed), 1);
+    assert_eq!(house.loaded.load(Ordering::Relaxed), 1);
     time::sleep(Duration::from_hours(24 * 3)).await;
-    assert_eq!(house.looked.load(Ordering::Relaxed), 4);
+    assert_eq!(house.loaded.load(Ordering::Relaxed), 4);
     house.stop().await;
 }
 
@@ -140,7 +140,7 @@ async fn uses_are_noted_during_a_purge_and_a_stop_ends_it_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_purge_rests_as_long_as_each_batch_took() {
+async fn a_purge_pauses_after_each_batch_for_as_long_as_it_took() {
     let (began, mut batches) = (Instant::now(), Vec::new());
     in_batches(|| {
         let took = if batches.len() < 2 { 20 } else { 30 };
@@ -157,7 +157,7 @@ async fn a_purge_rests_as_long_as_each_batch_took() {
 }
 
 #[test]
-fn a_corrupt_key_is_logged_once_and_again_after_it_was_mended() {
+fn a_corrupt_key_is_logged_once_and_again_after_a_repair() {
     let [one, two, otherwise] = [("API key 1", "a"), ("API key 2", "a"), ("API key 1", "b")]
         .map(|(key, rule)| Corruption::new(key, rule));
     let mut known = HashSet::new();

@@ -8,7 +8,7 @@ use std::{
 
 use petstore_domain::ServiceKey;
 
-use super::{FAILURE_GRACE, Followed, POLL_INTERVAL, service_key as read, stamp};
+use super::{FAILURE_GRACE, POLL_INTERVAL, WatchedFiles, service_key as read, stamp};
 use crate::system::failure::Failure;
 
 const KEY: &str = "a-key-of-24-characters-x";
@@ -30,7 +30,7 @@ fn a_key_comes_from_the_variable_or_from_the_file() {
 }
 
 #[test]
-fn a_key_that_cannot_be_one_is_wrong_usage_and_not_repeated() {
+fn an_invalid_key_is_wrong_usage_and_is_not_quoted() {
     let too_long = "k".repeat(1025);
     for content in [
         "",
@@ -60,13 +60,13 @@ fn two_keys_are_wrong_usage_and_a_missing_file_is_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pair_that_is_written_in_two_steps_fails_only_if_the_second_does_not_come() {
+async fn a_pair_fails_once_per_change_if_its_second_file_is_not_written() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let paths = vec![file.path().to_owned()];
     let is_whole = Arc::new(AtomicBool::new(true));
     let whole = Arc::clone(&is_whole);
     let reload = move || whole.load(Ordering::Relaxed).then_some(()).ok_or("half".to_owned());
-    let mut files = Followed::new(["it", "it"], paths.clone(), stamp(&paths), reload);
+    let mut files = WatchedFiles::new(["it", "it"], paths.clone(), stamp(&paths), reload);
     let mut counts = Vec::new();
     for comes in [true, false] {
         is_whole.store(false, Ordering::Relaxed);
@@ -76,7 +76,7 @@ async fn a_pair_that_is_written_in_two_steps_fails_only_if_the_second_does_not_c
                 fs::write(file.path(), "both").unwrap();
                 is_whole.store(true, Ordering::Relaxed);
             }
-            files.look(false).await;
+            files.poll(false).await;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
         counts.push(files.reloads.counts());

@@ -18,7 +18,7 @@ use crate::{
     system::process::Signals,
 };
 
-/// The number of times that a store was opened and closed.
+/// The numbers of attempts to open a store, and of closes.
 #[derive(Default)]
 struct Counts {
     opened: AtomicUsize,
@@ -31,7 +31,7 @@ impl Counts {
     }
 }
 
-/// A store that cannot be reached at first, and then has only some of the ports of a handover.
+/// A store that can be opened at the second attempt if it `waits`, and supports a handover if it `has_ports`.
 struct Late {
     counts: Arc<Counts>,
     has_ports: bool,

@@ -47,7 +47,7 @@ impl Log {
     }
 }
 
-/// TLS with a certificate of this time.
+/// Returns TLS with a certificate for this time.
 fn tls(from: Timestamp, until: Timestamp) -> Arc<Tls> {
     let folder = tempfile::tempdir().unwrap();
     let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
@@ -61,7 +61,7 @@ fn tls(from: Timestamp, until: Timestamp) -> Arc<Tls> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_certificate_is_logged_at_the_start_and_once_a_day() {
+async fn the_validity_of_a_certificate_is_logged_at_the_start_and_once_a_day() {
     let now = SystemClock.now();
     let (log, _guard) = Log::start();
     for (from, until, says) in [

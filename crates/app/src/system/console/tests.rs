@@ -2,12 +2,12 @@ use std::io;
 
 use super::Output;
 
-/// An output that remembers.
+/// An output that records results and notes.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded {
     pub(crate) answers: String,
     pub(crate) notes: String,
-    /// How many answers are taken before stdout breaks; all when `None`.
+    /// The number of results before stdout breaks; `None` if it never breaks.
     pub(crate) breaks_after: Option<usize>,
     /// `true` if stdout was closed from the beginning.
     pub(crate) closed: bool,

@@ -13,7 +13,7 @@ use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
 
 use super::{LAST_LINES, Log, as_json, as_text, filter};
 
-/// A writer that remembers.
+/// A writer that records its bytes.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Vec<u8>>>);
 
@@ -27,7 +27,7 @@ impl Write for Memory {
     }
 }
 
-/// A writer that is stuck until its sender is dropped.
+/// A writer that blocks until the sender is dropped, and counts its writes.
 struct Stuck(mpsc::Receiver<()>, Arc<AtomicUsize>);
 
 impl Write for Stuck {
@@ -42,7 +42,7 @@ impl Write for Stuck {
     }
 }
 
-/// A writer that is full.
+/// A writer without space.
 struct Full;
 
 impl Write for Full {
@@ -66,27 +66,27 @@ fn written(json: bool, log: impl FnOnce()) -> String {
 }
 
 #[test]
-fn a_line_is_a_json_object_where_that_is_asked_for() {
+fn a_line_in_the_json_format_is_a_json_object() {
     let text = written(true, || tracing::info!(answer = 42, "one"));
     assert!(text.starts_with(r#"{"timestamp":""#) && text.ends_with("}\n"), "{text}");
 }
 
 #[test]
-fn our_crates_are_heard_from_info_on_and_hyper_from_error_on() {
+fn by_default_petstore_logs_from_info_and_hyper_from_error() {
     let text = written(false, || {
-        tracing::info!(target: "petstore_http::server", "heard 1");
+        tracing::info!(target: "petstore_http::server", "logged 1");
         tracing::debug!(target: "petstore_http::server", "silent");
-        tracing::warn!(target: "h2::codec", "heard 2");
+        tracing::warn!(target: "h2::codec", "logged 2");
         tracing::info!(target: "h2::codec", "silent");
         tracing::warn!(target: "hyper::proto", "silent");
-        tracing::error!(target: "hyper::proto", "heard 3");
+        tracing::error!(target: "hyper::proto", "logged 3");
     });
-    assert_eq!(text.matches("heard").count(), 3, "{text}");
+    assert_eq!(text.matches("logged").count(), 3, "{text}");
     assert!(!text.contains("silent"), "{text}");
 }
 
 #[test]
-fn a_directive_that_is_none_is_wrong_usage() {
+fn an_invalid_directive_is_refused() {
     for text in ["", "info", "warn,petstore_http=debug", "off"] {
         assert!(filter(text).is_ok(), "{text:?}");
     }
@@ -95,7 +95,7 @@ fn a_directive_that_is_none_is_wrong_usage() {
 }
 
 #[test]
-fn a_stuck_reader_costs_lines_but_neither_events_nor_the_end_wait_for_it() {
+fn a_stuck_reader_costs_lines_and_delays_neither_events_nor_the_end() {
     let (release, stuck) = mpsc::channel();
     let written = Arc::new(AtomicUsize::new(0));
     let (guard, mut lines) = Log::new(Stuck(stuck, Arc::clone(&written)), 10).unwrap();
@@ -116,7 +116,7 @@ fn a_stuck_reader_costs_lines_but_neither_events_nor_the_end_wait_for_it() {
 }
 
 #[test]
-fn a_full_stderr_costs_lines_alone() {
+fn a_full_stderr_costs_only_lines() {
     let (guard, mut lines) = Log::new(Full, 10).unwrap();
     lines.write_all(b"a line\n").unwrap();
     drop(guard);

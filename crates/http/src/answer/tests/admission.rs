@@ -1,4 +1,4 @@
-//! Who is let in, and who is refused late.
+//! Authentication and rate limits: accepted requests and late refusals.
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
 /// A key that the store cannot look up.
 const UNREADABLE: &str = "the-store-is-gone-for-this-one";
 
-/// A key that was made a moment ago.
+/// A key that is new: only the second check knows it.
 const NEW: &str = "known-when-it-is-checked-again";
 
 fn state() -> State {
@@ -88,7 +88,7 @@ async fn every_refusal_is_late_whatever_the_request_and_a_new_key_works() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_request_with_a_key_takes_of_the_rate_of_that_key() {
+async fn every_request_with_a_key_counts_for_the_rate_of_the_key() {
     let methods = [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE];
     let paths = ["/v1", "/v1/pets?limit=0", "/v1/pets/x", "/v1/store/orders", "/v1/nothing"];
     for method in &methods {
@@ -99,7 +99,7 @@ async fn every_request_with_a_key_takes_of_the_rate_of_that_key() {
                 let answer = ask(&state, request(method, path, &[], "")).await;
                 let is_limited = answer.status == StatusCode::TOO_MANY_REQUESTS;
                 assert_eq!(is_limited, !is_first, "{method} {path}: {}", answer.status);
-                // An open address has none.
+                // A path that needs no key has no limit.
                 let open = ask(&state, request(method, "/livez", &[], "")).await;
                 assert_ne!(open.status, StatusCode::TOO_MANY_REQUESTS, "{method}");
             }

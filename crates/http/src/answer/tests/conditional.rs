@@ -1,4 +1,4 @@
-//! Entity tags, and answers to clients that have what they name.
+//! Entity tags and conditional requests.
 
 use std::sync::{
     Arc,
@@ -13,7 +13,7 @@ use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, untouched};
 use crate::{settings::GetPetSunset, state::State};
 
 #[tokio::test]
-async fn a_list_is_read_once_in_each_version_whatever_its_client_has() {
+async fn a_list_is_read_once_per_version_also_for_conditional_requests() {
     let version = Arc::new(AtomicU64::new(1));
     let now = {
         let version = Arc::clone(&version);
@@ -34,7 +34,7 @@ async fn a_list_is_read_once_in_each_version_whatever_its_client_has() {
 }
 
 #[tokio::test]
-async fn a_link_to_a_further_page_changes_the_tag_of_a_page_and_what_is_not_sent_does_not() {
+async fn a_link_to_a_further_page_changes_the_tag_of_a_page_but_the_version_does_not() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
     let mut reads = 0_u32;
@@ -55,7 +55,7 @@ async fn a_link_to_a_further_page_changes_the_tag_of_a_page_and_what_is_not_sent
 }
 
 #[tokio::test]
-async fn an_animal_is_read_once_in_each_version_and_keeps_its_tag() {
+async fn an_animal_is_read_once_per_version_and_keeps_its_tag() {
     let version = Arc::new(AtomicU64::new(1));
     let now = {
         let version = Arc::clone(&version);

@@ -1,4 +1,4 @@
-//! Failures inside: the answer, the count and the log line of each failure at each place.
+//! Internal failures: the response, the metrics and the log line of each failure at each place.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
     state::{Ports, State},
 };
 
-/// Where it fails: the method and the path of the request, and whether the key cannot be looked up.
+/// The place of a failure: the method and the path of the request, and whether the check of the key fails.
 type Place = (Method, &'static str, bool);
 
 const PLACES: [Place; 7] = [
@@ -33,10 +33,10 @@ const PLACES: [Place; 7] = [
     (Method::OPTIONS, "/v1/nothing", true),
 ];
 
-/// How it fails, then the status and the code of the answer, and whether it counts as the store's failure.
+/// The failure, the status and the code of the answer, and whether the metrics count it as a failure of the store.
 type Failure = (fn() -> StoreError, u16, &'static str, bool);
 
-/// A service of which the part that `place` needs fails so.
+/// A service whose store fails, in the check of keys if `in_authentication`, otherwise in the catalogue.
 fn state(fail: fn() -> StoreError, in_authentication: bool) -> (State, Arc<Metrics>) {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
@@ -124,7 +124,7 @@ async fn a_health_check_that_passes_can_be_left_out_of_the_log() {
         for (method, path, status) in [
             (Method::GET, "/livez", 200),
             (Method::HEAD, "/livez", 200),
-            // These say something.
+            // A refused request and a failed check are logged.
             (Method::POST, "/livez", 405),
             (Method::GET, "/readyz", 503),
             (Method::GET, "/openapi.json", 200),
@@ -137,7 +137,7 @@ async fn a_health_check_that_passes_can_be_left_out_of_the_log() {
 }
 
 #[tokio::test]
-async fn a_health_check_during_a_stop_is_no_failure() {
+async fn a_health_check_during_a_stop_is_not_logged_as_a_failure() {
     let (state, metrics) = state(|| StoreError::unavailable("gone"), false);
     let lines = Lines::default();
     let _guard = set_default(lines.clone());
@@ -150,7 +150,7 @@ async fn a_health_check_during_a_stop_is_no_failure() {
 }
 
 #[test]
-fn a_cause_is_said_once() {
+fn a_nested_error_names_its_cause_once() {
     let twice = StoreError::unavailable(StoreError::unavailable("gone"));
     assert_eq!(ApiError::from(twice).cause.as_deref(), Some("the store cannot answer: gone"));
 }

@@ -1,17 +1,17 @@
-//! Frames of HTTP/2, as a client writes and reads them.
+//! HTTP/2 frames, written and read by a client.
 
 use tokio::io::{AsyncReadExt as _, DuplexStream};
 
 // Kinds of frames.
 pub(super) const DATA: u8 = 0;
 pub(super) const HEADERS: u8 = 1;
-/// It ends a stream early.
+/// A frame that ends a stream early.
 pub(super) const RESET: u8 = 3;
-/// It asks to end the connection.
+/// A frame that asks to end the connection.
 pub(super) const GOAWAY: u8 = 7;
 pub(super) const WINDOW_UPDATE: u8 = 8;
 
-/// Returns the bytes that a client sends first, with settings of its own.
+/// Returns the preface of a client with `settings`.
 pub(super) fn preface(settings: &[u8]) -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
 }
@@ -21,13 +21,13 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> 
     [&[0, length[0], length[1], kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
-/// The head of `GET path` in HPACK: two fields of its table, a path and an authority.
+/// Returns the head of `GET path` in HPACK: two fields of the static table, a path and an authority.
 pub(super) fn block(path: &str) -> Vec<u8> {
     let length = u8::try_from(path.len()).unwrap();
     [&[0x82, 0x86, 0x04, length], path.as_bytes(), &[0x01, 1, b'a']].concat()
 }
 
-/// The next frame: its kind, its stream and its payload; `None` if the server ends the connection.
+/// Reads the next frame: its kind, stream and payload; `None` if the server ends the connection.
 pub(super) async fn read_frame(client: &mut DuplexStream) -> Option<(u8, u8, Vec<u8>)> {
     let mut head = [0; 9];
     client.read_exact(&mut head).await.ok()?;

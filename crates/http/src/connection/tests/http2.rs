@@ -1,4 +1,4 @@
-//! HTTP/2: each limit of a connection, its end, and clients that wait.
+//! HTTP/2: the limits of a connection, its end, and `100 Continue`.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -21,22 +21,21 @@ use super::{
 };
 use crate::{settings::Limits, state::Ports};
 
-/// The head of `100 Continue` in HPACK: `:status`, whose name is the eighth of its table, and `100` in
-/// Huffman's code.
+/// The head of `100 Continue` in HPACK: `:status`, the eighth name of the static table, and `100` in Huffman code.
 const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
 
-/// A request that ends with its head: `GET path`.
+/// Returns `GET path` without a body, as stream 1.
 fn get(path: &str) -> Vec<u8> {
     frame(HEADERS, 4 | 1, 1, &block(path))
 }
 
-/// A field of a head in HPACK: its name and its value.
+/// Returns a header field in HPACK.
 fn field(name: &str, value: &str) -> Vec<u8> {
     let length = |text: &str| u8::try_from(text.len()).unwrap();
     [&[0, length(name)], name.as_bytes(), &[length(value)], value.as_bytes()].concat()
 }
 
-/// Reads until the server ends the connection; how long that took.
+/// Reads until the server ends the connection. Returns the time it took.
 async fn time_until_closed(client: &mut DuplexStream) -> Duration {
     let began = Instant::now();
     let mut received = Vec::new();
@@ -60,7 +59,7 @@ async fn the_limits_are_announced() {
     assert_eq!(value(3), Some(128), "requests in flight");
     assert!(value(4).is_none_or(|window| window == 65_535), "bytes of a body: {settings:?}");
     assert_eq!(value(6), Some(16_384), "bytes of a head");
-    // The window of the connection is as large as it begins, as no frame makes it larger.
+    // No frame enlarges the initial window of the connection.
     while let Ok(frame) = timeout(Duration::from_secs(1), read_frame(&mut client)).await {
         let (kind, stream, _) = frame.unwrap();
         assert_ne!((kind, stream), (WINDOW_UPDATE, 0), "bytes of all bodies");
@@ -86,13 +85,13 @@ async fn a_body_may_be_larger_than_the_windows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_is_taken_back_is_in_flight_no_longer() {
+async fn a_request_that_its_client_resets_is_no_longer_in_flight() {
     let mut client = connect_to_slow();
     client.write_all(&[preface(&[]), get("/readyz")].concat()).await.unwrap();
     sleep(Duration::from_secs(1)).await;
     client.write_all(&frame(RESET, 0, 1, &[0, 0, 0, 8])).await.unwrap();
     let took = time_until_closed(&mut client).await;
-    // Idle since then, and asked to end.
+    // Idle since the reset, then a second after GOAWAY.
     assert!(is_about(took, IDLE + Duration::from_secs(1)), "{took:?}");
 }
 
@@ -101,7 +100,7 @@ async fn an_idle_connection_is_asked_to_end_and_then_closed() {
     let (mut client, _task) = connect(1 << 16);
     client.write_all(&preface(&[])).await.unwrap();
     let took = time_until_closed(&mut client).await;
-    // It has a second to say goodbye.
+    // The client has a second after GOAWAY.
     assert!(is_about(took, HEADER + Duration::from_secs(1)), "{took:?}");
 }
 
@@ -134,7 +133,7 @@ async fn a_connection_that_has_had_a_request_may_idle_for_longer_than_a_head_may
 }
 
 #[tokio::test(start_paused = true)]
-async fn frames_that_are_no_requests_keep_no_connection_open() {
+async fn control_frames_keep_no_connection_open() {
     const GOODBYE: Duration = Duration::from_secs(1);
     let floods = [
         frame(6, 0, 0, &[0; 8]),
@@ -145,7 +144,7 @@ async fn frames_that_are_no_requests_keep_no_connection_open() {
     ];
     for flood in floods {
         for (start, limit) in [(vec![], HEADER), (get("/livez"), IDLE)] {
-            // Small, so that the answers to the flood block it again and again.
+            // A small buffer, so that the answers to the flood block the socket again and again.
             let (client, task) = connect(500);
             let (mut reader, mut writer) = tokio::io::split(client);
             let began = Instant::now();
@@ -169,7 +168,7 @@ async fn frames_that_are_no_requests_keep_no_connection_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_lets_no_answer_through_is_cut_off() {
+async fn a_client_with_a_closed_window_is_cut_off() {
     let (mut client, _task) = connect(1 << 16);
     let no_window = [0, 4, 0, 0, 0, 0];
     client.write_all(&[preface(&no_window), get("/livez")].concat()).await.unwrap();
@@ -179,7 +178,7 @@ async fn a_client_that_lets_no_answer_through_is_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_is_cut_off() {
-    // Longer than the time for an answer, which an idle connection would not reach.
+    // The header timeout is longer than the write timeout, so only the latter can end the connection.
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let (mut client, task) = connect_with(1000, 10 * WRITE, clock);
     let began = Instant::now();
@@ -202,8 +201,8 @@ async fn a_head_of_more_than_16_kib_is_refused() {
     }
 }
 
-/// Reads an answer at so many bytes a second. Returns its bytes, and how long reading took, until the server
-/// ends the connection or the answer is whole.
+/// Reads an answer at `rate` bytes per second until it is whole or the server ends the connection. Returns the number of
+/// bytes and the time.
 async fn body_at_rate(rate: u32) -> (usize, Duration) {
     let (mut client, _task) = connect(1 << 16);
     let no_window = [0, 4, 0, 0, 0, 0];
@@ -238,14 +237,14 @@ async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() 
     assert!(WRITE <= took && took < WRITE + Duration::from_secs(1), "{took:?}");
 }
 
-/// `POST path` with a body that is still to come, as stream 1: it is refused without the body.
+/// Returns the head of `POST path`, as stream 1. The service refuses it without the body.
 fn post(path: &str) -> Vec<u8> {
     let mut head = get(path);
     (head[4], head[9]) = (4, 0x83);
     head
 }
 
-/// The kinds of the frames of stream 1 that come until the server is silent for `silence`.
+/// Returns the kinds of the frames of stream 1 until the server is silent for `silence`.
 async fn frames_of_stream_1(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
     let mut kinds = Vec::new();
     while let Ok(frame) = timeout(silence, read_frame(client)).await {
@@ -257,7 +256,7 @@ async fn frames_of_stream_1(client: &mut DuplexStream, silence: Duration) -> Vec
     kinds
 }
 
-/// The payload of the next frame of this kind.
+/// Returns the payload of the next frame of this kind.
 async fn next_of(client: &mut DuplexStream, wanted: u8) -> Vec<u8> {
     loop {
         let (kind, _, payload) = read_frame(client).await.expect("the connection is open");
@@ -268,14 +267,14 @@ async fn next_of(client: &mut DuplexStream, wanted: u8) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_meets_the_goodbye_is_answered() {
+async fn a_request_that_crosses_goaway_is_answered() {
     for acknowledged in [false, true] {
         let mut client = connect_to_slow();
         client.write_all(&preface(&[])).await.unwrap();
         next_of(&mut client, GOAWAY).await;
         client.write_all(&get("/readyz")).await.unwrap();
         if acknowledged {
-            // The client has seen that it was asked to end, after it sent its request.
+            // The client acknowledges GOAWAY after it has sent its request.
             let ping = next_of(&mut client, 6).await;
             client.write_all(&frame(6, 1, 0, &ping)).await.unwrap();
         }
@@ -287,7 +286,7 @@ async fn a_request_that_meets_the_goodbye_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_waits_is_asked_for_its_body_once_it_is_wanted() {
+async fn a_client_gets_100_continue_when_the_service_reads_its_body() {
     let key = field("authorization", "Bearer any");
     let json = field("content-type", "application/json");
     let expect = field("expect", "100-continue");
@@ -326,7 +325,7 @@ async fn a_client_that_still_sends_is_answered_without_a_reset() {
     let (mut client, _task) = connect(1 << 16);
     client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
     for _ in 0..2 {
-        // Its body comes slowly. The answer, which has a head and a body, is there at once.
+        // The body arrives slowly. The answer, a head and a body, arrives at once.
         let kinds = frames_of_stream_1(&mut client, Duration::from_millis(900)).await;
         assert!([&[][..], &[1, 0]].contains(&&*kinds), "{kinds:?}");
         client.write_all(&frame(0, 0, 1, b"more")).await.unwrap();
@@ -336,7 +335,7 @@ async fn a_client_that_still_sends_is_answered_without_a_reset() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_sends_no_more_of_its_body_keeps_no_stream() {
+async fn the_stream_of_a_client_that_stops_sending_its_body_is_reset() {
     let (mut client, _task) = connect(1 << 16);
     client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
     let kinds = frames_of_stream_1(&mut client, Duration::from_millis(1500)).await;

@@ -13,7 +13,7 @@ use tokio::{io::DuplexStream, time::sleep};
 use super::{HEADER, connect_to};
 use crate::state::Ports;
 
-/// A store that takes longer than a connection has to say goodbye.
+/// A store that takes longer than the idle timeout after GOAWAY.
 pub(super) struct Slow;
 
 #[async_trait]

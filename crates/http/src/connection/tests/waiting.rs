@@ -1,4 +1,4 @@
-//! Answers that wait for their clients: what one stream may keep, what all may, and who is not disturbed.
+//! Answers that wait for their clients: the limits of a stream, the bound of all, and clients that are not disturbed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
 const SECOND: Duration = Duration::from_secs(1);
 const GET_LARGE: &[u8] = b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
 
-/// A service whose waiting answers may take so many bytes.
+/// Returns a service with these limits.
 fn service(max_buffered_answers: usize, write_timeout: Duration) -> Arc<State> {
     let limits =
         Limits { max_buffered_answers, write_timeout, idle_timeout: IDLE, ..Limits::default() };
@@ -36,7 +36,7 @@ fn service(max_buffered_answers: usize, write_timeout: Duration) -> Arc<State> {
     state(limits, Ports { pets: Arc::new(pets), authenticator: Arc::new(authenticator), clock })
 }
 
-/// The first streams of a client that lets nothing through: they ask for the large page.
+/// Returns the first bytes of a client with closed windows that requests the large page on `streams` streams.
 fn greedy(streams: u8) -> Vec<u8> {
     let no_window = [0, 4, 0, 0, 0, 0];
     let gets = (0..streams).flat_map(|n| frame(HEADERS, 4 | 1, 2 * n + 1, &block("/large")));
@@ -50,7 +50,7 @@ async fn window_update(client: &mut (impl AsyncWrite + Unpin), stream: u8, windo
     client.write_all(&both).await.unwrap();
 }
 
-/// The streams that are reset until the server is silent for `silence`.
+/// Returns the streams that are reset until the server is silent for `silence`.
 async fn resets(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
     let mut reset = Vec::new();
     while let Ok(Some((kind, stream, _))) = timeout(silence, read_frame(client)).await {
@@ -60,7 +60,7 @@ async fn resets(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
     reset
 }
 
-/// A client that reads.
+/// Returns a client that reads its answers.
 async fn honest(stream: DuplexStream) -> http2::SendRequest<Empty<Bytes>> {
     let (sender, connection) =
         http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
@@ -75,14 +75,14 @@ async fn length_of(mut sender: http2::SendRequest<Empty<Bytes>>) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_of_which_nothing_is_taken_is_reset_beside_one_that_goes_on() {
+async fn an_unread_stream_is_reset_beside_one_that_is_read() {
     let (client, _task) = connect_in(&service(1 << 30, WRITE), 1 << 16);
     let (mut reader, mut writer) = split(client);
     writer.write_all(&greedy(5)).await.unwrap();
     tokio::spawn(async move {
         loop {
             window_update(&mut writer, 1, 2000).await;
-            // It counts for nothing.
+            // A PING is no progress.
             writer.write_all(&frame(6, 0, 0, &[0; 8])).await.unwrap();
             sleep(SECOND).await;
         }
@@ -122,7 +122,7 @@ async fn above_half_of_the_bound_a_client_has_one_second() {
 
 #[tokio::test(start_paused = true)]
 async fn at_the_bound_a_client_that_reads_is_served() {
-    // More than one attacker asks for at once.
+    // Room for more than one attacker requests.
     const MAX: usize = 20 * LARGE;
     let service = service(MAX, WRITE);
     let mut attackers = Vec::new();
@@ -134,7 +134,7 @@ async fn at_the_bound_a_client_that_reads_is_served() {
         assert_eq!(length_of(honest.clone()).await, LARGE);
         assert!(service.waiting_bodies.bytes() <= MAX);
     }
-    // At once: no time has passed but that of the honest client.
+    // The streams were reset at once, not after a timeout.
     let mut reset = 0;
     for client in &mut attackers {
         reset += resets(client, SECOND / 10).await.len();
@@ -204,7 +204,7 @@ async fn at_the_bound_a_client_that_reads_is_served_beside_others_on_its_connect
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_bound_connections_of_http_1_end_whose_clients_read_nothing() {
+async fn at_the_bound_unread_connections_of_http_1_end() {
     const MAX: usize = 3 * LARGE;
     let service = service(MAX, WRITE);
     let mut tasks = Vec::new();
@@ -220,7 +220,7 @@ async fn at_the_bound_connections_of_http_1_end_whose_clients_read_nothing() {
     let ended = tasks.iter().filter(|task| task.is_finished()).count();
     assert_eq!(ended, 8, "the oldest ones");
     assert_eq!(length_of(honest(connect_in(&service, 1 << 14).0).await).await, LARGE);
-    // The two that are left are above half of the bound, the last one is not.
+    // Two connections take more than half of the bound, one does not.
     sleep(2 * SECOND).await;
     assert_eq!(tasks.iter().filter(|task| task.is_finished()).count(), 9);
     sleep(WRITE).await;

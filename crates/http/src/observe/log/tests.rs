@@ -22,7 +22,7 @@ use crate::{
     settings::{AccessLog, Settings},
 };
 
-/// The lines in their order: their levels, and their fields as text.
+/// The log lines in their order, each with its level and its fields as text.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Arc<Mutex<Vec<(Level, String)>>>);
 
@@ -74,7 +74,7 @@ fn finish(observer: &Observer, began: Instant, outcome: Result<StatusCode, &ApiE
     finish_of(observer, began, outcome, None);
 }
 
-/// The same, of a request with the key of `caller`.
+/// Records a request with the key of `caller`.
 fn finish_of(
     observer: &Observer,
     began: Instant,
@@ -276,14 +276,34 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
 }
 
 #[test]
-fn each_line_about_a_request_names_the_deployment() {
+fn each_kind_of_line_has_all_of_its_fields() {
     let lines = Lines::default();
+    let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
+    let (failure, caller) = (
+        ApiError::internal("a cause"),
+        Caller { digest: ApiKeySecret::new("any").digest(), rights: KeyRights::Full },
+    );
     with_default(lines.clone(), || {
-        let observer = observer(AccessLog::All);
-        finish(&observer, Instant::now(), Ok(StatusCode::OK));
-        finish(&observer, Instant::now(), Err(&ApiError::internal("a cause")));
+        let mut authenticator = MockAuthenticator::new();
+        authenticator.expect_key_label().returning(|_| Some(KeyLabel::Service));
+        let observer = Observer::new(&logging(AccessLog::All), Arc::new(authenticator), None);
+        for outcome in [Ok(StatusCode::OK), Err(&refusal), Err(&failure)] {
+            finish_of(&observer, Instant::now(), outcome, Some(&caller));
+        }
+        observer.handshake_failed(Peer::Unix, NOT_TLS, &"an error");
     });
+    let request = "environment request_id peer key_name method route status code micros";
+    let expected = [
+        format!("{request} message"),
+        format!("{request} message"),
+        format!("{request} message cause"),
+        "environment peer reason error message".to_owned(),
+    ];
     let lines = lines.take();
-    assert_eq!(lines.len(), 2);
-    assert!(lines.iter().all(|(_, line)| line.contains("environment=\"blue\" ")), "{lines:?}");
+    assert_eq!(lines.len(), expected.len());
+    for ((_, line), fields) in lines.iter().zip(&expected) {
+        for field in fields.split(' ') {
+            assert!(line.contains(&format!("{field}=")), "{field} is missing: {line}");
+        }
+    }
 }

@@ -26,7 +26,7 @@ fn refusals(max_connections: usize) -> Arc<(LateRefusals, Drain)> {
     Arc::new((LateRefusals::new(limits), Drain::new(Duration::ZERO)))
 }
 
-/// How the wait of a key ends that is checked again after `later`, and how long it took.
+/// Returns the outcome of a refusal whose second check ends after `later`, and the time it took.
 async fn waits(
     (refusals, drain): &(LateRefusals, Drain),
     later: Duration,
@@ -42,7 +42,7 @@ async fn waits(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_second_check_of_a_key_decides_and_not_before_the_delay() {
+async fn the_second_check_of_a_key_decides_after_the_delay() {
     let refusals = refusals(1000);
     for (later, took) in [(0, 100), (99, 100), (400, 400)] {
         for is_good in [true, false] {
@@ -56,14 +56,14 @@ async fn the_second_check_of_a_key_decides_and_not_before_the_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_outlasts_the_request_is_a_refusal() {
+async fn a_second_check_that_outlasts_the_request_timeout_is_a_refusal() {
     let (outcome, took) = waits(&refusals(1000), Duration::from_mins(1), true).await;
     assert_eq!(outcome, Some(ErrorCode::Unauthorized));
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_wait_than_a_quarter_of_the_connections_and_4096() {
+async fn at_most_a_quarter_of_the_connections_and_4096_refusals_wait() {
     for (connections, places) in [(1, 1), (8, 2), (16_384, 4096), (1_000_000, 4096)] {
         let refusals = refusals(connections);
         let began = Instant::now();
@@ -92,7 +92,7 @@ async fn no_more_wait_than_a_quarter_of_the_connections_and_4096() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_refuses_those_that_wait_and_later_ones_at_once() {
+async fn a_drain_ends_waiting_and_later_refusals_at_once() {
     let refusals = refusals(1000);
     let began = Instant::now();
     let waiting = {

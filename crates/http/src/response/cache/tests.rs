@@ -25,7 +25,7 @@ fn page(length: usize) -> Arc<Representation> {
 }
 
 #[test]
-fn a_page_is_found_by_its_query_in_its_version_alone() {
+fn a_page_is_found_by_its_query_and_its_version() {
     let pages = PageCache::new(1 << 20);
     let found = |resource, version| pages.get(resource, version).map(|page| page.size());
     let (short, long) = (page(3), page(4));
@@ -55,7 +55,7 @@ fn the_cache_stays_within_its_bound() {
 }
 
 #[test]
-fn a_page_counts_its_compressed_form_once_it_has_one() {
+fn the_weight_of_a_page_includes_its_compressed_form() {
     let pages = PageCache::new(1 << 20);
     let large = page(3000);
     pages.insert(after(7), NOW, Arc::clone(&large));
@@ -67,13 +67,13 @@ fn a_page_counts_its_compressed_form_once_it_has_one() {
     pages.weigh_again(after(7), NOW, Arc::clone(&large));
     assert_eq!(pages.bytes(), (large.size() + OVERHEAD) as u64);
     assert!(pages.bytes() > plain);
-    // A page that was evicted does not come back.
+    // An evicted page stays out of the cache.
     pages.weigh_again(after(8), NOW, large);
     assert_eq!(pages.len(), 1);
 }
 
 #[test]
-fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
+fn a_page_that_is_read_again_and_again_outlasts_a_walk_through_the_catalogue() {
     let pages = PageCache::new(1 << 20);
     let first = Resource::Page(PetQuery::default());
     pages.insert(first, NOW, page(1000));
@@ -84,7 +84,7 @@ fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
 }
 
 #[test]
-fn without_memory_nothing_is_cached() {
+fn a_cache_without_memory_stays_empty() {
     let pages = PageCache::new(0);
     pages.insert(after(7), NOW, page(0));
     assert!(pages.get(after(7), NOW).is_none());

@@ -21,13 +21,12 @@ fn a_store_without_an_archive_is_served_and_its_keys_are_managed() {
 #[test]
 fn a_store_without_an_archive_is_not_moved() {
     let folder = Folder::new(PROGRAM);
-    for url in ["file:a.ndjson", "sqlite:b.db"] {
+    for url in ["file:a.ndjson", "file:b.ndjson"] {
         folder.run(&["keys", "create", "web", "--store", url]).succeeds();
     }
     for command in ["copy", "verify"] {
-        for (from, to) in [("file:a.ndjson", "sqlite:b.db"), ("sqlite:b.db", "file:a.ndjson")] {
-            folder.run(&["store", command, "--from", from, "--to", to]).fails(1, NO_ARCHIVE);
-        }
+        let stores = ["store", command, "--from", "file:a.ndjson", "--to", "file:b.ndjson"];
+        folder.run(&stores).fails(1, NO_ARCHIVE);
     }
     folder.run(&["export", "--store", "file:a.ndjson", "pets.csv"]).fails(1, NO_ARCHIVE);
     assert!(!folder.path("pets.csv").exists());

@@ -19,7 +19,7 @@ f0N0IeyuJw==
 -----END CERTIFICATE-----
 ";
 
-/// A pair of files in a folder of its own.
+/// A certificate file and a key file in a temporary folder.
 struct Files {
     _folder: TempDir,
     files: PairFiles,
@@ -36,7 +36,7 @@ impl Files {
         Self { _folder: folder, files }
     }
 
-    /// A certificate and its key, both as good as they are.
+    /// Returns a valid certificate and its key.
     fn generated() -> [String; 2] {
         let key = rcgen::KeyPair::generate().unwrap();
         let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -47,7 +47,7 @@ impl Files {
         self.files.read(&ring::default_provider()).err()
     }
 
-    /// Holds that the pair is refused for the key, in words that hold no piece of it.
+    /// Asserts that the pair is refused for its key, in a message without a piece of the key.
     #[track_caller]
     fn refuse_the_key(&self, reason: &str) {
         let path = self.files.key.display();
@@ -116,9 +116,9 @@ fn a_damaged_key_is_refused_without_a_piece_of_it() {
         (lines[..lines.len() - 1].join("\n"), ill_formed),
         (key.replacen(lines[1], &format!("{}!", lines[1]), 1), ill_formed),
         (key.replacen(lines[1], "MC4C", 1), "it is of another kind"),
-        (lines[1..].join("\n"), "there is none"),
-        (String::new(), "there is none"),
-        (certificate.clone(), "there is none"),
+        (lines[1..].join("\n"), "the file contains none"),
+        (String::new(), "the file contains none"),
+        (certificate.clone(), "the file contains none"),
     ] {
         Files::new(&certificate, damaged).refuse_the_key(reason);
     }
@@ -132,8 +132,8 @@ fn a_certificate_that_cannot_be_used_is_named() {
         (VERSION_1.to_owned(), version_1),
         (certificate.replacen("MII", "MIJ", 1), version_1),
         (certificate.replace('\n', " "), "the file is not well-formed PEM"),
-        (String::new(), "there is none"),
-        (key.clone(), "there is none"),
+        (String::new(), "the file contains none"),
+        (key.clone(), "the file contains none"),
     ] {
         let refusal = Files::new(damaged, &key).refusal().unwrap();
         let reason = format!("/cert.pem cannot be used: {reason}; it takes PEM blocks");
