@@ -233,7 +233,7 @@ fn offline(zoo: &Zoo) {
 
 fn bad_cursor(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue?cursor=nonsense");
-    browser.reads("#list-failure", "`cursor`: must be one that a next link has given");
+    browser.reads("#list-failure", "`cursor`: must be the unchanged cursor of a next link");
     browser.reads("#list-retry", "Start from the first page");
 }
 

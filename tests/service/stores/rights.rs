@@ -115,7 +115,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
     granted.sql("GRANT INSERT, DELETE ON api_key TO clerk");
     granted.clerk.new_key("other");
     granted.sql("REVOKE USAGE ON SCHEMA zoo FROM clerk");
-    let says = "no schema is there to hold the tables that this role may use";
+    let says = "there is no schema that this role may use";
     petstore(&["check", "--store", &granted.clerk.url])
         .finish()
         .fails(1, "no petstore store is in it");
