@@ -10,7 +10,7 @@ use crate::{
     transfer::archive::ArchiveError,
 };
 
-/// What a store does with a row.
+/// The action of a store for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// Keep the stored row, which is the same.
