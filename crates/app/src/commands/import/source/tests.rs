@@ -6,8 +6,11 @@ use crate::commands::records::Format::{self, Csv, Ndjson};
 const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
 const WITH_ID: &str = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
 
+/// A line's number and what is wrong with it.
+type Fault = (u64, String);
+
 /// Reads a file in batches of `max` lines: the lines with records, and the faults.
-fn read(format: Format, text: &str, max: usize) -> Result<(Vec<u64>, Vec<(u64, String)>), String> {
+fn read(format: Format, text: &str, max: usize) -> Result<(Vec<u64>, Vec<Fault>), String> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let mut source = Source::new(&file, format, ',')?;
