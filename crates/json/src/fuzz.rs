@@ -38,7 +38,7 @@ pub fn body(data: &[u8]) {
     }
 }
 
-/// Asserts that serde_json finds the same values and no further member.
+/// Asserts that `serde_json` finds the same values and no further member.
 fn is_meant_by(data: &[u8], id: Option<PetId>, pet: &NewPet) {
     let NewPet { name, category_id, status } = pet;
     let mut json: Value = serde_json::from_slice(data).unwrap_or_default();
