@@ -94,7 +94,7 @@ fn a_disk_that_fails_writes_refuses_them_until_it_is_well() {
 
 #[test]
 fn a_disk_that_fails_to_synchronise_acknowledges_nothing_until_it_is_well() {
-    fault_is_survived(DiskFault::BrokenSyncs, "disk I/O error (a synchronisation failed)");
+    fault_is_survived(DiskFault::BrokenSyncs, "disk I/O error (a synchronization failed)");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn a_name_that_promises_another_format_is_refused() {
     for name in ["pets.xml", "pets.csv.gz"] {
         let file = folder.path().join(name);
         let refused = run(&["export", "--store", &store.url, file.to_str().unwrap()]);
-        refused.fails(2, "use .ndjson, .jsonl or .csv, or say which format with --format");
+        refused.fails(2, "use .ndjson, .jsonl or .csv, or name the format with --format");
     }
     assert_eq!(names(folder.path()), [""; 0]);
 }

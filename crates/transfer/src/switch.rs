@@ -196,6 +196,7 @@ macro_rules! read_newest {
     };
 }
 
+#[warn(clippy::missing_trait_methods)] // a method with a default body must be passed on too
 #[async_trait]
 impl PetRepository for CurrentStore {
     async fn add(
@@ -229,6 +230,7 @@ impl PetRepository for CurrentStore {
     }
 }
 
+#[warn(clippy::missing_trait_methods)] // a method with a default body must be passed on too
 #[async_trait]
 impl KeyStore for CurrentStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {

@@ -90,7 +90,7 @@ fn services(kinds: [Kind; 2]) -> usize {
 }
 
 fn a_move_there_and_back_refuses_no_request(kinds: [Kind; 2]) {
-    there_and_back(&kinds.map(|kind| Store::new(kind).patient()), services(kinds));
+    there_and_back(&kinds.map(Store::new), services(kinds));
 }
 
 fn writes_wait_less_than_a_second_in_each_direction(kinds: [Kind; 2]) {

@@ -1,4 +1,4 @@
-//! A password in the URL of a store is never printed, whatever is wrong with the URL and wherever it is given.
+//! No message repeats the password in a store URL, whatever is wrong with the URL and wherever it is given.
 
 use std::fs;
 
@@ -7,8 +7,7 @@ use crate::support::{
     store::Store,
 };
 
-/// Mistyped forms of `postgres://USER:PASSWORD@HOST/DATABASE`, and three that are right but
-/// reach nothing.
+/// Mistyped forms of `postgres://USER:PASSWORD@HOST/DATABASE`, and three correct forms of unreachable stores.
 const FORMS: [&str; 29] = [
     "host=db user=me password=hunter2 dbname=x",
     "postgres://db/x?user=me&password=hunter2",
@@ -59,7 +58,7 @@ fn no_message_repeats_the_password_of_a_store() {
             (run(&["config", "show", "--store-file", &file]), Some(&file)),
             (run(&["config", "show", "--config", &config]), Some(&config)),
             (
-                // It would wait for a store that cannot be reached.
+                // The service would wait for an unreachable store.
                 run(&["serve", "--store", form, "--listen", "127.0.0.1:0"])
                     .behind(["timeout", "-s", "TERM", "1"]),
                 Some("--store"),
@@ -68,7 +67,7 @@ fn no_message_repeats_the_password_of_a_store() {
             (run(&["store", "verify", "--from", form, "--to", "sqlite:b"]), Some("--from")),
             (run(&["store", "verify", "--from", "sqlite:b", "--to", form]), Some("--to")),
             (run(&["check", "--store", form]), Some("--store")),
-            // In a wrong place.
+            // The URL in a wrong place.
             (run(&["serve", form]), None),
             (run(&[form]), None),
             (run(&["config", "show", "--store-file", form]), None),
@@ -83,7 +82,7 @@ fn no_message_repeats_the_password_of_a_store() {
             let printed = format!("{}{}", finished.stdout, finished.stderr);
             assert!(!printed.contains("hunter2"), "{form}: {printed}");
             assert!(matches!(finished.code, Some(0..=2 | 78 | 124)), "{finished:?}");
-            // Settings that are refused as they are read are refused with where they were given.
+            // A refused setting is reported with its source.
             if finished.code == Some(2)
                 && let Some(source) = source
             {
@@ -91,7 +90,7 @@ fn no_message_repeats_the_password_of_a_store() {
                 assert!(printed.contains(source), "{form}: {printed}");
             }
         }
-        // A connection string that was not quoted is several words.
+        // An unquoted connection string is several arguments.
         let words: Vec<_> = form.split(' ').collect();
         let several = run(&[&["keys", "list", "--store"], &words[..]].concat()).finish();
         assert!(!several.stderr.contains("hunter2"), "{several:?}");

@@ -10,6 +10,7 @@ mod faulty;
 mod flaw;
 mod handovers;
 mod harness;
+mod identifiers;
 mod keys;
 mod lists;
 mod outages;
@@ -30,7 +31,7 @@ use crate::{
 };
 
 /// Every table of flaws.
-const TABLES: [&[Flaw]; 11] = [
+const TABLES: [&[Flaw]; 12] = [
     archives::FLAWS,
     declarations::FLAWS,
     keys::FLAWS,
@@ -39,6 +40,7 @@ const TABLES: [&[Flaw]; 11] = [
     pets::FLAWS,
     records::FLAWS,
     handovers::FLAWS,
+    identifiers::FLAWS,
     reopening::FLAWS,
     versions::FLAWS,
     writes::FLAWS,

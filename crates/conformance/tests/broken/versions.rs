@@ -43,7 +43,24 @@ fn stale(shown: Arc<Mutex<Shown>>, lasts: Duration) -> Faults {
     Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
 }
 
+fn slow_version(slow: fn(u64) -> bool) -> Faults {
+    let calls = AtomicU64::new(0);
+    let own_version = move |version| {
+        if slow(calls.fetch_add(1, Ordering::Relaxed)) {
+            std::thread::sleep(Duration::from_millis(55));
+        }
+        version
+    };
+    Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
+}
+
+const AT_ONCE: &[&str] = &["the_version_is_that_of_reads_and_answered_at_once"];
+
 pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new("the version takes 55 ms", AT_ONCE, |_| slow_version(|_| true)),
+    Flaw::new("two of three times the version takes 55 ms", AT_ONCE, |_| {
+        slow_version(|call| call % 3 > 0)
+    }),
     Flaw::new("a version comes back", &["a_version_never_comes_back"], |_| {
         Faults::change_versions(|version| version & !COUNT | version & 0xf)
     }),

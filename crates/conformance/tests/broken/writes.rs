@@ -8,8 +8,8 @@ use std::{
 };
 
 use petstore_domain::{
-    AddError, Added, Archive, ArchiveError, KeyStore as _, NewPet, Pet, PetId, PetRepository,
-    PetStatus, Rows, StoreError, Timestamp, WriterRole,
+    AddError, Added, Archive, ArchiveError, NewPet, Pet, PetId, PetRepository, PetStatus, Rows,
+    StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::time::sleep;
@@ -179,68 +179,11 @@ async fn for_ever() {
     sleep(Duration::from_hours(1)).await;
 }
 
-async fn is_full(store: &MemoryStore) -> Result<bool, StoreError> {
-    Ok(store.find(PetId(i64::MAX)).await?.value.is_some())
-}
-
-/// Adds otherwise when no identifier is left.
-fn behind_the_highest(instead: fn(Arc<MemoryStore>, NewPet, Request) -> Addition) -> Faults {
-    Faults::default().add(move |store, (pet, request)| async move {
-        if is_full(&store).await? {
-            return instead(store, pet, request).await;
-        }
-        PetRepository::add(&*store, pet, request).await
-    })
-}
-
-/// Stores an animal under an identifier of one's choice.
-fn under(store: Arc<MemoryStore>, pet: NewPet, id: i64) -> Addition {
-    Box::pin(async move {
-        let pet = pet.with_id(PetId(id));
-        let rows = Rows { pets: vec![pet.clone()], ..Rows::default() };
-        store.write_rows(WriterRole::Service, rows).await.map_err(StoreError::unavailable)?;
-        Ok(Added::Created(pet))
-    })
-}
-
-/// A store whose writer ends when no identifier is left: `silent` says what fails then.
-fn ends_when_full(notes: &Arc<Notes>, silent: fn(Faults, Arc<Notes>) -> Faults) -> Faults {
-    let kept = Arc::clone(notes);
-    let faults = Faults::default().add(move |store, (pet, request)| {
-        let notes = Arc::clone(&kept);
-        async move {
-            let end = PetRepository::add(&*store, pet, request).await;
-            notes.flag.fetch_or(end.is_err() && is_full(&store).await?, Ordering::SeqCst);
-            end
-        }
-    });
-    silent(faults, Arc::clone(notes))
-}
-
-fn gone(notes: &Notes) -> Result<(), StoreError> {
-    let ended = notes.flag.load(Ordering::SeqCst);
-    if ended { Err(StoreError::unavailable("the writer has ended")) } else { Ok(()) }
-}
-
-fn slow_version(slow: fn(u64) -> bool) -> Faults {
-    let calls = std::sync::atomic::AtomicU64::new(0);
-    let own_version = move |version| {
-        if slow(calls.fetch_add(1, Ordering::Relaxed)) {
-            std::thread::sleep(Duration::from_millis(55));
-        }
-        version
-    };
-    Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
-}
-
 const EVERYWHERE: &[&str] = &["a_write_shows_everywhere_and_changes_nothing_else"];
 const MOVERS: &[&str] = &["what_a_mover_writes_shows_when_the_store_opens"];
 const OVERWRITES: &[&str] = &["rows_in_the_place_of_others_are_refused"];
 const WHOLE: &[&str] = &["rows_show_as_a_whole_on_every_handle"];
 const WRITERS: &[&str] = &["writers_go_on_beside_rows"];
-const HIGHEST: &[&str] = &["where_no_identifier_is_left_all_else_goes_on"];
-const AT_ONCE: &[&str] = &["the_version_is_that_of_reads_and_answered_at_once"];
-
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("written animals are in no list of a status", EVERYWHERE, |notes| {
         hidden(notes, of_anybody, |status| status.is_some())
@@ -373,65 +316,5 @@ pub(crate) const FLAWS: &[Flaw] = &[
                 store.write_rows(writer, rows).await
             }
         })
-    }),
-    Flaw::new("identifiers wrap to negative ones", HIGHEST, |_| {
-        behind_the_highest(|store, pet, _| under(store, pet, i64::MIN))
-    }),
-    Flaw::new("the identifier behind the highest is the highest", HIGHEST, |_| {
-        behind_the_highest(|_, pet, _| {
-            Box::pin(async move { Ok(Added::Created(pet.with_id(PetId(i64::MAX)))) })
-        })
-    }),
-    Flaw::new("that no identifier is left may pass", HIGHEST, |_| {
-        behind_the_highest(|_, _, _| {
-            Box::pin(async { Err(StoreError::unavailable("no identifier is left").into()) })
-        })
-    }),
-    Flaw::new("an addition without an identifier leaves its record", HIGHEST, |_| {
-        behind_the_highest(|store, _, request| {
-            Box::pin(async move {
-                let record = request.map(|request| request.into_record(PetId(i64::MAX)));
-                let rows = Rows { records: record.into_iter().collect(), ..Rows::default() };
-                let written = store.write_rows(WriterRole::Service, rows).await;
-                written.map_err(StoreError::unavailable)?;
-                Err(StoreError::refused("no identifier is left").into())
-            })
-        })
-    }),
-    Flaw::new("a store without an identifier left answers no reads", HIGHEST, |notes| {
-        ends_when_full(notes, |faults, notes| {
-            faults.list(move |store, query| {
-                let gone = gone(&notes);
-                async move {
-                    gone?;
-                    PetRepository::list(&*store, query).await
-                }
-            })
-        })
-    }),
-    Flaw::new("a store without an identifier left writes nothing at all", HIGHEST, |notes| {
-        ends_when_full(notes, |faults, notes| {
-            faults.save(move |store, (expected, changed, removed)| {
-                let gone = gone(&notes);
-                async move {
-                    gone?;
-                    store.save(expected, changed, removed).await
-                }
-            })
-        })
-    }),
-    Flaw::new("many new animals wrap to negative identifiers", HIGHEST, |_| {
-        Faults::default().add_new(|store, (pets, request)| async move {
-            if !is_full(&store).await? {
-                return store.add_new(pets, request).await;
-            }
-            let pets = (i64::MIN..).zip(pets).map(|(id, pet)| pet.with_id(PetId(id)));
-            let rows = Rows { pets: pets.collect(), ..Rows::default() };
-            store.write_rows(WriterRole::Service, rows).await
-        })
-    }),
-    Flaw::new("the version takes 55 ms", AT_ONCE, |_| slow_version(|_| true)),
-    Flaw::new("two of three times the version takes 55 ms", AT_ONCE, |_| {
-        slow_version(|call| call % 3 > 0)
     }),
 ];
