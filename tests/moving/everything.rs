@@ -36,7 +36,7 @@ struct Source {
 }
 
 fn add(client: &Client, key: &str, number: usize, pet: &Value) -> Answer {
-    client.add(pet).key(key).header("idempotency-key", &format!("key-{number}")).send()
+    client.add(pet).key(key).header("idempotency-key", format!("key-{number}")).send()
 }
 
 impl Source {
