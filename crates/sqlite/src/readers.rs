@@ -103,7 +103,7 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Runs `read`. Once it has begun it runs to its end, whether or not the future is polled again.
+    /// Runs `read`. A read that has started runs to its end, even if the future is dropped.
     pub(crate) async fn read<T, E>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
@@ -113,15 +113,15 @@ impl Readers {
         E: From<StoreError> + Send + 'static,
     {
         if let Err(lost) = self.shared.presence.require() {
-            // One of these may have opened what is at the path now.
+            // An idle connection may have opened another file at the path.
             self.pool().clear();
             return Err(lost.into());
         }
         let pool = Arc::clone(self.pool());
         let read = move || pool.read(read);
-        // The clone is counted before the limit is compared: of two, at least one sees both.
+        // The clone is counted before the limit is compared, so that two concurrent reads cannot both miss each other.
         let worker = Arc::clone(&self.shared.workers);
-        // The use is noted afterwards, so that the watches see the read before they sleep.
+        // The use is noted afterwards, so that the threads of `watch.rs` see the read before they sleep.
         if Arc::strong_count(&worker) <= self.shared.max_workers + 1 {
             let task = self.shared.runtime.spawn(async move {
                 let result = read();
@@ -137,19 +137,19 @@ impl Readers {
         answer.await.map_err(|_| StoreError::unavailable("the read has panicked"))?
     }
 
-    /// Returns the connections.
+    /// Returns the pool of connections.
     pub(crate) fn pool(&self) -> &Arc<Pool> {
         &self.shared.pool
     }
 
-    /// Returns how many reads wait for a thread.
+    /// Returns the number of reads that wait for a thread.
     pub(crate) fn queue_length(&self) -> usize {
         self.shared.queue().len()
     }
 
-    /// Keeps the watches awake. To be called for each read, and each time the version is asked for.
+    /// Keeps the threads of `watch.rs` awake. Called for each read, and for each request for the version.
     pub(crate) fn note_use(&self) {
-        // Mostly this only loads: a store would take the cache line away from the other threads.
+        // Usually only a load: a store would invalidate the cache line of the other threads.
         if !self.shared.in_use.load(Ordering::SeqCst) {
             self.shared.in_use.store(true, Ordering::SeqCst);
             self.watches.iter().for_each(Thread::unpark);
@@ -161,12 +161,12 @@ impl Drop for Readers {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
         self.watches.iter().for_each(Thread::unpark);
-        // Under the lock, so that no thread begins to wait meanwhile.
+        // Notified under the lock, so that no thread starts to wait meanwhile.
         let queue = self.shared.queue();
         self.shared.changed.notify_all();
         drop(queue);
         let began = Instant::now();
-        // Each thread holds a reference.
+        // Each running thread holds a reference.
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
         }

@@ -1,4 +1,4 @@
-//! The store.
+//! The store and its settings.
 
 use std::{fmt, sync::Arc};
 

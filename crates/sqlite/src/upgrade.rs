@@ -81,7 +81,7 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
         let copy_first = upgrade.steps.is_empty().then_some(&*copy);
         if mode != UpgradeMode::DryRun && !run(path, step, copy_first)? {
             if upgrade.steps.is_empty() {
-                // Another process was faster.
+                // Another process has run the step first.
                 upgrade.from = step.version;
             }
             continue;

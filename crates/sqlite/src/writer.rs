@@ -123,7 +123,7 @@ fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, ru
             group = groups.next();
         }
         drop(session);
-        // The connection is in doubt.
+        // The connection is in doubt, so the next group needs a new one.
         while let Some(jobs) = group.take() {
             match committer.reopen() {
                 Ok(reopened) => {
@@ -144,7 +144,7 @@ struct Groups {
     alone: VecDeque<GroupJob>,
     /// The start of the turn of this process.
     turn: Instant,
-    /// The end of the last group.
+    /// The time at which the last group ended.
     ended: Instant,
 }
 

@@ -74,7 +74,7 @@ pub struct Step {
     pub version: i64,
     /// The change in a few words.
     pub summary: &'static str,
-    /// The statements.
+    /// The SQL statements.
     pub sql: &'static str,
     /// The oldest schema version whose releases can use the store after the step.
     pub oldest: i64,

@@ -136,7 +136,7 @@ impl Simulation {
                 Ok(page) => page.value,
                 Err(error) => {
                     self.check(Err::<(), _>(error), |_| ());
-                    continue; // the same page again
+                    continue; // Reads the same page again.
                 }
             };
             walked.extend_from_slice(&page.pets);

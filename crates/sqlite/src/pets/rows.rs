@@ -114,7 +114,7 @@ pub(crate) fn page(
     select(connection, sql, values, query.status, limit.into())
 }
 
-/// Returns the lowest identifier above `after`.
+/// Returns the lowest identifier above `after`; `None` above the highest one.
 fn first_after(after: Option<PetId>) -> Option<i64> {
     after.map_or(Some(i64::MIN), |id| id.0.checked_add(1))
 }

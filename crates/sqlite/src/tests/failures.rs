@@ -53,7 +53,7 @@ async fn a_write_is_unavailable_while_the_lock_is_held() {
 async fn a_full_disk_is_unavailable_and_loses_nothing() {
     let place = Place::new();
     let store = place.open();
-    set_max_page_count(&store, 1).await; // SQLite takes the present size instead.
+    set_max_page_count(&store, 1).await; // SQLite uses the present size if the limit is lower.
     let mut added = 0;
     let refusal = loop {
         match PetRepository::add(&store, rex(), None).await {
@@ -120,7 +120,7 @@ async fn a_missing_file_is_unavailable_until_it_is_back() {
 async fn opening_a_locked_store_fails_in_a_bounded_time() {
     let place = Place::new();
     let raw = place.raw();
-    raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // On a path where no store is yet.
+    raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // There is no store at the path yet.
     let began = Instant::now();
     let refusal =
         open(&place.config(), &SqliteSettings::default(), short_timeout()).unwrap_err().to_string();

@@ -225,7 +225,7 @@ async fn a_damaged_index_fails_only_the_additions_of_its_status() {
 #[tokio::test]
 async fn an_addition_whose_caller_left_before_the_lock_was_held_is_dropped() {
     let place = Place::new();
-    let store = SqliteStore::open(&place.config()).unwrap(); // It waits long for the lock.
+    let store = SqliteStore::open(&place.config()).unwrap(); // This store waits long for the lock.
     let raw = place.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut abandoned = store.add(rex(), None);

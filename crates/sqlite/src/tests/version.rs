@@ -164,7 +164,7 @@ async fn an_empty_page_and_its_version_are_from_one_snapshot() {
             })
             .unwrap();
             if stored(&place) == before {
-                break; // The read has fewer steps.
+                break; // The read has ended before this step.
             }
             assert_eq!((page.pets, version), (Vec::new(), Some(before)), "step {step}");
             steps_seen += 1;
