@@ -1,7 +1,7 @@
 """Fails if a `cargo test` line of a document, or a test that GUARANTEES names, runs no test.
 
-The tests are listed out of what is built with PETSTORE_TEST_ALL=1. A line without that variable skips those that need
-`time`; the sources say which.
+The list of tests comes from the programs built with PETSTORE_TEST_ALL=1. A line without that variable skips the tests that
+need `time`, which the sources name.
 """
 
 import json
@@ -14,9 +14,9 @@ from pathlib import Path
 SOURCES = [path for root in ("tests", "crates") for path in Path(root).rglob("*.rs")]
 DOCUMENTS = [Path("README.md"), *sorted(Path("docs").rglob("*.md"))]
 ALL = "PETSTORE_TEST_ALL=1"
-# These need a build of their own, so cargo is asked itself.
+# Lines with these flags need a build of their own, so cargo lists their tests.
 ELSEWHERE = ("--features", "--manifest-path")
-# These stand for any name.
+# Placeholders for any name.
 PLACEHOLDERS = ("A::B", "A", "B")
 
 
@@ -29,7 +29,7 @@ def names(listing):
 
 
 def long_tests():
-    """Names of the tests that take long, or parts of them."""
+    """Returns the names of the tests that take long, or parts of the names."""
     found = set()
     for path in SOURCES:
         text = path.read_text()
@@ -39,14 +39,14 @@ def long_tests():
 
 
 def built():
-    """Each test program of the workspace: its package, kind and name, its tests, and those of them that are ignored."""
+    """Returns each test program of the workspace: package, kind, name, tests and ignored tests."""
     programs = []
     messages = run("cargo", "test", "--workspace", "--locked", "--no-run", "--message-format", "json")
     for message in map(json.loads, messages.splitlines()):
         if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
             target, program = message["target"], message["executable"]
             if "proc-macro" in target["kind"]:
-                continue  # it has no tests, and runs inside the compiler only
+                continue  # a macro crate has no tests, and only the compiler runs it
             package = json.loads(run("cargo", "read-manifest", "--manifest-path", message["manifest_path"]))["name"]
             listed = names(run(program, "--list"))
             ignored = set(names(run(program, "--list", "--ignored")))
@@ -55,13 +55,13 @@ def built():
 
 
 def parted(words):
-    """The words for cargo, and those for the test programs behind `--`."""
+    """Splits the words of a line at `--`: words for cargo, and words for the test programs."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1 :]
 
 
 def matches(variables, words, programs, long):
-    """Returns the tests that a line runs: `words` follow `cargo test`, `variables` stand before `cargo`."""
+    """Returns the tests that a line runs. `variables` precede `cargo`, `words` follow `cargo test`."""
     before, after = parted(words)
     packages, tests, filters, library = [], [], [word for word in after if not word.startswith("-")], False
     everything = "--tests" in before
@@ -90,7 +90,7 @@ def matches(variables, words, programs, long):
 
 
 def lines(document):
-    """The commands of a document: in blocks, in tables and in sentences."""
+    """Yields the test commands of a document, from its blocks, tables and sentences."""
     text = document.read_text()
     candidates = re.findall(r"`([^`\n]+)`", text) + text.splitlines()
     for line in candidates:
@@ -100,7 +100,7 @@ def lines(document):
 
 
 def elsewhere(words):
-    """Lists the tests of a line in a build of its own."""
+    """Returns the tests of a line that needs a build of its own."""
     before, after = parted(words)
     return names(run("cargo", "test", *before, "--", "--list", *[word for word in after if word[0] != "-"]))
 
@@ -132,7 +132,7 @@ def main():
             faults.append(f"docs/GUARANTEES.md: '{name}' is no test")
     print(f"{len(named):5} names of tests: docs/GUARANTEES.md")
     if count < 5 or len(named) < 20:
-        faults.append("hardly any command or name was found: the documents are read wrongly")
+        faults.append("too few commands or names were found: this script reads the documents wrongly")
     for fault in faults:
         print(f"FAILED: {fault}")
     raise SystemExit(bool(faults))

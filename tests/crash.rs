@@ -1,10 +1,8 @@
-//! Crashes: whatever ends the process or the machine, what was acknowledged is there, once.
+//! Crashes of the process and of the machine: every acknowledged animal is there afterwards, once.
 //!
-//! Beside each test runs the same with a store that does not wait for the disk, which must lose
-//! something: a test that cannot fail would show nothing.
+//! A control beside each test uses a store that does not wait for the disk. The control must see a lost animal.
 //!
-//! This is the short form. `PETSTORE_TEST_CRASHES=long` makes it 200 kills, 100 power cuts and 2,000
-//! cut points. `docs/GUARANTEES.md` has the figures.
+//! `PETSTORE_TEST_CRASHES=long` runs the long form: `docs/GUARANTEES.md` has the numbers.
 
 pub(crate) mod disk;
 mod history;
@@ -21,7 +19,7 @@ use crate::{
     support::client::Client,
 };
 
-/// The number of crashes, stops or clients in this form of the tests.
+/// Returns the number of crashes, stops or clients in the chosen form of the tests.
 pub(crate) fn crashes(short: usize, long: usize) -> usize {
     match env::var("PETSTORE_TEST_CRASHES").as_deref() {
         Ok("long") => long,
@@ -30,7 +28,7 @@ pub(crate) fn crashes(short: usize, long: usize) -> usize {
     }
 }
 
-/// Adds animals. After `enough` more of them, while writers go on, `end` ends the service, and with it each writer.
+/// Adds animals with several writers. After `enough` additions, `end` ends the service, which ends the writers.
 fn write_until(client: &Client, journal: &Arc<Journal>, enough: usize, end: impl FnOnce()) {
     let mut load = Load::on(client, journal, Outages::End).writers(WRITERS, None);
     load.until("the additions are there", Instant::now(), enough, |entry| entry.added.is_some());

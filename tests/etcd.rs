@@ -1,4 +1,4 @@
-//! The real binary on three nodes of etcd, which fail one after the other, and all at once.
+//! The binary on three nodes of etcd, which fail one by one, and all at once.
 //!
 //! What was acknowledged is there once, and no read goes back. The tests that hold the bounds in `failover/times.rs`
 //! need a quiet machine.
@@ -17,12 +17,12 @@ use crate::support::store::Store;
 
 pub(crate) const NODES: usize = 3;
 
-/// Three nodes, as the servers of `network` if there is one.
+/// Starts three nodes, as the servers of `network` if there is one.
 pub(crate) fn nodes(network: Option<&Network>) -> Etcd {
     Etcd::start_in(NODES, network).unwrap()
 }
 
-/// The store with this prefix, by the addresses of all nodes.
+/// Returns the store with this prefix, by the addresses of all nodes.
 pub(crate) fn store(etcd: &Etcd, prefix: &str) -> Store {
     Store::at(&format!("etcd://{}/{prefix}", etcd.endpoints()))
 }

@@ -1,4 +1,4 @@
-//! PostgreSQL fails under load, is not there at the start, or many instances start at once: the real binary, real servers.
+//! PostgreSQL fails under load or starts late, and many instances start at once.
 //!
 //! The tests that hold the bounds in `times.rs` need a quiet machine. They print what they measure.
 
@@ -20,8 +20,8 @@ use crate::support::{
     store::Store,
 };
 
-/// A server that waits for the disk, with an empty database `zoo`. The disk is a slow one, so that
-/// at any time many additions, of every kind, have been sent and are not yet answered.
+/// Starts a server with an empty database `zoo`. Each of its commits takes 20 ms, so that many additions of each kind are
+/// in flight at any time.
 fn zoo() -> Cluster {
     let cluster = Cluster::start(Durability::Full).unwrap();
     for setting in ["commit_delay = 20000", "commit_siblings = 0"] {
@@ -32,7 +32,7 @@ fn zoo() -> Cluster {
     cluster
 }
 
-/// A service on the database at `url`, and an API key that is kept there.
+/// Starts a service on the database at `url`. Returns an API key of the database too.
 fn serve(url: &str) -> (Server, String) {
     let store = Store::at(url);
     let key = store.new_key("kept-in-the-store");

@@ -1,7 +1,6 @@
-//! The load of every test that needs one: writers, readers and probes that work beside the test, a journal of all
-//! that they ask, and a checker of what a service then has.
+//! Writers, readers and probes that work beside a test, a journal of their requests, and a checker of the resulting list.
 //!
-//! A client whose assertion fails ends, and the test with it at its next look at the load. A test that fails drops
+//! A client ends when its assertion fails. The test then fails at its next use of the load. A test that fails drops
 //! its load, which ends the clients.
 
 mod history;
@@ -31,33 +30,33 @@ use crate::support::{
     wait,
 };
 
-/// The kinds of request that cannot succeed without the store.
+/// The kinds of request that need the store.
 pub(crate) const NEED_THE_STORE: [Kind; 5] =
     [Kind::Add, Kind::AddWithStoredKey, Kind::Read, Kind::ReadWithStoredKey, Kind::Ready];
 
-/// Between two requests of a writer or reader: other processes need the machine too.
+/// The pause between two requests of a writer or reader, for other processes of the machine.
 const BREATH: Duration = Duration::from_millis(8);
-/// Between two requests of a probe, and before a refused one is sent again.
+/// The pause between two requests of a probe, and before a refused request is repeated.
 const PAUSE: Duration = Duration::from_millis(40);
-/// Writers of a full load, which has each kind of them twice.
+/// The number of writers in a full load: two of each kind.
 pub(crate) const WRITERS: usize = 8;
-/// Additions that show that a service goes on.
+/// The number of additions that shows that a service still works.
 const ENOUGH: usize = 40;
 
-/// The outages that a request may meet.
+/// The failures that a request may meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outages {
-    /// It succeeds.
+    /// None: every request succeeds.
     Never,
-    /// It succeeds or is refused with 503.
+    /// A 503.
     Refuse,
-    /// The same, and a store that is behind may not find what was acknowledged.
+    /// A 503, or a 404 for an acknowledged animal from a store that is behind.
     Forget,
-    /// It succeeds, or there is no service any more, and the client ends.
+    /// The end of the service, which ends the client.
     End,
 }
 
-/// Clients of one service, which work until the value is dropped.
+/// Clients of one service. They work until the value is dropped.
 pub(crate) struct Load {
     worker: Worker,
     over: EndOnDrop<Arc<AtomicBool>>,
@@ -65,7 +64,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// No clients yet.
+    /// Makes a load without clients.
     pub(crate) fn on(client: &Client, journal: &Arc<Journal>, outages: Outages) -> Self {
         let (client, journal, over) = (client.clone(), Arc::clone(journal), Arc::default());
         let worker = Worker { client, journal, outages, over: Arc::clone(&over) };
@@ -78,8 +77,7 @@ impl Load {
         self
     }
 
-    /// With so many writers: as many with idempotency keys as without, and with `stored`, an API key out of the store,
-    /// as with the suite's own.
+    /// Adds `count` writers. Half of them use idempotency keys, and half of them the API key `stored`, if there is one.
     pub(crate) fn writers(self, count: usize, stored: Option<&str>) -> Self {
         (0..count).fold(self, |load, number| {
             load.writer(number % 2 == 0, stored.filter(|_| number % 4 >= 2))
@@ -93,19 +91,19 @@ impl Load {
         self.with(move |worker| worker.write(number, with_key, stored.as_ref()))
     }
 
-    /// With so many readers of what was acknowledged last, by whichever service writes to the journal, and of pages.
+    /// Adds `count` readers of pages and of the animal that was acknowledged last, by any service with this journal.
     pub(crate) fn readers(self, count: usize) -> Self {
         (0..count).fold(self, |load, _| load.with(Worker::read))
     }
 
-    /// With a reader of the last page, which must have all that was acknowledged `lag` before it was asked for:
-    /// according to all of `journals`, or by this service alone if there is no lag.
+    /// Adds a reader of the last page. The page must have each animal that was acknowledged `lag` before the request:
+    /// by any service of `journals`, or by this service alone if `lag` is zero.
     pub(crate) fn tail(self, journals: &[Arc<Journal>], lag: Duration) -> Self {
         let journals = journals.to_vec();
         self.with(move |worker| worker.tail(Tail::new(journals, lag)))
     }
 
-    /// With probes of `/readyz`, of `/livez`, and of a page with an API key out of the store.
+    /// Adds probes of `/readyz`, of `/livez`, and of a page with the API key `stored`.
     pub(crate) fn probes(self, stored: &str) -> Self {
         let client = &self.worker.client;
         let probes = [
@@ -122,14 +120,14 @@ impl Load {
         &self.worker.journal
     }
 
-    /// The entries about this service.
+    /// Returns the journal's entries about this service.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = self.journal().entries();
         entries.retain(|entry| entry.service == self.worker.client.origin());
         entries
     }
 
-    /// Waits until so many more entries are as `wanted`, of those about this service that begin after `start`.
+    /// Waits until `count` entries about this service that began after `start` are `wanted`.
     #[track_caller]
     pub(crate) fn until(
         &mut self,
@@ -147,7 +145,7 @@ impl Load {
         });
     }
 
-    /// Waits until so many requests of each kind have succeeded that began after `start`.
+    /// Waits until `count` requests of each kind that began after `start` have succeeded.
     #[track_caller]
     pub(crate) fn works(&mut self, start: Instant, kinds: &[Kind], count: usize) {
         for kind in kinds {
@@ -156,14 +154,14 @@ impl Load {
         }
     }
 
-    /// Waits until some more additions are acknowledged.
+    /// Waits until [`ENOUGH`] more additions are acknowledged.
     #[track_caller]
-    pub(crate) fn goes_on(&mut self) {
+    pub(crate) fn continues(&mut self) {
         let is_new = |entry: &Entry| entry.added.is_some();
         self.until("additions go on", Instant::now(), ENOUGH, is_new);
     }
 
-    /// How long after `start` the first request of a kind succeeded.
+    /// Returns the time from `start` until the first success of a kind.
     #[track_caller]
     pub(crate) fn first_success(&self, start: Instant, kind: Kind) -> Duration {
         let entries = self.entries();
@@ -171,14 +169,15 @@ impl Load {
         good.find(|entry| entry.ended >= start).expect("one succeeds").ended - start
     }
 
-    /// Fails if a client has.
+    /// Panics if a client has panicked.
     fn look(&mut self) {
         for thread in self.threads.extract_if(.., |thread| thread.is_finished()) {
             thread.join().unwrap_or_else(|failure| resume_unwind(failure));
         }
     }
 
-    /// Ends the clients and waits for them. What has an idempotency key is acknowledged then, unless the service ended.
+    /// Ends the clients and waits for them. Each addition with an idempotency key is acknowledged by then, unless the
+    /// service has ended.
     pub(crate) fn stop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
         for thread in self.threads.drain(..) {
@@ -201,7 +200,7 @@ impl Worker {
         self.over.load(Ordering::SeqCst)
     }
 
-    /// Adds animals like no others, and now and then again what has an idempotency key.
+    /// Adds unique animals. Repeats every fourth addition that has an idempotency key.
     fn write(&self, number: usize, with_key: bool, stored: Option<&String>) {
         for n in 0.. {
             let mut addition = Addition::new(&format!("w{number} n{n}"), n, with_key);
@@ -217,7 +216,8 @@ impl Worker {
         }
     }
 
-    /// Sends an addition that has an idempotency key until it is acknowledged, and any other once; whether it is.
+    /// Sends an addition: with an idempotency key until it is acknowledged, without one once. Returns whether the addition
+    /// was acknowledged.
     fn add(&self, addition: &Addition) -> bool {
         let (kind, mut last_try) = (addition.kind(), None);
         while self.send(kind, addition.call(&self.client), Some(addition)).is_none() {
@@ -232,7 +232,7 @@ impl Worker {
         true
     }
 
-    /// Looks for what was acknowledged last, which is there, and reads the first page, which keeps what it had.
+    /// Reads the animal that was acknowledged last, which must be there, and the first page, which must not lose animals.
     fn read(&self) {
         let (mut tag, mut first) = (None::<String>, Vec::new());
         while !self.is_over() {
@@ -265,7 +265,7 @@ impl Worker {
         }
     }
 
-    /// Sends the same request again and again.
+    /// Repeats one request.
     fn probe(&self, kind: Kind, call: &Call) {
         while !self.is_over() {
             self.send(kind, call.clone(), None);
@@ -279,7 +279,7 @@ impl Worker {
         self.send(Kind::Read, call, None)
     }
 
-    /// Sends a request: the answer if it succeeds. Holds that nothing else becomes of it than may.
+    /// Sends a request. Returns the answer if it succeeds. Asserts that any other outcome is permitted.
     fn send(&self, kind: Kind, call: Call, addition: Option<&Addition>) -> Option<Answer> {
         let answer = match self.journal.send(&self.client, kind, call, addition) {
             Ok(answer) if [200, 201, 304].contains(&answer.status) => return Some(answer),

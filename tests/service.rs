@@ -1,8 +1,7 @@
-//! The service: the words of the interface.
+//! The running service, as the interface describes it. Each folder has one subject.
 //!
-//! What depends on the store is tested on each kind of store (`on_stores!`), or on each that
-//! outlives a process (`on_stores!`). All else is tested once: in memory, or on a SQLite file
-//! where the test needs one.
+//! A test that depends on the store runs on each kind of store (`on_stores!`). Every other test runs once: in memory,
+//! or on a SQLite file if the test needs a file.
 
 mod connections;
 mod keys;

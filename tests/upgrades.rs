@@ -1,6 +1,6 @@
-//! Stores that older releases have made: `upgrades/RELEASE` has one of each kind, with what it holds.
+//! Upgrades of stores that older releases have made. `upgrades/RELEASE` has a store of each kind, and its content.
 //!
-//! `tests/tools/make-fixtures` has made them with the binary of that release. They are never made anew.
+//! `tests/tools/make-fixtures` made these files with the binary of the release. They never change.
 
 mod cut_off;
 mod held;

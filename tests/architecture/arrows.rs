@@ -1,14 +1,14 @@
-//! Who may depend on whom.
+//! The allowed dependencies between the packages.
 
 use cargo_metadata::DependencyKind;
 
 use crate::{WORKSPACE, forwarders::sources, path};
 
-/// One package names another as a dependency.
+/// A dependency of one package on another.
 struct Arrow {
     from: String,
     to: String,
-    /// Needed by tests and examples alone.
+    /// `true` for a dependency of tests and examples alone.
     dev: bool,
 }
 
@@ -27,7 +27,8 @@ fn arrows() -> Vec<Arrow> {
     arrows.collect()
 }
 
-/// Our packages with those of ours that each may know. A package that is not here may know none.
+/// Each package of the workspace with the packages that it may depend on. A package that is not listed may depend on
+/// none.
 const OURS: [(&str, &[&str]); 19] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
@@ -58,23 +59,22 @@ const OURS: [(&str, &[&str]); 19] = [
             "petstore-transfer",
         ],
     ),
-    // Code outside this repository, as the guides show it: an adapter and the service on it.
+    // An adapter and a service, as the guides show them to authors outside this repository.
     ("example-adapter", &["petstore", "petstore-domain", "petstore-storage"]),
     ("example-testing", &["petstore-domain"]),
     ("petstore-kept", &["petstore-domain"]),
-    // And a program around the HTTP adapter, with a store of its choice.
+    // A program around the HTTP adapter, with a store of its choice.
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];
 
-/// Packages that every test may use besides: the fake, the contract that adapters run, and throw-away
-/// servers.
+/// Further packages that every test may use: the store in memory, the contract for adapters, and test servers.
 const FOR_TESTS: [&str; 4] =
     ["petstore-domain", "petstore-memory", "petstore-conformance", "petstore-testing"];
 
-/// Libraries that the domain must not know: I/O, a runtime, a wire format, a protocol.
+/// Libraries that the domain must not use: I/O, a runtime, a wire format, a protocol.
 const NOT_IN_DOMAIN: [&str; 5] = ["tokio", "serde", "serde_json", "http", "tracing"];
 
-/// Names of the standard library that stand for I/O, threads or a clock. The domain names none of them.
+/// Names of the standard library for I/O, threads or a clock. The domain uses none of them.
 const IO: [&str; 9] =
     ["env", "fs", "io", "net", "process", "thread", "println", "Instant", "SystemTime"];
 
@@ -86,7 +86,7 @@ fn io_in(source: &str) -> Vec<&str> {
     words.filter(|word| IO.contains(word)).collect()
 }
 
-/// Libraries that one package alone may name. HTTP is served in `http` alone; etcd is a client of it.
+/// Libraries that only one package may use. Only `http` serves HTTP; etcd is a client of it.
 const ONLY_IN: [(&str, &[&str]); 5] = [
     ("hyper", &["petstore-http", "petstore-etcd"]),
     ("h2", &["petstore-http"]),
@@ -95,7 +95,7 @@ const ONLY_IN: [(&str, &[&str]); 5] = [
     ("tokio-postgres", &["petstore-postgres"]),
 ];
 
-/// Measures the service beside these very libraries. No package may know it.
+/// The package that compares the service with these libraries. No package may depend on it.
 const YARDSTICK: &str = "petstore-bench";
 
 fn forbidden(arrows: &[Arrow]) -> Vec<String> {

@@ -1,9 +1,8 @@
-//! Siblings, modules with the same parent, never import each other, directly or round a longer circle, nor do cousins.
-//! A parent and its child may: what a module imports from those above it does not count, unless they only pass on what
-//! another module defines. And nothing is imported from the root.
+//! Sibling modules never import each other, neither directly nor in a longer circle. A parent and its child may import
+//! each other. No module imports a name from the crate root.
 //!
-//! The sources are read as tokens, so that paths inside macros count and comments do not. A path
-//! leads to the file of its longest part that is a module.
+//! The test reads tokens, so paths in macros count and paths in comments do not. A path stands for the file of its
+//! longest prefix that is a module.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -11,7 +10,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::path;
 
-/// The segments of a path. That of a module begins below the crate, so the root is empty.
+/// The segments of a path. A module's path begins below the crate, so the root is empty.
 type Segments = Vec<String>;
 
 /// The source files of a crate, by module.
@@ -21,7 +20,7 @@ struct Crate {
 }
 
 impl Crate {
-    /// Adds the file with this path below `src`, unless it holds tests.
+    /// Adds the file with this path below `src`, unless it contains tests.
     fn add(&mut self, file: &str, source: &str) {
         let mut module: Segments =
             file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
@@ -44,8 +43,8 @@ impl Crate {
         }
     }
 
-    /// Returns the faults of the imports. The root declares modules and re-exports their contents, so
-    /// it may name any of them.
+    /// Returns the faults of the imports. The root may name any module, because it declares modules and re-exports
+    /// their contents.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut arrows: BTreeMap<&Segments, Vec<Segments>> = BTreeMap::new();
@@ -76,7 +75,7 @@ impl Crate {
         faults
     }
 
-    /// The paths, from the root, that the tokens of a module name within this crate.
+    /// Returns the paths within this crate, from the root, that the tokens of a module name.
     fn targets(&self, module: &[String], tokens: TokenStream) -> Vec<Segments> {
         let mut targets = Vec::new();
         let tokens: Vec<_> = tokens.into_iter().collect();
@@ -104,7 +103,7 @@ impl Crate {
                     expand(&rest[..used], &[], &mut paths);
                     targets.extend(paths.iter().filter_map(|path| self.absolute(module, path)));
                 }
-                // `$crate::…` in a macro is written for other crates.
+                // `$crate::…` in a macro is for other crates.
                 (TokenTree::Punct(dollar), Some(TokenTree::Ident(_)), _)
                     if dollar.as_char() == '$' =>
                 {
@@ -120,7 +119,7 @@ impl Crate {
         targets
     }
 
-    /// The path from the root; `None` if it leads to another crate or to a local name.
+    /// Returns the path from the root; `None` for a path of another crate or a local name.
     fn absolute(&self, module: &[String], path: &[String]) -> Option<Segments> {
         let (first, below) = path.split_first()?;
         let parent = || &module[..module.len().saturating_sub(1)];
@@ -138,7 +137,7 @@ impl Crate {
         }
     }
 
-    /// The longest beginning of a path that is a file.
+    /// Returns the longest prefix of a path that is a file.
     fn file_of(&self, target: &[String]) -> Segments {
         let mut module = target.to_vec();
         while !module.is_empty() && !self.files.contains_key(&module) {
@@ -152,7 +151,7 @@ fn is(token: &TokenTree, punct: char) -> bool {
     matches!(token, TokenTree::Punct(found) if found.as_char() == punct)
 }
 
-/// The number of tokens up to the end of the first item.
+/// Returns the number of tokens of the first item.
 fn item(tokens: &[TokenTree]) -> usize {
     let ends = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
@@ -161,7 +160,7 @@ fn item(tokens: &[TokenTree]) -> usize {
     tokens.iter().position(ends).map_or(tokens.len(), |last| last + 1)
 }
 
-/// The number of tokens of the path that begins here, or of the tree of paths of a `use`.
+/// Returns the number of tokens of the path, or of the tree of paths, at the start of `tokens`.
 fn path_length(tokens: &[TokenTree]) -> usize {
     let mut length = 1;
     while let [colon, second, next, ..] = &tokens[length..]
@@ -174,7 +173,7 @@ fn path_length(tokens: &[TokenTree]) -> usize {
     length
 }
 
-/// The paths in a tree of paths: that of `a::{b, c::d}` has `a::b` and `a::c::d`.
+/// Collects the paths of a tree: `a::{b, c::d}` contains `a::b` and `a::c::d`.
 fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
     let parts = tokens.split(|token| is(token, ','));
     'parts: for part in parts.filter(|part| !part.is_empty()) {
@@ -196,7 +195,7 @@ fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
     }
 }
 
-/// The groups of modules that reach each other.
+/// Returns the groups of modules that reach each other.
 fn circles(arrows: &BTreeMap<&Segments, Vec<Segments>>) -> Vec<String> {
     let reach: BTreeMap<_, _> =
         arrows.keys().map(|from| (*from, reachable(arrows, from))).collect();
@@ -269,7 +268,7 @@ fn a_circle_is_reported_however_its_imports_are_written() {
     let below = [root, ("a.rs", "mod x; mod y;"), ("a/x.rs", "use super::y::Y;")];
     let found = faults(&[below[0], below[1], below[2], ("a/y.rs", "use crate::a::x::X;")]);
     assert_eq!(found, ["import each other: a::x, a::y"]);
-    // By way of what their parent passes on.
+    // Through a name that their parent re-exports.
     let found = faults(&[
         root,
         ("a.rs", "mod x; mod y; pub use x::X; use y::{Y, f};"),
@@ -277,7 +276,7 @@ fn a_circle_is_reported_however_its_imports_are_written() {
         ("a/y.rs", "use super::X;"),
     ]);
     assert_eq!(found, ["import each other: a::x, a::y"]);
-    // By way of a child.
+    // Through a child.
     let child = ("a/x.rs", "use crate::b::B; use super::A;");
     let found = faults(&[root, ("a.rs", "mod x; use x::X;"), child, ("b.rs", "use crate::a::A;")]);
     assert_eq!(found, ["import each other: a, a::x, b"]);
@@ -315,7 +314,7 @@ fn a_name_of_the_root_is_reported() {
 }
 
 #[test]
-fn arrows_in_one_direction_and_those_of_tests_are_not_reported() {
+fn imports_in_one_direction_and_imports_of_tests_are_not_reported() {
     for (a, b) in [
         ("use crate::b::B; mod child; use child::f;", "use std::a::A; use other::crate_::a;"),
         ("use crate::b::B;", "#[cfg(test)] mod tests { use crate::a::A; } // crate::a::A"),

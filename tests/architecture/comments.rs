@@ -4,11 +4,11 @@ use std::{fs, path::Path};
 
 use crate::path;
 
-/// First words of a comment that hides its subject: "What is kept" for "The kept bytes", "Whether it ends" for "`true`
+/// First words of comments that hide their subject: "What is kept" for "The kept bytes", "Whether it ends" for "`true`
 /// if it ends".
 const HIDING: [&str; 7] = ["What", "Whatever", "Whoever", "Whether", "Nobody", "Those", "That"];
 
-/// Each first line of a comment that begins with one of [`HIDING`], with its number.
+/// Returns the comments that begin with one of [`HIDING`], with their line numbers.
 fn hidden(source: &str) -> Vec<String> {
     let text = |line: &str| {
         let comment = line.trim_start().strip_prefix("//")?;

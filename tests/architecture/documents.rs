@@ -1,12 +1,12 @@
 //! Checks of the documents: the targets of their links, and the code that they show.
 //!
-//! `.ci/documented.py` checks the tests that they name.
+//! `.ci/documented.py` checks the names of tests.
 
 use std::{fs, path::Path};
 
 use crate::{path, text};
 
-/// Every document, by its path.
+/// Returns the path of every document.
 fn documents() -> Vec<String> {
     let folders = ["", "docs", "docs/deploy"];
     let files = folders.iter().filter_map(|folder| fs::read_dir(path(folder)).ok()).flatten();
@@ -16,19 +16,19 @@ fn documents() -> Vec<String> {
     relative.map(|file| file.to_str().unwrap().to_owned()).collect()
 }
 
-/// The parts of a text without its blocks of code.
+/// Returns a text without its code blocks.
 fn prose(text: &str) -> String {
     text.split("```").step_by(2).collect()
 }
 
-/// The targets of the links of a text that are no addresses of the network.
+/// Returns the link targets of a text that lie in this repository.
 fn links(text: &str) -> Vec<String> {
     let prose = prose(text);
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
 }
 
-/// The anchors of the headings of a text.
+/// Returns the anchors of the headings of a text.
 fn anchors(text: &str) -> Vec<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let slug = |heading: &str| {
@@ -38,7 +38,7 @@ fn anchors(text: &str) -> Vec<String> {
     headings.map(slug).collect()
 }
 
-/// Every snippet of Rust of a guide, each behind the file that its first line names: ```` ```rust,file=docs/… ````.
+/// Returns the Rust snippets of a guide, each with the file that its first line names: ```` ```rust,file=docs/… ````.
 fn snippets(guide: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = guide.lines();
@@ -74,7 +74,7 @@ fn every_link_leads_somewhere() {
     assert_eq!(anchors("# The `a` b: c\ntext\n## D"), ["the-a-b-c", "d"]);
 }
 
-/// The paths of this repository that stand in code.
+/// Returns the paths of this repository that a text quotes as code.
 fn paths(text: &str) -> Vec<String> {
     let prose = prose(text);
     let spans = prose.split('`').skip(1).step_by(2);
@@ -127,7 +127,7 @@ fn every_snippet_is_compiled() {
         for (file, code) in snippets {
             assert!(!file.is_empty(), "{guide} does not say where this stands:\n{code}");
             let source = text(&file);
-            // Left out lines are marked by `…`.
+            // A `…` marks lines that the guide leaves out.
             for part in code.split('…').map(|part| part.trim_matches(['\n', ' ', '/'])) {
                 assert!(source.contains(part), "{guide}: not in {file}:\n{part}");
             }
@@ -138,14 +138,14 @@ fn every_snippet_is_compiled() {
     assert_eq!(snippets(guide), expected.map(|(file, code)| (file.to_owned(), code.to_owned())));
 }
 
-/// The commands of a text of blocks of code, without their comments.
+/// Returns the commands in the code blocks of a text, without their comments.
 fn commands(text: &str) -> Vec<&str> {
     let blocks = text.split("```").skip(1).step_by(2);
     let blocks = blocks.filter(|block| block.starts_with("sh\n") || block.starts_with("console\n"));
     blocks.flat_map(str::lines).map(|line| line.split('#').next().unwrap()).collect()
 }
 
-/// Returns whether a URL on the command line has a password, which everybody on the machine could read.
+/// Returns whether a command line contains a URL with a password, which every user of the machine can read.
 fn shows_password(line: &str) -> bool {
     line.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', ' ', '\'', '"']).next().unwrap();

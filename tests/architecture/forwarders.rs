@@ -1,7 +1,7 @@
-//! Stand-ins for a port forward every method of it.
+//! Each wrapper of a port forwards every method of the port.
 //!
-//! A port may gain a method with a default body. A forwarder that lacks this method compiles, and the method of the store
-//! behind it is never called. So every port that `app`, `http` or `transfer` implements is implemented whole.
+//! A port may gain a method with a default body. A wrapper without this method still compiles, but never calls the
+//! store behind it. So `app`, `http` and `transfer` implement every method of a port.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -9,13 +9,13 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::path;
 
-/// The crates whose implementations of ports stand before those of others.
+/// The crates with wrappers of ports.
 const FORWARDING: [&str; 3] = ["app", "http", "transfer"];
 
-/// The methods of each trait, by its name.
+/// The methods of each trait, by the trait's name.
 type Traits = BTreeMap<String, Vec<String>>;
 
-/// The names of the functions that stand in a block, and not in a block within.
+/// Returns the names of the functions of a block, without those of inner blocks.
 fn functions(block: TokenStream) -> Vec<String> {
     let tokens: Vec<_> = block.into_iter().collect();
     let named = tokens.windows(2).filter_map(|pair| match pair {
@@ -25,7 +25,7 @@ fn functions(block: TokenStream) -> Vec<String> {
     named.collect()
 }
 
-/// Calls `found` with each item that begins with `word`: its words up to its block, and the block.
+/// Calls `found` with each item that begins with `word`: the words before its block, and the block.
 fn items(source: TokenStream, word: &str, found: &mut impl FnMut(&[String], TokenStream)) {
     let mut words: Option<Vec<String>> = None;
     for token in source {
@@ -54,7 +54,7 @@ fn add_traits(source: &str, traits: &mut Traits) {
     });
 }
 
-/// Each method of a port that an implementation in `source` leaves to its default.
+/// Returns the methods of ports that an implementation in `source` leaves to their default bodies.
 fn left_out(source: &str, ports: &Traits) -> Vec<String> {
     let mut faults = Vec::new();
     items(tokens(source), "impl", &mut |words, block| {
@@ -71,7 +71,7 @@ fn left_out(source: &str, ports: &Traits) -> Vec<String> {
     faults
 }
 
-/// The sources below a folder, without those of tests.
+/// Returns the sources below a folder, without tests.
 pub(crate) fn sources(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -98,7 +98,7 @@ fn ports() -> Traits {
 }
 
 #[test]
-fn what_stands_before_a_port_forwards_every_method() {
+fn every_wrapper_of_a_port_forwards_every_method() {
     let ports = ports();
     for (port, method) in
         [("PetRepository", "add"), ("KeyStore", "note_uses"), ("Archive", "max_batch")]
@@ -117,7 +117,7 @@ fn what_stands_before_a_port_forwards_every_method() {
 }
 
 #[test]
-fn a_method_that_a_port_has_gained_is_missed() {
+fn a_new_method_of_a_port_is_reported_as_missing() {
     let mut ports = Traits::new();
     add_traits(
         "trait Port: Send { fn a(&self); fn b(&self) -> u8 { fn inner() {} 1 } }",

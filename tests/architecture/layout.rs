@@ -1,14 +1,14 @@
-//! Where things lie, and what every manifest says.
+//! The folders of the repository, and entries that every manifest must have.
 
 use std::fs;
 
 use crate::{WORKSPACE, path, text};
 
-/// The store that the README's first command makes here, which git ignores.
+/// The store that the README's first command creates, which git ignores.
 const FIRST_STORE: [&str; 4] =
     ["petstore.db", "petstore.db-wal", "petstore.db-shm", "petstore.db.key"];
 
-/// Returns the entries at the top beside the few that may be there. Names that begin with a dot may.
+/// Returns unexpected entries at the top. Names that begin with a dot are allowed.
 fn strangers(names: &[&str]) -> Vec<String> {
     let known = ["Cargo.toml", "Cargo.lock", "crates", "tests", "docs", "README.md", "target"];
     let may = |name: &str| known.contains(&name) || FIRST_STORE.contains(&name);
@@ -16,7 +16,7 @@ fn strangers(names: &[&str]) -> Vec<String> {
     strange.map(|name| (*name).to_owned()).collect()
 }
 
-/// Dependencies of the workspace that are not ours and come without the reason for them.
+/// Returns the external dependencies of the workspace without a reason beside them.
 fn unexplained(manifest: &str) -> Vec<String> {
     let dependencies = section(manifest, "[workspace.dependencies]");
     let declared = dependencies.iter().filter(|line| line.contains('=') && !line.starts_with('#'));
@@ -28,12 +28,12 @@ fn unexplained(manifest: &str) -> Vec<String> {
     bare.map(|line| (*line).to_owned()).collect()
 }
 
-/// Returns whether a manifest takes the lints of the workspace.
+/// Returns whether a manifest inherits the lints of the workspace.
 fn inherits_lints(manifest: &str) -> bool {
     section(manifest, "[lints]").contains(&"workspace = true")
 }
 
-/// Returns whether a plain `cargo test` would skip some packages without a word.
+/// Returns whether a plain `cargo test` would silently skip packages.
 fn has_default_members(manifest: &str) -> bool {
     section(manifest, "[workspace]").iter().any(|line| line.starts_with("default-members"))
 }
@@ -44,7 +44,7 @@ fn section<'a>(manifest: &'a str, title: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_top_level_holds_what_it_should() {
+fn the_top_level_has_only_the_expected_entries() {
     let entries = fs::read_dir(path("")).unwrap();
     let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
     let names: Vec<_> = names.iter().map(|name| name.to_str().unwrap()).collect();
@@ -65,7 +65,7 @@ fn every_dependency_has_its_reason() {
 }
 
 #[test]
-fn every_package_takes_the_lints_of_the_workspace() {
+fn every_package_inherits_the_lints_of_the_workspace() {
     let packages = WORKSPACE.workspace_packages();
     assert!(packages.len() >= 5);
     for package in packages {
@@ -93,7 +93,7 @@ fn a_package_has_the_prefix_and_its_folder_does_not() {
     for package in WORKSPACE.workspace_packages() {
         let folder = package.manifest_path.parent().unwrap();
         let name = folder.file_name().unwrap();
-        // The examples stand for code outside this repository: they have a prefix of their own.
+        // The examples stand for code outside this repository, so they have a prefix of their own.
         let expected = match (folder.starts_with(path("docs/examples")), name) {
             (true, other) => format!("example-{other}"),
             (false, "app") => "petstore".to_owned(),

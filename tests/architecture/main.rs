@@ -1,7 +1,7 @@
-//! Holds the shape of the workspace: which crate may know which, where things lie, and what documents say of it.
+//! Rules for the workspace: allowed dependencies, the place of files, and true documents.
 //!
-//! Every check is a function over data, from what is there to what is wrong with it. So each can
-//! be shown something forbidden, and be seen to report it.
+//! Every check is a function from the observed data to a list of faults. So a test can show it forbidden data and see
+//! the report.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -17,7 +17,7 @@ use std::{fs, path::PathBuf, sync::LazyLock};
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-/// The workspace as cargo sees it.
+/// The workspace in the view of cargo.
 static WORKSPACE: LazyLock<Metadata> =
     LazyLock::new(|| MetadataCommand::new().no_deps().other_options(offline()).exec().unwrap());
 
@@ -25,12 +25,12 @@ fn offline() -> Vec<String> {
     vec!["--offline".to_owned()]
 }
 
-/// Path of a file or folder of the repository.
+/// Returns the path of a file or folder of the repository.
 fn path(relative: &str) -> PathBuf {
     WORKSPACE.workspace_root.join(relative).into()
 }
 
-/// Text of a file of the repository.
+/// Returns the text of a file of the repository.
 fn text(relative: &str) -> String {
     fs::read_to_string(path(relative)).unwrap()
 }

@@ -1,13 +1,13 @@
-//! Mocks are in no release build.
+//! No release build contains mocks.
 //!
-//! Held on the manifests, because cargo unifies the features of what it builds together: the
-//! resolved graph of a test run has the mocks, whichever crate asked for them.
+//! The test reads the manifests, because cargo unifies the features of one build. The resolved graph of a test run
+//! always has the mocks.
 
 use cargo_metadata::{DependencyKind, Package};
 
 use crate::WORKSPACE;
 
-/// Who asks for what, as far as mocks go.
+/// The dependencies and features that matter for mocks.
 struct Wish {
     package: String,
     dependency: String,
@@ -41,8 +41,8 @@ fn mocking_dependencies(wishes: &[Wish]) -> Vec<String> {
     mocking.map(|wish| format!("{} -> {}", wish.package, wish.dependency)).collect()
 }
 
-/// Returns the features that bring in mocks: `(package, feature, what it enables)`. The feature
-/// `mocks` of the domain alone may, and nothing may enable that one.
+/// Returns the features that bring in mocks: `(package, feature, what it enables)`. Only the feature `mocks` of the
+/// domain may do so, and no feature may enable it.
 fn mocking_features(features: &[(&str, &str, &str)]) -> Vec<String> {
     let mocking = features.iter().filter(|(package, feature, enables)| {
         let own = *package == "petstore-domain" && *feature == "mocks";

@@ -10,8 +10,8 @@ use crate::support::{
     store::Store,
 };
 
-/// Sends a request from the page that the browser shows: what its script may read of the answer, or the
-/// name of the error.
+/// Sends a request from the page in the browser. Returns what the page's script may read of the answer, or the name of
+/// the error.
 fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &Value) -> Value {
     let url = format!("{}{target}", server.url());
     let body = if body.is_null() { String::new() } else { format!("body: '{body}',") };
@@ -31,7 +31,7 @@ fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &
 #[test]
 fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
     let browser = Browser::open();
-    // The answer of the page's server has no policy of its own on calls of the page.
+    // The page's server sends no policy that restricts calls of the page.
     let (_store, elsewhere) = Server::in_memory();
     let page = elsewhere.url();
     browser.go(&format!("{page}/livez"));
@@ -60,6 +60,6 @@ fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
         assert_eq!(fetch(&browser, server, "POST", "/v1/pets", &rex), "TypeError");
         assert!(server.client().get("/v1/pets").send().json().as_array().unwrap().is_empty());
     }
-    // The browser writes each refusal into its console.
+    // The browser logs each refusal on its console.
     browser.complaints();
 }

@@ -1,4 +1,4 @@
-//! The page `/docs`: every operation can be read, and tried unless it says that it cannot.
+//! The page `/docs`: a reader can read every operation and send its request.
 
 mod answers;
 mod reading;
@@ -28,7 +28,7 @@ fn enter(zoo: &Zoo) -> &Browser {
     &zoo.browser
 }
 
-/// Enters the key, and waits until it is accepted.
+/// Enters a key, and waits until it is accepted.
 #[track_caller]
 pub(crate) fn authorize(browser: &Browser, key: &str) {
     browser.fill("#key", key);
@@ -36,7 +36,7 @@ pub(crate) fn authorize(browser: &Browser, key: &str) {
     browser.reads("#key-state", "accepted");
 }
 
-/// Opens all that is folded.
+/// Unfolds everything.
 pub(crate) fn unfold(browser: &Browser) {
     browser.js("for (const folded of $$('details')) folded.open = true;");
 }

@@ -1,4 +1,4 @@
-//! Properties that both pages share, the cost of a load, and the pages without a mouse.
+//! Properties of both pages: their frame, their cost, and their use with the keyboard.
 
 use petstore_testing::needs;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Opens both pages with a key, one after the other, and returns what `look` sees on each.
+/// Opens both pages with a key, one after the other, and returns the result of `look` on each.
 fn on_both(zoo: &Zoo, look: impl Fn(&Browser) -> Value) -> [Value; 2] {
     zoo.browser.go(&zoo.page("/catalogue"));
     zoo.browser.see("#animals");
@@ -23,7 +23,7 @@ fn on_both(zoo: &Zoo, look: impl Fn(&Browser) -> Value) -> [Value; 2] {
     [catalogue, look(&zoo.browser)]
 }
 
-/// Each part of the frame: what it reads, where it is, and how large.
+/// The text, the place and the size of each part of the frame.
 const FRAME: &str = "
     const parts = $$('header, header .bar > *, header a, header svg, footer .bar');
     return parts.filter(part => part.checkVisibility()).map(part => {
@@ -32,7 +32,7 @@ const FRAME: &str = "
     });
 ";
 
-/// The elements that have moved since the page was opened: Chromium's layout shifts, and the elements of each.
+/// The layout shifts since the page was opened, with their elements.
 const MOVED: &str = "
     return new Promise(done => {
         const observer = new PerformanceObserver(list => done(list.getEntries()));
@@ -65,8 +65,8 @@ fn nothing_of_the_frame_moves_from_page_to_page_or_while_a_page_loads() {
     assert_eq!(catalogue, docs);
 }
 
-/// On a line with a latency, the time is the number of answers that wait for each other: of a page that the
-/// browser has, that it is still the same, and then its data.
+/// On a line with latency, a load takes as long as its consecutive answers: a check of the cached page, and then its
+/// data.
 #[needs(chromium)]
 #[test]
 fn a_page_that_the_browser_has_costs_one_round_trip_and_its_data_another() {
@@ -97,8 +97,8 @@ fn a_page_that_the_browser_has_costs_one_round_trip_and_its_data_another() {
     }
 }
 
-/// Where the focus is: what it is called, and whether it can be seen. A control that draws nothing
-/// itself has its ring around what stands beside it.
+/// The name of the focused element, and whether its focus ring is visible. The ring of an invisible control is around
+/// the next element.
 const FOCUS: &str = "
     const element = document.activeElement, ring = style =>
         (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== 'none';
@@ -107,7 +107,7 @@ const FOCUS: &str = "
     return [element.id || element.textContent.trim(), seen && box.width > 0 && box.top >= 0 && box.bottom <= innerHeight];
 ";
 
-/// The names of what Tab reaches, one after the other, until the page is through.
+/// Returns the names of the elements that Tab reaches, in order.
 fn walk(browser: &Browser) -> Vec<String> {
     browser.focus_nothing();
     let mut names = Vec::new();
@@ -126,10 +126,10 @@ fn walk(browser: &Browser) -> Vec<String> {
         }
         names.push(name.clone());
     }
-    panic!("Tab is caught: {names:?}");
+    panic!("Tab never leaves the page: {names:?}");
 }
 
-/// Holds that `expected` comes in this order, whatever is between.
+/// Asserts that `names` contains the names of `expected` in this order.
 #[track_caller]
 fn holds_in_order(names: &[String], expected: &str) {
     let mut rest = names.iter();
@@ -156,7 +156,7 @@ fn tab_reaches_every_control_in_order_and_the_keyboard_is_enough() {
         Skip to the end of the list, First, Previous, Next, pet 1, pet 20, first, previous, next, name, categoryId, \
         status, add-send, count";
     holds_in_order(&walk(browser), expected);
-    // Past the rows in one step.
+    // One key skips all rows.
     browser.js("$('[data-jump=pager]').focus()");
     browser.press(Key::Enter);
     browser.press(Key::Tab);

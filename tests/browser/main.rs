@@ -1,7 +1,7 @@
-//! The pages for people, in a real browser: the real binary, Chromium, real clicks and keys.
+//! The pages in a real browser: the real binary, Chromium, real clicks and keys.
 //!
-//! Needs `chromium` and `chromedriver` on the `PATH`. Each test has a server and a tab of its own. A
-//! test that fails leaves a screenshot behind.
+//! Needs `chromium` and `chromedriver` on the `PATH`. Each test has a server and a tab of its own. A failed test
+//! leaves a screenshot.
 
 #![expect(
     dead_code,
@@ -10,7 +10,7 @@
     reason = "of what the suites share, each uses a part"
 )]
 
-/// Helpers of these tests, some of them shared with the black-box suite.
+/// Helpers of these tests. Some are shared with the black-box suite.
 mod support {
     pub(crate) mod browser;
     pub(crate) mod chromedriver;

@@ -1,4 +1,4 @@
-//! The rules that every state of the pages keeps, each with a test that what breaks it would be seen.
+//! Rules for every state of the pages, and a test that breaks each rule.
 
 mod contrast;
 
@@ -10,15 +10,15 @@ use crate::support::{browser::Browser, zoo::Zoo};
 
 pub(crate) use contrast::is_legible;
 
-/// Rules for an open page, whatever its state.
+/// The checks of an open page in any state.
 pub(crate) const CHECKS: [fn(&str, &Browser); 5] =
     [asks_nobody_else, has_an_outline, names_every_control, is_legible, can_be_skipped_to];
 
-/// The widths at which a page is looked at, in CSS pixels; up to `NARROW` nothing leaves its box.
+/// The widths of the window, in CSS pixels. Up to `NARROW` no element may leave its box.
 pub(crate) const WIDTHS: [u32; 4] = [320, 390, NARROW, 1280];
 pub(crate) const NARROW: u32 = 700;
 
-/// It has a language, a title and one main heading.
+/// Asserts a language, a title and one main heading.
 fn has_an_outline(name: &str, browser: &Browser) {
     browser.is("document.documentElement.lang", "en");
     assert!(browser.value("document.title").as_str().unwrap().len() > 5, "{name}");
@@ -26,7 +26,7 @@ fn has_an_outline(name: &str, browser: &Browser) {
     browser.is("$$('main').length", 1);
 }
 
-/// It asks no other host, and does not break its policy.
+/// Asserts that the page asks no other host and keeps its policy.
 fn asks_nobody_else(name: &str, browser: &Browser) {
     let requests = browser.requests();
     let out = requests.iter().filter(|request| request.went_out());
@@ -34,20 +34,20 @@ fn asks_nobody_else(name: &str, browser: &Browser) {
     assert!(!out.is_empty(), "{name}");
     let own = browser.value("location.origin + '/'").as_str().unwrap().to_owned();
     assert!(out.iter().all(|url| url.starts_with(&own)), "{name}: {out:?}");
-    // A refusal of the service is no fault of the page.
+    // A refusal of the service is not the page's fault.
     let complaints = browser.complaints();
     let own = complaints.iter().filter(|text| !text.contains("Failed to load resource"));
     assert_eq!(own.collect::<Vec<_>>(), [""; 0], "{name}");
 }
 
-/// The roles of what a person can use.
+/// The roles of controls.
 const CONTROLS: &str = "button checkbox combobox link listbox menuitem radio searchbox slider spinbutton \
     switch tab textbox";
 
-/// The roles of the parts between which an assistive program jumps.
+/// The roles of landmarks, between which a screen reader jumps.
 const LANDMARKS: &str = "banner complementary contentinfo form main navigation region search";
 
-/// The nodes with one of these roles as an assistive program is told of them: role and name.
+/// Returns role and name of the nodes with these roles in the accessibility tree.
 fn nodes(browser: &Browser, roles: &str) -> Vec<(String, String)> {
     let tree = browser.devtools("Accessibility.getFullAXTree", json!({}));
     let nodes = tree["nodes"].as_array().unwrap().iter().filter(|node| node["ignored"] == false);
@@ -56,21 +56,21 @@ fn nodes(browser: &Browser, roles: &str) -> Vec<(String, String)> {
     named.filter(|(role, _)| roles.split(' ').any(|one| one == role)).collect()
 }
 
-/// Every control has a name, and every landmark one of its own.
+/// Asserts that every control has a name, and every landmark a unique one.
 fn names_every_control(page: &str, browser: &Browser) {
     let controls = nodes(browser, CONTROLS);
     assert!(controls.len() >= 5, "{page}: {controls:?}");
     let nameless = controls.iter().filter(|(_, name)| name.is_empty());
     assert_eq!(nameless.count(), 0, "{page}: {controls:?}");
     let mut landmarks = nodes(browser, LANDMARKS);
-    // A form is one only if it has a name.
+    // A form is a landmark only if it has a name.
     landmarks.retain(|(role, name)| role != "form" || !name.is_empty());
     assert!(landmarks.len() >= 4, "{page}: {landmarks:?}");
     landmarks.sort();
     assert!(landmarks.windows(2).all(|pair| pair[0] != pair[1]), "{page}: {landmarks:?}");
 }
 
-/// The skip link leads into the page.
+/// Asserts that the skip link leads to the main part.
 fn can_be_skipped_to(_: &str, browser: &Browser) {
     browser.focus_nothing();
     for key in [Key::Tab, Key::Enter, Key::Tab] {
@@ -79,7 +79,7 @@ fn can_be_skipped_to(_: &str, browser: &Browser) {
     browser.is("!!document.activeElement.closest('main')", true);
 }
 
-/// The elements that reach over an edge of their box, or of the window. Code scrolls.
+/// Returns the elements that leave their box or the window. Code scrolls.
 const OUTSIDE: &str = "
     const boxes = '.card, .try, .panel, .row, .description, .aside', inputs = 'input, textarea, select';
     return $$('main *').filter(element => {
@@ -94,7 +94,7 @@ const OUTSIDE: &str = "
     }).map(element => `${element.tagName} ${element.id}: ${element.textContent.trim().slice(0, 40)}`);
 ";
 
-/// Returns whether nothing leaves its box.
+/// Returns whether no element leaves its box.
 pub(crate) fn stays_inside(browser: &Browser) -> bool {
     let outside = browser.js(OUTSIDE);
     if outside != json!([]) {
@@ -105,7 +105,7 @@ pub(crate) fn stays_inside(browser: &Browser) -> bool {
 
 #[needs(chromium)]
 #[test]
-fn what_breaks_a_rule_would_be_seen() {
+fn each_broken_rule_is_noticed() {
     let zoo = Zoo::open();
     let browser = &zoo.browser;
     let other = zoo.page("/livez").replace("127.0.0.1", "localhost");
@@ -126,7 +126,7 @@ fn what_breaks_a_rule_would_be_seen() {
     assert_eq!(navs.count(), 2, "a landmark");
     assert!(stays_inside(browser));
     browser.js("$('.adder').style.width = '4rem'");
-    assert!(!stays_inside(browser), "what sticks out");
+    assert!(!stays_inside(browser), "an element outside of its box");
     browser.js("$('main').style.color = '#888'");
     assert!(!contrast::too_faint(browser).is_empty(), "a faint text");
 }

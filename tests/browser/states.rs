@@ -1,5 +1,5 @@
-//! Every state of the pages that is worth a look: the way there, what is particular about it, and the rules that
-//! every state keeps. Leaves pictures of each, for a desk and a phone, light and dark.
+//! States of the pages: how to reach each one, its particular text, and the rules for every state. Takes screenshots
+//! of each state for desktop and phone, light and dark.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// A state of a page: its name, and how to get there.
+/// The name of a state, and a function that opens it.
 type State = (&'static str, fn(&Zoo));
 
 const CATALOGUE: [State; 18] = [
@@ -64,14 +64,14 @@ const DOCS: [State; 9] = [
     ("docs-open", opened),
 ];
 
-/// Animals that look like a store.
+/// Names for a plausible store.
 const NAMES: [&str; 24] = [
     "Rex", "Mimi", "Bruno", "Lumi", "Hedwig", "Nemo", "Pip", "Otto", "Sushi", "Biscuit", "Clover",
     "Figaro", "Juno", "Kiwi", "Maple", "Nacho", "Olive", "Poppy", "Ziggy", "Tilda", "Momo", "Cleo",
     "Basil", "Ivy",
 ];
 
-/// A zoo in which every state can be reached. Its last animal is as wide as one can be.
+/// Starts a service on which every state can be reached. The last animal is as wide as possible.
 pub(crate) fn zoo() -> Zoo {
     let store = Store::sqlite();
     let server = Launch::on(&store).flag("--environment", "staging").start();
@@ -140,7 +140,7 @@ fn keeps_every_rule(states: &[State]) {
     say(&format!("pictures of the pages: {}/screenshots", env!("CARGO_TARGET_TMPDIR")));
 }
 
-/// The one thing to do is in the middle, and leads newcomers on.
+/// The only form is in the middle, and tells newcomers what to do.
 fn catalogue_key(zoo: &Zoo) {
     let browser = zoo.visit("/catalogue", "");
     browser.focus_is_on("key");
@@ -169,21 +169,21 @@ fn cut_off_key(zoo: &Zoo) {
     zoo.enter_key("pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTCl").reads("#key-error", "incomplete");
 }
 
-/// As it is after the key was entered; the counts were asked for.
+/// The list after the key was entered and the animals were counted.
 pub(crate) fn list(zoo: &Zoo) {
     catalogue_key(zoo);
     let browser = zoo.enter_key(KEY);
     browser.see("#rows tr");
     browser.focus_is_on("list-title");
     browser.is("entrance.checkVisibility()", false);
-    // Numbers are compared by their last digits.
+    // Right-aligned numbers can be compared.
     browser.is("$$('th.id, td.id, th.category, td.category').every(e => getComputedStyle(e).textAlign === 'right')", true);
     browser.click("#count");
     browser.reads("#count-status", "in all");
     browser.js("scrollTo(0, 0)");
 }
 
-/// The key that may only read is made anew each time.
+/// The list with a read-only key, which is new each time.
 fn read_only(zoo: &Zoo) {
     let key = zoo.new_key(&["reader", "--read-only"]);
     let browser = zoo.enter_with("/catalogue", &key);
@@ -200,7 +200,7 @@ fn second_page(zoo: &Zoo) {
     browser.until("animals.ariaBusy === 'false'");
 }
 
-/// The pager names the page that is shown, not the one that has not come yet.
+/// The pager names the visible page until the next page arrives.
 fn loading(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     browser.hold_answers("true");
@@ -217,7 +217,7 @@ fn empty(zoo: &Zoo) {
     browser.reads("#empty", "There is no animal with the status sold");
 }
 
-/// The error is in sight, between filter and table, and hides nothing.
+/// The error is visible between filter and table, and covers nothing.
 fn offline(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     browser.set_offline(true);
@@ -233,11 +233,11 @@ fn offline(zoo: &Zoo) {
 
 fn bad_cursor(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue?cursor=nonsense");
-    browser.reads("#list-failure", "`cursor`: must be one that a next link has given");
+    browser.reads("#list-failure", "`cursor`: must be the unchanged cursor of a next link");
     browser.reads("#list-retry", "Start from the first page");
 }
 
-/// The widest animal, and its row.
+/// The widest animal, found by its id, and its row.
 fn one(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     find(browser, "121");
@@ -246,7 +246,7 @@ fn one(zoo: &Zoo) {
     browser.until("document.activeElement.matches('#rows tr.new')");
 }
 
-/// The field stays where it was, and its message is below it.
+/// The field keeps its place, and the message is below it.
 fn missing(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     let place = |id: &str| browser.value(&format!("$('#{id}').getBoundingClientRect()"));
@@ -268,7 +268,7 @@ fn missing(zoo: &Zoo) {
     assert!(fault["top"].as_f64() >= field["bottom"].as_f64());
 }
 
-/// Asks for an animal by its id.
+/// Enters an id into the form that finds an animal.
 pub(crate) fn find(browser: &Browser, id: &str) {
     browser.fill("#find-id", id);
     browser.press(thirtyfour::Key::Enter);
@@ -281,14 +281,14 @@ pub(crate) fn fill_in(browser: &Browser, name: &str, category: &str) {
     browser.fill("#categoryId", category);
 }
 
-/// Adds an animal by the form.
+/// Adds an animal with the form.
 #[track_caller]
 pub(crate) fn add(browser: &Browser, name: &str, category: &str) {
     fill_in(browser, name, category);
     browser.click("#add-send");
 }
 
-/// A refusal of the service is shown at its field.
+/// The refusal of the service appears at its field.
 fn refused(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     add(browser, "   ", "9223372036854775808");
@@ -298,7 +298,7 @@ fn refused(zoo: &Zoo) {
     browser.focus_is_on("name");
     let marks = "[...add.querySelectorAll('input, select')].map(field => field.ariaInvalid)";
     browser.is(marks, json!(["true", "true", "false"]));
-    // A reader of the screen hears the fault with the field.
+    // A screen reader reads the error with the field.
     browser.is("['name', 'categoryId'].every(id => $(`#${id}`).getAttribute('aria-describedby').split(' ').includes(`${id}-error`))", true);
 }
 
@@ -316,7 +316,7 @@ fn added(zoo: &Zoo) {
     browser.until("animals.ariaBusy === 'false'");
 }
 
-/// Each level of headings can be told from the next by its size, and the document for programs is at the top.
+/// Each heading is larger than the next level. The link to the OpenAPI document is at the top.
 pub(crate) fn reference(zoo: &Zoo) {
     let browser = zoo.visit("/docs", "");
     browser.see(LIST);
@@ -340,7 +340,7 @@ fn answer(zoo: &Zoo) {
     zoo.browser.js("$('#listPets').scrollIntoView()");
 }
 
-/// All that is folded open, with a key, and with an answer.
+/// Everything unfolded, with a key and with responses.
 fn opened(zoo: &Zoo) {
     reference(zoo);
     authorize(&zoo.browser, KEY);
@@ -348,7 +348,7 @@ fn opened(zoo: &Zoo) {
         execute(&zoo.browser, operation, if operation == LIST { 200 } else { 201 });
     }
     unfold(&zoo.browser);
-    // A line of code stays a line, and scrolls.
+    // Code does not wrap. A long line scrolls.
     zoo.browser.is("$$('.code').every(e => getComputedStyle(e).whiteSpace === 'pre')", true);
     let is_wider = format!("(e => e.scrollWidth > e.clientWidth)($('{} .sample'))", docs::CREATE);
     zoo.browser.is(&is_wider, true);

@@ -1,4 +1,4 @@
-//! A disk of its own for a test, whose power can be cut.
+//! A file system of one test, whose power can be cut.
 
 use std::{
     fs::{self, File},
@@ -14,8 +14,8 @@ use crate::support::wait;
 
 const SIZE: &str = "64M";
 
-/// Asks ext4 to stop at once, without writing its journal (`FS_IOC_SHUTDOWN` with
-/// `FS_SHUTDOWN_FLAGS_NOLOGFLUSH`). What was not synchronised is gone, as in a power cut.
+/// Stops ext4 at once, without writing its journal (`FS_IOC_SHUTDOWN` with `FS_SHUTDOWN_FLAGS_NOLOGFLUSH`). Data that was
+/// not synchronised is lost, as in a power cut.
 const CUT: &str = r#"
     my $flags = pack("L", 2);
     open(my $folder, "<", $ARGV[0]) or die $!;
@@ -28,10 +28,10 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// `None`, loudly, where no disk can be had: without root, or with a kernel that has no loop devices.
-    /// No package mends that, so it is no failure with `PETSTORE_TEST_ALL=1` either, but `.ci/run` ends with it.
+    /// Mounts a disk. Returns `None` and prints why if that is impossible: without root, or without loop devices.
     ///
-    /// Where a disk can be had, `PETSTORE_TEST_ALL=1` never skips: what goes wrong then fails the test.
+    /// No package can mend either, so this is no failure with `PETSTORE_TEST_ALL=1`. `.ci/run` names the skipped tests at
+    /// its end. Any other error fails the test with `PETSTORE_TEST_ALL=1`.
     pub(crate) fn new_or_skip(test: &str) -> Option<Self> {
         if let Some(missing) = missing() {
             say(&format!("\n*** SKIPPED: {test} needs {missing} ***\n"));
@@ -50,7 +50,7 @@ impl Disk {
         Ok(disk)
     }
 
-    /// The folder on which it is mounted.
+    /// Returns the mount point.
     pub(crate) fn mount_point(&self) -> PathBuf {
         self.folder.path().join("disk")
     }
@@ -63,16 +63,16 @@ impl Disk {
         run(Command::new("mount").args(["-o", "loop"]).arg(self.image()).arg(self.mount_point()))
     }
 
-    /// Cuts the power: from now on nothing is written, and every access fails.
+    /// Cuts the power: nothing is written any more, and every access fails.
     pub(crate) fn cut(&self) {
         run(Command::new("perl").args(["-e", CUT]).arg(self.mount_point())).unwrap();
     }
 
-    /// The power is back: the file system recovers. No process may have a file open.
+    /// Restores the power: mounts the file system again. No process may have a file open.
     pub(crate) fn restore(&self) {
         run(Command::new("umount").arg(self.mount_point())).unwrap();
-        // The kernel lets go of the loop device a moment later, and writes to the image until then.
-        wait::until("the loop device is let go of", || !self.is_in_use());
+        // The kernel releases the loop device a moment later, and writes to the image until then.
+        wait::until("the loop device is released", || !self.is_in_use());
         self.mount().unwrap();
     }
 
@@ -89,12 +89,12 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // It may not be mounted.
+        // The disk may not be mounted.
         let _ = run(Command::new("umount").args(["--quiet", "--lazy"]).arg(self.mount_point()));
     }
 }
 
-/// Returns the missing part of this machine without which there can be no such disk.
+/// Returns what a disk needs and this machine lacks.
 fn missing() -> Option<&'static str> {
     if !geteuid().is_root() {
         return Some("root");

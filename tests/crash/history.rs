@@ -1,4 +1,4 @@
-//! The certain and the possible content of the disk at a point of the log.
+//! The certain and the possible content of the disk at a point of the write log.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,14 @@ use super::write_log::{Change, Record};
 /// A file that a crash may leave behind.
 #[derive(Default)]
 pub(crate) struct File {
-    /// The content of the disk in any case; `None` if there may be no such file.
+    /// The content that is certainly on the disk; `None` if the file may be missing.
     pub(crate) durable: Option<Vec<u8>>,
-    /// Changes since then: each may be on the disk, or not, or in part. With the number of
-    /// its record.
+    /// The later changes, with the numbers of their records. Each may be on the disk in whole, in part, or not at all.
     pub(crate) pending: Vec<(usize, Change)>,
 }
 
 impl File {
-    /// The changes of the file among the first `records` are on the disk.
+    /// Notes that the file's changes among the first `records` are on the disk.
     fn sync(&mut self, records: usize) {
         let covered = self.pending.iter().take_while(|(number, _)| *number < records).count();
         for (_, change) in self.pending.drain(..covered) {
@@ -23,8 +22,8 @@ impl File {
         }
     }
 
-    /// The names in the folder, as they were after the first `records`, are on the disk: what was
-    /// unlinked by then does not come back.
+    /// Notes that the folder's names after the first `records` are on the disk: a file that was unlinked by then does not
+    /// come back.
     fn sync_name(&mut self, records: usize) {
         let gone = self
             .pending
@@ -45,7 +44,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Goes on by one record.
+    /// Applies the next record.
     pub(crate) fn push(&mut self, record: &Record) {
         match (&record.file, &record.change) {
             (Some(file), Change::Sync { records }) => self.file(file).sync(*records),
@@ -76,7 +75,7 @@ pub(crate) fn apply(content: &mut Option<Vec<u8>>, change: &Change) {
     }
 }
 
-/// Writes, beyond the end too.
+/// Writes at `offset`, which may be beyond the end.
 pub(crate) fn write(content: &mut Vec<u8>, offset: usize, data: &[u8]) {
     let end = offset + data.len();
     content.resize(content.len().max(end), 0);

@@ -1,4 +1,4 @@
-//! One of the states in which a crash may leave the files of a store.
+//! A state of the files of a store that a crash may leave.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -15,7 +15,7 @@ use super::{
 /// The unit that a disk writes whole or not at all, in bytes.
 const SECTOR: usize = 512;
 
-/// Numbers that look random and are the same in each run.
+/// A random generator with the same numbers in each run.
 pub(crate) struct Random(TestRng);
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
         Self(TestRng::deterministic_rng(RngAlgorithm::ChaCha))
     }
 
-    /// A number from 0 to `limit` - 1.
+    /// Returns a number from 0 to `limit` - 1.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0.random_range(0..limit)
     }
@@ -33,24 +33,24 @@ impl Random {
     }
 }
 
-/// How a crash treats what was not synchronised.
+/// A crash, by its effect on changes that were not synchronised.
 #[derive(Clone, Copy, Debug)]
 enum Crash {
-    /// All of it is lost.
+    /// All are lost.
     Drops,
-    /// None of it is lost.
+    /// None is lost.
     Keeps,
-    /// Changes are lost, the others are whole and in order.
+    /// Some are lost. The others are whole and in order.
     Forgets,
-    /// Changes reach the disk in another order, and sectors of them are lost.
+    /// Some sectors are lost, and the others are written in another order.
     Tears,
 }
 
-/// The files as one of the crashes leaves them.
+/// The files after a crash.
 pub(crate) struct Image(BTreeMap<String, Vec<u8>>);
 
 impl Image {
-    /// After what `history` has of the log.
+    /// Lets the machine crash after `history`, in a random way.
     pub(crate) fn new(history: &History, random: &mut Random) -> Self {
         let crash = [Crash::Drops, Crash::Keeps, Crash::Forgets, Crash::Tears][random.below(4)];
         let files = history.files.iter();
@@ -92,7 +92,7 @@ fn content(file: &File, crash: Crash, random: &mut Random) -> Option<Vec<u8>> {
     content
 }
 
-/// Writes some sectors of `data`.
+/// Writes random sectors of `data`.
 fn tear(content: &mut Vec<u8>, offset: usize, data: &[u8], random: &mut Random) {
     let mut at = offset;
     let mut rest = data;

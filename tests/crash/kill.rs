@@ -14,9 +14,9 @@ on_stores! {
     a_killed_server_has_kept_every_acknowledged_animal_once,
 }
 
-/// The server dies after so many additions.
+/// The number of additions before a kill.
 const LOAD: usize = 150;
-/// A store serves for so many kills: each looks at all that it holds.
+/// The number of kills of one store. After each kill, all of its animals are read.
 const KILLS_OF_A_STORE: usize = 3;
 
 fn a_killed_server_has_kept_every_acknowledged_animal_once(kind: Kind) {

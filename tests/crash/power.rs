@@ -13,9 +13,9 @@ use crate::{
     },
 };
 
-/// The power is cut after so many additions.
+/// The number of additions before a power cut.
 const LOAD: usize = 300;
-/// Without waiting for the disk, one of so many power cuts must lose an animal.
+/// The number of power cuts of which one must lose an animal, if the store does not wait for the disk.
 const MOST_CONTROLS: usize = 10;
 
 #[needs(ext4, time)]
@@ -32,7 +32,7 @@ fn a_power_cut_loses_no_acknowledged_animal() {
         server.stop();
         is_sound(&folder.join("petstore.db"));
         if (round + 1) % 10 == 0 {
-            // A new store now and then, or each look at all of it would take ever longer.
+            // A new store, because all animals of a store are read after each power cut.
             journal = Journal::new();
             fs::remove_file(folder.join("petstore.db")).unwrap();
         }
@@ -46,7 +46,7 @@ fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
     let file = disk.mount_point().join("petstore.db");
     for _ in 0..MOST_CONTROLS {
         let store = store(&disk.mount_point(), "?synchronous=normal");
-        // The content of the file before the load is on the disk: only the load can be lost.
+        // Only the load can be lost: the file is on the disk before.
         Launch::on(&store).start().stop();
         let journal = Journal::new();
         write_until_cut(&disk, &store, &journal);
@@ -57,7 +57,7 @@ fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
         if faults.iter().any(|fault| fault.contains("is lost")) {
             return;
         }
-        // The kernel had written all of it back: on a busy machine the load takes long.
+        // The kernel had written everything back, as the load took long.
         fs::remove_file(&file).unwrap();
     }
     panic!("{MOST_CONTROLS} power cuts have lost nothing");
@@ -69,8 +69,8 @@ fn store(folder: &Path, parameters: &str) -> Store {
 
 fn write_until_cut(disk: &Disk, store: &Store, journal: &Arc<Journal>) {
     let mut server = Launch::on(store).start();
-    // A machine without power answers nothing. This one does, and Linux may report a synchronisation as
-    // done that the cut has interrupted. So what is acknowledged from then on does not count.
+    // Unlike a machine without power, this one still answers, and Linux may report an interrupted synchronisation as
+    // complete. So acknowledgements after the cut do not count.
     let mut cut = Instant::now();
     write_until(&server.client(), journal, LOAD, || {
         cut = Instant::now();

@@ -1,5 +1,4 @@
-//! The machine fails at any point of what the server writes, and whatever was not synchronised is
-//! lost, reordered or torn.
+//! The machine fails at any point of the server's writes. Writes that were not synchronised are lost, reordered or torn.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,17 +19,17 @@ use crate::{
     support::{catalogue::id_of, store::Store},
 };
 
-/// So many additions make SQLite bring its log into the file several times.
+/// The number of additions: SQLite checkpoints its log several times meanwhile.
 const LOAD: usize = 2_000;
 
-/// The writes of a server, and the animals that it acknowledged: for each the length that the log had then.
+/// The writes of a server, and each acknowledged animal with the length of the log at that moment.
 struct Run {
     records: Vec<Record>,
     acknowledged: BTreeMap<i64, (usize, String)>,
 }
 
 impl Run {
-    /// Of a new store at a URL with these parameters.
+    /// Runs a server on a new store. Its URL has these parameters.
     fn new(parameters: &str) -> Self {
         let log = WriteLog::new();
         let mut store = Store::sqlite();
@@ -46,7 +45,7 @@ impl Run {
         Self { records: log.records(&store), acknowledged: acknowledged.collect() }
     }
 
-    /// The same if nothing had been synchronised.
+    /// Removes the effect of every synchronisation.
     fn without_syncs(mut self) -> Self {
         for record in &mut self.records {
             if let Change::Sync { records } = &mut record.change {
@@ -56,7 +55,7 @@ impl Run {
         self
     }
 
-    /// Lets the machine fail at `points` of the log; what is wrong after each of them.
+    /// Lets the machine fail at `points` places of the log. Returns the faults.
     fn fail_at(&self, points: usize) -> Vec<String> {
         let mut random = Random::new();
         let first = self.acknowledged.values().map(|(length, _)| *length).min().unwrap();
@@ -81,7 +80,7 @@ impl Run {
         cuts.into_iter().filter_map(look).collect()
     }
 
-    /// Returns the fault of a store whose log had this length.
+    /// Returns the fault of an image that was made when the log had this length.
     fn faults(&self, image: &Image, length: usize) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         image.write_to(folder.path());
@@ -99,7 +98,7 @@ impl Run {
     }
 }
 
-/// The animals of a file in which SQLite finds nothing wrong.
+/// Returns the animals of a file, or the fault that SQLite finds in the file.
 fn stored(file: &Path) -> Result<BTreeMap<i64, String>, Box<dyn std::error::Error>> {
     let connection = Connection::open(file)?;
     let found: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;

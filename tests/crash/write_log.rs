@@ -1,4 +1,4 @@
-//! The log of what a server changed in its files, made by a preloaded library.
+//! A log of all changes that a server makes to its files, written by a preloaded library.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ const LIBRARY: &str = include_str!("write_log.c");
 /// One change of a file.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// Where the record ends in the log.
+    /// The position in the log behind the record.
     pub(crate) end: usize,
     /// The file's name in the store's folder; `None` for the folder itself.
     pub(crate) file: Option<String>,
@@ -32,28 +32,28 @@ pub(crate) enum Change {
         length: usize,
     },
     Unlink,
-    /// The file's changes among the first `records` of the log are on the disk now.
+    /// The file's changes among the first `records` of the log are on the disk.
     Sync {
         records: usize,
     },
 }
 
-/// A log that is being written.
+/// The log of one server.
 pub(crate) struct WriteLog {
-    /// Of the log and the library.
+    /// Contains the log and the library.
     folder: TempDir,
     library: PathBuf,
 }
 
 impl WriteLog {
-    /// Of no server yet.
+    /// Compiles the library. There is no log before [`launch`](Self::launch).
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let library = compile(LIBRARY, folder.path());
         Self { folder, library }
     }
 
-    /// A server on `store` that writes this log.
+    /// Builds a server on `store` that writes this log.
     pub(crate) fn launch(&self, store: &Store) -> Launch {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         Launch::on(store)
@@ -66,13 +66,13 @@ impl WriteLog {
         self.folder.path().join("log")
     }
 
-    /// Returns a function that reads its length, in bytes.
+    /// Returns a function that reads the length of the log, in bytes.
     pub(crate) fn length(&self) -> impl Fn() -> usize + Send + Sync + 'static {
         let path = self.path();
         move || usize::try_from(fs::metadata(&path).unwrap().len()).unwrap()
     }
 
-    /// Every record of the files of `store`, in order.
+    /// Returns every record about files of `store`, in order.
     pub(crate) fn records(&self, store: &Store) -> Vec<Record> {
         let log = fs::read(self.path()).unwrap();
         let mut rest = &log[..];
@@ -85,7 +85,7 @@ impl WriteLog {
     }
 }
 
-/// The next record; `None` at the end, or where a kill has cut it off.
+/// Reads the next record; `None` at the end, or if a kill has cut the record off.
 fn read(rest: &mut &[u8], folder: &Path) -> Option<Record> {
     let mut bytes = *rest;
     let kind = bytes.split_off_first()?;

@@ -30,7 +30,7 @@ impl Disk {
         if done.status.success() { Ok(Self(folder)) } else { Err(said()) }
     }
 
-    /// Writes until nothing is left.
+    /// Writes until no space is left.
     fn fill(&self) {
         let mut file = File::create(self.0.join(LEFT)).unwrap();
         while file.write_all(&[0; 4096]).is_ok() {}
@@ -43,12 +43,12 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // A process that still has a file open keeps it until the process ends.
+        // Lazy, as a process may still have a file open.
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
 }
 
-/// Three nodes, of which the last has a disk of its own, and is the leader. `None` if no file system can be mounted.
+/// Starts three nodes. The last one has a disk of its own, and is the leader. Returns `None` if this process cannot mount.
 fn nodes(test: &str) -> Option<(Etcd, Disk)> {
     let etcd = Etcd::prepare(NODES, None).unwrap();
     let last = NODES - 1;
@@ -66,7 +66,7 @@ fn nodes(test: &str) -> Option<(Etcd, Disk)> {
     Some((etcd, disk))
 }
 
-/// etcd ends when it cannot write.
+/// A node of etcd ends when it cannot write.
 #[needs(etcd, quiet)]
 #[test]
 fn a_leader_whose_disk_is_full_leaves_the_others_going_on() {

@@ -6,11 +6,11 @@ use petstore_testing::{Etcd, Network, needs, network_or_skip};
 
 use super::{NODES, nodes, trial::Trial};
 
-/// So long a leader is away: longer than an instance waits for what it has sent to it.
+/// The absence of a leader: longer than an instance waits for an answer.
 const AWAY: Duration = Duration::from_secs(7);
-/// So long the leader is alone before it is lost.
+/// The time for which the leader is alone before it is lost.
 const IN_DOUBT: Duration = Duration::from_millis(300);
-/// So long what follows its return is watched.
+/// The time for which the services are watched after its return.
 const BACK: Duration = Duration::from_secs(4);
 
 fn is_survived(
@@ -28,8 +28,8 @@ fn is_survived(
     trial.ends(what);
 }
 
-/// Loses the leader when what it is about to commit is on its way to the others: they read it afterwards. So it has
-/// happened, and nobody was told.
+/// Loses the leader while its next entries are on their way to the other nodes, which read them afterwards. So these
+/// writes happen, without an acknowledgement.
 fn in_doubt(etcd: &Etcd, leader: usize, lose: &dyn Fn()) {
     let signal_others = |signal| {
         let others = (0..NODES).filter(|node| *node != leader);
@@ -68,7 +68,7 @@ fn a_leader_that_is_cut_off_takes_nothing_with_it() {
     is_survived(what, Some(&network), &cut, &heal);
 }
 
-/// The services still reach it, and it takes itself for the leader for a while.
+/// The services still reach the node, which considers itself the leader for a while.
 #[needs(etcd, ip, quiet)]
 #[test]
 fn a_leader_that_only_the_other_nodes_cannot_reach_is_left_by_the_services() {

@@ -1,4 +1,4 @@
-//! An operator looks after the nodes while the service works: old revisions go, and so does what they leave.
+//! Maintenance of the nodes while the service works: compaction, defragmentation, alarms.
 
 use std::{
     thread,
@@ -26,14 +26,14 @@ use crate::{
 const PETS: usize = 12_000;
 const ROUNDS: usize = 5;
 
-/// Forgets all revisions before this one.
+/// Compacts all revisions before the current one.
 fn compact(etcd: &Etcd, node: usize) {
     let status = etcd.post(node, "/v3/maintenance/status", "{}").unwrap();
     let status: Value = serde_json::from_str(&status).unwrap();
     let revision = &status["header"]["revision"];
     let request = format!("{{\"revision\":{revision},\"physical\":true}}");
     let done = etcd.post(node, "/v3/kv/compaction", &request);
-    // A node that is behind may name one that is gone already.
+    // A node that is behind may name a revision that is compacted already.
     assert!(
         done.as_ref().map_or_else(|error| error.contains("has been compacted"), |_| true),
         "{done:?}"
@@ -57,14 +57,14 @@ fn compaction_and_defragmentation_under_load_lose_nothing() {
     trial.ends(what);
 }
 
-/// A store with animals.
+/// Returns a store with animals.
 fn filled(etcd: &Etcd) -> Store {
     let store = store(etcd, "zoo");
     feed(&["import", "--create", "--store", &store.url], &many(PETS)).succeeds();
     store
 }
 
-/// At the quota, additions are refused, and reads are not.
+/// At the quota, etcd refuses writes, but no reads.
 #[needs(etcd)]
 #[test]
 fn an_alarm_refuses_additions_until_it_is_disarmed() {
@@ -85,7 +85,7 @@ fn an_alarm_refuses_additions_until_it_is_disarmed() {
     assert_eq!(pets(&client.get("/v1/pets").send().is(200)).len(), 2);
 }
 
-/// The export waits for its reader meanwhile.
+/// The export waits for the reader of its output during the compaction.
 #[needs(etcd, time)]
 #[test]
 fn an_export_across_a_compaction_is_whole_or_says_so() {

@@ -1,4 +1,4 @@
-//! A node is cut off from the others together with an instance of the service.
+//! A node and an instance of the service are cut off from the other nodes.
 
 use std::{thread, time::Instant};
 
@@ -18,13 +18,13 @@ use crate::{
     },
 };
 
-/// So often every kind of request is sent to the instance that is cut off.
+/// The number of requests of each kind to the instance that is cut off.
 const ROUNDS: usize = 2;
 
-/// An instance where a node is, and what it had answered.
+/// An instance on the host of a node, and its earlier answers.
 struct Inside {
     client: Client,
-    /// An animal that is there, and its tag.
+    /// An animal of the store, and its tag.
     known: Value,
     tag: String,
     page_tag: String,
@@ -38,7 +38,7 @@ impl Inside {
         Self { client, known, tag: tag_of_pet, page_tag }
     }
 
-    /// Every kind of read that could be answered by what was cached.
+    /// Builds each kind of read that a cache could answer.
     fn reads(&self) -> [Call; 5] {
         let animal = format!("/v1/pets/{}", id_of(&self.known));
         let client = &self.client;
@@ -51,8 +51,7 @@ impl Inside {
         ]
     }
 
-    /// Holds that nothing is answered but 503, and within the time of a call. Additions that were tried
-    /// are in doubt.
+    /// Asserts that every answer is 503, within the time of a call. The additions are in doubt afterwards.
     #[track_caller]
     fn knows_that_it_knows_nothing(&self, what: &str, journal: &Journal) {
         for round in 0..ROUNDS {
@@ -72,21 +71,21 @@ impl Inside {
             });
             hold(&format!("{what}: refusals"), start.elapsed(), CALL);
         }
-        // The service may repeat an answer of the last second.
+        // `/readyz` may repeat its answer for a second.
         let ready = self.client.get("/readyz").anonymous();
         wait::until("it is not ready", || ready.clone().send().status == 503);
         self.client.get("/livez").anonymous().send().is(200);
     }
 }
 
-/// Adds an animal, as soon as that succeeds: as it came back.
+/// Adds an animal as soon as that succeeds. Returns the animal of the answer.
 #[track_caller]
 fn adds(client: &Client, name: &str, journal: &Journal) -> Value {
     let addition = Addition::new(name, 3, true);
     in_time(name, || journal.add(client, &addition)).is(201).json()
 }
 
-/// Sends until something else than 503 comes back, which must be soon.
+/// Repeats a request until its answer is not 503. Asserts that this takes [`RECOVERY`] at most.
 #[track_caller]
 fn in_time(what: &str, send: impl Fn() -> Answer) -> Answer {
     let mut last = None;
@@ -107,7 +106,7 @@ fn is_not_deceived(what: &str, network: &Network, etcd: &Etcd, cut_off: usize) {
     let inside = Inside::knows(server.client(), known);
 
     network.cut_from_others(cut_off).unwrap();
-    // So long it may answer by what it has asked before.
+    // Until then, the instance may use what it has read before.
     thread::sleep(KNOWN);
     inside.knows_that_it_knows_nothing(what, &journal);
     let meanwhile = adds(&outside.client(), &format!("{what}: meanwhile"), &journal);
@@ -141,7 +140,7 @@ fn an_instance_that_is_cut_off_with_one_node_answers_no_old_page() {
     minority("cut off with a follower", false);
 }
 
-/// The node takes itself for the leader for a while.
+/// The node considers itself the leader for a while.
 #[needs(etcd, ip, quiet)]
 #[test]
 fn an_instance_that_is_cut_off_with_the_leader_answers_no_old_page() {

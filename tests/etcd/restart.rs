@@ -1,4 +1,4 @@
-//! All nodes end at once, and come back.
+//! All nodes are killed at once, and come back.
 
 use std::time::Duration;
 

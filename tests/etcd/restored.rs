@@ -1,4 +1,4 @@
-//! A node is given older data back while instances run: its revisions come once more, and other animals with them.
+//! The data of a node are restored while instances run. The node then assigns the same revisions to other animals.
 
 use std::{fs, path::Path, process::Command};
 
@@ -12,12 +12,12 @@ use crate::support::{
     wait,
 };
 
-/// The users: one may work below `zoo/`, and the others nowhere.
+/// The requests that make two users: `root`, and `keeper`, who may use keys below `zoo/`.
 const USERS: [(&str, &str); 7] = [
     ("user/add", r#"{"name":"root","password":"of-all"}"#),
     ("user/grant", r#"{"user":"root","role":"root"}"#),
     ("role/add", r#"{"name":"zoo"}"#),
-    // From `zoo/` to `zoo0`, the first key that does not begin so.
+    // From `zoo/` to `zoo0`, the first key without this prefix.
     (
         "role/grant",
         r#"{"name":"zoo","perm":{"permType":2,"key":"em9vLw==","range_end":"em9vMA=="}}"#,
@@ -26,7 +26,7 @@ const USERS: [(&str, &str); 7] = [
     ("user/grant", r#"{"user":"keeper","role":"zoo"}"#),
     ("enable", "{}"),
 ];
-/// Asking for a token is an entry of etcd's log, and a token counts from its entry on.
+/// The number of logins. Each is an entry in etcd's log, so the restored node knows none of these tokens.
 const LOGINS: usize = 40;
 
 fn copy(from: &Path, to: &Path) {
@@ -34,7 +34,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
-/// Keeps the content of the node at a moment.
+/// Stops the node, copies its data, and starts the node again.
 fn keep(etcd: &Etcd, backup: &Path) {
     etcd.kill(0);
     copy(&etcd.data(0), backup);
@@ -49,7 +49,7 @@ fn bring_back(etcd: &Etcd, backup: &Path) {
     etcd.wait_for_leader(None).unwrap();
 }
 
-/// The tag of the first page, which holds so many animals.
+/// Returns the tag of the first page, which must have `count` animals.
 #[track_caller]
 fn tag_of(client: &Client, count: usize) -> String {
     let page = client.get("/v1/pets").send().is(200);

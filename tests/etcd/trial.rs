@@ -1,4 +1,4 @@
-//! Two services under load on one cluster, and what must be true of them whatever happens to it.
+//! Two services under load on one cluster, and the assertions after each event.
 
 use std::{
     thread,
@@ -53,8 +53,8 @@ impl Trial {
         }
     }
 
-    /// Lets something happen, and watches the services for `watched` at least. Holds that each of them refuses no
-    /// addition later than [`RECOVERY`] after it, and has made one by then.
+    /// Runs `event`, and watches the services for at least `watched`. Asserts that within [`RECOVERY`] each service adds
+    /// again, and then refuses no addition.
     #[track_caller]
     pub(crate) fn happens(&mut self, what: &str, watched: Duration, event: impl FnOnce()) {
         event();
@@ -66,7 +66,7 @@ impl Trial {
         }
     }
 
-    /// Nothing that was acknowledged is lost, nothing is there twice, and no call took too long.
+    /// Asserts that no acknowledged animal is lost or doubled, and that no call took too long.
     #[track_caller]
     pub(crate) fn ends(mut self, what: &str) {
         for Service { load, .. } in &mut self.services {
@@ -88,7 +88,7 @@ impl Trial {
     }
 }
 
-/// Until when after `start` an addition that began after it was refused, or none had succeeded.
+/// Returns the time from `start` until the last refusal of an addition, or until the first success if that is later.
 fn refused_for(load: &Load, start: Instant) -> Duration {
     let entries = load.entries();
     let after = entries.iter().filter(|entry| entry.kind == Kind::Add && entry.began >= start);

@@ -1,8 +1,7 @@
-//! A cluster of three nodes under Patroni, in synchronous mode: its leader is lost under load, or
-//! gives way as planned. One service finds the leader by the nodes' addresses, another by `HAProxy`.
+//! A cluster of three nodes under Patroni in synchronous mode loses or changes its leader under load. One service finds
+//! the leader by the nodes' addresses, another one by `HAProxy`.
 //!
-//! This is the short form, one kill. `PETSTORE_TEST_CLUSTER=long` makes it everything that
-//! `docs/POSTGRES.md` has.
+//! The short form is one kill. `PETSTORE_TEST_CLUSTER=long` runs every case of `docs/POSTGRES.md`.
 
 use std::{
     env,
@@ -28,7 +27,7 @@ use crate::{
     },
 };
 
-/// Within this of a new leader, the service writes again.
+/// The time limit for the first write after there is a new leader.
 const AFTER_LEADER: Duration = Duration::from_secs(2);
 /// Requests of each kind that succeed before and after an event.
 const ENOUGH: usize = 20;
@@ -43,19 +42,19 @@ fn is_long() -> bool {
 
 /// A service under load.
 struct Service {
-    /// How it finds the leader.
+    /// The way in which the service finds the leader.
     by: &'static str,
     server: Server,
     load: Load,
 }
 
-/// A cluster, and two services on its one database.
+/// A cluster, and two services on its database.
 struct Trial {
     patroni: Patroni,
     services: Vec<Service>,
-    /// Requests that were tried by services that know one node alone.
+    /// The requests of services that know only one node.
     strays: Vec<Arc<Journal>>,
-    /// When a node that had been frozen as the leader went on, and when it knew that it is not.
+    /// When a frozen leader continued, and when it had become a replica.
     thawed: Option<(Instant, Instant)>,
 }
 
@@ -82,8 +81,8 @@ impl Trial {
         }
     }
 
-    /// Something happens; then `gone`, if it names a node, is not the leader any more. Holds that
-    /// both services write as soon as there is a leader. When there was one.
+    /// Runs `event`, and waits for a leader other than `gone`. Asserts that both services write within [`AFTER_LEADER`].
+    /// Returns the moment of the new leader.
     fn happens(&mut self, what: &str, event: impl FnOnce(&Patroni), gone: &str) -> Instant {
         let start = Instant::now();
         event(&self.patroni);
@@ -101,7 +100,7 @@ impl Trial {
         leader
     }
 
-    /// The leader is lost by `lose`, and comes back by `back`: as a replica, which takes no write.
+    /// Loses the leader by the command `lose`, and brings it back by `back`: as a replica, which accepts no write.
     fn loses_its_leader(&mut self, lose: &str, back: &str) {
         let leader = self.patroni.run("leader", "");
         let stray = Stray::start(&self.patroni.run("node-url", &leader));
@@ -129,7 +128,7 @@ impl Trial {
         self.patroni.run("wait-whole", "");
     }
 
-    /// The replicas first, then the leader, as one would do it.
+    /// Restarts the replicas, then the leader.
     fn restarts_all(&mut self) {
         let leader = self.patroni.run("leader", "");
         let replicas = ["n1", "n2", "n3"].into_iter().filter(|node| *node != leader);
@@ -141,7 +140,7 @@ impl Trial {
         }
     }
 
-    /// Nothing that was acknowledged is lost, nothing is there twice, and no call took too long.
+    /// Asserts that no acknowledged animal is lost or doubled, and that no call took too long.
     fn ends(self) {
         let Self { patroni, mut services, mut strays, thawed } = self;
         for Service { by, load, .. } in &mut services {
@@ -157,8 +156,8 @@ impl Trial {
     }
 }
 
-/// Without a watchdog, which would reset it, a node that was frozen answers reads by what it held then,
-/// until its Patroni has looked. Holds that no other read missed what was acknowledged.
+/// Asserts that only reads in the period `thawed` missed acknowledged animals. Without a watchdog, a node that was frozen
+/// answers reads from its old data until its Patroni has noticed.
 #[track_caller]
 fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)>) {
     let entries = journal.entries();
@@ -178,7 +177,7 @@ fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)
 
 #[needs(cluster, quiet)]
 #[test]
-fn what_a_cluster_acknowledged_outlasts_the_loss_of_its_leader() {
+fn acknowledged_animals_outlast_the_loss_of_a_leader() {
     let test = "the loss of a cluster's leader";
     let nodes = if is_long() { Nodes::Namespaces } else { Nodes::Processes };
     let Some(patroni) = Patroni::or_skip(test, nodes) else { return };

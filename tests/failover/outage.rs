@@ -1,4 +1,4 @@
-//! One outage under load, and what is true of every one, whatever its cause.
+//! An outage under load, and the assertions for each outage.
 
 use std::{
     thread,
@@ -20,23 +20,23 @@ pub(crate) struct Outage<'a> {
     pub(crate) what: &'a str,
     /// The service's store.
     pub(crate) url: &'a str,
-    /// Begins it.
+    /// Begins the outage.
     pub(crate) fail: &'a dyn Fn(),
-    /// It lasts so long, and in any case until reads were refused.
+    /// The duration of the outage. It lasts at least until reads were refused.
     pub(crate) lasts: Duration,
-    /// Ends it; from then on the service may take [`RECOVERY`].
+    /// Ends the outage. The service must work again within [`RECOVERY`].
     pub(crate) mend: &'a dyn Fn(),
 }
 
-/// The requests that ended before the outage and those that came after it, of each kind.
+/// The number of requests of each kind before and after the outage.
 const BEFORE: usize = 40;
 const AFTER: usize = 40;
 
-/// Requests that cannot wait for the store's return: a connection that breaks ends it.
+/// Requests that cannot wait for the return of the store: a broken connection ends them.
 const READS: [Kind; 2] = [Kind::Read, Kind::Ready];
 
 impl Outage<'_> {
-    /// Holds that a service under load survives it, and loses nothing.
+    /// Asserts that a service under load survives the outage, and loses nothing.
     #[track_caller]
     pub(crate) fn is_survived(&self) {
         let (server, key) = serve(self.url);
@@ -50,7 +50,7 @@ impl Outage<'_> {
             let is_refused = |entry: &Entry| entry.kind == kind && entry.status == 503;
             load.until("requests fail", failed, 1, is_refused);
         }
-        // Some of what comes later, too.
+        // For refusals of the other kinds.
         thread::sleep(Duration::from_millis(300));
         thread::sleep(self.lasts.saturating_sub(failed.elapsed()));
         let mending = Instant::now();
@@ -66,8 +66,8 @@ impl Outage<'_> {
         load.journal().is_settled_by(self.what, &client);
     }
 
-    /// Holds that all that need the store were refused meanwhile, that nobody ever waited beyond
-    /// the deadline, and that the process was alive all the time.
+    /// Asserts that each request that needs the store was refused during the outage, that each one ended within its
+    /// deadline, and that `/livez` answered all the time.
     #[track_caller]
     fn was_told(&self, journal: &Journal, in_outage: impl Fn(&Entry) -> bool) {
         let what = self.what;
@@ -75,7 +75,7 @@ impl Outage<'_> {
         for kind in NEED_THE_STORE {
             let during = entries.iter().filter(|entry| entry.kind == kind && in_outage(entry));
             let during: Vec<_> = during.collect();
-            // Of the others, all may have begun before, or not yet be told.
+            // In a short outage, all additions may have begun before, or still be waiting.
             let known = READS.contains(&kind) || self.lasts > 2 * CALL;
             assert!(!known || !during.is_empty(), "{what}: nothing is known of {kind:?}");
             // The client checks that a 503 has Retry-After and the three fields.
@@ -88,7 +88,7 @@ impl Outage<'_> {
         }
     }
 
-    /// Holds that requests of every kind succeed soon again.
+    /// Asserts that requests of each kind succeed within [`RECOVERY`].
     #[track_caller]
     fn was_short(&self, load: &Load, mending: Instant) {
         for kind in NEED_THE_STORE {

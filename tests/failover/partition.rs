@@ -6,7 +6,7 @@ use petstore_testing::{needs, network_or_skip};
 
 use super::{outage::Outage, zoo};
 
-/// Longer than the service waits for a connection that it has, and then for one that it makes anew.
+/// Longer than the timeouts of a call on an open connection and of a new connection together.
 const PARTITION: Duration = Duration::from_secs(11);
 
 #[needs(postgres, ip, quiet)]

@@ -1,4 +1,4 @@
-//! A cluster of Patroni, made by `tests/tools/cluster`.
+//! A Patroni cluster, made by `tests/tools/cluster`.
 
 use std::{
     env, fs,
@@ -11,23 +11,23 @@ use petstore_testing::or_skip_without;
 
 use crate::support::command::{complete, lines};
 
-/// Three nodes and `HAProxy`. They end with the value, and with this process at the latest.
+/// Three nodes and `HAProxy`. They end when the value is dropped, or when this process ends.
 pub(crate) struct Patroni {
     folder: PathBuf,
     process: Child,
 }
 
-/// The relation of a node to the others.
+/// The way in which the nodes are separated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nodes {
     /// Processes on 127.0.0.1.
     Processes,
-    /// The same, each in a network namespace of its own, which needs root.
+    /// Processes in a network namespace each, which needs root.
     Namespaces,
 }
 
 impl Patroni {
-    /// A cluster for the test `test`, with an empty database; `None` if what it needs is not installed.
+    /// Starts a cluster with an empty database for the test `test`. Returns `None` if the machine lacks something.
     pub(crate) fn or_skip(test: &str, nodes: Nodes) -> Option<Self> {
         let need = match nodes {
             Nodes::Processes => "Patroni, etcd, PostgreSQL and HAProxy",
@@ -57,7 +57,7 @@ impl Patroni {
         complaint
     }
 
-    /// Runs one of the script's commands on this cluster; what it says.
+    /// Runs a command of the script on this cluster. Returns its output.
     #[track_caller]
     pub(crate) fn run(&self, command: &str, node: &str) -> String {
         let done = complete(script().arg(command).arg(&self.folder).arg(node));
@@ -65,7 +65,7 @@ impl Patroni {
         done.stdout.trim_end().to_owned()
     }
 
-    /// The end of what each node's Patroni has logged.
+    /// Returns the end of each node's log of Patroni.
     fn logs(&self) -> String {
         let log = |node| {
             let log = fs::read_to_string(self.folder.join(node).join("patroni.log"));

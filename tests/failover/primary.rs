@@ -1,4 +1,4 @@
-//! The primary is gone, and its synchronous standby takes over.
+//! The primary is lost, and its synchronous standby takes over.
 
 use std::{thread, time::Duration};
 
@@ -6,10 +6,10 @@ use petstore_testing::{Cluster, needs, network_or_skip};
 
 use super::{outage::Outage, times::CALL, zoo};
 
-/// How long commits wait for a standby before their primary dies.
+/// The time for which commits wait for a standby before the primary is killed.
 const IN_DOUBT: Duration = Duration::from_millis(300);
 
-/// The URL of a service that looks for the server that takes writes.
+/// Returns a URL of both servers. The service uses the one that accepts writes.
 fn either(primary: &str, standby: &Cluster) -> String {
     format!(
         "postgres://petstore:secret@{primary},127.0.0.1:{}/zoo\
@@ -18,7 +18,7 @@ fn either(primary: &str, standby: &Cluster) -> String {
     )
 }
 
-/// Lets a standby follow its primary at another address.
+/// Makes a standby follow its primary at another address.
 fn follow(standby: &Cluster, host: &str, port: u16) {
     standby
         .sql(&format!(
@@ -40,8 +40,8 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
         what: "killed primary",
         url: &either(&format!("127.0.0.1:{}", primary.port()), &standby),
         fail: &|| {
-            // Open commits wait for the standby, which reads them after the kill: they have
-            // happened, and nobody was told.
+            // Open commits wait for the standby, which reads them after the kill. So they have happened, without an
+            // acknowledgement.
             standby.freeze().unwrap();
             thread::sleep(IN_DOUBT);
             primary.kill9().unwrap();
@@ -53,7 +53,7 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
     .is_survived();
 }
 
-/// The machine is gone, not the process alone: nobody says that a port is closed.
+/// As if the machine had failed: no packet says that a port is closed.
 #[needs(postgres, ip, quiet)]
 #[test]
 fn a_primary_that_falls_silent_is_followed_by_its_standby_with_all_that_was_acknowledged() {

@@ -1,4 +1,4 @@
-//! The only server is gone for a while.
+//! The only server stops and comes back.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A service that knows one node of a cluster alone, and goes on when that is not the leader any more.
+//! A service that knows only one node of a cluster, and still uses that node when it is no longer the leader.
 
 use std::{sync::Arc, time::Instant};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Additions that it makes while its node is the leader.
+/// The number of additions while the node is the leader.
 const ENOUGH: usize = 20;
 
 pub(crate) struct Stray {
@@ -22,7 +22,7 @@ pub(crate) struct Stray {
 }
 
 impl Stray {
-    /// Starts it on the node at `url`, which is the leader. Its writer does not try again what it has no answer to.
+    /// Starts a service on the leader at `url`, with a writer that repeats nothing.
     pub(crate) fn start(url: &str) -> Self {
         let server = Launch::on(&Store::at(url)).start();
         let load = Load::on(&server.client(), &Journal::new(), Outages::Refuse);
@@ -31,8 +31,7 @@ impl Stray {
         Self { load, _server: server }
     }
 
-    /// Stops it; what it tried. Holds that nothing was acknowledged that was sent after its node had
-    /// been `deposed`.
+    /// Stops the service. Returns its requests. Asserts that none that was sent after `deposed` was acknowledged.
     pub(crate) fn stop(mut self, deposed: Instant) -> Arc<Journal> {
         self.load.stop();
         let is_late = |entry: &&Entry| entry.began >= deposed && entry.succeeded();

@@ -1,35 +1,34 @@
-//! Bounds, and the figures behind them.
+//! Time limits, and the assertion that holds them.
 
 use std::time::Duration;
 
 use crate::load::journal::Kind;
 
-/// A call as a whole (`call_timeout` of the store's URL). A key that is kept in the store may need
-/// one such call more, before.
+/// The time limit for a call (`call_timeout` of the store's URL). A request with an API key of the store may need another
+/// call before.
 pub(crate) const CALL: Duration = Duration::from_secs(5);
-/// Within this, the service works again once PostgreSQL does.
+/// The time limit for the first success after the return of PostgreSQL.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
-/// So long a page that was sent before may be sent again without asking PostgreSQL: the time within which
-/// another instance's write shows.
+/// The time for which a cached page may be sent without asking PostgreSQL. A write of another instance shows within it.
 pub(crate) const KNOWN: Duration = Duration::from_millis(100);
-/// So long the service may say that it is ready without asking PostgreSQL again.
+/// The time for which `/readyz` may repeat its answer without asking PostgreSQL.
 pub(crate) const KNOWN_READY: Duration = Duration::from_secs(1);
 
-/// Added to each bound, as a client measures it: the next poll, and the answer's way through the kernel.
+/// The time that measuring adds: the client's next poll, and the kernel.
 const MEASURING: Duration = Duration::from_millis(200);
 
-/// Prints how long something took, and asserts that it was at most `limit`, as a client measures it.
+/// Prints `took`, and asserts that it is at most `limit`, without [`MEASURING`].
 #[track_caller]
 pub(crate) fn hold(what: &str, took: Duration, limit: Duration) {
     petstore_testing::say(&format!("failover: {what}: {took:.2?} (at most {limit:?})"));
     assert!(took <= limit + MEASURING, "{what}: {took:.2?}, although {limit:?} is promised");
 }
 
-/// How long a request may take, whatever happens to the store.
+/// Returns the time limit for a request, also during an outage.
 pub(crate) fn deadline(kind: Kind) -> Duration {
     match kind {
         Kind::Add | Kind::Read | Kind::ReadTail | Kind::Ready => CALL,
-        // Reading the keys is a call of its own.
+        // Reading the keys is another call.
         Kind::AddWithStoredKey | Kind::ReadWithStoredKey => 2 * CALL,
         Kind::Live => Duration::from_secs(1),
     }

@@ -9,7 +9,7 @@ use crate::support::{
     wait,
 };
 
-/// Starts a service that waits for its store.
+/// Starts a service that waits for its store, and asserts that it refuses requests.
 #[track_caller]
 fn start(launch: Launch) -> Server {
     let server = launch.start();
@@ -25,7 +25,7 @@ fn start(launch: Launch) -> Server {
     server
 }
 
-/// Holds that the service serves, now that the store can be reached, and has said each of it once.
+/// Asserts that the service serves, and that its log has each line about the wait once.
 #[track_caller]
 fn serves(server: Server) {
     let client = server.client();
@@ -74,13 +74,15 @@ fn a_service_that_has_waited_can_be_handed_over() {
 
 #[needs(postgres)]
 #[test]
-fn what_cannot_heal_ends_the_service_with_a_code_of_its_own() {
+fn a_permanent_failure_ends_the_service_with_its_own_exit_code() {
     let cluster = stopped_cluster();
     let store = Store::at(&cluster.url("nowhere"));
     let mut waiting = start(Launch::on(&store));
     cluster.resume().unwrap();
     assert_eq!(waiting.exit(), Some(78));
-    wait::until("it says why", || waiting.log().contains("create it with CREATE DATABASE"));
+    wait::until("the log has the reason", || {
+        waiting.log().contains("create it with CREATE DATABASE")
+    });
     Launch::on(&store).finish().fails(78, "create it with CREATE DATABASE");
 }
 

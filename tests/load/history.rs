@@ -1,4 +1,4 @@
-//! Checks what a service lists against the history of what was asked of it.
+//! Checks the list of a service against the history of its requests.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::journal::Entry;
 use crate::support::catalogue::id_of;
 
-/// Returns what is wrong with `list`, the animals of a service in its order, after the requests of `history`:
+/// Returns the faults of `list`, all animals of a service in its order, after the requests of `history`. These are the rules:
 ///
 /// - Every acknowledged animal is there once, with the values that were sent.
 /// - Identifiers are unique and ascend, in the list and in time.
-/// - An idempotency key stands for one animal, and its repeats are answered by that one.
-/// - Any other animal is one whose addition is in doubt: it had no answer, or a refusal.
+/// - An idempotency key has one animal, and each repeat is answered by that animal.
+/// - Any other animal comes from an addition in doubt, which had no answer or a refusal.
 pub(crate) fn faults(history: &[Entry], list: &[Value]) -> Vec<String> {
     let mut faults = Vec::new();
     for pair in list.windows(2).filter(|pair| id_of(&pair[0]) >= id_of(&pair[1])) {
@@ -40,7 +40,7 @@ pub(crate) fn faults(history: &[Entry], list: &[Value]) -> Vec<String> {
     faults
 }
 
-/// The acknowledged animals, which are what was sent.
+/// Returns the acknowledged animals. Each must equal the animal that was sent.
 fn acknowledged<'h>(history: &'h [Entry], faults: &mut Vec<String>) -> BTreeMap<i64, &'h Value> {
     let mut acknowledged = BTreeMap::new();
     let mut keys = HashMap::new();
@@ -71,7 +71,7 @@ fn keys_have_one_animal(history: &[Entry], faults: &mut Vec<String>) {
     }
 }
 
-/// An addition that began after another one was acknowledged has a higher identifier.
+/// Notes each addition that began after an acknowledgement and has a lower identifier.
 fn identifiers_ascend_in_time(history: &[Entry], faults: &mut Vec<String>) {
     let created = acknowledgements(history).filter(|(entry, ..)| !entry.replayed);
     let mut by_start: Vec<_> = created.map(|(entry, _, pet)| (entry, pet)).collect();
@@ -89,7 +89,7 @@ fn identifiers_ascend_in_time(history: &[Entry], faults: &mut Vec<String>) {
     }
 }
 
-/// How many animals with these values may be there without an acknowledgement. 0 if all were acknowledged.
+/// Counts the additions in doubt for each animal that was sent; 0 if all were acknowledged.
 fn doubts(history: &[Entry]) -> HashMap<String, usize> {
     let acknowledged =
         acknowledgements(history).filter_map(|(_, addition, _)| addition.key.as_ref());
@@ -112,7 +112,7 @@ fn acknowledgements(
         .filter_map(|entry| Some((entry, entry.addition.as_ref()?, entry.added.as_ref()?)))
 }
 
-/// Returns the values that tell an animal from those of other writers.
+/// Returns the values that identify the writer of an animal.
 fn values(pet: &Value) -> String {
     format!("{} {} {}", pet["name"], pet["categoryId"], pet["status"])
 }
@@ -126,7 +126,8 @@ mod tests {
     use super::faults;
     use crate::load::journal::{Addition, Entry};
 
-    /// Three acknowledged animals, of which the second has a key and was sent twice, and one in doubt.
+    /// Returns the history and the list of four additions. The second one has a key and was sent twice. The last one is in
+    /// doubt.
     fn history() -> (Vec<Entry>, Vec<Value>) {
         let start = Instant::now();
         let (mut history, mut list) = (Vec::new(), Vec::new());
@@ -147,7 +148,7 @@ mod tests {
         (history, list)
     }
 
-    /// Holds that the checker finds one fault, which says `what`, after a change.
+    /// Asserts that the checker finds a fault with the text `what` after a change.
     #[track_caller]
     fn is_found(what: &str, change: impl FnOnce(&mut Vec<Entry>, &mut Vec<Value>)) {
         let (mut history, mut list) = history();
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn reordered_animals_are_found() {
         is_found("is listed before", |_, list| list.swap(0, 1));
-        // The list is in order, and the identifiers are not those of the time.
+        // The list is in order, but the identifiers are not in the order of time.
         is_found("was added after animal", |history, list| {
             (list[0]["id"], history[0].added.as_mut().unwrap()["id"]) = (4.into(), 4.into());
             list.swap(0, 1);

@@ -1,4 +1,4 @@
-//! The requests to a service, and their outcome.
+//! A journal of the requests to a service, and of their outcomes.
 
 use std::{
     collections::BTreeMap,
@@ -22,13 +22,13 @@ use crate::support::{
 pub(crate) enum Kind {
     /// An addition, with the suite's own API key.
     Add,
-    /// An addition with an API key out of the store.
+    /// An addition with an API key of the store.
     AddWithStoredKey,
     /// A page, or one animal, with the suite's own API key.
     Read,
     /// The last page of the list.
     ReadTail,
-    /// A page, with an API key out of the store.
+    /// A page, with an API key of the store.
     ReadWithStoredKey,
     /// `/readyz`.
     Ready,
@@ -36,18 +36,18 @@ pub(crate) enum Kind {
     Live,
 }
 
-/// An animal to be added, like no other.
+/// The addition of a unique animal.
 #[derive(Clone, Debug)]
 pub(crate) struct Addition {
     pub(crate) pet: Value,
     /// The idempotency key.
     pub(crate) key: Option<String>,
-    /// The API key, unless it is the suite's own.
+    /// The API key; `None` for the suite's own.
     pub(crate) api_key: Option<String>,
 }
 
 impl Addition {
-    /// An animal of every status, or of none, with an idempotency key or without.
+    /// Makes an addition. `number` decides its category and status.
     pub(crate) fn new(name: &str, number: usize, with_key: bool) -> Self {
         let mut pet = json!({"name": name, "categoryId": number});
         if let Some(status) = STATUSES.get(number % 4) {
@@ -61,7 +61,7 @@ impl Addition {
         if self.api_key.is_some() { Kind::AddWithStoredKey } else { Kind::Add }
     }
 
-    /// The request, the same each time.
+    /// Builds the request, which is equal each time.
     pub(crate) fn call(&self, client: &Client) -> Call {
         let call = client.add(&self.pet);
         let call = self.key.iter().fold(call, |call, key| call.header("idempotency-key", key));
@@ -73,23 +73,23 @@ impl Addition {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
-    /// The origin of the service that was asked.
+    /// The origin of the service.
     pub(crate) service: String,
     pub(crate) began: Instant,
     pub(crate) ended: Instant,
     /// 0 if no answer came.
     pub(crate) status: u16,
-    /// `true` if the answer repeats that to an earlier request.
+    /// `true` if the answer is that of an earlier request.
     pub(crate) replayed: bool,
     pub(crate) addition: Option<Addition>,
     /// The animal of a 201.
     pub(crate) added: Option<Value>,
-    /// The journal's measure when the request ended.
+    /// The result of the journal's `measure` when the request ended.
     pub(crate) mark: usize,
 }
 
 impl Entry {
-    /// An addition that was acknowledged now.
+    /// Makes an entry of an addition that is acknowledged now.
     pub(crate) fn acknowledged(addition: Addition, added: Value) -> Self {
         let (service, now) = (String::new(), Instant::now());
         let (kind, addition, added) = (addition.kind(), Some(addition), Some(added));
@@ -106,7 +106,7 @@ impl Entry {
     }
 }
 
-/// Every request, in the order in which they ended.
+/// All requests, in the order of their ends.
 pub(crate) struct Journal {
     entries: Mutex<Vec<Entry>>,
     measure: Box<dyn Fn() -> usize + Send + Sync>,
@@ -117,19 +117,19 @@ impl Journal {
         Self::measuring(|| 0)
     }
 
-    /// A journal that notes with each entry what `measure` returns at that moment.
+    /// Makes a journal that notes the result of `measure` with each entry.
     pub(crate) fn measuring(measure: impl Fn() -> usize + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { entries: Mutex::default(), measure: Box::new(measure) })
     }
 
-    /// All entries of several journals.
+    /// Makes a journal with all entries of several others.
     pub(crate) fn merged<'j>(journals: impl IntoIterator<Item = &'j Arc<Self>>) -> Arc<Self> {
         let merged = Self::new();
         journals.into_iter().for_each(|journal| merged.note(journal.entries()));
         merged
     }
 
-    /// Holds animals that a store had before as acknowledged.
+    /// Notes animals that a store has already as acknowledged.
     pub(crate) fn note_stored(&self, pets: Vec<Value>) {
         self.note(pets.into_iter().map(|added| {
             let mut pet = added.clone();
@@ -163,7 +163,7 @@ impl Journal {
         answer
     }
 
-    /// Sends an addition, which must be answered, and notes it.
+    /// Sends an addition and notes it. Panics if there is no answer.
     #[track_caller]
     pub(crate) fn add(&self, client: &Client, addition: &Addition) -> Answer {
         self.send(client, addition.kind(), addition.call(client), Some(addition)).unwrap()
@@ -173,17 +173,17 @@ impl Journal {
         self.entries.lock().unwrap().clone()
     }
 
-    /// Lets `look` look at the entries.
+    /// Calls `look` with the entries.
     pub(crate) fn with<T>(&self, look: impl FnOnce(&[Entry]) -> T) -> T {
         look(&self.entries.lock().unwrap())
     }
 
-    /// The animal that was acknowledged last.
+    /// Returns the animal that was acknowledged last.
     pub(crate) fn last_added(&self) -> Option<Value> {
         self.with(|entries| entries.iter().rev().find_map(|entry| entry.added.clone()))
     }
 
-    /// The longest time that any request took, by kind.
+    /// Returns the longest time of a request, by kind.
     pub(crate) fn longest(&self) -> BTreeMap<Kind, Duration> {
         let mut longest = BTreeMap::new();
         for entry in self.entries() {
@@ -193,22 +193,21 @@ impl Journal {
         longest
     }
 
-    /// Holds all that was acknowledged since `moment` as in doubt.
+    /// Notes all acknowledgements since `moment` as additions in doubt.
     pub(crate) fn doubt_since(&self, moment: Instant) {
         for entry in self.entries.lock().unwrap().iter_mut().filter(|entry| entry.ended >= moment) {
             (entry.status, entry.added) = (0, None);
         }
     }
 
-    /// The additions that have an idempotency key, each once.
+    /// Returns each addition with an idempotency key once.
     pub(crate) fn keyed(&self) -> Vec<Addition> {
         let additions = self.entries().into_iter().filter_map(|entry| entry.addition);
         let keyed = additions.filter_map(|addition| Some((addition.key.clone()?, addition)));
         keyed.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
-    /// Sends at most so many of the additions that have a key again, as a client does that does not know what
-    /// happened. Each is acknowledged then.
+    /// Repeats at most `most` of the additions with a key, as a client does after a lost answer. Each must be acknowledged.
     pub(crate) fn repeat(&self, client: &Client, most: usize) {
         let keyed = self.keyed();
         let keyed = &keyed[..keyed.len().min(most)];
@@ -220,12 +219,13 @@ impl Journal {
         });
     }
 
-    /// Returns the faults of the animals that a service lists.
+    /// Returns the faults of a service's list.
     pub(crate) fn faults(&self, client: &Client) -> Vec<String> {
         history::faults(&self.entries(), &everything(client))
     }
 
-    /// Holds that a service has every acknowledged animal once, as it was, and nothing else but what is in doubt.
+    /// Asserts that a service has every acknowledged animal once and unchanged. Other animals must be from additions in
+    /// doubt.
     #[track_caller]
     pub(crate) fn is_kept_by(&self, client: &Client) {
         let faults = self.faults(client);
@@ -237,7 +237,7 @@ impl Journal {
         );
     }
 
-    /// Holds the same before and after every key is sent again, and tells how much there was.
+    /// Asserts [the same](Self::is_kept_by) before and after all keys are repeated, and prints the numbers.
     #[track_caller]
     pub(crate) fn is_settled_by(&self, what: &str, client: &Client) {
         self.is_kept_by(client);

@@ -1,4 +1,4 @@
-//! A reader of the end of the list, which may never go back.
+//! A reader of the end of the list. Its reads never go back in time.
 
 use std::{
     sync::Arc,
@@ -12,12 +12,12 @@ use crate::support::{
     client::{Call, Client},
 };
 
-/// The last known page of the list. When there is a next one, that is read instead.
+/// The last known page of the list. When it has a next page, that page takes its place.
 pub(super) struct Tail {
     journals: Vec<Arc<Journal>>,
     lag: Duration,
     target: String,
-    /// The animals behind this one are listed.
+    /// The identifier before the first animal of the page.
     after: i64,
     ids: Vec<i64>,
     tag: Option<String>,
@@ -25,21 +25,21 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// The first page; see `Load::tail`.
+    /// Begins at the first page. `Load::tail` explains the parameters.
     pub(super) fn new(journals: Vec<Arc<Journal>>, lag: Duration) -> Self {
         let target = "/v1/pets?limit=100".to_owned();
         Self { journals, lag, target, after: i64::MIN, ids: Vec::new(), tag: None, reads: 0 }
     }
 
-    /// Asks for the page, half of the time if it has changed.
+    /// Builds the request for the page. Every second one is conditional.
     pub(super) fn call(&mut self, client: &Client) -> Call {
         self.reads += 1;
         let tag = self.tag.iter().filter(|_| self.reads.is_multiple_of(2));
         tag.fold(client.get(&self.target), |call, tag| call.header("if-none-match", tag))
     }
 
-    /// Holds that the page has all the animals that were there before, and all that it must have. 304 is the same page
-    /// again.
+    /// Asserts that the page has all animals of the read before, and all that it must have. A 304 stands for the page of
+    /// the read before.
     #[track_caller]
     pub(super) fn sees(&mut self, answer: &Answer, began: Instant, service: &str) {
         if answer.status == 200 {

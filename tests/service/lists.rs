@@ -1,4 +1,4 @@
-//! Lists: pages, cursors, and pages that are kept in memory.
+//! Lists: pages, cursors, and the page cache.
 
 mod page_cache;
 mod walk;

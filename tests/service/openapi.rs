@@ -1,4 +1,4 @@
-//! The OpenAPI document: the real answers are those it describes, and it describes no others.
+//! The OpenAPI document describes the real answers, and no others.
 
 mod agreement;
 mod answers;

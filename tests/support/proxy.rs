@@ -91,7 +91,7 @@ impl Proxy {
         proxy
     }
 
-    /// Returns how many requests the proxy has sent to the server. nginx and HAProxy log a line for each request that
+    /// Returns how many requests the proxy has sent to the server. nginx and `HAProxy` log a line for each request that
     /// ends. The line begins with `sent` if the server got the request.
     pub(crate) fn sent(&self) -> usize {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();

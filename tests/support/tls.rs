@@ -134,14 +134,14 @@ impl Tls {
         self.0.flush().unwrap();
     }
 
-    /// Reads `count` bytes from the server.
+    /// Reads `length` bytes from the server.
     pub(crate) fn read(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.0.read_exact(&mut bytes).unwrap();
         bytes
     }
 
-    /// Sends a GET over HTTP/1.1. Returns the status line and the body.
+    /// Sends a request over HTTP/1.1. Returns the status line and the body.
     pub(crate) fn ask(&mut self, method: &str, target: &str) -> (String, String) {
         self.send(raw::head(method, target, ""));
         let mut head = String::new();

@@ -1,4 +1,4 @@
-//! An upgrade that is cut off: by a kill, by a full disk.
+//! Upgrades that are cut off by a kill or by a full disk.
 
 use std::{fs, thread, time::Duration};
 
@@ -10,11 +10,11 @@ use crate::support::{
     store::{Store, is_sound},
 };
 
-/// So many that an upgrade takes some time.
+/// Adds enough animals that an upgrade takes some time.
 const MORE: &str = "WITH RECURSIVE n (i) AS (SELECT 2000000 UNION ALL SELECT i + 1 FROM n WHERE i < 2040000) \
      INSERT INTO pet (id, name, category_id, status) SELECT i, 'animal ' || i, 1, 'sold' FROM n";
 
-/// The version of the schema that the store has now.
+/// Returns the current version of the store's schema.
 fn version(store: &Store) -> String {
     let said = petstore(&["upgrade", "--dry-run", "--store", &store.url]).finish().succeeds();
     let number = said.split("version ").nth(1).unwrap();
@@ -29,7 +29,7 @@ fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
     let whole = fs::read(old.store.file()).unwrap();
     let mut seen = Vec::new();
     let mut delay = Duration::ZERO;
-    // Until one ends before it is killed.
+    // Until an upgrade ends before its kill.
     loop {
         fs::write(old.store.file(), &whole).unwrap();
         let mut upgrade = petstore(&["upgrade", "--store", &old.store.url]).spawn();
@@ -56,7 +56,7 @@ fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
     let animals = petstore(&["export", "--store", &old.store.url]).finish().succeeds();
     assert!(animals.starts_with(&old.animals));
     assert_eq!((seen[0].as_str(), seen.last().unwrap().as_str()), ("7", "10"), "{seen:?}");
-    // A later kill may meet a slower machine, so the versions need not rise; others than these are no step's.
+    // On a machine of varying speed, the versions need not ascend.
     assert!(
         seen.iter().all(|version| ["7", "8", "9", "10"].contains(&version.as_str())),
         "{seen:?}"
@@ -70,12 +70,12 @@ fn an_upgrade_without_room_changes_nothing() {
     let old = Old::sqlite(&old::releases()[0]);
     old.store.vandalise(MORE);
     let before = fs::read(old.store.file()).unwrap();
-    // No file may become as large as the copy would be: as a full disk, but found while it is written.
+    // The limit is below the size of the copy. As with a full disk, a write fails.
     let upgrade = petstore(&["upgrade", "--store", &old.store.url]);
     let blocks = u32::try_from(before.len() / 512 / 2).unwrap();
     let refusal = upgrade.with_no_larger_files_than(blocks).finish();
     assert_eq!(refusal.code, Some(1), "{refusal:?}");
-    // The header of the file says that it had no log while the upgrade was alone.
+    // The header may differ: the upgrade switches the write-ahead log off.
     let header = 100;
     assert!(fs::read(old.store.file()).unwrap()[header..] == before[header..]);
     let file = Connection::open(old.store.file()).unwrap();

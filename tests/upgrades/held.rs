@@ -1,4 +1,4 @@
-//! An upgrade keeps everything.
+//! An upgrade keeps all animals, API keys and idempotency records.
 
 use petstore_testing::needs;
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Keys without their last use, which the test itself changes.
+/// Removes the last use of each key, which the test changes.
 fn lasting(mut keys: Value) -> Value {
     for key in keys.as_array_mut().unwrap() {
         key["lastUsedAt"] = Value::Null;
@@ -28,7 +28,7 @@ fn exported(store: &Store) -> String {
     petstore(&["export", "--store", &store.url]).finish().succeeds()
 }
 
-/// Holds that a service on the store knows every animal, key and retry of the release that made it.
+/// Asserts that a service on the store has every animal, API key and idempotency record of the old release.
 #[track_caller]
 fn serves_everything(old: &Old, server: &Server) {
     let client = server.client();
@@ -69,9 +69,9 @@ fn serves_everything(old: &Old, server: &Server) {
     }
 }
 
-/// Holds that the next animal comes after all that there were.
+/// Asserts that the next animal gets an identifier above all others.
 #[track_caller]
-fn goes_on(old: &Old, server: &Server) {
+fn continues(old: &Old, server: &Server) {
     let highest = old.retries.iter().map(|retry| retry["id"].as_i64().unwrap()).max().unwrap();
     let next = server.client().add(&pet("Next")).key(old.secret("full")).send().is(201).json();
     assert!(id_of(&next) > highest, "{}: {next}", old.name);
@@ -83,7 +83,7 @@ fn a_service_upgrades_a_store_of_every_release_and_finds_everything(kind: Kind) 
         serves_everything(&old, &server);
         assert_eq!(lasting(listed(&old.store)), lasting(old.keys.clone()), "{}", old.name);
         assert_eq!(exported(&old.store), old.animals, "{}", old.name);
-        goes_on(&old, &server);
+        continues(&old, &server);
         let log = server.stop();
         let lines = log.lines().filter(|line| line.contains("upgraded the schema of the store"));
         assert_eq!(lines.count(), usize::from(!old.is_current()), "{}: {log}", old.name);
@@ -153,7 +153,7 @@ fn only_serve_and_upgrade_upgrade(kind: Kind) {
     }
 }
 
-/// Version 2.0 begins with a stop: beside an older release its step would not be safe.
+/// Beside a process of an older release, the step to 2.0 would not be safe.
 #[test]
 fn a_store_that_is_in_use_is_not_upgraded() {
     for release in old::releases().iter().filter(|release| *release != old::CURRENT) {
@@ -211,7 +211,7 @@ fn a_backup_of_an_older_release_is_restored_as_it_is() {
         let is_older = said.contains("upgrades its older schema");
         let is_refused = petstore(&["check", "--store", &backup.url]).finish().code == Some(1);
         assert_eq!(is_older, is_refused, "{release}: {said}");
-        // It is still a store of that release.
+        // The schema is still that of the old release.
         let version = |store: &Store| {
             let file = Connection::open(store.file()).unwrap();
             file.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0)).unwrap()
@@ -222,7 +222,7 @@ fn a_backup_of_an_older_release_is_restored_as_it_is() {
     }
 }
 
-/// Holds that a store of the current schema has all that a release has left.
+/// Asserts that an upgraded store has the animals and API keys of the old release.
 #[track_caller]
 fn holds(store: &Store, old: &Old) {
     assert_eq!(exported(store), old.animals, "{}", old.name);

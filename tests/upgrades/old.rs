@@ -1,4 +1,4 @@
-//! A store of an older release, and what it must hold for ever.
+//! Stores of older releases, and their content.
 
 use std::{
     fs,
@@ -10,27 +10,27 @@ use serde_json::{Value, json};
 
 use crate::support::store::{Kind, Store};
 
-/// A store as a release left it, to be upgraded.
+/// A copy of a store that a release has left.
 pub(crate) struct Old {
     pub(crate) store: Store,
-    /// Its animals, as `export` wrote them.
+    /// The animals, as `export` wrote them.
     pub(crate) animals: String,
-    /// Its keys, as `keys list` showed them.
+    /// The API keys, as `keys list` showed them.
     pub(crate) keys: Value,
-    /// The keys themselves, by what they are for.
+    /// The secrets of the API keys, by their use in the tests.
     pub(crate) secrets: Value,
-    /// Additions that had an idempotency key, with the animal that each has added.
+    /// The additions with idempotency keys, and the identifiers of their animals.
     pub(crate) retries: Vec<Value>,
-    /// For messages.
+    /// The name for messages.
     pub(crate) name: String,
 }
 
-/// The folder of this file.
+/// Returns the folder of the fixtures.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/upgrades")
 }
 
-/// The releases that have left stores: each has a folder.
+/// Returns the releases with fixtures, ascending.
 pub(crate) fn releases() -> Vec<String> {
     let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
     let mut releases: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
@@ -39,10 +39,10 @@ pub(crate) fn releases() -> Vec<String> {
     releases
 }
 
-/// The release that is tested.
+/// The release under test.
 pub(crate) const CURRENT: &str = env!("CARGO_PKG_VERSION");
 
-/// A copy of each store of this kind that a release has left. etcd is known since 1.2.0.
+/// Returns a copy of each release's store of this kind. Releases before 1.2.0 do not know etcd.
 pub(crate) fn each(kind: Kind) -> Vec<Old> {
     let since = if kind == Kind::Etcd { "1.2.0" } else { "" };
     let releases = releases().into_iter().filter(|release| release.as_str() >= since);
@@ -77,7 +77,7 @@ impl Old {
     fn etcd(release: &str) -> Self {
         let entries = fs::read_to_string(folder().join(release).join("etcd.store")).unwrap();
         let store = Store::etcd();
-        // A record counts for 24 hours.
+        // Idempotency records expire after 24 hours.
         let now = now();
         for line in entries.lines() {
             let entry: Value = serde_json::from_str(line).unwrap();
@@ -105,7 +105,7 @@ impl Old {
             fs::read_to_string(folder().join(release).join(format!("{kind}.{end}"))).unwrap()
         };
         let held: Value = serde_json::from_str(&read("json")).unwrap();
-        // A record counts for 24 hours.
+        // Idempotency records expire after 24 hours.
         if kind != "etcd" {
             store.vandalise(&format!("UPDATE idempotency SET created_at = {}", now()));
         }
@@ -119,7 +119,7 @@ impl Old {
         }
     }
 
-    /// Returns whether this release has made it.
+    /// Returns whether the release under test has made the store.
     pub(crate) fn is_current(&self) -> bool {
         self.name.ends_with(CURRENT)
     }
@@ -129,7 +129,7 @@ impl Old {
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "the service judges a record by the system's clock")]
 fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();

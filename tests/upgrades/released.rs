@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use super::old;
 use crate::support::store::Store;
 
-/// The files that make the schemas, and those of the adapter that is kept, by their paths in the repository, and the
-/// digest of each.
+/// Returns the path in the repository and the digest of each file that must not change: the SQL of the schemas, and the
+/// kept adapter.
 fn files() -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = BTreeMap::new();
@@ -37,7 +37,7 @@ fn files() -> BTreeMap<String, String> {
 
 #[test]
 fn a_released_step_is_not_changed() {
-    // As `sha256sum` writes it, and checks it.
+    // In the format of `sha256sum`.
     let listed = fs::read_to_string(old::folder().join("released.sha256")).unwrap();
     let listed: BTreeMap<String, String> = listed
         .lines()
@@ -57,7 +57,7 @@ fn every_schema_of_a_release_has_its_store() {
     let (mut sqlite, mut postgres) = (Vec::new(), Vec::new());
     for release in old::releases() {
         let folder = old::folder().join(&release);
-        // A copy: even to read, SQLite makes files beside the store.
+        // A copy, because SQLite makes files beside the store even for a read.
         let copy = Store::sqlite();
         fs::copy(folder.join("sqlite.store"), copy.file()).unwrap();
         let file = rusqlite::Connection::open(copy.file()).unwrap();
@@ -70,7 +70,7 @@ fn every_schema_of_a_release_has_its_store() {
             .split(|character: char| !character.is_ascii_digit())
             .filter_map(|number| number.parse().ok())
             .collect();
-        // Of the first release, there is one number; since then, the second one is the version.
+        // The first release wrote one number. Since then, the version is the second number.
         postgres.push(*numbers.get(1).unwrap_or(&numbers[0]));
     }
     let newest = |folder: &str| {
@@ -82,7 +82,7 @@ fn every_schema_of_a_release_has_its_store() {
     for (versions, folder) in [(sqlite, "sqlite"), (postgres, "postgres")] {
         let (released, newest) =
             (versions.into_iter().max().unwrap(), newest(&format!("crates/{folder}/src/schema/")));
-        // The steps of a release that is being made have no store yet.
+        // The release under test may have a step without a fixture.
         let is_released = old::releases().iter().any(|release| release == old::CURRENT);
         assert!(released == newest || !is_released && released < newest, "{folder}");
     }

@@ -190,7 +190,10 @@ fn report(drained: DrainOutcome) {
     match drained {
         DrainOutcome::Complete => tracing::info!("stopped: every request was answered"),
         DrainOutcome::CutOff { connections } => {
-            tracing::warn!(connections, "stopped: the grace was over, connections were cut off");
+            tracing::warn!(
+                connections,
+                "stopped: the grace period was over, so connections were cut off"
+            );
         }
     }
 }

@@ -119,7 +119,7 @@ fn keyed() -> Vec<Request> {
     creates().into_iter().map(|request| request.with_header(KEY_HEADER, key())).collect()
 }
 
-/// Returns the request for the first page with its current ETag.
+/// Returns the request for the first page with its current `ETag`.
 pub(crate) fn unchanged(client: &mut Client) -> Result<Request> {
     let answer = client.ask(&hot_list())?;
     let tag = header(&answer, "etag").context("the list has no ETag")?.to_owned();

@@ -1,5 +1,5 @@
-//! Access by API key: the keys and their rules, the ports [`Authenticator`] (driving) and
-//! [`KeyStore`] (driven), and the use cases: [`KeyRing`], and changes of keys such as [`add_key`].
+//! Access by API key: the keys and their rules, the driving port [`Authenticator`], the driven port [`KeyStore`], and the
+//! use cases [`KeyRing`] and changes of keys, such as [`add_key`].
 
 pub(crate) mod authenticator;
 pub(crate) mod key;

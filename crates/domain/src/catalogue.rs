@@ -1,5 +1,5 @@
-//! The catalogue of animals: its values and their rules, the ports [`PetService`] (driving) and
-//! [`PetRepository`] (driven), and the use case between them.
+//! The catalogue of animals: its values and their rules, the driving port [`PetService`], the driven port
+//! [`PetRepository`], and the use case [`Catalogue`].
 
 pub(crate) mod cursor;
 pub(crate) mod idempotency;

@@ -1,12 +1,8 @@
-//! The upgrade of a store that an older release made.
-//!
-//! The step to version 2 must run alone, but etcd does not tell who uses a store. So the step refuses to start while
-//! another process writes. Then it fences older releases off: one transaction moves the head to another key and puts
-//! [`FENCE`] under the old key. An older release reads the old key for every request and compares it in every write. From
-//! that transaction on it answers 503, and its log says why.
-//!
-//! Further transactions write the index of the records. If the process dies in between, it leaves a fenced store of
-//! version 1, which no release opens. The next upgrade continues.
+//! The upgrade of a store that an older release made. etcd does not tell who uses a store, so the step refuses to start
+//! while another process writes. Then one transaction moves the head to another key and puts [`FENCE`] under the old key,
+//! which an older release reads for every request and compares in every write. From then on that release answers 503, and
+//! its log says why. Further transactions write the index of the records. If the process dies in between, it leaves a
+//! fenced store of version 1, which no release opens, and the next upgrade continues.
 
 use std::time::Duration;
 

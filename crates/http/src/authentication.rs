@@ -97,7 +97,7 @@ impl KeyRingAuthenticator {
         let is_over =
             |now: &Refreshes| now.are_fresh() || now.ended > ended && now.failure.is_some();
         let over = timeout(MAX_WAIT, refreshes.wait_for(is_over)).await;
-        let late = |_| StoreError::unavailable("the API keys are not read in time");
+        let late = |_| StoreError::unavailable("the API keys could not be read in time");
         let now = over.map_err(late)?.map_err(StoreError::unavailable)?;
         if now.are_fresh() { Ok(()) } else { now.outcome() }
     }
@@ -179,7 +179,7 @@ fn decide(check: KeyCheck) -> Result<Caller, AuthenticationError> {
         KeyCheck::Malformed => Err(AuthenticationError::Refused(None)),
         KeyCheck::NotLive(label) => Err(AuthenticationError::Refused(label)),
         KeyCheck::Stale => {
-            Err(StoreError::unavailable("the API keys that were read are too old").into())
+            Err(StoreError::unavailable("the API keys in memory are too old").into())
         }
     }
 }

@@ -84,7 +84,7 @@ async fn handshake(
         && *first != TLS_HANDSHAKE
     {
         linger(&mut io, &http1::encode(plain_http(state)).await).await;
-        return failed(handshakes::NOT_TLS, &"its first byte begins no handshake");
+        return failed(handshakes::NOT_TLS, &"the first byte is not the beginning of a handshake");
     }
     match timeout_at(deadline, acceptor.accept(io)).await {
         Ok(Ok(stream)) => Some(Box::new(stream)),

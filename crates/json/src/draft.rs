@@ -24,7 +24,7 @@ pub struct Record {
 /// An animal whose fields are being read. It collects all field errors, not only the first.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// Whether each field was given, valid or not, in the order of [`Field::ALL`].
+    /// One flag per field, in the order of [`Field::ALL`]: `true` if the field was given, valid or not.
     given: [bool; Field::ALL.len()],
     id: Option<PetId>,
     name: Option<PetName>,

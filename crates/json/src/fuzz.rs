@@ -1,4 +1,4 @@
-//! The fuzz target of the reader. In no build but those of tests and of cargo-fuzz.
+//! The fuzz target of the reader, compiled only for tests and for cargo-fuzz.
 
 use petstore_domain::{NewPet, Pet, PetId};
 use serde_json::{Value, value::RawValue};
@@ -9,7 +9,7 @@ use crate::{
     writer::pet_to_json,
 };
 
-/// Any message about one animal is shorter, in bytes.
+/// The bound of every message about one animal, in bytes.
 const MAX_MESSAGE: usize = 32 * 1024;
 
 /// Reads `data` as the body of createPet and as a line of NDJSON.
@@ -23,7 +23,7 @@ pub fn body(data: &[u8]) {
             assert_eq!((None, pet), (record.id, &record.pet), "HTTP and import disagree");
         }
         (Ok(_), Err(_)) => assert!(line.is_ok(), "HTTP accepts what import refuses: {line:?}"),
-        // Only import takes an identifier and a status that is null.
+        // Only a line may have an identifier and the status `null`.
         (Err(_), Ok(Record { id, pet })) => {
             assert!(id.is_some() || pet.status.is_none(), "import accepts what HTTP refuses");
         }
@@ -38,13 +38,13 @@ pub fn body(data: &[u8]) {
     }
 }
 
-/// A reader of others finds the same values, and no further member.
+/// Asserts that `serde_json` finds the same values and no further member.
 fn is_meant_by(data: &[u8], id: Option<PetId>, pet: &NewPet) {
     let NewPet { name, category_id, status } = pet;
     let mut json: Value = serde_json::from_slice(data).unwrap_or_default();
     let mut take = |field| json.get_mut(field).map(Value::take);
     assert_eq!(take("name"), Some(name.as_str().into()));
-    // `5.0` is 5, which the other reader calls a float.
+    // For `serde_json`, `5.0` is a float.
     let mut float = |field| take(field).and_then(|value| value.as_f64());
     assert_eq!(float("id"), id.and_then(|id| id.0.to_string().parse().ok()));
     assert_eq!(float("categoryId"), category_id.0.to_string().parse().ok());

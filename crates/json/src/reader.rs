@@ -84,7 +84,7 @@ impl Input {
             format!("{noun} must be UTF-8, but byte {} is not", error.valid_up_to())
         })?;
         if text.starts_with('\u{feff}') {
-            return Err(format!("{noun} must begin with its JSON, not with a byte-order mark"));
+            return Err(format!("{noun} must begin with JSON, not with a byte-order mark"));
         }
         Ok(text)
     }

@@ -8,8 +8,13 @@ use petstore_domain::{
     Archive, ArchiveError, IdempotencyRequest, NewPet, Rows, Snapshot, StoreError, WriterRole,
 };
 
-use self::snapshot::PostgresSnapshot;
-use crate::{connection::SNAPSHOT, connector::Purpose, store::PostgresStore};
+use self::{snapshot::PostgresSnapshot, write::Begun};
+use crate::{
+    connection::{APPENDING, SNAPSHOT, WRITING},
+    connector::Purpose,
+    sequences,
+    store::PostgresStore,
+};
 
 #[async_trait]
 impl Archive for PostgresStore {
@@ -19,7 +24,15 @@ impl Archive for PostgresStore {
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
-        write::rows(self, writer, &rows).await
+        let Rows { pets, keys, records, highest } = &rows;
+        let begun = Begun::new(self, WRITING, writer).await?;
+        let transaction = &begun.transaction;
+        let added = write::write_pets(transaction, pets).await?;
+        transaction.query(sequences::RAISE, &[&highest.pet.map(|id| id.0)]).await?;
+        write::write_keys(transaction, keys).await?;
+        write::write_records(transaction, records).await?;
+        begun.commit(self, added > 0, highest.key).await?;
+        Ok(added)
     }
 
     async fn add_new(
@@ -27,6 +40,13 @@ impl Archive for PostgresStore {
         pets: Vec<NewPet>,
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
-        write::new_pets(self, &pets, request.as_ref()).await
+        // A role that may not read the sequence can import all the same.
+        if sequences::are_behind(&self.pool).await.unwrap_or(false) {
+            sequences::raise(&self.pool).await?;
+        }
+        let begun = Begun::new(self, APPENDING, WriterRole::Service).await?;
+        let added = write::add_pets(&begun.transaction, &pets, request.as_ref()).await?;
+        begun.commit(self, added > 0, None).await?;
+        Ok(added)
     }
 }

@@ -1,16 +1,14 @@
-//! One connection, and the transactions on it.
-//!
-//! A pooler such as `PgBouncer` lends a session of the server to another client after each transaction. So nothing may
-//! stay in the session, neither a prepared statement nor a setting. Each statement is sent together with its values, and
-//! each transaction begins with its settings. A read then costs the server three to four times as much, because the
-//! server plans it each time (`docs/POSTGRES.md`). So a connection with its own session prepares its statements.
+//! One connection, and the transactions on it. A pooler such as `PgBouncer` lends a session of the server to another client
+//! after each transaction, so nothing may stay in it: each statement is sent with its values, each transaction begins with
+//! its settings. A read then costs the server three to four times as much, because the server plans it each time
+//! (`docs/POSTGRES.md`). So a connection with its own session prepares its statements.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
     collections::HashMap,
-    fmt, future,
+    future,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -227,11 +225,5 @@ impl Connection {
     ) -> Result<T, StoreFailure> {
         let done = time::timeout(self.timeout, work).await;
         Ok(done.map_err(|_| StoreFailure::Deadline(self.timeout))??)
-    }
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("closed", &self.is_closed()).finish_non_exhaustive()
     }
 }

@@ -1,8 +1,7 @@
-//! Connects to the first host that takes writes.
-//!
-//! The hosts are tried in their order, starting with the one that answered last. If a host does not answer for
-//! [`HEAD_START`], the next host is tried beside it, and hosts that refused are tried again. So a call finds the new
-//! primary after a failover, even if the call was connecting before.
+//! Connects to the first host that takes writes. The hosts are tried in their order, starting with the one that answered
+//! last. If a host does not answer for [`HEAD_START`], the next host is tried beside it, and hosts that refused are tried
+//! again. So a call finds the new primary after a failover, even if the call was connecting before. The driver tries its
+//! hosts one after the other.
 
 mod handshake;
 
@@ -11,7 +10,6 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    fmt,
     pin::Pin,
     sync::{
         Arc,
@@ -122,11 +120,4 @@ fn driver_config(config: &PostgresConfig, host: &HostPort) -> Config {
         driver.ssl_mode(SslMode::Disable);
     }
     driver
-}
-
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts = self.hosts.iter().map(|(host, _)| host);
-        f.debug_list().entries(hosts).finish()
-    }
 }

@@ -1,11 +1,8 @@
-//! The connection pool for single statements, and the deadline of every call.
-//!
-//! - A call waits for a permit. Then it takes the connection that was returned last, whose caches are warm, or a new one.
-//! - After a connection breaks, no connection of the pool is used again. So one call meets a dead server, not one call for
-//!   each connection.
-//! - The pool closes a connection if one outside of the pool is needed and the server or a pooler allows no more.
-//! - A server may allow fewer connections than the pool wants. A refused call puts its permit aside for [`FULL_PAUSE`] and
-//!   waits for an open connection. So there are soon as many permits as connections.
+//! The connection pool for single statements, and the deadline of every call. A call takes the connection that was returned
+//! last, whose caches are warm. After one connection breaks, no connection of the pool is used again, so one call meets a
+//! dead server, not one call for each connection. If the server allows fewer connections than the pool wants, a refused
+//! call puts its permit aside for [`FULL_PAUSE`], so there are soon as many permits as connections. No pool crate gives
+//! up connections for others outside of the pool.
 
 #[cfg(test)]
 mod tests;
@@ -56,7 +53,6 @@ pub struct Activity {
 }
 
 /// A bounded number of connections.
-#[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
     state: Mutex<State>,
@@ -66,7 +62,7 @@ pub(crate) struct Pool {
     waiting: Semaphore,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     idle: Vec<Arc<Connection>>,
     /// The connection for the next transaction of an archive. Opening one takes longer than most transactions.

@@ -1,8 +1,7 @@
-//! The upgrade of a store that an older release made.
-//!
-//! Each step is one transaction under a lock that one instance at a time holds. So several instances may upgrade at once,
-//! and an instance that dies leaves the store as before or after a step. A step waits only a moment for the locks of its
-//! tables, because reads and writes queue behind it. Then it is tried again.
+//! The upgrade of a store that an older release made. Each step is one transaction under a lock that one instance at a time
+//! holds. So several instances may upgrade at once, and an instance that dies leaves the store as before or after a step.
+//! A step waits only a moment for the locks of its tables, because reads and writes queue behind it. Then it is tried
+//! again.
 
 use std::time::{Duration, Instant};
 

@@ -1,14 +1,14 @@
-//! Figures of an open store.
+//! Metrics of an open store.
 
-/// How busy a store is. Counts are of this process, since the store was opened.
+/// The activity of this process on a store since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// Transactions that were committed.
+    /// The number of committed transactions.
     pub commits: u64,
-    /// Writes in them: animals that were created, changes of keys, purges.
+    /// The number of writes in them: additions, changes of keys, purges.
     pub writes: u64,
-    /// Writes that wait for the writer at this moment.
+    /// The number of writes that wait for the writer now.
     pub write_queue: usize,
-    /// Reads that found no worker, and wait for a thread at this moment.
+    /// The number of reads that wait for a thread now.
     pub read_queue: usize,
 }

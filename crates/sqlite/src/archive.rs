@@ -1,9 +1,7 @@
 //! [`Archive`] on SQLite.
 //!
-//! A snapshot is an open read transaction on a connection of its own, which may outlive the store. It holds up no
-//! writer, but as long as it is open, the write-ahead log cannot start anew and grows with all that is written.
-//!
-//! What is written is one transaction on a connection of its own (`write.rs`).
+//! A snapshot is an open read transaction on its own connection, which may outlive the store. It blocks no writer, but
+//! the write-ahead log grows while it is open. Each write is a transaction on its own connection.
 
 pub(crate) mod snapshot;
 #[cfg(test)]
@@ -47,7 +45,7 @@ impl Archive for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Runs `work` in a transaction of its own.
+    /// Runs `work` in a separate transaction.
     async fn write_alone(
         &self,
         writer: WriterRole,

@@ -1,15 +1,8 @@
-//! A backup of a store that may be in use.
+//! A backup of a store that may be in use: SQLite's backup interface copies its pages within one read transaction.
 //!
-//! **What.** SQLite's backup interface copies the file page by page, within one read transaction. So the
-//! copy is the store at one moment, whatever is written meanwhile, and no writer waits for it: in a
-//! write-ahead log, readers and writers do not block each other.
-//!
-//! **Its pace.** A step copies 1 MiB; then it rests for as long as the step took. So a backup takes at most
-//! half of the disk's time. Each 8 MiB are brought to the disk before the next: a commit of the service,
-//! which waits for the same disk, never waits for more.
-//!
-//! **What it costs.** The write-ahead log cannot start anew until the backup ends. `VACUUM INTO` would also
-//! write one snapshot, and a smaller file, but as one statement: without a pace, and without progress.
+//! After each step of 1 MiB, the backup pauses for as long as the step took, so it uses at most half of the disk's time. It
+//! synchronizes every 8 MiB, so a commit never waits for more. The write-ahead log grows until the backup ends. `VACUUM
+//! INTO` would be simpler, but has neither pauses nor progress.
 
 use std::{
     fs::File,
@@ -36,49 +29,47 @@ use crate::{
     store::SqliteStore,
 };
 
-/// Pages that one step copies: 1 MiB of pages of 4 KiB.
+/// The number of pages of a step: 1 MiB in pages of 4 KiB.
 const STEP_PAGES: i32 = 256;
-/// Steps after which the copy is brought to the disk.
+/// The number of steps between two synchronizations.
 const STEPS_PER_SYNC: u32 = 8;
-/// How long a step may wait for a lock before the backup fails: nobody else uses the copy, and a reader
-/// waits only while the write-ahead log is recovered.
+/// The longest time that a step waits for a lock. It waits only while another process recovers the write-ahead log.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// How far a backup has come, in pages.
+/// The progress of a backup in pages.
 #[derive(Clone, Copy, Debug)]
 pub struct BackupProgress {
-    /// Pages that were copied.
+    /// The number of copied pages.
     pub done: u64,
-    /// All pages.
+    /// The number of all pages.
     pub total: u64,
 }
 
 /// A backup was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The caller asked for that.
+    /// The caller canceled the backup.
     #[error("canceled")]
     Canceled,
     /// The store could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The store could not be read, or the copy not be written.
+    /// SQLite could not read the store or write the copy.
     #[error("cannot copy the store: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The copy could not be written.
+    /// The system could not write the copy.
     #[error("cannot write the copy: {0}")]
     Io(#[from] io::Error),
-    /// The copy was read again, and it is not what the store is.
+    /// The copy differs from the store, or is damaged.
     #[error("the copy is not sound ({0}); 'petstore check' examines the store")]
     Unsound(String),
 }
 
 impl SqliteStore {
-    /// Writes the store at `config.path`, as it is now, to `to`: an empty file that nobody else uses. Reads
-    /// it again, and brings it to the disk. Blocks the thread, for minutes if the store is large. A store of
-    /// an older schema is copied as it is.
+    /// Copies the store at `config.path` to `to`, an empty file that nobody else uses. Checks the copy and synchronizes it.
+    /// Blocks the thread, for minutes if the store is large. A store with an older schema is copied unchanged.
     ///
-    /// `watch` is called after each step. It may cancel the backup; what the file then holds is of no use.
+    /// Calls `watch` after each step, which may cancel the backup. The file is useless then.
     ///
     /// # Errors
     /// [`BackupError`].
@@ -95,15 +86,15 @@ impl SqliteStore {
         }
         let timeout = BusyTimeout::default().reader;
         let source = connection::open_reader(&path, ReadAccess::ReadOnly, timeout)?;
-        // The transaction sees the store as it is at its first read, not at its `BEGIN`.
+        // The snapshot begins with the first read, not with `BEGIN`.
         source.execute_batch("BEGIN")?;
         let counts = snapshot::counts(&source)?;
         copy(&source, to, &mut |progress, took| {
-            let goes_on = watch(progress);
-            if goes_on.is_continue() && progress.done < progress.total {
+            let decision = watch(progress);
+            if decision.is_continue() && progress.done < progress.total {
                 thread::sleep(took);
             }
-            goes_on
+            decision
         })?;
         drop(source);
         verify(to, counts)?;
@@ -111,7 +102,7 @@ impl SqliteStore {
     }
 }
 
-/// Copies the database of `source` to `to`. `watch` is told after each step how long that took.
+/// Copies the database of `source` to `to`. Calls `watch` after each step with the time that the step took.
 pub(crate) fn copy(
     source: &Connection,
     to: &Path,
@@ -120,7 +111,7 @@ pub(crate) fn copy(
     let file = File::open(to)?;
     source.busy_timeout(MAX_WAIT)?;
     let mut target = open(to)?;
-    // Until it is complete, the copy is of no use to anybody.
+    // An incomplete copy is useless, so it needs no journal.
     target.pragma_update(None, "journal_mode", "OFF")?;
     target.pragma_update(None, "synchronous", "OFF")?;
     let backup = Backup::new(source, &mut target)?;
@@ -148,7 +139,7 @@ pub(crate) fn copy(
     }
 }
 
-/// Reads the copy again, all of it. It is then one file, without a write-ahead log beside it.
+/// Checks the whole copy, and makes it a single file without a write-ahead log.
 fn verify(to: &Path, expected: StoreCounts) -> Result<(), BackupError> {
     let copy = open(to)?;
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
@@ -164,7 +155,7 @@ fn verify(to: &Path, expected: StoreCounts) -> Result<(), BackupError> {
             let StoreCounts { pets, keys, records } = counts;
             format!("{pets} animals, {keys} API keys and {records} idempotency records")
         });
-        Err(BackupError::Unsound(format!("it has {found}, and not {expected}")))
+        Err(BackupError::Unsound(format!("it has {found}, but the store has {expected}")))
     }
 }
 

@@ -1,34 +1,33 @@
-//! Settings: what an operator can choose, and what only tests change.
+//! Settings that an operator chooses, and timeouts that only tests change.
 
 use std::{path::PathBuf, time::Duration};
 
-/// Which store to open, and how durable it is.
+/// The store to open, and its durability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteConfig {
-    /// The database file. It is created if it does not exist; its directory is not.
+    /// The database file. A missing file is created; a missing directory is not.
     pub path: PathBuf,
-    /// How much of what was acknowledged outlasts a power failure.
+    /// The durability of acknowledged writes after a power failure.
     pub synchronous: Synchronous,
 }
 
-/// The wait of a commit, in SQLite's words (`PRAGMA synchronous`).
+/// SQLite's setting `PRAGMA synchronous`: when a commit waits for the disk.
 ///
-/// All three keep the store consistent, and all three keep every acknowledged write when only the
-/// process dies.
+/// With every setting, the store stays consistent, and acknowledged writes survive a crash of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Synchronous {
-    /// A commit does not wait for the disk: a power failure may take back the last acknowledged writes.
+    /// A commit does not wait for the disk: a power failure may undo the last acknowledged writes.
     Normal,
-    /// A commit waits for the disk: every acknowledged write outlasts a power failure.
+    /// A commit waits for the disk: every acknowledged write survives a power failure.
     #[default]
     Full,
-    /// As `Full`, and for the directory where a journal is deleted. In the mode that this store
-    /// uses (a write-ahead log) it does nothing more than `Full`.
+    /// The same as `Full` for this store: it only matters for journals that are deleted, and the store has a write-ahead
+    /// log.
     Extra,
 }
 
 impl Synchronous {
-    /// Returns the word that the pragma takes.
+    /// Returns the value of the pragma.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "NORMAL",
@@ -38,13 +37,13 @@ impl Synchronous {
     }
 }
 
-/// How long a connection waits for a lock that another one holds. Tests shorten it.
+/// The longest time that a connection waits for a lock. Tests shorten it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BusyTimeout {
-    /// The time that a connection that writes waits for another process's write. Opening a store waits as long.
+    /// The longest wait for a write of another process, also when a store is opened.
     pub(crate) writer: Duration,
-    /// The time that a reader waits. Readers wait only while the write-ahead log is recovered, and they block the
-    /// thread that called them.
+    /// The longest wait of a read, which blocks its thread. A read waits only while another connection recovers the
+    /// write-ahead log.
     pub(crate) reader: Duration,
 }
 

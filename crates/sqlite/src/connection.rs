@@ -15,37 +15,36 @@ use rustix::fs::{Access, access};
 
 use crate::config::Synchronous;
 
-/// How often a connection that waits for the write lock asks for it.
+/// The interval in which a waiting connection tries to take the write lock.
 ///
-/// SQLite's own wait asks ever more rarely, down to every 100 ms, and so misses the short moments in
-/// which a busy process leaves the lock free (`writer.rs`).
+/// SQLite's own busy handler backs off to 100 ms, and would miss the short times in which a busy process releases the
+/// lock (`writer.rs`).
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The write-ahead log is cut back to this size, in bytes, when it starts anew.
+/// The size in bytes to which SQLite truncates the write-ahead log when it starts again from the beginning.
 const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
 
-/// The page cache of a reader, in KiB. It holds the inner pages of ten million animals.
+/// The page cache of a reader in KiB: enough for the inner pages of ten million animals.
 const READER_CACHE: i64 = 4 * 1024;
 
-/// How a file is opened by those who only read.
+/// The access of a connection that only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadAccess {
-    /// Beside a writer of this process. The last connection that is closed brings the write-ahead log into
-    /// the file.
+    /// This process may also write. The last connection that is closed moves the write-ahead log into the file.
     Shared,
-    /// As a file that this process must not change.
+    /// This process must not change the files.
     ReadOnly,
 }
 
-/// Statements of a connection, each prepared at its first use and held from then on. `prepare_cached` takes some 1,700
-/// instructions more for each use.
+/// Statements of a connection, which are prepared at their first use and held. `prepare_cached` takes some 1,700 more
+/// instructions for each use.
 pub(crate) struct Statements<'c> {
     pub(crate) connection: &'c Connection,
     held: Vec<(&'static str, Statement<'c>)>,
 }
 
 impl<'c> Statements<'c> {
-    /// Holds none yet.
+    /// Makes an empty list for a connection.
     pub(crate) fn new(connection: &'c Connection) -> Self {
         Self { connection, held: Vec::new() }
     }
@@ -61,23 +60,23 @@ impl<'c> Statements<'c> {
     }
 }
 
-/// Returns a connection that may write. It waits up to `busy_timeout` for other writers.
+/// Opens a connection of petstore's own writes. It waits up to `busy_timeout` for other writers.
 pub(crate) fn open_writer(
     path: &Path,
     synchronous: Synchronous,
     busy_timeout: Duration,
 ) -> rusqlite::Result<Connection> {
     let connection = open_checking_writer(path, synchronous, busy_timeout)?;
-    // The schema's checks are for other writers. What comes through here has passed the domain's, and
-    // to check a status again, SQLite would make a table of the three for each row: an addition in a
-    // group of 50 would take 29,600 instructions and not 11,900.
+    // The schema's checks are for other writers; the domain has checked petstore's rows. SQLite builds a table of the
+    // three statuses for each row that it checks, so an addition in a group of 50 would take 29,600 instructions
+    // instead of 11,900.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
-    // `version.rs` does what the schema's triggers do for other writers.
+    // The triggers are for other writers; `version.rs` replaces them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     Ok(connection)
 }
 
-/// Returns a connection that may write, and keeps the schema's checks.
+/// Opens a connection that may write, with the schema's checks and triggers.
 pub(crate) fn open_checking_writer(
     path: &Path,
     synchronous: Synchronous,
@@ -87,13 +86,13 @@ pub(crate) fn open_checking_writer(
     poll_while_busy(&mut connection, busy_timeout)?;
     connection.pragma_update(None, "synchronous", synchronous.as_str())?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
-    // The content of a damaged page must not be built upon. Readers, for whom this check would be the
-    // largest part of a page's cost, pass each row through the domain's own checks.
+    // A damaged page must not be changed. Readers skip this check, which would be the largest cost of a page, because
+    // the domain checks each row that they read.
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)
 }
 
-/// Returns a connection that cannot write, whatever statement it is given.
+/// Opens a connection on which no statement can write.
 pub(crate) fn open_reader(
     path: &Path,
     access: ReadAccess,
@@ -109,10 +108,10 @@ pub(crate) fn open_reader(
     Ok(connection)
 }
 
-/// Where there is a write-ahead log, the last connection that may write would bring it into the file when it
-/// is closed, so this one may not. Where there is none, it may: then it takes away again what SQLite puts
-/// beside a file that is open. Where it could not take that away (the file is read-only), or SQLite can put nothing
-/// there (the disk is), nobody else changes the file, and SQLite is told so.
+/// Opens a connection that leaves all files unchanged when it is closed:
+/// - With a write-ahead log, it has no right to write. Otherwise it would move the log into the file.
+/// - Without a log, it has that right, with which SQLite removes the files that it adds.
+/// - If the file or the disk is read-only, nobody changes the file, and SQLite adds no files.
 fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path)? {
         return open_unchanging(path);
@@ -132,8 +131,8 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     }
 }
 
-/// Opens a file with its log, and leaves both as they are when the connection is closed. Only a user who may write the
-/// file may add a missing `-shm`: [`SharedMemory`] could not remove it for another one.
+/// Opens a file and its log, which stay unchanged when the connection is closed. A user who may not write the file could
+/// not remove a `-shm` that SQLite adds, so such an opening fails.
 pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
     if access(path, Access::WRITE_OK).is_err() && SharedMemory::is_missing(path) {
         return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CANTOPEN), None));
@@ -141,13 +140,13 @@ pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
     open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
-/// Removes the `-shm` of a log when it is dropped. SQLite adds that file to a log that has none, and a connection that
-/// only reads does not remove it.
+/// Removes the `-shm` file when it is dropped. SQLite adds that file to a log without one, and a connection that only
+/// reads leaves it behind.
 #[derive(Debug)]
 pub(crate) struct SharedMemory(PathBuf);
 
 impl SharedMemory {
-    /// Returns the guard of a store with a log but no `-shm`, for the time that the store is read.
+    /// Returns a guard if the store has a log but no `-shm`. The caller holds it while it reads the store.
     pub(crate) fn guard(path: &Path) -> Option<Self> {
         if Self::is_missing(path) { fs::canonicalize(path).ok().map(Self) } else { None }
     }
@@ -159,7 +158,8 @@ impl SharedMemory {
 
 impl Drop for SharedMemory {
     fn drop(&mut self) {
-        // While it holds the exclusive lock, no connection has the file open. A new one opens `-shm` after it has a lock.
+        // The exclusive lock proves that no other connection has the file open. A new connection opens `-shm` only after
+        // it has a lock.
         let exclusive = || -> rusqlite::Result<Connection> {
             let connection = open(&self.0, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -167,64 +167,62 @@ impl Drop for SharedMemory {
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
             Ok(connection)
         };
-        // After an error, another connection has the file open, and removes `-shm` itself.
+        // After an error, another connection has the file open, and uses `-shm`.
         if let Ok(_locked) = exclusive() {
             drop(fs::remove_file(beside(&self.0, "-shm")));
         }
     }
 }
 
-/// Returns whether a process has the file open, or was killed while it had: SQLite then has files beside it.
+/// Returns whether a process has the file open, or was killed meanwhile: SQLite then keeps files beside it.
 fn is_open_elsewhere(path: &Path) -> rusqlite::Result<bool> {
-    // SQLite names them after the file itself, also where `path` is a symbolic link to it.
+    // SQLite names these files after the target of a symbolic link.
     let path = fs::canonicalize(path).map_err(|_| rusqlite::Error::InvalidPath(path.to_owned()))?;
     Ok(["-wal", "-journal"].iter().any(|suffix| fs::exists(beside(&path, suffix)).unwrap_or(true)))
 }
 
-/// Returns a connection to a file as one that nobody changes: its locks and its log are left alone, and nothing
-/// is put beside it.
+/// Opens a file as one that nobody changes: SQLite ignores its locks and its log, and adds no files.
 pub(crate) fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
     open(&immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
-/// Returns the URL of a file that nobody changes.
+/// Returns the URL that opens a file as one that nobody changes.
 fn immutable(path: &Path) -> PathBuf {
     let mut url = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
         match byte {
             b'/' | b'.' | b'-' | b'_' => url.push(char::from(*byte)),
             _ if byte.is_ascii_alphanumeric() => url.push(char::from(*byte)),
-            // Writing to a string does not fail.
+            // Writing to a string never fails.
             _ => drop(write!(url, "%{byte:02X}")),
         }
     }
     PathBuf::from(url + "?immutable=1")
 }
 
-/// Returns the write-ahead log of the file at `path`, if something is in it.
+/// Returns the write-ahead log of the file at `path`, unless it is empty.
 pub(crate) fn log(path: &Path) -> Option<PathBuf> {
     companion(path, "-wal").filter(|log| fs::metadata(log).is_ok_and(|log| log.len() > 0))
 }
 
-/// Returns the path of a file that SQLite has beside the one at `path`. SQLite follows symbolic links before it adds the
-/// suffix.
+/// Returns the path of a file that SQLite keeps beside `path`. It is named after the target of a symbolic link.
 fn companion(path: &Path, suffix: &str) -> Option<PathBuf> {
     Some(beside(&fs::canonicalize(path).ok()?, suffix))
 }
 
-/// Returns the path of a file that belongs to the one at `path`.
+/// Appends `suffix` to the file name of `path`.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// SQLite does not create the file (`open.rs` does), and it takes no lock on the connection itself:
-/// Rust's types make sure that one thread at a time uses it.
+/// Opens an existing file: `open.rs` creates new ones. The connection needs no mutex, because Rust's types let one thread
+/// use it at a time.
 fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    // The plan of a statement depends only on its text, never on the values bound to it.
+    // The plan of a statement depends on its text alone, not on the values bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -234,7 +232,7 @@ fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Lets the connection ask for a lock every [`POLL_INTERVAL`], for up to `timeout`.
+/// Lets the connection try to take a lock every [`POLL_INTERVAL`], for up to `timeout`.
 fn poll_while_busy(connection: &mut Connection, timeout: Duration) -> rusqlite::Result<()> {
     let mut began = Instant::now();
     connection.busy_handler(Some(move |polls| {

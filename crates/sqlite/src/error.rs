@@ -1,29 +1,29 @@
-//! How a statement fails, and how that becomes an error of the domain.
+//! The failures of statements, and their conversion to errors of the domain.
 
 pub(crate) mod open;
 
 use petstore_domain::{Corruption, StoreError};
 use rusqlite::{Connection, ErrorCode, ffi};
 
-/// The unique indexes of a table (`?1`) on columns as SQLite names them (`?2`).
+/// Selects the names of the unique indexes of table `?1` on the columns `?2`, which are named as in SQLite's messages.
 const UNIQUE_INDEXES: &str = "SELECT group_concat(name, ', ') FROM pragma_index_list(?1) AS list \
      WHERE \"unique\" AND ?2 = (SELECT group_concat(?1 || '.' || name, ', ' ORDER BY seqno) \
      FROM pragma_index_info(list.name))";
 
-/// Why work on a connection ended early.
+/// The failure of work on a connection.
 #[derive(Debug)]
 pub(crate) enum Failure<E> {
-    /// SQLite could not do it.
+    /// A statement failed.
     Sqlite(rusqlite::Error),
-    /// SQLite could not commit it.
+    /// The commit failed.
     Commit(rusqlite::Error),
-    /// The answer is this error. In a write, it must be given before anything was written: the rest of the group is
+    /// An error for the caller. A write returns it before it has written anything, because the rest of the group is
     /// committed.
     Answer(E),
 }
 
 impl<E: From<StoreError>> Failure<E> {
-    /// Returns what the caller gets, where there is no group.
+    /// Returns the error for the caller of a read, or of a write outside of a group.
     pub(crate) fn into_error(self) -> E {
         match self {
             Self::Answer(error) => error,
@@ -44,36 +44,37 @@ impl<E: From<StoreError>> From<Corruption> for Failure<E> {
     }
 }
 
-/// Lets `?` pass on an answer of the store's.
 impl<E: From<StoreError>> From<StoreError> for Failure<E> {
     fn from(error: StoreError) -> Self {
         Self::Answer(error.into())
     }
 }
 
-/// Returns whether a constraint refuses the row, and will again: SQLite's message names it.
+/// Returns whether a constraint refuses the row.
 pub(crate) fn is_refusal(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
-/// Returns the error of one statement: refused by a constraint, else unavailable.
+/// Returns the error of a statement: [`Refused`](StoreError::Refused) by a constraint, otherwise
+/// [`Unavailable`](StoreError::Unavailable).
 fn of_statement(error: rusqlite::Error) -> StoreError {
     if is_refusal(&error) { StoreError::refused(error) } else { StoreError::unavailable(error) }
 }
 
-/// As [`of_statement`], with the name of the unique index that refuses the row: SQLite's message names its columns.
+/// Returns the error of a write. Adds the name of the unique index that refuses the row, because SQLite's message has only
+/// its columns.
 pub(crate) fn of_write(connection: &Connection, error: rusqlite::Error) -> StoreError {
     let message = error.to_string();
     let columns = message.strip_prefix("UNIQUE constraint failed: ").unwrap_or_default();
     let table = columns.split('.').next();
     match connection.query_row(UNIQUE_INDEXES, (table, columns), |row| row.get::<_, String>(0)) {
         Ok(indexes) => StoreError::refused(format_args!("{message} (index {indexes})")),
-        // SQLite names a constraint of another kind, and the columns of the primary key belong to no index.
+        // SQLite's message has the names of other constraints, and a primary key has no index.
         Err(_) => of_statement(error),
     }
 }
 
-/// Returns the same error for another caller of a group.
+/// Returns a copy of the error for another caller of the group.
 pub(crate) fn clone_for_caller(error: &StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(cause) => StoreError::unavailable(cause.to_string()),
@@ -83,11 +84,11 @@ pub(crate) fn clone_for_caller(error: &StoreError) -> StoreError {
     }
 }
 
-/// Returns what SQLite's "disk I/O error" leaves out: at which step.
+/// Returns the step at which a "disk I/O error" of SQLite occurred.
 pub(crate) fn io_step(error: &rusqlite::Error) -> &'static str {
     let code = error.sqlite_error().map_or(0, |error| error.extended_code);
     match code {
-        ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => " (a synchronisation failed)",
+        ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => " (a synchronization failed)",
         ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE => " (a write failed)",
         ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ => " (a read failed)",
         ffi::SQLITE_IOERR_TRUNCATE => " (a truncation failed)",

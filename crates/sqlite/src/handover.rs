@@ -1,7 +1,7 @@
 //! [`Handover`] on SQLite: columns of the one row of `petstore_state`.
 //!
-//! A writer reads the state under the write lock, and so does whoever changes it: writes under way are waited
-//! for. A read notices by the version, which is empty in a store that is not open.
+//! Writers and changes of the state hold the write lock, so a change waits for running writes. Reads check the version,
+//! which is empty in a store that is not open.
 
 pub(crate) mod rows;
 
@@ -34,10 +34,10 @@ impl Handover for SqliteStore {
     }
 }
 
-/// Replaces the state, unless its revision is not `expected`.
+/// Replaces the state if its revision is `expected`.
 ///
-/// The log is emptied before the identity changes. So the file holds the former identity and version until the log is
-/// brought into it, and `schema::check_log` compares these after a crash.
+/// The log is emptied before the identity changes. So the file has the former identity and version until the log is
+/// moved into it, and `schema::check_log` compares them after a crash.
 fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure<StoreError>> {
     let timeout = BusyTimeout::default().writer;
     let connection = connection::open_writer(path, Synchronous::Full, timeout)?;
@@ -50,7 +50,8 @@ fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure<
         return Ok(false);
     }
     if is_renamed && connection::log(path).is_some() {
-        let reason = "the identity was not changed, as something else reads or writes the store";
+        let reason =
+            "the identity was not changed, because another process reads or writes the store";
         return Err(StoreError::unavailable(reason).into());
     }
     rows::write(&transaction, new)?;

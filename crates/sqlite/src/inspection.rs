@@ -1,4 +1,4 @@
-//! The check of a file: SQLite's own, and what else can be said of a store besides its rows.
+//! The check of a file: its pages, its schema, its durability and its companions. The rows are checked through the ports.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use rustix::fs::{Access, access};
 use crate::{config::Synchronous, open, schema, store::SqliteStore};
 
 impl SqliteStore {
-    /// Checks the file: SQLite's check of all its pages, its schema, and what a commit waits for. Blocks the thread;
-    /// it reads the whole file. Nothing is written.
+    /// Checks the file: SQLite's integrity check, the schema, and the durability of commits. Reads the whole file, and
+    /// blocks the thread meanwhile. Writes nothing.
     ///
     /// # Errors
-    /// SQLite's, if the file cannot be read at all.
+    /// SQLite's error, if the file cannot be read at all.
     pub fn inspect(&self) -> rusqlite::Result<Vec<Finding>> {
         let reader = self.readers.pool().open()?;
         let mut findings = vec![
@@ -65,7 +65,7 @@ fn inspect_integrity(connection: &Connection) -> rusqlite::Result<Finding> {
     })
 }
 
-/// Compares the tables and triggers, or the indexes, with those of a new store.
+/// Compares the indexes, or the tables and triggers, with those of a new store.
 fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Finding> {
     let (subject, what) =
         if indexes { ("indexes", "indexes") } else { ("schema", "tables and triggers") };
@@ -92,7 +92,7 @@ fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Fi
     })
 }
 
-/// Returns name and definition of each object that is not SQLite's own: of each index, or of each other one.
+/// Returns name and definition of each index, or of each other object, without SQLite's internal objects.
 fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<(String, String)>> {
     let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema \
          WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~' AND (type = 'index') = ?1";
@@ -100,9 +100,9 @@ fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<
     statement.query_map([indexes], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// Checks every page, row and index. Returns what is found first, in one line; `None` if there is no fault.
+/// Checks every page, row and index. Returns the first fault in one line; `None` if there is none.
 pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    // The domain checks the schema's own rules, and names the row.
+    // The domain checks the rules of rows, and names the row.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
     let finding: String =
         match connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)) {

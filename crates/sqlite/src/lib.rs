@@ -1,41 +1,60 @@
 //! The storage ports on SQLite.
 //!
-//! # What it promises
-//! - An acknowledged write is on the disk: the write-ahead log is synchronised before anyone is
-//!   answered ([`Synchronous::Full`], unless the operator chose otherwise).
-//! - Each read is a task of its own in one snapshot, and does not wait for writes. Reads that hang leave one
-//!   worker of the runtime free, which is that of whoever opened the store; further reads wait for threads.
-//! - When the file or its log is removed or replaced, nothing more is acknowledged.
-//! - Writes go through one thread, and all that wait share one transaction (group commit). A row that a
-//!   constraint refuses fails its own write alone. A write whose caller has gone away happens whole or not at
-//!   all; it is dropped if its statements have not begun.
-//! - Processes that write to one file take turns.
-//! - A file that is not a petstore store is refused and not touched, and so is one whose schema this
-//!   release cannot use, or beside which the log of another store lies. An older schema is upgraded only by
-//!   [`SqliteStore::upgrade`].
-//! - A file that is opened to be read ([`SqliteStore::open_read_only`]) is not changed, and nothing is left
-//!   beside it.
-//! - A change of an animal by another program, such as the `sqlite3` prompt, changes the catalogue's version:
-//!   triggers of the schema do that.
+//! ```
+//! use petstore_domain::{Added, CategoryId, NewPet, PetName, PetRepository};
+//! use petstore_sqlite::{SqliteConfig, SqliteStore, Synchronous};
 //!
-//! # Its limits
-//! - One machine: SQLite's write-ahead log needs memory that all processes share, so the file must
-//!   be on a local disk. Several processes on that machine may use one store.
-//! - One writer at a time: a process that holds the write lock for seconds makes others answer
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("petstore.db");
+//! let store = SqliteStore::open(&SqliteConfig { path, synchronous: Synchronous::Full })?;
+//!
+//! let name = PetName::parse("Rex")?;
+//! let rex = NewPet { name, category_id: CategoryId(1), status: None };
+//! // Returns after the commit has reached the disk.
+//! let Added::Created(added) = store.add(rex, None).await? else {
+//!     unreachable!("there is no idempotency key");
+//! };
+//! assert_eq!(store.find(added.id).await?.value, Some(added));
+//! # Ok(()) }
+//! ```
+//!
+//! # Promises
+//! - An acknowledged write is on the disk: the write-ahead log is synchronized before the answer
+//!   ([`Synchronous::Full`], unless the operator chooses otherwise).
+//! - Each read is a task of its own in one snapshot, and does not wait for writes. Reads that hang leave one worker
+//!   of the runtime free; further reads wait for threads.
+//! - After the file or its log is removed or replaced, no write is acknowledged.
+//! - One thread writes, and queued writes share a transaction (group commit). A row that a constraint refuses fails
+//!   its own write alone. A write whose caller has left takes effect whole or not at all.
+//! - Processes that write to the same file take turns.
+//! - These files are refused and stay unchanged: a file that is no petstore store, a store with a schema that this
+//!   release cannot use, and a store beside the log of another store. Only [`SqliteStore::upgrade`] upgrades an older
+//!   schema.
+//! - [`SqliteStore::open_read_only`] changes no file and leaves no file behind.
+//! - A change of an animal by another program, such as the `sqlite3` prompt, changes the catalogue's version, because
+//!   the schema has triggers.
+//!
+//! # Limits
+//! - One machine: SQLite's write-ahead log needs shared memory, so the file must be on a local disk. Several processes
+//!   on that machine may use one store.
+//! - One writer at a time: while a process holds the write lock for seconds, writes of other processes fail as
 //!   [`StoreError`](petstore_domain::StoreError).
-//! - Unix: the file is created only for its owner (mode 0600).
-//! - A copy of a *running* store must be made through SQLite ([`SqliteStore::back_up`]), never by
-//!   copying the file: the newest transactions are in the `-wal` file beside it.
+//! - Unix: the file is created for its owner alone (mode 0600).
+//! - A *running* store must be copied through SQLite ([`SqliteStore::back_up`]), never as a file: its newest transactions
+//!   are in the `-wal` file beside it.
 //!
-//! # Where things are
-//! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
-//! [`KeyStore`](petstore_domain::KeyStore) in `api_keys.rs`,
-//! [`Archive`](petstore_domain::Archive) in `archive.rs`,
-//! [`Handover`](petstore_domain::Handover) in `handover.rs`. The first two run their SQL through
-//! `readers.rs` (with `readers/queue.rs` and `pool.rs`) and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
-//! the schema, and `upgrade.rs` leads from one to the next. `version.rs` reads and renews the catalogue's
-//! version, and `readers/watch.rs` reads it again beside the requests, for the shared version cache.
-//! `presence.rs` notices files that are gone. `backup.rs` copies a store in use, `inspection.rs` checks one.
+//! # Files
+//! | file | content |
+//! |---|---|
+//! | `pets.rs`, `api_keys.rs`, `archive.rs`, `handover.rs` | the ports |
+//! | `readers.rs`, `pool.rs`, `readers/queue.rs` | reads, and their connections and threads |
+//! | `writer.rs` | the writing thread |
+//! | `version.rs`, `readers/watch.rs` | the catalogue's version, and the thread that polls it |
+//! | `open.rs`, `connection.rs`, `presence.rs` | opening a store, and the check that its files are still there |
+//! | `schema.rs`, `upgrade.rs` | schema versions |
+//! | `backup.rs`, `inspection.rs` | copying and checking a store |
 
 mod activity;
 mod api_keys;

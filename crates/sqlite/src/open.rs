@@ -1,4 +1,4 @@
-//! From the settings to an open store.
+//! Opening a store from its settings.
 
 use std::{
     fs::{self, OpenOptions},
@@ -29,34 +29,33 @@ use crate::{
 };
 
 impl SqliteStore {
-    /// Opens the store at `config.path`, or creates it. It reads in the caller's tokio runtime, so there must be one.
+    /// Opens the store at `config.path`, or creates it. Reads run in the caller's tokio runtime.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
+    /// [`OpenError`]. Its message is one line with the fault and its repair.
     pub fn open(config: &SqliteConfig) -> Result<Self, OpenError> {
         Self::open_with(config, &SqliteSettings::default())
     }
 
-    /// Opens the store at `config.path` as a file that this process must not change, on a disk that may be
-    /// read-only. What would write fails.
+    /// Opens the store at `config.path` without the right to change it. The disk may be read-only. Every write fails.
     ///
     /// # Errors
-    /// [`OpenError`], also where there is no store.
+    /// [`OpenError`], also if there is no store.
     pub fn open_read_only(config: &SqliteConfig) -> Result<Self, OpenError> {
         let settings = SqliteSettings { read_only: true, ..SqliteSettings::default() };
         Self::open_with(config, &settings)
     }
 
-    /// Opens the store at `config.path`, as the settings say.
+    /// Opens the store at `config.path` with other settings.
     ///
     /// # Errors
-    /// [`OpenError`], also where there is no store and none is to be created.
+    /// [`OpenError`], also if there is no store and `settings` are read-only.
     pub fn open_with(config: &SqliteConfig, settings: &SqliteSettings) -> Result<Self, OpenError> {
         open(config, settings, BusyTimeout::default())
     }
 }
 
-/// Opens the store at `config.path`, as the settings say.
+/// Opens the store at `config.path`.
 pub(crate) fn open(
     config: &SqliteConfig,
     settings: &SqliteSettings,
@@ -67,7 +66,7 @@ pub(crate) fn open(
     let opened = try_to_open(config, settings, busy_timeout, shared_memory, &mut made_file);
     opened.map_err(|reason| {
         if let Some(file) = made_file {
-            // A remaining file may be of use to no process, and is no reason of its own.
+            // If the file remains, the first error still says more.
             drop(remove_unused(&file));
         }
         OpenError { path: config.path.clone(), reason }
@@ -81,8 +80,8 @@ fn try_to_open(
     shared_memory: Option<SharedMemory>,
     made_file: &mut Option<PathBuf>,
 ) -> Result<SqliteStore, Reason> {
-    // An absolute path is never one of SQLite's special names (`:memory:`, `file:…`), and it stays
-    // right when the process changes its directory.
+    // An absolute path is never a special name of SQLite (`:memory:`, `file:…`), and stays valid if the process changes
+    // its directory.
     let (path, synchronous) = (path::absolute(&config.path)?, config.synchronous);
     let access = if settings.read_only { ReadAccess::ReadOnly } else { ReadAccess::Shared };
     let file = path.clone();
@@ -103,8 +102,7 @@ fn try_to_open(
         connection
     };
     let (versions, began) = (Arc::new(VersionCache::default()), Instant::now());
-    // The first read: from here on the connection has the log open. A version that cannot be read is
-    // reported by the requests that need it.
+    // After this read, the connection has the log open. Requests report a version that cannot be read.
     if let Ok(stored) = version::current::<petstore_domain::StoreError>(&connection) {
         versions.observe(stored, began);
     }
@@ -133,18 +131,16 @@ fn try_to_open(
     Ok(SqliteStore { readers, versions, writer, was_created, synchronous, reads_while_sealed })
 }
 
-/// Returns the version of the schema of a store that this release knows, or `None` of an empty one. The file
-/// stays as it is.
+/// Returns the schema version of a store that this release knows; `None` if the database is empty. Changes no file.
 pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i64>, Reason> {
     require_store(path, access)?;
     schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)
 }
 
-/// Creates the file only for its owner, unless it is there. Returns whether it was not.
+/// Creates the file for its owner alone. Returns whether it was missing.
 ///
-/// Closing a descriptor drops all POSIX locks of the process on the file, SQLite's too. So nobody else of
-/// this process comes past here, to write to the new file, before this descriptor is closed. A file that is
-/// there gets none but SQLite's own (`schema::check_file`).
+/// Closing a descriptor releases all POSIX locks of the process on the file, also SQLite's. So no other thread opens the
+/// new file before this descriptor is closed. Only SQLite opens an existing file (`schema::check_file`).
 fn create(path: &Path) -> Result<bool, Reason> {
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,12 +150,12 @@ fn create(path: &Path) -> Result<bool, Reason> {
     }
 }
 
-/// Removes the file if no store could be made of it, for example on a full disk. Another process that is making one
-/// holds a lock, and one that has yet to begin finds the file gone.
+/// Removes the new file if no store could be made in it, for example on a full disk. If another process is making a store
+/// in it, its lock prevents the removal.
 fn remove_unused(path: &Path) -> Result<(), Reason> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    // A journal in a file would need the space that is missing.
+    // A journal in a file would need disk space.
     connection.execute_batch("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")?;
     if fs::metadata(path)?.len() == 0 {
         fs::remove_file(path)?;
@@ -167,7 +163,7 @@ fn remove_unused(path: &Path) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Refuses what is neither a store nor an empty file, and what may not be opened so. It stays as it is.
+/// Requires a store or an empty file that this user may open with `access`. Changes no file.
 fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
     let needed = match access {
         ReadAccess::Shared => Access::READ_OK | Access::WRITE_OK,
@@ -187,8 +183,8 @@ fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
     schema::check_log(path)
 }
 
-/// Refuses a store whose log, or the memory that it shares, this process may not write: SQLite would open it, and
-/// every transaction would fail.
+/// Requires that this user may write `-wal` and `-shm`. Otherwise SQLite would open the store, and every transaction would
+/// fail.
 pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
     let path = fs::canonicalize(path)?;
     for companion in ["-wal", "-shm"].map(|suffix| connection::beside(&path, suffix)) {
@@ -200,8 +196,8 @@ pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for
-/// itself, and SQLite does not always wait for that: another process may be opening it right now.
+/// Switches the file to a write-ahead log, which it keeps. The switch needs an exclusive lock, for which SQLite does not
+/// always wait by itself.
 fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(), Reason> {
     let deadline = Instant::now() + timeout;
     loop {
@@ -242,7 +238,7 @@ mod tests {
     use super::explain;
 
     #[test]
-    fn what_the_file_system_refuses_is_said_with_what_to_do() {
+    fn an_error_of_the_file_system_says_what_to_do() {
         for (kind, expected) in [
             (io::ErrorKind::PermissionDenied, "permission denied; give this user"),
             (io::ErrorKind::ReadOnlyFilesystem, "its disk is mounted read-only; mount it"),

@@ -1,4 +1,4 @@
-//! Connections that cannot write.
+//! A pool of connections that cannot write.
 
 use std::{
     path::PathBuf,
@@ -14,28 +14,28 @@ use crate::{
     error::Failure,
 };
 
-/// A pool of connections that cannot write. It opens as many as are in use at one time.
+/// Connections that cannot write. The pool opens as many as are in use at the same time.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
     pub(crate) access: ReadAccess,
     pub(crate) busy_timeout: Duration,
-    /// The limit of the connections that are kept for another read.
+    /// The largest number of idle connections.
     pub(crate) max_idle: usize,
-    /// The last one put back is the first one taken: its page cache is warm.
+    /// The idle connections. The last one that was used is taken first, because its page cache is warm.
     pub(crate) idle: Mutex<Vec<Connection>>,
-    /// Dropped after the connections.
+    /// Dropped after the idle connections.
     pub(crate) _shared_memory: Option<SharedMemory>,
 }
 
 impl Pool {
-    /// Returns a connection that is not part of the pool.
+    /// Opens a connection outside of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         connection::open_reader(&self.path, self.access, self.busy_timeout)
     }
 
-    /// Runs `read`. A connection on which SQLite failed is closed, whatever the cause: opening
-    /// another one is cheap, and then nothing of the failure can linger.
+    /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new one is cheap and certainly
+    /// sound.
     pub(crate) fn read<T, E: From<StoreError>>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
@@ -52,7 +52,7 @@ impl Pool {
         result.map_err(Failure::into_error)
     }
 
-    /// Closes the connections that are not in use.
+    /// Closes the idle connections.
     pub(crate) fn clear(&self) {
         self.idle().clear();
     }

@@ -1,12 +1,8 @@
-//! Checks that the files of the store are still where they were opened, and that the database is whole.
+//! The check that the files of the store are neither removed, replaced nor truncated.
 //!
-//! The system keeps a file that is removed for whoever has it open: writes go on, and are gone with the
-//! last process that has it. So device and inode at each path are compared with those of the open file:
-//! by the writer before each transaction and before what it acknowledges, and by the watch.
-//!
-//! A database that is cut off goes unnoticed by SQLite while its cache holds the pages that are gone. So
-//! when the file has become shorter, it must have the pages that its first one counts, which SQLite writes
-//! before it shortens a file itself.
+//! Writes to a removed file succeed until the last process closes it. So device and inode at each path are compared with
+//! those of the open file, before each transaction and before its answers. SQLite may not notice a truncated database
+//! whose pages are in its cache. So a shorter file must have all the pages that its header counts.
 
 use std::{
     fs::{self, Metadata},
@@ -23,27 +19,27 @@ use crate::{
     schema,
 };
 
-/// Device and inode: two paths may lead to one file.
+/// The device and inode of a file.
 type Identity = (u64, u64);
 
-/// The database file and its write-ahead log, as they were opened.
+/// The database file and its write-ahead log as they were opened.
 #[derive(Debug)]
 pub(crate) struct Presence {
     database: (PathBuf, Identity),
-    /// The log is not looked for where the store is only read.
+    /// The log; `None` if the store is read-only.
     log: Option<(PathBuf, Identity)>,
-    /// The length of the database when it was last found whole, in bytes.
+    /// The length of the database in bytes when it was last found whole.
     length: AtomicU64,
-    /// `true` if the last check found a file lost.
+    /// `true` if the last check found a file missing.
     lost: AtomicBool,
 }
 
 impl Presence {
-    /// Remembers the files of the store that was opened at `path`.
+    /// Notes the files of the store that was opened at `path`.
     pub(crate) fn new(path: &Path, access: ReadAccess) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         let database = (path.to_owned(), identity(&metadata));
-        // SQLite names the log after the file itself, also where `path` is a symbolic link to it.
+        // SQLite names the log after the target of a symbolic link.
         let log = beside(&fs::canonicalize(path)?, "-wal");
         let log = match access {
             ReadAccess::Shared => Some((log.clone(), identity(&fs::metadata(&log)?))),
@@ -53,7 +49,7 @@ impl Presence {
         Ok(Self { database, log, length, lost })
     }
 
-    /// Compares the files with those that were opened. Fails if one is lost.
+    /// Checks the files. Fails if one is missing, replaced or truncated.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let log = self.log.iter().try_for_each(|log| find(log).map(drop));
         let found = log.and_then(|()| self.require_whole(&find(&self.database)?));
@@ -75,13 +71,13 @@ impl Presence {
         Ok(())
     }
 
-    /// Does so only if the last check found a file lost: it may be back.
+    /// Checks again if the last check found a file missing.
     pub(crate) fn require(&self) -> Result<(), StoreError> {
         if self.lost.load(Ordering::Relaxed) { self.check() } else { Ok(()) }
     }
 }
 
-/// Finds a file that was opened.
+/// Returns the metadata of a file that was opened.
 fn find((path, opened): &(PathBuf, Identity)) -> Result<Metadata, StoreError> {
     match fs::metadata(path) {
         Ok(metadata) if identity(&metadata) == *opened => Ok(metadata),

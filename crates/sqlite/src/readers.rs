@@ -1,16 +1,9 @@
-//! Reads: on the runtime's workers as long as others stay free, else on threads that may wait.
+//! Reads run on the runtime's workers, or on threads (`queue.rs`) if only one worker is free. So health checks, refusals,
+//! timeouts and writes continue while the disk hangs.
 //!
-//! **What.** A read is a task of its own. The request that waits for it can therefore time out, and its client's leaving
-//! is noticed. A worker that is in a read can do nothing else, and on a disk that hangs it never comes back. So at most
-//! all workers but one read at a time, and the other reads go to the threads of `queue.rs`. A worker that waits for
-//! sockets and timers may be the one that begins to read, and tokio lets no other take its place before that one is done.
-//! So while there are reads on workers, a thread of `watch.rs` wakes a worker now and then.
-//!
-//! **What it buys.** While the disk hangs or is slow, all that needs no read goes on: health, refusals, timeouts and
-//! writes.
-//!
-//! **What it costs.** About a microsecond for each read: a task that a worker spawns runs next on the same worker, and
-//! no other thread is woken for it.
+//! A read is a task of its own, so that its request can time out; this costs about a microsecond. The worker that drives
+//! tokio's I/O driver may start a read, and no other worker takes the driver over until the read returns. So a thread of
+//! `watch.rs` wakes a worker periodically while workers read.
 
 pub(crate) mod queue;
 pub(crate) mod watch;
@@ -34,30 +27,30 @@ use tokio_util::sync::CancellationToken;
 use self::queue::Queue;
 use crate::{error::Failure, pool::Pool, presence::Presence};
 
-/// How long closing the store waits for what is under way. A connection that is closed later than the writer's leaves
-/// the write-ahead log beside the file, which harms nothing.
+/// The longest time that closing the store waits for its threads. A connection that is closed after the writer's leaves the
+/// write-ahead log beside the file, which is harmless.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 
-/// Runs reads. Dropping it ends its threads.
+/// Runs reads. Dropping this value ends its threads.
 pub(crate) struct Readers {
     shared: Arc<Shared>,
-    /// The threads that sleep while there are no requests.
+    /// The threads of `watch.rs`, which sleep while there are no requests.
     watches: Vec<Thread>,
 }
 
-/// The state that the threads of `queue.rs` and `watch.rs` share with whoever reads.
+/// The state that readers share with the threads of `queue.rs` and `watch.rs`.
 pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
     pub(crate) versions: Arc<VersionCache>,
     pub(crate) presence: Arc<Presence>,
     pub(crate) runtime: Handle,
-    /// The counter of the workers that read: each holds a clone.
+    /// Counts the workers that read: each holds a clone.
     workers: Arc<()>,
     max_workers: usize,
     pub(crate) queue: Mutex<Queue>,
     pub(crate) changed: Condvar,
-    /// Set by a request, and cleared when the version is read.
+    /// Set by each request, and cleared when the version is read.
     pub(crate) in_use: AtomicBool,
     closed: AtomicBool,
 }
@@ -74,7 +67,7 @@ impl Shared {
 }
 
 impl Readers {
-    /// Runs reads in `runtime`, and watches the file while there are any.
+    /// Starts the threads. Reads run in `runtime`.
     pub(crate) fn start(
         pool: Arc<Pool>,
         versions: Arc<VersionCache>,
@@ -110,7 +103,7 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Runs `read`. Once it has begun it runs to its end, whether or not the future is polled again.
+    /// Runs `read`. A read that has started runs to its end, even if the future is dropped.
     pub(crate) async fn read<T, E>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
@@ -120,15 +113,15 @@ impl Readers {
         E: From<StoreError> + Send + 'static,
     {
         if let Err(lost) = self.shared.presence.require() {
-            // One of these may have opened what is at the path now.
+            // An idle connection may have opened another file at the path.
             self.pool().clear();
             return Err(lost.into());
         }
         let pool = Arc::clone(self.pool());
         let read = move || pool.read(read);
-        // The clone is counted before the limit is compared: of two, at least one sees both.
+        // The clone is counted before the limit is compared, so that two concurrent reads cannot both miss each other.
         let worker = Arc::clone(&self.shared.workers);
-        // The use is noted afterwards, so that the watches see the read before they sleep.
+        // The use is noted afterwards, so that the threads of `watch.rs` see the read before they sleep.
         if Arc::strong_count(&worker) <= self.shared.max_workers + 1 {
             let task = self.shared.runtime.spawn(async move {
                 let result = read();
@@ -144,19 +137,19 @@ impl Readers {
         answer.await.map_err(|_| StoreError::unavailable("the read has panicked"))?
     }
 
-    /// Returns the connections.
+    /// Returns the pool of connections.
     pub(crate) fn pool(&self) -> &Arc<Pool> {
         &self.shared.pool
     }
 
-    /// Returns how many reads wait for a thread.
+    /// Returns the number of reads that wait for a thread.
     pub(crate) fn queue_length(&self) -> usize {
         self.shared.queue().len()
     }
 
-    /// Keeps the watches awake. To be called for each read, and each time the version is asked for.
+    /// Keeps the threads of `watch.rs` awake. Called for each read, and for each request for the version.
     pub(crate) fn note_use(&self) {
-        // Mostly this only loads: a store would take the cache line away from the other threads.
+        // Usually only a load: a store would invalidate the cache line of the other threads.
         if !self.shared.in_use.load(Ordering::SeqCst) {
             self.shared.in_use.store(true, Ordering::SeqCst);
             self.watches.iter().for_each(Thread::unpark);
@@ -168,12 +161,12 @@ impl Drop for Readers {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
         self.watches.iter().for_each(Thread::unpark);
-        // Under the lock, so that no thread begins to wait meanwhile.
+        // Notified under the lock, so that no thread starts to wait meanwhile.
         let queue = self.shared.queue();
         self.shared.changed.notify_all();
         drop(queue);
         let began = Instant::now();
-        // Each thread holds a reference.
+        // Each running thread holds a reference.
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
         }

@@ -1,5 +1,5 @@
-//! The schema's versions, and how a file is recognised as a store. What versions and steps are, `petstore-storage`
-//! says.
+//! The schema versions, and the checks that a file is a store. The documentation of `petstore-storage` explains versions
+//! and steps.
 
 use std::{fs, path::Path};
 
@@ -8,16 +8,16 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
 use crate::{connection, error::open::Reason};
 
-/// Marks a SQLite file as a petstore store (`PRAGMA application_id`): `pst0` in ASCII.
+/// The `PRAGMA application_id` of a petstore store: `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x7073_7430;
 
-/// The oldest version of the schema that can be upgraded.
+/// The oldest schema version that can be upgraded.
 pub(crate) const FIRST: i64 = STEPS[0].version;
 
-/// The version of the schema that this release makes and upgrades to.
+/// The schema version of this release.
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
-/// From nothing to the newest version.
+/// The steps from an empty database to the newest version.
 pub(crate) const STEPS: [Step; 4] = [
     Step::new(7, 7, "the tables of petstore 1.0.0", include_str!("schema/7.sql")),
     Step::new(
@@ -47,10 +47,10 @@ pub(crate) const STEPS: [Step; 4] = [
 
 const ANOTHER_KIND: &str = "a file of another kind";
 
-/// Reads `catalogue`, a table in version 9 and a view since version 10.
+/// Selects the identity from `catalogue`, a table in version 9 and a view since version 10.
 const IDENTITY: &str = "SELECT hex(identity) FROM catalogue WHERE only = 1";
 
-/// The values that a change of the identity notes in `renamed_from`.
+/// Selects the values that a change of the identity copies to `renamed_from`.
 const RENAMABLE: &str = "SELECT hex(identity) || hex(version) || hex(key_revision) \
      FROM petstore_state WHERE only = 1";
 
@@ -70,7 +70,7 @@ pub(crate) fn apply(step: &Step, connection: &Connection) -> rusqlite::Result<()
     connection.pragma_update(None, "user_version", step.oldest)
 }
 
-/// Refuses a step that would refuse rows.
+/// Refuses a step if a row is in its way.
 pub(crate) fn refuse_offending(connection: &Connection, step: &Step) -> Result<(), Reason> {
     let Some(sql) = step.offending else { return Ok(()) };
     let mut statement = connection.prepare(sql)?;
@@ -78,23 +78,21 @@ pub(crate) fn refuse_offending(connection: &Connection, step: &Step) -> Result<(
     Ok(step.require_none(&rows)?)
 }
 
-/// Checks a file before it is opened to be used, so that a foreign one stays as it is. An empty file is a
-/// new store.
+/// Checks the header of a file before the file is opened for use, so that a foreign file stays unchanged. An empty file is
+/// a new store.
 ///
-/// The file is read through SQLite, as one that nobody changes: its log and its locks are left alone, and
-/// nothing is put beside it. If this process opened and closed the file itself, it would lose the locks of
-/// all its connections to it (<https://sqlite.org/howtocorrupt.html>, section 2.2); SQLite sees to that for
-/// its own descriptors.
+/// SQLite reads the file, because it closes its descriptors safely. If this process closed a descriptor itself, the locks
+/// of all its connections would be released (<https://sqlite.org/howtocorrupt.html>, section 2.2).
 pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
     match fs::metadata(path).map_or(0, |file| file.len()) {
         0 => return Ok(()),
-        // SQLite takes it for an empty file.
+        // SQLite treats a file of one byte as empty.
         1 => return Err(Reason::Foreign(ANOTHER_KIND)),
         _ => {}
     }
     let connection = connection::open_unchanging(path)?;
-    // While another process makes the file longer, its first page counts pages that are not there yet. SQLite
-    // takes that for damage, unless the schema may be written, which a defensive connection never allows.
+    // While another process extends the file, the header counts pages that are still missing. SQLite reports damage then,
+    // unless the schema is writable, which a defensive connection forbids.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     connection.pragma_update(None, "writable_schema", true)?;
     let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
@@ -106,10 +104,11 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
     }
 }
 
-/// Refuses the log of another store, which lies beside the file by mistake. A log without an identity passes: opening the
-/// store says more.
+/// Refuses the log of another store, which lies beside the file by mistake. If an identity cannot be read, the log is
+/// accepted, and the opening that follows reports the cause.
 ///
-/// A crash may leave a change of the identity in the log alone. Such a log is known by the values that it has changed.
+/// After a crash, the log alone may contain a change of the identity. Such a log has the former values of the file in
+/// `renamed_from`.
 pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
     let Some(log) = connection::log(path) else { return Ok(()) };
     let (Ok(file), Ok(logged)) = (connection::open_unchanging(path), connection::open_logged(path))
@@ -125,7 +124,7 @@ pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
     if is_foreign { Err(Reason::ForeignLog(log)) } else { Ok(()) }
 }
 
-/// Returns whether the file has all the pages that its first one counts.
+/// Returns whether the file has all the pages that its header counts.
 pub(crate) fn is_whole(path: &Path) -> bool {
     let application = connection::open_unchanging(path).and_then(|connection| {
         connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))
@@ -133,14 +132,14 @@ pub(crate) fn is_whole(path: &Path) -> bool {
     application.is_ok_and(|application| application == APPLICATION_ID)
 }
 
-/// Creates the newest schema in one transaction if the database is empty, and checks its version if not.
-/// Several processes may do so at once. Returns whether this one created it.
+/// Creates the newest schema in one transaction if the database is empty; otherwise checks its version. Returns whether
+/// this process created the schema. Several processes may call this at the same time.
 ///
-/// After an error, `connection` must not be used any more.
+/// After an error, `connection` must not be used again.
 pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Reason> {
     if version(connection)?.is_none() {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Asked again under the write lock: another process may have created it meanwhile.
+        // Checked again under the write lock, because another process may have created the schema.
         if version(&transaction)?.is_none() {
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             STEPS.iter().try_for_each(|step| apply(step, &transaction))?;
@@ -151,7 +150,7 @@ pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Reaso
     require_current(connection).map(|()| false)
 }
 
-/// Refuses a database that is no store, or one to be upgraded.
+/// Requires a store with the schema version of this release or a newer one.
 pub(crate) fn require_current(connection: &Connection) -> Result<(), Reason> {
     match version(connection)? {
         None => Err(Reason::Foreign("an empty database")),
@@ -162,9 +161,9 @@ pub(crate) fn require_current(connection: &Connection) -> Result<(), Reason> {
     }
 }
 
-/// Returns the version of the schema; `None` if the database is empty.
+/// Returns the schema version; `None` if the database is empty.
 pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
-    // A transaction, unless there is one, so that all of it is from one snapshot.
+    // The transaction makes one snapshot of all reads.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction());
     let _snapshot = snapshot.transpose()?;
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema), \
@@ -179,7 +178,7 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     Ok(Some(recorded_version(connection)?))
 }
 
-/// Returns the version that a store says itself. Below the second version there is no table for it.
+/// Returns the schema version that a store records. The first version has no table for it.
 pub(crate) fn recorded_version(connection: &Connection) -> rusqlite::Result<i64> {
     let has_table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'petstore_schema')";
     if !connection.query_row(has_table, [], |row| row.get(0))? {
@@ -189,7 +188,7 @@ pub(crate) fn recorded_version(connection: &Connection) -> rusqlite::Result<i64>
     connection.query_row(sql, [], |row| row.get(0))
 }
 
-/// Returns a new store in memory, to compare with.
+/// Makes an empty store in memory, to compare schemas.
 pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     STEPS.iter().try_for_each(|step| apply(step, &connection))?;
@@ -207,7 +206,7 @@ fn check(
     Ok(petstore_storage::require_known(&STEPS, oldest, oldest_release)?)
 }
 
-/// Returns what a store of a newer petstore says of the oldest release that can use it.
+/// Returns the oldest release that can use the store, as a newer release has recorded it.
 fn oldest_release(path: &Path) -> Option<String> {
     let connection = connection::open_unchanging(path).ok()?;
     connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok()

@@ -1,4 +1,4 @@
-//! Tests of the inside: groups, locks, failures, plans, settings, the version.
+//! Tests of internals: groups, locks, failures, query plans, settings, the version.
 
 mod failures;
 mod fairness;
@@ -32,10 +32,10 @@ use crate::{
     store::{SqliteSettings, SqliteStore},
 };
 
-/// Long enough for the slowest machine.
+/// A time limit that the slowest machine keeps.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// A directory for one test's store, whose writer and readers wait 50 ms for a lock.
+/// A directory for the store of one test. Its writer and readers wait 50 ms for a lock.
 struct Place(TempDir);
 
 impl Place {
@@ -55,12 +55,12 @@ impl Place {
         open(&self.config(), &SqliteSettings::default(), short_timeout()).unwrap()
     }
 
-    /// A connection of another process, as it were.
+    /// Opens a connection as another process would.
     fn raw(&self) -> Connection {
         Connection::open(self.path()).unwrap()
     }
 
-    /// How many animals are committed.
+    /// Returns the number of committed animals.
     fn count(&self) -> i64 {
         self.raw().query_row("SELECT count(*) FROM pet", [], |row| row.get(0)).unwrap()
     }
@@ -81,7 +81,7 @@ async fn add(store: &SqliteStore) -> Pet {
     }
 }
 
-/// The version, which is not known for a moment when nobody has asked for it for long.
+/// Returns the version. After an idle period, it is unknown for a moment.
 pub(crate) async fn known_version(store: &SqliteStore) -> CatalogueVersion {
     let known = async {
         loop {
@@ -94,13 +94,12 @@ pub(crate) async fn known_version(store: &SqliteStore) -> CatalogueVersion {
     in_time(known).await
 }
 
-/// Returns the output of `future`, which must come: a writer that is broken must not make the test wait for ever.
+/// Returns the output of `future`. Fails after [`LIMIT`], so that a broken writer does not hang the test.
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
     timeout(LIMIT, future).await.expect("the store answers")
 }
 
-/// Blocks the writer until the sender is used or dropped. What is queued meanwhile makes one
-/// group.
+/// Blocks the writer until the sender is used or dropped. The writes that are queued meanwhile form one group.
 async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
     let (release, until) = mpsc::channel();
     let (started, has_started) = oneshot::channel();

@@ -1,10 +1,8 @@
-//! From the schema of an older release to that of this one.
+//! The upgrade of a store from the schema of an older release.
 //!
-//! Each step is one transaction under the write lock, so several processes may upgrade at once, and a
-//! process that dies leaves the store as before or after a step. Before the first step, and under the
-//! same lock, the store is copied to one fixed name beside it: the way back to a release that cannot use
-//! the new schema. The lock is held for as long as the copy takes; reads go on, writes of other processes
-//! wait and are refused after their own timeout.
+//! Each step is one transaction under the write lock, so several processes may upgrade at once, and a crash leaves the
+//! store before or after a step. Before the first step, under the same lock, the store is copied to a fixed name beside
+//! it, as the way back to the older release. Meanwhile reads continue, and writes of other processes wait and time out.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -29,19 +27,18 @@ use crate::{
     store::SqliteStore,
 };
 
-/// How long a step waits for the write lock.
+/// The longest time that a step waits for the write lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a step that must run alone waits for other processes to close the store.
+/// The longest time that a step that must run alone waits for other processes to close the store.
 const ALONE_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl SqliteStore {
-    /// Brings the schema of the store at `config.path` to this release's. Returns `None` if there is no store.
-    /// Blocks the thread, for minutes if the store is large.
+    /// Upgrades the store at `config.path` to the schema of this release. Returns `None` if there is no store. Blocks the
+    /// thread, for minutes if the store is large.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it. The store is as
-    /// before the step that was under way.
+    /// [`OpenError`]. Its message is one line with the cause and its repair. The failed step has changed nothing.
     pub fn upgrade(config: &SqliteConfig, mode: UpgradeMode) -> Result<Option<Upgrade>, OpenError> {
         let path = &config.path;
         let upgraded = upgrade(path, mode, &STEPS);
@@ -55,7 +52,7 @@ fn upgrade(path: &Path, mode: UpgradeMode, steps: &[Step]) -> Result<Option<Upgr
         return Ok(None);
     }
     let _shared_memory = SharedMemory::guard(path);
-    // A file whose making was cut off can be read only by a process that may complete it.
+    // After a crash during the creation, only a process that may write can read the file.
     let access =
         if mode == UpgradeMode::DryRun { ReadAccess::ReadOnly } else { ReadAccess::Shared };
     let from = open::known_version(path, access)?;
@@ -66,7 +63,7 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
     let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
     let copy = beside(path, ".before-upgrade");
     let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
-    // Nothing is begun that cannot be ended.
+    // All steps are checked before the first one runs.
     for step in &pending {
         let timeout = BusyTimeout::default().reader;
         schema::refuse_offending(
@@ -84,7 +81,7 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
         let copy_first = upgrade.steps.is_empty().then_some(&*copy);
         if mode != UpgradeMode::DryRun && !run(path, step, copy_first)? {
             if upgrade.steps.is_empty() {
-                // Another process was faster.
+                // Another process has run the step first.
                 upgrade.from = step.version;
             }
             continue;
@@ -95,7 +92,7 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
     Ok(upgrade)
 }
 
-/// Runs a step, and makes the copy before if one is named. Returns `false` if another process has done it.
+/// Runs a step, after the copy if there is a path for one. Returns `false` if another process has run the step.
 fn run(path: &Path, step: &Step, copy: Option<&Path>) -> Result<bool, Reason> {
     let writer = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
     let transaction = Transaction::new_unchecked(&writer, TransactionBehavior::Immediate)?;
@@ -111,18 +108,19 @@ fn run(path: &Path, step: &Step, copy: Option<&Path>) -> Result<bool, Reason> {
     if let (Err(error), Some(copy)) = (&done, copy)
         && error.sqlite_error_code() == Some(ErrorCode::DiskFull)
     {
-        // It has the room that is missing, and nothing was committed. After another error, that may be in doubt.
+        // The copy takes the space that is missing. A full disk means that nothing was committed; other errors may leave the
+        // commit in doubt.
         drop(fs::remove_file(copy));
     }
     Ok(done.map(|()| true)?)
 }
 
-/// A file gives its write-ahead log up only to a process that is alone. It gets a new one when it is
-/// opened the next time. Waits a while for another process that is starting, or has just upgraded.
+/// Requires that no other process has the store open: only then does SQLite remove the write-ahead log. (The next opening
+/// makes a new log.) Waits for up to [`ALONE_TIMEOUT`].
 fn require_no_other(path: &Path, step: &Step) -> Result<(), Reason> {
     let began = Instant::now();
     loop {
-        // Each time another one: two processes that wait must not wait for one another.
+        // Each attempt opens and closes a connection, so that two waiting processes do not block each other.
         let connection = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
         match connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
             Err(error) if is_busy(&error) => {}
@@ -156,7 +154,7 @@ fn require_room(path: &Path, copy: &Path) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Copies the store as it is under the write lock. An older copy is replaced when the new one is whole.
+/// Copies the store under the write lock. Replaces an older copy once the new copy is complete.
 fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
     let partial = beside(copy, ".partial");
     let mut options = OpenOptions::new();
@@ -169,7 +167,7 @@ fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
         Ok(File::open(path.parent().unwrap_or(path))?.sync_all()?)
     })();
     if saved.is_err() {
-        // The rest of the copy would take the room that is missing.
+        // A partial copy would take space on a full disk.
         drop(fs::remove_file(&partial));
     }
     saved

@@ -1,8 +1,8 @@
 //! The catalogue's version in the file.
 //!
-//! The schema's triggers renew the version for each row that changes, whoever writes to the file. On the
-//! connections of this adapter that write they are off, and [`renew`] renews it once for each transaction: in a
-//! group of 50, an addition takes 35 % fewer instructions in SQLite. An operator's triggers are off with them.
+//! The schema's triggers renew the version for each row that another program changes. They are off on the connections of
+//! petstore's writes, as are the operator's triggers. There, [`renew`] renews the version once for each transaction: an
+//! addition in a group of 50 takes 35 % fewer instructions.
 
 use petstore_domain::{CatalogueVersion, Corruption, StoreError};
 use petstore_storage::StoredVersion;
@@ -11,15 +11,15 @@ use rusqlite::{Connection, Row, Statement};
 use crate::{connection::Statements, error::Failure};
 
 pub(crate) const SELECT: &str = "SELECT version FROM petstore_state WHERE only = 1";
-/// The version with the three numbers of which each change of an animal or of the state raises one.
+/// Selects the version and three numbers. Each change of an animal or of the state increases one of them.
 pub(crate) const SELECT_STORED: &str = "SELECT version, revision, rewrites, \
      (SELECT seq FROM sqlite_sequence WHERE name = 'pet') FROM petstore_state WHERE only = 1";
-/// A store that is not open keeps its empty version.
+/// Renews the version. A store that is not open keeps its empty version.
 pub(crate) const RENEW: &str = "UPDATE petstore_state SET \
      version = CASE state WHEN 'open' THEN randomblob(16) ELSE version END, rewrites = rewrites + ?1 \
      WHERE only = 1";
 
-/// Returns the version now.
+/// Returns the current version.
 pub(crate) fn current<E: From<StoreError>>(
     connection: &Connection,
 ) -> Result<StoredVersion, Failure<E>> {
@@ -31,21 +31,21 @@ fn read<E: From<StoreError>>(statement: &mut Statement<'_>) -> Result<StoredVers
     Ok(stored(rows.next()?.ok_or_else(missing)?)?)
 }
 
-/// Renews the version at the end of a transaction that has changed animals. `rewrites` is 1 if it has changed them
-/// otherwise than by additions, else 0.
+/// Renews the version at the end of a transaction that has changed animals. `rewrites` is 0 if it has only added animals,
+/// otherwise 1.
 pub(crate) fn renew<E: From<StoreError>>(
     statements: &mut Statements<'_>,
     rewrites: i64,
 ) -> Result<StoredVersion, Failure<E>> {
-    // `RETURNING` would take 11,000 instructions more: SQLite makes a temporary table for it.
+    // `RETURNING` would take 11,000 more instructions, because SQLite makes a temporary table for it.
     statements.get(RENEW)?.execute([rewrites])?;
     read(statements.get(SELECT_STORED)?)
 }
 
-/// Runs `read` in the snapshot that the version is read from. The version is `None` if the store is not open.
+/// Runs `read` in the snapshot of the version, which is `None` if the store is not open.
 ///
-/// SQLite ends a read transaction when the last running statement of the connection ends. `rows` is
-/// still running while `read` runs, so both see the same snapshot, and no `BEGIN` is needed.
+/// A read transaction of SQLite lasts until the last running statement of the connection ends. The statement of the
+/// version still runs during `read`, so both see one snapshot without `BEGIN`.
 pub(crate) fn in_snapshot<T>(
     connection: &Connection,
     read: impl FnOnce(Option<CatalogueVersion>) -> Result<T, Failure<StoreError>>,

@@ -1,4 +1,4 @@
-//! Writes: one thread, one connection, group commit. The queue, groups and answers are `petstore-storage`'s.
+//! Writes on one thread and one connection, in groups. `petstore-storage` has the queue, groups and answers.
 
 mod group;
 mod transaction;
@@ -30,24 +30,23 @@ use crate::{activity::Activity, error::Failure};
 /// The largest number of writes in one transaction.
 const MAX_GROUP: usize = 1024;
 
-/// How long this process may write without leaving SQLite's write lock free for [`FREE`]. The lock
-/// has no queue: a process that waits for it polls, and would starve beside a writer that begins its next
-/// transaction at once.
+/// The longest time that this process writes without releasing SQLite's write lock for [`FREE`]. The lock has no queue:
+/// processes that poll for it would starve beside a writer without pauses.
 const TURN: Duration = Duration::from_millis(100);
 
-/// Longer than the other processes' interval between two polls (`connection.rs`).
+/// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 pub(crate) const FREE: Duration = Duration::from_millis(2);
 
-/// Hands writes to the writer's thread. Dropping it lets the thread finish what waits, and joins it.
+/// Sends writes to the writing thread. Dropping this value waits until the queued writes are done.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    // In the order in which they are dropped: the thread ends when the queue is closed and empty.
+    // Fields are dropped in this order: the thread ends once the queue is closed and empty.
     queue: queue::Writer<Work<Connection>>,
     tally: Arc<Tally>,
     _thread: JoinOnDrop,
 }
 
-/// The number of transactions since the store was opened, and of the writes in them.
+/// The number of transactions, and of writes in them, since the store was opened.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     commits: AtomicU64,
@@ -62,15 +61,15 @@ impl Tally {
 }
 
 impl Writer {
-    /// Starts the thread that writes through `connection`, and answers on `runtime`. `committer` opens another
-    /// connection if that one is in doubt.
+    /// Starts the thread, which writes through `connection` and answers on `runtime`. `committer` opens a new connection when
+    /// the old one is in doubt.
     pub(crate) fn start(
         committer: Committer,
         connection: Connection,
         runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
-        // A transaction waits for another process's lock, and for nothing else that has no end.
+        // Callers need no timeout, because a transaction waits only for the busy timeout.
         let (queue, jobs) = queue::channel(MAX_GROUP, None);
         let (guard, tally) = (PanicGuard(on_panic.clone()), Arc::clone(&committer.tally));
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
@@ -80,7 +79,7 @@ impl Writer {
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
     }
 
-    /// Adds an animal: `PetRepository::add`.
+    /// Implements `PetRepository::add`.
     pub(crate) async fn add(
         &self,
         pet: NewPet,
@@ -89,10 +88,8 @@ impl Writer {
         self.queue.add(pet, request).await
     }
 
-    /// Runs `work` in a transaction and returns what it returned, once that is committed. It changes no animals.
-    ///
-    /// From the first poll on the work is done whole or not at all, whether or not the future is
-    /// polled again. If it fails, the rest of the transaction is committed.
+    /// Runs `work`, which changes no animals, in a transaction. Returns its result after the commit. If `work` fails, the rest
+    /// of the group is committed.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
@@ -101,7 +98,7 @@ impl Writer {
         self.queue.run(|reply| Work::new(work, reply)).await
     }
 
-    /// Returns how busy the writer is. It knows of no reads.
+    /// Returns the activity of the writer, without reads.
     pub(crate) fn activity(&self) -> Activity {
         Activity {
             commits: self.tally.commits.load(Ordering::Relaxed),
@@ -112,7 +109,7 @@ impl Writer {
     }
 }
 
-/// Runs until the queue is closed and empty. It never ends because something failed.
+/// Writes until the queue is closed and empty. No failure ends it.
 fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, runtime: &Handle) {
     let mut group = groups.next();
     while group.is_some() {
@@ -126,7 +123,7 @@ fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, ru
             group = groups.next();
         }
         drop(session);
-        // The connection is in doubt.
+        // The connection is in doubt, so the next group needs a new one.
         while let Some(jobs) = group.take() {
             match committer.reopen() {
                 Ok(reopened) => {
@@ -140,14 +137,14 @@ fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, ru
     }
 }
 
-/// The groups of jobs, in turns with other processes.
+/// Forms groups of jobs, and pauses between turns.
 struct Groups {
     jobs: Jobs<Work<Connection>>,
-    /// Jobs that each make a group, because their group has failed.
+    /// Jobs of a failed group, which are run one by one.
     alone: VecDeque<GroupJob>,
-    /// The beginning of this process's turn.
+    /// The start of the turn of this process.
     turn: Instant,
-    /// The end of the last group.
+    /// The time at which the last group ended.
     ended: Instant,
 }
 
@@ -180,7 +177,7 @@ struct JoinOnDrop(Option<JoinHandle<()>>);
 impl Drop for JoinOnDrop {
     fn drop(&mut self) {
         if let Some(thread) = self.0.take() {
-            // An error would be the thread's panic, which has been reported already.
+            // Fails only if the thread has panicked, which was reported then.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The contract of the storage ports, kept on SQLite, with what it promises by default: `synchronous=full`.
+//! The conformance tests of the storage ports on SQLite, with its default, `synchronous=full`.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -23,9 +23,9 @@ impl Harness for Sqlite {
     }
 }
 
-/// A directory with one database in it.
+/// A directory with one database.
 struct Directory {
-    /// Somebody else, who holds the write lock. Reads go on.
+    /// A foreign connection that holds the write lock. Reads continue.
     hog: Mutex<Option<Connection>>,
     directory: TempDir,
 }

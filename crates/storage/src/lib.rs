@@ -14,7 +14,7 @@
 //! tokio::spawn(async move {
 //!     let mut last = 0;
 //!     while let Some(group) = jobs.next(0).await {
-//!         let mut answers = Answers::default();
+//!         let mut answers: Answers = Answers::default();
 //!         for job in group {
 //!             let Job::Add(Add { pet, reply, .. }) = job;
 //!             last += 1;
@@ -74,7 +74,7 @@ pub struct Step {
     pub version: i64,
     /// The change in a few words.
     pub summary: &'static str,
-    /// The statements.
+    /// The SQL statements.
     pub sql: &'static str,
     /// The oldest schema version whose releases can use the store after the step.
     pub oldest: i64,

@@ -1,4 +1,4 @@
-//! The form that adds an animal, whatever is pressed and whatever gets lost: what it says is true.
+//! The form that adds an animal tells the truth about double clicks, lost answers and unknown outcomes.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -9,13 +9,13 @@ use crate::{
     support::{browser::Browser, traffic::Request, zoo::Zoo},
 };
 
-/// The requests to add an animal since the requests were last asked for.
+/// Returns the requests to add an animal since the last call.
 fn posts(browser: &Browser) -> Vec<Request> {
     let requests = browser.requests().into_iter();
     requests.filter(|request| request.method == "POST").collect()
 }
 
-/// Fills the form in and sends it by the keyboard.
+/// Fills the form in and sends it with the keyboard.
 fn enter(browser: &Browser, name: &str, category: &str) {
     fill_in(browser, name, category);
     browser.press(Key::Enter);
@@ -48,7 +48,7 @@ fn an_animal_is_added_as_it_is_typed() {
 
 #[needs(chromium)]
 #[test]
-fn a_fault_is_said_before_anything_is_sent_and_goes_when_it_is_mended() {
+fn a_field_error_appears_before_anything_is_sent_and_goes_once_corrected() {
     let zoo = Zoo::open();
     let browser = zoo.enter("/catalogue");
     browser.requests();
@@ -62,7 +62,7 @@ fn a_fault_is_said_before_anything_is_sent_and_goes_when_it_is_mended() {
     browser.reads("#added", "Added Rex");
     browser.is("$('#add-failure').hidden", true);
     assert_eq!(zoo.everything().len(), 1);
-    // Some other party stands between the page and the service: its refusal names no field.
+    // Another party answers between the page and the service. Its refusal names no field.
     browser.answer_instead("POST", 413, "body_too_large");
     add(browser, "Rex", "1");
     browser.reads("#add-failure", "The service refused: the body_too_large.");
@@ -71,7 +71,7 @@ fn a_fault_is_said_before_anything_is_sent_and_goes_when_it_is_mended() {
 
 #[needs(chromium)]
 #[test]
-fn what_is_pressed_twice_adds_one_and_what_is_typed_meanwhile_stays() {
+fn a_double_press_adds_one_animal_and_keeps_the_typed_text() {
     let zoo = Zoo::open();
     let browser = zoo.enter("/catalogue");
     browser.requests();
@@ -83,11 +83,11 @@ fn what_is_pressed_twice_adds_one_and_what_is_typed_meanwhile_stays() {
     browser.reads("#added", "Added Rex (id 1");
     browser.reads("#announcement", "Added Rex (id 1");
     assert_eq!((posts(browser).len(), zoo.everything().len()), (1, 1));
-    // A form that was touched is another animal.
+    // A form that was changed adds another animal.
     enter(browser, "Max", "");
     browser.reads("#add-failure", "Not added: one field needs a change.");
 
-    // More come before the answer. The button says that it is busy, and keeps the focus.
+    // More presses come before the answer. The busy button keeps the focus.
     browser.hold_answers("method === 'POST'");
     add(browser, "Max", "1");
     browser.until("window.held === 1");
@@ -102,7 +102,7 @@ fn what_is_pressed_twice_adds_one_and_what_is_typed_meanwhile_stays() {
     says_no_fault(browser);
     assert_eq!((posts(browser).len(), zoo.everything().len()), (1, 2));
 
-    // Another animal is typed before the answer.
+    // A person types another animal before the answer.
     browser.hold_answers("method === 'POST'");
     enter(browser, "Ada", "1");
     browser.until("window.held === 1");
@@ -118,7 +118,7 @@ fn what_is_pressed_twice_adds_one_and_what_is_typed_meanwhile_stays() {
     browser.double_click("#add-send");
     browser.reads("#added", "Added Cleo");
     assert_eq!((posts(browser).len(), zoo.everything().len()), (1, 5));
-    // The answer may also come between the two, and has emptied the form then.
+    // The answer may come between the two clicks, and has emptied the form by then.
     browser.js("add.addEventListener('click', event => window.clicks = event.detail)");
     browser.click_again("#add-send", 2);
     browser.until("window.clicks === 2");
@@ -126,7 +126,7 @@ fn what_is_pressed_twice_adds_one_and_what_is_typed_meanwhile_stays() {
     assert_eq!(zoo.everything().len(), 5);
 }
 
-/// The animal was added, but its answer got lost or says that the service failed.
+/// The animal was added, but its answer is lost or reports a failure.
 #[needs(chromium)]
 #[test]
 fn another_try_adds_nothing_twice() {
@@ -152,14 +152,14 @@ fn another_try_adds_nothing_twice() {
         let keys: Vec<_> = keys.iter().map(|post| post.header("Idempotency-Key")).collect();
         assert!(matches!(keys[..], [a, b] if a == b && a.len() >= 16), "{then}: {keys:?}");
     }
-    // The same animal once more is another one.
+    // A later addition of the same animal is another animal.
     add(browser, "Rex", "1");
     browser.reads("#added", "Added Rex (id 6");
 }
 
 #[needs(chromium)]
 #[test]
-fn an_animal_of_unknown_outcome_is_not_forgotten_over_another() {
+fn an_unknown_outcome_is_remembered_while_another_animal_is_added() {
     let zoo = Zoo::open();
     let browser = zoo.enter("/catalogue");
     browser.lose_one_answer();

@@ -1,4 +1,4 @@
-//! One animal by its id, and its place in the list.
+//! Finding an animal by its id, and its place in the list.
 
 use petstore_testing::needs;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Waits until the focus is on the row of the animal with this id, which stands out.
+/// Waits until the focus is on the highlighted row of the animal with this id.
 #[track_caller]
 fn is_at(browser: &Browser, id: &str) {
     let row = "(row => row.matches('#rows tr.new') && row.cells[0].textContent)";
@@ -19,7 +19,7 @@ fn is_at(browser: &Browser, id: &str) {
     browser.is("rows.querySelectorAll('.new').length", 1);
 }
 
-/// Finds an animal by its id and goes to its place in the list.
+/// Finds an animal by its id and goes to its row in the list.
 #[track_caller]
 fn find_and_go(browser: &Browser, id: &str) {
     find(browser, id);
@@ -41,7 +41,7 @@ fn an_added_animal_is_shown_on_its_page_of_the_list() {
     browser.reads("#page", "Page 25");
     browser.reads("#announcement", "It is row 6 of page 25.");
     browser.reads("#found", "Rex");
-    // The place is in the address, and the pages before it can be reached, also beyond the 100 animals around it.
+    // The address contains the place. All pages before it can be reached, also beyond the 100 animals around it.
     for (page, first) in [(24, 231), (23, 221), (22, 211), (21, 201), (20, 191), (19, 181)] {
         browser.click("#previous");
         shows(browser, first..first + 10);
@@ -74,18 +74,18 @@ fn an_animal_is_found_by_its_id_in_one_request_and_a_filter_that_hides_it_gives_
     browser.is("found.hidden", true);
 
     let browser = zoo.enter("/catalogue?limit=10&status=sold");
-    // The animal is sold: the filter stays.
+    // The animal is sold, so the filter stays.
     find_and_go(browser, "42");
     browser.is("filter.elements.status.value", "sold");
     find_and_go(browser, "41");
     browser.is("filter.elements.status.value", "");
-    // Among the animals without a status it is not.
+    // The animal has a status, so this filter hides it.
     browser.click("#filter label:has([value=none])");
     browser.reads("#list-status", "Looked through");
     find_and_go(browser, "41");
     shows(browser, 41..=45);
 
-    // Once the operation for one animal is removed, the list is looked through.
+    // Once getPet is removed, the page searches the list.
     browser.intercept("/pets\\/\\d+$/.test(url)", "return refusal(410, 'operation_removed');");
     find(browser, "44");
     is_at(browser, "44");
@@ -96,7 +96,7 @@ fn an_animal_is_found_by_its_id_in_one_request_and_a_filter_that_hides_it_gives_
 
 #[needs(chromium)]
 #[test]
-fn a_search_has_a_bound_can_be_stopped_and_says_why_it_failed() {
+fn a_search_has_a_bound_can_be_stopped_and_reports_failures() {
     let zoo = Zoo::on(store_of(5101));
     let browser = zoo.enter("/catalogue?limit=100");
     find(browser, "5101");

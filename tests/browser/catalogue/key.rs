@@ -1,4 +1,4 @@
-//! The key on both pages: how it comes, where it lies, how it goes.
+//! The API key on both pages: its form, its storage, and its end.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -10,13 +10,12 @@ use crate::{
     support::{KEY, store::Store, zoo::Zoo},
 };
 
-/// A key that the service has made, and whatever it tells by its check sum. The same key is in the tests of
-/// `petstore-domain`.
+/// A well-formed key with the right checksum. The tests of `petstore-domain` use the same key.
 const WHOLE: &str = "pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv";
 
 #[needs(chromium)]
 #[test]
-fn what_cannot_be_a_key_is_not_sent_and_whatever_may_be_one_is() {
+fn only_text_that_may_be_a_key_is_sent() {
     let zoo = Zoo::open();
     let browser = zoo.visit("/catalogue", "");
     browser.requests();
@@ -39,7 +38,7 @@ fn what_cannot_be_a_key_is_not_sent_and_whatever_may_be_one_is() {
         zoo.enter_key(typed).reads("#key-error", "not accepted");
         assert_eq!(browser.requests().len(), 1, "{typed}");
     }
-    // It can be looked at while it is typed.
+    // The button shows the key while it is typed.
     for (kind, pressed) in [("password", "false"), ("text", "true"), ("password", "false")] {
         browser.is("key.type", kind);
         browser.is("$('#key-show').ariaPressed", pressed);
@@ -56,7 +55,7 @@ fn the_key_lies_in_the_storage_of_the_tab_alone_for_both_pages() {
     {
         let browser = zoo.visit(entered, "");
         zoo.enter_key(KEY).see(accepted);
-        // The next thing to do is below the heading, not to forget the key again.
+        // The focus is on the heading, not on the button that forgets the key.
         browser.is("document.activeElement.tagName", "H1");
         browser.is("Object.values(sessionStorage)", json!([KEY]));
         browser.is("localStorage.length + document.cookie + key.value", "0");
@@ -64,7 +63,7 @@ fn the_key_lies_in_the_storage_of_the_tab_alone_for_both_pages() {
         assert!(!browser.url().contains(KEY));
         browser.reload();
         browser.see(accepted);
-        // The pages lead to each other.
+        // Each page links to the other.
         browser.click(&format!("header a[href='{}']", &other[1..]));
         browser.reads(
             if other == "/docs" { "#key-state" } else { "#rows" },
@@ -90,7 +89,7 @@ fn the_key_lies_in_the_storage_of_the_tab_alone_for_both_pages() {
     assert!(!has_answer(browser, LIST));
     browser.focus_is_on("key");
     execute(browser, LIST, 401);
-    // A browser that forbids storage keeps the key as long as the page.
+    // If a browser forbids storage, the page keeps the key until it is closed.
     let forbid = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error() } })";
     browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": forbid }));
     browser.go(&zoo.page("/catalogue"));
@@ -102,12 +101,12 @@ fn the_key_lies_in_the_storage_of_the_tab_alone_for_both_pages() {
 
 #[needs(chromium)]
 #[test]
-fn a_key_that_is_revoked_leads_back_to_the_form_and_takes_nothing_that_is_typed() {
+fn a_revoked_key_leads_back_to_the_form_and_keeps_the_typed_text() {
     let zoo = Zoo::on(Store::sqlite());
     zoo.stock(1);
     let key = zoo.new_key(&["for-the-browser"]);
     let browser = zoo.enter_with("/catalogue", &key);
-    // The outcome of one animal is not known, the answer about another has not come, and a third is typed.
+    // The outcome of the first animal is unknown, the answer about the second is on its way, and the third is typed.
     browser.lose_one_answer();
     add(browser, "Ada", "7");
     browser.reads("#add-failure", "It is not known whether “Ada” was added");
@@ -133,13 +132,13 @@ fn a_key_that_is_revoked_leads_back_to_the_form_and_takes_nothing_that_is_typed(
     browser.let_through();
     browser.click("#add-send");
     browser.reads("#added", "Added Max (id 4, category 8, sold).");
-    // A key that is forgotten on purpose takes everything with it.
+    // A person who forgets the key on purpose removes everything.
     fill_in(browser, "Eve", "7");
     browser.click("#forget");
     browser.see("#key");
     browser.is(typed, json!(["", "", ""]));
 
-    // A key that is refused while an animal is sent adds none.
+    // A key that is refused together with an addition adds no animal.
     let key = zoo.new_key(&["another"]);
     let browser = zoo.enter_with("/catalogue", &key);
     browser.lose_one_answer();
@@ -154,7 +153,7 @@ fn a_key_that_is_revoked_leads_back_to_the_form_and_takes_nothing_that_is_typed(
     assert!(!browser.text("#add-failure").contains("Max"));
     browser.is("$('#name').value", "Max");
 
-    // On the reference, no longer called accepted.
+    // The reference no longer calls the key accepted.
     let key = zoo.new_key(&["third"]);
     let browser = zoo.visit("/docs", "");
     authorize(browser, &key);

@@ -1,4 +1,4 @@
-//! The list: pages, filter, counts, and what its cells show.
+//! The list: pages, filter, counts, and the contents of its cells.
 
 use petstore_testing::needs;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) fn shows(browser: &Browser, ids: impl Iterator<Item = usize>) {
     browser.until(&format!("animals.ariaBusy === 'false' && {shown} === {}", json!(expected)));
 }
 
-/// Which buttons of the pager can be used.
+/// Asserts which buttons of the pager are enabled.
 #[track_caller]
 fn can_turn(browser: &Browser, buttons: &[&str]) {
     browser.is(
@@ -33,7 +33,7 @@ fn can_turn(browser: &Browser, buttons: &[&str]) {
     );
 }
 
-/// The requests for animals since this was last asked.
+/// Returns the requests for animals since the last call.
 fn reads(browser: &Browser) -> Vec<String> {
     let requests = browser.requests().into_iter();
     let reads = requests.filter(|request| request.method == "GET" && request.url.contains("/v1/"));
@@ -54,7 +54,7 @@ fn pages_are_walked_along_the_links_and_stay_in_address_title_and_history() {
     browser.click("#next");
     shows(browser, 21..=40);
     assert_eq!(reads(browser), [zoo.page(&link)]);
-    // The pager above the list turns too.
+    // The pager above the list works too.
     browser.click(".pager:first-child [data-step=next]");
     shows(browser, 41..=45);
     browser.reads("#list-status", "5 animals shown, page 3");
@@ -80,7 +80,7 @@ fn pages_are_walked_along_the_links_and_stay_in_address_title_and_history() {
     shows(browser, 1..=10);
     browser.click("#next");
     shows(browser, 11..=20);
-    // The address alone names the place too, as in a bookmark.
+    // The address alone leads to the page, like a bookmark.
     browser.js("history.replaceState(null, '', location.href)");
     browser.reload();
     shows(browser, 11..=20);
@@ -88,10 +88,10 @@ fn pages_are_walked_along_the_links_and_stay_in_address_title_and_history() {
     can_turn(browser, &["first", "next"]);
 }
 
-/// A proxy strips the prefix, and the reader comes to the service without the proxy.
+/// The proxy strips the prefix, but this reader opens the service without the proxy.
 #[needs(chromium)]
 #[test]
-fn a_page_that_is_opened_without_its_proxy_turns_pages() {
+fn a_page_that_is_opened_without_its_proxy_can_page() {
     let store = Store::memory();
     let public = "https://api.example/animals/v1";
     let server = Launch::on(&store).flag("--public-url", public).start();
@@ -121,7 +121,7 @@ fn the_filter_shows_one_status_and_stays_in_the_address() {
     browser.click("#filter label:has([value=''])");
     shows(browser, 1..=10);
 
-    // An answer that a later choice has overtaken is dropped.
+    // The answer to an earlier choice is dropped when it arrives late.
     browser.intercept(
         "String(url).includes('sold')",
         "const answer = await real(url, { headers: options.headers }), text = await answer.text();
@@ -148,7 +148,7 @@ fn an_empty_list_says_so_and_a_bad_cursor_leads_to_the_first_page() {
     browser.reads("#empty", "There is no animal with the status available");
     browser.click("#show-all");
     shows(browser, 1..=1);
-    // The button is gone; the focus is not.
+    // The button is gone, so the focus is on the title.
     browser.focus_is_on("list-title");
     let browser = zoo.enter("/catalogue?cursor=nonsense");
     browser.click("#list-retry");
@@ -176,7 +176,7 @@ fn names_are_text_and_numbers_keep_every_digit() {
     let categories: Vec<Value> = categories.iter().map(|id| json!(id.to_string())).collect();
     browser.is("[...rows.rows].map(row => row.cells[2].textContent)", categories);
     browser.is("rows.querySelectorAll('img').length", 0);
-    // A row with the focus keeps it when the page is read again.
+    // A focused row keeps the focus when the page is read again.
     browser.js("rows.rows[1].focus(); window.old = rows.rows[1]; refresh.click()");
     browser.until("!window.old.isConnected");
     browser.is("document.activeElement === rows.rows[1]", true);
@@ -184,14 +184,14 @@ fn names_are_text_and_numbers_keep_every_digit() {
 
 #[needs(chromium)]
 #[test]
-fn animals_without_a_status_are_looked_for_until_a_page_is_full() {
+fn the_page_searches_animals_without_a_status_until_a_page_is_full() {
     let zoo = Zoo::with(250);
     let bare = |numbers: std::ops::Range<usize>| numbers.map(|number| 4 * number + 3);
     let browser = zoo.enter("/catalogue?limit=50");
     reads(browser);
     browser.click("#filter label:has([value=none])");
     shows(browser, bare(0..50));
-    // The 51st was met, or there would be no next page.
+    // The page has met a 51st animal, so there is a next page.
     let far = "50 animals shown, page 1. Looked through 202 animals, up to id 202.";
     browser.reads("#list-status", far);
     assert!(browser.url().ends_with("?limit=50&status=none"), "{}", browser.url());
@@ -236,7 +236,7 @@ fn counts_are_made_on_demand_can_be_stopped_and_include_each_added_animal_once()
     browser.is(&format!("Math.abs({share}($('#bars rect')) - 62 / 251) < 0.01"), true);
     assert_eq!(reads(browser).len(), 3);
 
-    // An added animal counts without a request but that of the list.
+    // The count grows by an added animal without another request.
     browser.js("$('#status').value = 'sold'");
     add(browser, "Max", "1");
     browser.reads("#count-status", "252 animals in all");
@@ -245,7 +245,7 @@ fn counts_are_made_on_demand_can_be_stopped_and_include_each_added_animal_once()
     browser.until("animals.ariaBusy === 'false'");
     assert_eq!(reads(browser).len(), 1);
 
-    // The counts of before stay when another one is stopped.
+    // The earlier counts stay when a new count is stopped.
     browser.hold_answers("url.includes('cursor')");
     browser.click("#count");
     browser.reads("#count-status", "Counting… 100 animals so far");
@@ -255,8 +255,7 @@ fn counts_are_made_on_demand_can_be_stopped_and_include_each_added_animal_once()
     browser.is(&format!("{BARS}[2][1]"), "64");
     browser.let_through();
 
-    // One that is added during a count may be on the page that is held back, or not: the last page is read before
-    // it is added, or after it.
+    // An animal that is added during a count may or may not be on the page that is held back.
     for (page, name, total) in [("limit=100'", "Ada", "253"), ("cursor'", "Bea", "254")] {
         let which =
             format!("method === 'GET' && url.includes('{page}) && !url.includes('limit=20')");
@@ -270,10 +269,10 @@ fn counts_are_made_on_demand_can_be_stopped_and_include_each_added_animal_once()
     }
 }
 
-/// A press reads at most 5,000 animals, says so, and goes on if asked.
+/// One press reads at most 5,000 animals. Another press continues.
 #[needs(chromium)]
 #[test]
-fn a_count_and_a_search_have_a_bound_and_go_on_if_asked() {
+fn a_count_and_a_search_have_a_bound_and_continue_on_request() {
     let zoo = Zoo::on(store_of(5101));
     let browser = zoo.enter("/catalogue");
     browser.click("#filter label:has([value=none])");
@@ -287,7 +286,7 @@ fn a_count_and_a_search_have_a_bound_and_go_on_if_asked() {
     browser.click("#count");
     browser.reads("#count-status", "At least 5,000 animals, counted up to id 5000");
     browser.is(&format!("{BARS}[2]"), json!(["Sold", "5,000"]));
-    // The added animal comes after those that are counted.
+    // The added animal comes after the counted ones.
     add(browser, "Rex", "1");
     browser.reads("#added", "Added Rex");
     browser.reads("#count-status", "At least 5,000 animals");
@@ -312,7 +311,7 @@ fn a_walk_waits_as_long_as_the_service_asks_for() {
     browser.is("window.held > 6", true);
     browser.click("#filter label:has([value=''])");
     shows(browser, 1..=20);
-    // A page of the list is told when to try again, in words for people.
+    // The list says when to try again, in words for people.
     browser.intercept("true", "const answer = refusal(429, 'rate_limited', { 'Retry-After': '7' }), body = await answer.json();
         body.message = 'too many requests; try again after the time in Retry-After';
         return new Response(JSON.stringify(body), { status: 429, headers: answer.headers });");

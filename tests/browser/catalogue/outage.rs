@@ -1,4 +1,4 @@
-//! The page while the service does not answer: nothing is lost, and what is of before says so.
+//! The page while the service does not answer: it keeps its data, and says how old the data is.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::list::shows;
 use crate::support::{browser::Browser, zoo::Zoo};
 
-/// A time of day as the page writes it.
+/// A regular expression for a time of day on the page.
 const TIME: &str = r"/\d{1,2}:\d{2}:\d{2}/";
 
 #[track_caller]
@@ -17,7 +17,7 @@ fn has_a_time(browser: &Browser, selector: &str) {
 
 #[needs(chromium)]
 #[test]
-fn a_failed_read_keeps_the_rows_and_says_of_when_they_are() {
+fn a_failed_read_keeps_the_rows_and_shows_their_time() {
     let zoo = Zoo::with(25);
     let browser = zoo.enter("/catalogue");
     browser.set_offline(true);
@@ -25,7 +25,7 @@ fn a_failed_read_keeps_the_rows_and_says_of_when_they_are() {
     browser.reads("#list-failure", "Shown is page 1 of all animals, as it was at");
     has_a_time(browser, "#list-failure");
     shows(browser, 1..=20);
-    // Another page does not come either: the rows are still those of the first, and the error is in sight.
+    // The next page does not arrive either, so the first page stays. The error is visible.
     browser.click("#next");
     browser.reads("#list-failure", "Shown is page 1 of all animals");
     browser.reads("#page", "Page 1");
@@ -48,7 +48,7 @@ fn a_failed_read_keeps_the_rows_and_says_of_when_they_are() {
 
 #[needs(chromium)]
 #[test]
-fn a_count_that_fails_keeps_the_last_counts_and_says_so() {
+fn a_failed_count_keeps_the_last_counts_and_says_so() {
     let zoo = Zoo::with(4);
     let browser = zoo.enter("/catalogue");
     browser.click("#count");

@@ -1,4 +1,4 @@
-//! The page in use: what is pressed, copied, printed, and read on a phone or without JavaScript.
+//! The page in use: buttons, copying, printing, on a phone, and without JavaScript.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -26,7 +26,7 @@ fn paper_has_the_animals_and_the_counts_and_no_controls() {
     browser.is(&format!("{controls}.filter(e => e.checkVisibility()).length"), 0);
     browser.reads("#rows", "pet 5");
     browser.reads("#bars", "No status");
-    // Black on white, in each row.
+    // Every row is black on white.
     let color = "getComputedStyle(e).color === 'rgb(0, 0, 0)'";
     browser.is(&format!("$$('#rows th, #rows .pill').every(e => {color})"), true);
     browser.is("getComputedStyle(document.body).backgroundColor", "rgb(255, 255, 255)");
@@ -35,7 +35,7 @@ fn paper_has_the_animals_and_the_counts_and_no_controls() {
 
 #[needs(chromium)]
 #[test]
-fn without_javascript_the_page_leads_to_what_needs_none() {
+fn without_javascript_the_page_links_to_the_document() {
     let zoo = Zoo::open();
     let browser = &zoo.browser;
     browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
@@ -51,7 +51,7 @@ fn without_javascript_the_page_leads_to_what_needs_none() {
 
 #[needs(chromium)]
 #[test]
-fn what_is_pressed_answers_where_it_was_pressed() {
+fn each_button_shows_its_result_in_place() {
     let zoo = Zoo::with(45);
     let browser = zoo.enter("/catalogue");
     for (button, held) in [("next", "cursor"), ("refresh", "limit")] {
@@ -60,13 +60,13 @@ fn what_is_pressed_answers_where_it_was_pressed() {
         browser.until("window.held === 1");
         browser.is(&format!("$('#{button}').classList.contains('busy')"), true);
         browser.until("getComputedStyle(animals).opacity < 1");
-        // The page has not been moved away from the button.
+        // The page has not scrolled away from the button.
         let place = format!("$('#{button}').getBoundingClientRect()");
         browser.is(&format!("(box => box.top >= 0 && box.bottom <= innerHeight)({place})"), true);
         browser.let_through();
         browser.until("!$('.busy') && getComputedStyle(animals).opacity === '1'");
     }
-    // A row opens its animal, wherever it is pressed; closing leads back to it.
+    // A click anywhere in a row opens its animal. Closing the animal returns the focus to the row.
     shows(browser, 21..=40);
     browser.js("scrollTo(0, 0)");
     browser.click_again("#rows tr:nth-child(2) td:last-child", 1);
@@ -82,7 +82,7 @@ fn what_is_pressed_answers_where_it_was_pressed() {
     browser.reads("#found-title", "pet 23");
     browser.click("#found-close");
     browser.is(&format!("document.activeElement === {third}"), true);
-    // The head of the table stays in view over its rows.
+    // The table head stays visible above its rows.
     browser.js("rows.rows[15].scrollIntoView({ block: 'center' })");
     browser.is("Math.round($('thead th').getBoundingClientRect().top)", 0);
     let over = "(box => document.elementFromPoint(box.x + 20, box.y + 10).closest('th')?.scope)";
@@ -91,7 +91,7 @@ fn what_is_pressed_answers_where_it_was_pressed() {
 
 #[needs(chromium)]
 #[test]
-fn on_a_phone_nothing_lies_over_the_list_and_the_form_is_one_press_away() {
+fn on_a_phone_nothing_covers_the_list_and_the_form_is_one_press_away() {
     let zoo = states::zoo();
     zoo.browser.look(PHONE);
     let browser = zoo.enter("/catalogue");
@@ -109,7 +109,7 @@ fn on_a_phone_nothing_lies_over_the_list_and_the_form_is_one_press_away() {
         browser.js("scrollBy(0, 200)");
     }
     browser.js("scrollTo(0, 0)");
-    // The controls that are needed less are folded, one press away.
+    // Controls that are needed less often are folded.
     for part in ["find-id", "limit", "refresh", "copy"] {
         browser.is(&format!("$('#{part}').checkVisibility()"), false);
     }
@@ -120,7 +120,7 @@ fn on_a_phone_nothing_lies_over_the_list_and_the_form_is_one_press_away() {
     browser.focus_is_on("name");
 }
 
-/// Three animals, with what JavaScript would not get right.
+/// Adds three animals with values that JavaScript would change.
 fn odd_animals(zoo: &Zoo) {
     for pet in [
         json!({"name": "{\"Rex\"}, \\ \u{1f415} ", "categoryId": i64::MAX, "status": "sold"}),
@@ -143,7 +143,7 @@ fn a_page_and_an_animal_are_copied_byte_for_byte() {
     browser.is("copy.ariaLive", "polite");
     let page = zoo.client().get("/v1/pets?limit=20").send().is(200).text().to_owned();
     browser.is("window.copied", page.as_str());
-    // Of a page that is filtered here, what is shown.
+    // A page that is filtered in the browser is copied as shown.
     browser.click("#filter label:has([value=none])");
     shows(browser, [2, 3].into_iter());
     browser.click("#copy");
@@ -163,7 +163,7 @@ fn a_page_and_an_animal_are_copied_byte_for_byte() {
             copied(browser, &one);
         }
     }
-    // Where there is no clipboard, the text is copied all the same.
+    // The text is copied without the clipboard API too.
     browser.js("Object.defineProperty(navigator, 'clipboard', { value: undefined });
          addEventListener('copy', () => window.copied = document.activeElement.value);");
     browser.click("#copy");
@@ -171,7 +171,7 @@ fn a_page_and_an_animal_are_copied_byte_for_byte() {
     browser.focus_is_on("copy");
 }
 
-/// Waits until exactly this has been copied.
+/// Waits until exactly this text has been copied.
 #[track_caller]
 fn copied(browser: &Browser, text: &str) {
     browser.until(&format!("window.copied === {}", json!(text)));

@@ -1,4 +1,4 @@
-//! Trying an operation: what is sent, and what is shown of the response.
+//! Sending the request of an operation, and its response on the page.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -15,7 +15,7 @@ fn the_list_is_read_page_by_page_and_its_response_has_headers_and_time() {
     let zoo = Zoo::with(25);
     let browser = enter(&zoo);
     browser.fill("#listPets-X-Request-Id", "named-by-me");
-    // The line beside the button is announced, and the focus stays on the button.
+    // The status line is announced, and the focus stays on the button.
     browser.js(&format!("$('{LIST} .execute').focus()"));
     browser.press(Key::Enter);
     browser.reads(&format!("{LIST} [role=status]"), "200 OK in ");
@@ -28,10 +28,10 @@ fn the_list_is_read_page_by_page_and_its_response_has_headers_and_time() {
     let shown = browser.text(&format!("{LIST} .answer"));
     assert!(!shown.contains("pet 20"), "{shown}");
     browser.is(&format!("$('{LIST} .next-page').checkVisibility()"), false);
-    // The button took the focus with it, so that the response has it.
+    // The button is gone, so the response has the focus.
     browser.is("document.activeElement.closest('.answer') !== null", true);
 
-    // An outage is called what it is, and takes the response to the request before away.
+    // An outage is reported as such, and the earlier response disappears.
     browser.set_offline(true);
     browser.click(&format!("{LIST} .execute"));
     browser.reads(&format!("{LIST} [role=status]"), "did not answer");
@@ -63,7 +63,7 @@ fn an_animal_is_added_with_every_digit_and_a_refusal_is_explained() {
 
 #[needs(chromium)]
 #[test]
-fn what_cannot_be_sent_is_refused_at_its_field() {
+fn an_invalid_value_is_refused_at_its_field() {
     let zoo = Zoo::open();
     let browser = enter(&zoo);
     execute(browser, CREATE, 201);
@@ -96,7 +96,7 @@ fn what_cannot_be_sent_is_refused_at_its_field() {
 
 #[needs(chromium)]
 #[test]
-fn the_orders_cannot_be_tried_and_the_rest_can_with_a_key() {
+fn every_operation_but_the_orders_can_be_tried() {
     let zoo = Zoo::open();
     let browser = visit(&zoo);
     browser.reads(&format!("{LIST} .keyless"), "Without a key the response is 401");
@@ -107,7 +107,7 @@ fn the_orders_cannot_be_tried_and_the_rest_can_with_a_key() {
         let expected = u8::from(operation != ORDERS);
         assert_eq!(count(&format!("{operation} .execute")), expected, "{operation}");
     }
-    // An operation that is not offered takes a title and a line.
+    // An operation that is not offered has a title and a line.
     browser.reads(ORDERS, "GET /v1/store/orders Named by the interface");
     assert_eq!(count(&format!("{ORDERS} > *")), 2);
     assert_eq!(count(&format!("{ORDERS} :is(input, form, details, pre)")), 0);

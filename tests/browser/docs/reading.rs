@@ -1,4 +1,4 @@
-//! The text of the page, for each reader, in each form.
+//! The text of the page for readers of every kind.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -20,7 +20,7 @@ fn an_operation_has_its_stability_and_errors_and_nothing_is_said_twice() {
     browser.reads(&format!("{CREATE} .fields .field:first-child"), "Idempotency-Key string beta");
     browser.reads(&format!("{CREATE} .description"), "Responses");
 
-    // Its errors are folded, and have code, reason and body.
+    // The errors are folded. Each has a code, a reason and a body.
     let folded = format!("$$('{CREATE} details.error:not([open])')");
     browser.is(
         &format!("{folded}.map(e => e.querySelector('.status').innerText)"),
@@ -33,8 +33,8 @@ fn an_operation_has_its_stability_and_errors_and_nothing_is_said_twice() {
         browser.reads(&error, text);
     }
 
-    // Said twice would confuse: an error that every operation has, a bound or a list of values that the text gives in
-    // words already.
+    // Repetition would confuse: errors of every operation stand in one place, and the page omits bounds and values
+    // that the text already gives.
     unfold(browser);
     let common = "As every operation: 401, 408, 413, 429, 500, 503.";
     browser.reads(&format!("{LIST} .description"), common);
@@ -57,7 +57,7 @@ fn an_operation_has_an_address_that_outlives_a_reload_and_its_form_stays_in_view
     let browser = visit(&zoo);
     let top = format!("$('{CREATE}').getBoundingClientRect().top");
     browser.is(&format!("{top} > 600"), true);
-    // The section that is read is marked in the contents, from the start on.
+    // The table of contents marks the current section from the start.
     browser.until("$('nav a[href=\"#start\"]').ariaCurrent === 'true'");
     browser.click(&format!("nav a[href='{CREATE}']"));
     browser.until(&format!("location.hash === '{CREATE}'"));
@@ -77,7 +77,7 @@ fn an_operation_has_an_address_that_outlives_a_reload_and_its_form_stays_in_view
         ));
     }
 
-    // On a phone the contents are folded.
+    // On a phone the table of contents is folded.
     browser.look(PHONE);
     browser.go(&zoo.page("/docs?phone"));
     browser.see(LIST);
@@ -85,7 +85,7 @@ fn an_operation_has_an_address_that_outlives_a_reload_and_its_form_stays_in_view
     browser.click("#fold");
     browser.click(&format!("#contents a[href='{CREATE}']"));
     browser.until("fold.ariaExpanded === 'false'");
-    // Below what stays at the top.
+    // The section begins below the sticky bar.
     browser.until(&format!("{top} >= fold.getBoundingClientRect().bottom"));
 }
 
@@ -97,7 +97,7 @@ fn without_javascript_and_on_paper_there_are_words_and_no_controls() {
     browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
     let controls = "$$('button, input, select, textarea')";
     browser.is(&format!("{controls}.some(e => e.checkVisibility())"), false);
-    // Everything is open.
+    // Everything is unfolded.
     for operation in [LIST, CREATE, GET] {
         browser.reads(&format!("{operation} details.error"), "\"code\"");
         browser.reads(&format!("{operation} .sample"), "curl");

@@ -1,4 +1,4 @@
-//! The samples: what they show, and that they work as they are shown.
+//! The code samples: their contents, and that they run as shown.
 
 use std::process::Command;
 
@@ -8,13 +8,13 @@ use serde_json::json;
 use super::{BODY, CREATE, LIST, enter};
 use crate::support::{KEY, browser::Browser, command::complete, zoo::Zoo};
 
-/// The sample of an operation in a language.
+/// Returns the sample of an operation in a language.
 fn sample(browser: &Browser, operation: &str, language: &str) -> String {
     browser.click(&format!("{operation} [data-language='{language}']"));
     browser.text(&format!("{operation} .sample"))
 }
 
-/// Each language with the program that runs it, and its argument before the text.
+/// Each language with a program that runs it, and the program's arguments before the text.
 const LANGUAGES: [(&str, &str, &[&str]); 3] = [
     ("curl", "sh", &["-c"]),
     ("Python", "python3", &["-c"]),
@@ -72,7 +72,7 @@ fn the_samples_follow_the_form_and_only_a_copy_for_curl_has_the_key() {
         let shown = sample(browser, LIST, language);
         assert!(shown.contains(&zoo.page("/v1/pets?limit=7&status=sold")), "{shown}");
         assert!(shown.contains(masked) && !shown.contains(KEY), "{shown}");
-        // The choice of a language is one for the page.
+        // The language is chosen for the whole page.
         browser.reads(&format!("{CREATE} .sample"), masked);
         let copy = format!("{LIST} .aside .copy");
         let is_curl = language == "curl";
@@ -86,7 +86,7 @@ fn the_samples_follow_the_form_and_only_a_copy_for_curl_has_the_key() {
     browser.fill("#listPets-limit", "8");
     browser.reads(&format!("{LIST} .sample"), "limit=8");
     assert!(!browser.value("document.documentElement.outerHTML").to_string().contains(KEY));
-    // The first request on the page, as it is copied, needs nothing else.
+    // The first request on the page runs as it is copied.
     browser.click("#first .copy");
     browser.reads("#first .copy", "Copied");
     let copied = browser.value("window.copied");

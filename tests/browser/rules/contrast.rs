@@ -1,4 +1,4 @@
-//! Readability of the text: the contrast that WCAG 2.2 asks for at level AA (1.4.3).
+//! The contrast of the text, as WCAG 2.2 requires at level AA (1.4.3).
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// The texts on the page whose contrast is too low, as "ratio: text".
+/// Returns the texts with too little contrast, as "ratio: text".
 const TOO_FAINT: &str = r"
     const channels = color => color.match(/[\d.]+/g).map(Number);
     const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, i) => a * c + (1 - a) * below[i]);
@@ -47,11 +47,11 @@ pub(super) fn too_faint(browser: &Browser) -> Vec<String> {
     texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// Every text stands out from its ground, light or dark.
+/// Asserts that every text has enough contrast, light and dark.
 pub(crate) fn is_legible(name: &str, browser: &Browser) {
     for dark in [false, true] {
         browser.look(Look { dark, ..DESK });
-        // Colours may fade from one scheme into the other.
+        // A color may fade when the color scheme changes.
         let mut texts = too_faint(browser);
         let start = Instant::now();
         while !texts.is_empty() && start.elapsed() < wait::LIMIT {

@@ -1,7 +1,7 @@
-//! A browser for one test. Whatever it is asked for, it waits for, as long as a slow machine may need.
+//! A browser for one test. Each call waits as long as a slow machine may need.
 //!
-//! Chromium takes longer to start than most tests take, so one test after the other uses the same
-//! process. Each has a new tab, and nothing is left of what the others stored.
+//! Chromium starts more slowly than most tests run, so tests use the same process one after the other. Each test has a
+//! new tab and empty storage.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{chromedriver::Chromedriver, guard::guard, wait};
 
-/// How the browser is started. It makes no requests but those of the page.
+/// The flags of the browser. They forbid all requests but those of the page.
 const FLAGS: [&str; 9] = [
     "--headless",
     "--no-sandbox",
@@ -40,7 +40,7 @@ const FINDERS: &str = "const $ = selector => document.querySelector(selector),
     $$ = selector => [...document.querySelectorAll(selector)];
 ";
 
-/// The look of a page for one reader.
+/// The window size and the color scheme of a reader.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// CSS pixels.
@@ -49,16 +49,16 @@ pub(crate) struct Look {
     pub(crate) dark: bool,
 }
 
-/// A wide window in daylight.
+/// A wide window, light.
 pub(crate) const DESK: Look = Look { width: 1280, height: 800, dark: false };
 
-/// A phone at daylight.
+/// A phone, light.
 pub(crate) const PHONE: Look = Look { width: 390, height: 844, dark: false };
 
 /// A tab of a headless Chromium.
 pub(crate) struct Browser {
     test: String,
-    /// `None` once it has been handed on.
+    /// `None` once the process is returned to the pool.
     chromium: Option<Chromium>,
 }
 
@@ -71,11 +71,11 @@ struct Chromium {
     _guard: Child,
 }
 
-/// Browsers that no test uses at the moment.
+/// Browsers that no test is using.
 static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
 
 impl Browser {
-    /// A browser for the test that runs.
+    /// Returns a browser for the current test.
     #[track_caller]
     pub(crate) fn open() -> Self {
         let test = thread::current().name().unwrap_or("a test").to_owned();
@@ -89,7 +89,7 @@ impl Browser {
         browser
     }
 
-    /// Puts a new tab in place of the one before, and removes all that pages have stored.
+    /// Opens a new tab instead of the old one, and deletes all storage of pages.
     fn clear(&self) {
         let driver = self.driver();
         let tab = self.ask(driver.new_tab());
@@ -117,7 +117,7 @@ impl Browser {
         &self.chromium().driver
     }
 
-    /// A command of the developer tools of the browser.
+    /// Runs a command of the browser's developer tools.
     pub(crate) fn devtools(&self, method: &str, parameters: Value) -> Value {
         self.ask(self.driver().cdp().send_raw(method, parameters))
     }
@@ -127,7 +127,7 @@ impl Browser {
             "mobile": look.width < 500 });
         self.devtools("Emulation.setDeviceMetricsOverride", size);
         let scheme = if look.dark { "dark" } else { "light" };
-        // Moving elements would look different in each picture.
+        // Moving elements would make two screenshots of one state differ.
         let wishes = json!([{ "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": "reduce" }]);
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": wishes }));
@@ -145,30 +145,30 @@ impl Browser {
         self.ask(self.driver().refresh());
     }
 
-    /// Returns the text of the address line.
+    /// Returns the URL in the address bar.
     pub(crate) fn url(&self) -> String {
         self.ask(self.driver().current_url()).to_string()
     }
 
-    /// Returns the value of a function body in JavaScript. In it, `$` finds an element and `$$` all that match.
+    /// Runs a function body in JavaScript and returns its value. `$` finds an element, `$$` finds all that match.
     pub(crate) fn js(&self, body: &str) -> Value {
         let script = format!("{FINDERS}{body}");
         let answer = self.runtime().block_on(self.driver().execute(&script, []));
         answer.unwrap_or_else(|error| panic!("{error}: {body}")).json().clone()
     }
 
-    /// The value of a JavaScript expression.
+    /// Returns the value of a JavaScript expression.
     pub(crate) fn value(&self, expression: &str) -> Value {
         self.js(&format!("return ({expression});"))
     }
 
-    /// Holds that a JavaScript expression has this value.
+    /// Waits until a JavaScript expression has this value.
     #[track_caller]
     pub(crate) fn is(&self, expression: &str, expected: impl Into<Value>) {
         assert_eq!(self.value(expression), expected.into(), "{expression}");
     }
 
-    /// Holds that the focus is on the element with this id.
+    /// Waits until the focus is on the element with this id.
     #[track_caller]
     pub(crate) fn focus_is_on(&self, id: &str) {
         self.is("document.activeElement.id", id);
@@ -180,7 +180,7 @@ impl Browser {
         wait::until(expression, || self.value(&format!("!!({expression})")) == true);
     }
 
-    /// Saves a picture of what the window shows: its path.
+    /// Saves a screenshot of the window and returns its path.
     pub(crate) fn screenshot(&self, name: &str) -> PathBuf {
         let shot = self.devtools("Page.captureScreenshot", json!({}));
         let png = STANDARD.decode(shot["data"].as_str().unwrap()).unwrap();
@@ -212,13 +212,13 @@ impl Chromium {
         let guard = guard(&format!("-{}", chromedriver.pid()), profile.path());
         let wishes = wishes(&profile).unwrap();
         let driver = runtime.block_on(WebDriver::new(&chromedriver.url, wishes)).unwrap();
-        // The default of a minute is too short for a first page on a busy machine.
+        // The default of a minute is too short for the first page on a busy machine.
         runtime.block_on(driver.set_page_load_timeout(wait::LIMIT)).unwrap();
         Self { driver, runtime, _chromedriver: chromedriver, _profile: profile, _guard: guard }
     }
 }
 
-/// A browser with a profile of its own, which writes down what it says and whom it asks.
+/// Starts a browser with a profile of its own that logs its messages and requests.
 fn wishes(profile: &TempDir) -> WebDriverResult<ChromeCapabilities> {
     let mut wishes = DesiredCapabilities::chrome();
     let program = find_program("chromium").unwrap();

@@ -13,24 +13,24 @@ use super::{
     wait,
 };
 
-/// A running chromedriver, on a port of its own; it ends with the value.
+/// A running chromedriver on a port of its own. It ends with the value.
 pub(crate) struct Chromedriver {
     child: Running,
     pub(crate) url: String,
 }
 
 impl Chromedriver {
-    /// Starts it. A port of the kernel's choice would not do: it takes one of IPv6, and ends if the
-    /// same one of IPv4 is in use.
+    /// Starts chromedriver on a port that is free for IPv4 and IPv6. With port 0 it chooses a port of IPv6, and ends
+    /// if IPv4 has the same port in use.
     #[track_caller]
     pub(crate) fn start() -> Self {
         let port = free_port().unwrap();
         let mut command = Command::new(find_program("chromedriver").unwrap());
         command.arg(format!("--port={port}"));
-        // The browser is in its group, by which both can be ended.
+        // The browser joins the process group, so one signal ends both.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = spawn(&mut command);
-        // A driver whose output is not read would stop at a full pipe.
+        // A driver whose output nobody reads would block on a full pipe.
         let said = follow(child.stdout.take().unwrap());
         wait::until("chromedriver starts", || {
             let ended = child.try_wait().unwrap();

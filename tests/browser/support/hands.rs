@@ -1,4 +1,4 @@
-//! Actions of a person on a page, and the sight of it.
+//! Actions of a person on a page, and what the person sees.
 
 use serde_json::json;
 use thirtyfour::{By, WebElement, prelude::TypingData};
@@ -6,7 +6,7 @@ use thirtyfour::{By, WebElement, prelude::TypingData};
 use super::{browser::Browser, wait};
 
 impl Browser {
-    /// The element that a selector finds, once it is shown.
+    /// Waits for the element of a selector to be visible, and returns it.
     #[track_caller]
     pub(crate) fn see(&self, selector: &str) -> WebElement {
         let mut seen = None;
@@ -20,7 +20,7 @@ impl Browser {
         seen.unwrap()
     }
 
-    /// Waits until a selector finds something shown with this text in it.
+    /// Waits until a visible element of the selector contains this text.
     #[track_caller]
     pub(crate) fn reads(&self, selector: &str, text: &str) {
         let texts = format!("[...document.querySelectorAll({})]", json!(selector));
@@ -28,24 +28,24 @@ impl Browser {
         self.until(&format!("{texts}.some(e => {shown}({}))", json!(text)));
     }
 
-    /// The text of the element that a selector finds.
+    /// Returns the text of the element of a selector.
     #[track_caller]
     pub(crate) fn text(&self, selector: &str) -> String {
         self.ask(self.see(selector).text())
     }
 
-    /// Clicks as a mouse does, where the element is on the screen, once nothing covers it.
+    /// Clicks an element like a mouse, once nothing covers it.
     #[track_caller]
     pub(crate) fn click(&self, selector: &str) {
-        let mut trouble = None;
+        let mut error = None;
         wait::until(&format!("{selector} takes a click"), || {
             let element = self.see(selector);
-            trouble = self.runtime().block_on(element.click()).err();
-            trouble.is_none()
+            error = self.runtime().block_on(element.click()).err();
+            error.is_none()
         });
     }
 
-    /// Two clicks that the browser takes for a double click, whatever time passes between them.
+    /// Clicks twice. The browser takes this for a double click, however long it takes.
     #[track_caller]
     pub(crate) fn double_click(&self, selector: &str) {
         self.ask(self.see(selector).scroll_into_view());
@@ -53,7 +53,7 @@ impl Browser {
         self.click_again(selector, 2);
     }
 
-    /// The click with this number of those that follow each other: 2 is the second of a double click.
+    /// Clicks with this number in a row: 2 is the second click of a double click.
     #[track_caller]
     pub(crate) fn click_again(&self, selector: &str, number: u8) {
         let place = self.ask(self.see(selector).rect());
@@ -66,7 +66,7 @@ impl Browser {
         }
     }
 
-    /// Puts `text` in place of what an input holds, key by key.
+    /// Replaces the text of an input, key by key.
     #[track_caller]
     pub(crate) fn fill(&self, selector: &str, text: &str) {
         let input = self.see(selector);
@@ -74,18 +74,18 @@ impl Browser {
         self.ask(input.send_keys(text));
     }
 
-    /// Presses keys where the focus is.
+    /// Presses keys at the focus.
     pub(crate) fn press(&self, keys: impl Into<TypingData>) {
         self.ask(self.driver().action_chain().send_keys(keys).perform());
     }
 
-    /// From now on what is copied is `window.copied`.
+    /// Copies to `window.copied` instead of the clipboard from now on.
     pub(crate) fn watch_clipboard(&self) {
         self.js("Object.defineProperty(navigator, 'clipboard', { configurable: true, value: {
              writeText: async text => { window.copied = text } } })");
     }
 
-    /// Puts the focus to where it is when a page has been opened and nothing has been pressed.
+    /// Moves the focus to where it is on a new page.
     pub(crate) fn focus_nothing(&self) {
         self.js("document.body.tabIndex = -1; document.body.focus();
              document.body.removeAttribute('tabindex'); scrollTo(0, 0);");

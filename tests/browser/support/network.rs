@@ -1,20 +1,20 @@
-//! Faults between a page and the service.
+//! Faults on the way between a page and the service.
 
 use serde_json::json;
 
 use super::browser::Browser;
 
 impl Browser {
-    /// Cuts the page off from the network, or lets it back.
+    /// Disconnects the page from the network, or connects it again.
     pub(crate) fn set_offline(&self, offline: bool) {
         let network = json!({ "offline": offline, "latency": 0, "downloadThroughput": -1,
             "uploadThroughput": -1 });
         self.devtools("Network.emulateNetworkConditions", network);
     }
 
-    /// From now on `then` answers the requests for which `which` holds, in place of the service. Both are
-    /// JavaScript on `url`, `method` and `signal`; `carry()` is the answer of the service, `real` what the page
-    /// had before, and `refusal` makes an error of the interface.
+    /// Answers the requests that match `which` by `then` instead of the service. Both are JavaScript with `url`,
+    /// `method` and `signal`. `carry()` returns the answer of the service, `real` is the page's `fetch` before, and
+    /// `refusal` makes an error of the interface.
     pub(crate) fn intercept(&self, which: &str, then: &str) {
         self.js(&format!(
             "const real = (window.real_fetch ??= window.fetch);
@@ -30,8 +30,8 @@ impl Browser {
         ));
     }
 
-    /// The service gets the requests for which `which` holds, but the page gets no answer to them before
-    /// `let_through`. Takes the place of what was held before.
+    /// Sends the requests that match `which` to the service, but holds their answers back until `let_through`.
+    /// Replaces an earlier call.
     pub(crate) fn hold_answers(&self, which: &str) {
         let stop =
             "new Promise((_, stop) => signal.addEventListener('abort', () => stop(signal.reason)))";
@@ -44,24 +44,24 @@ impl Browser {
         self.intercept(which, &then);
     }
 
-    /// Lets the answers through that are held back, and all that follow.
+    /// Lets the held answers and all later answers through.
     pub(crate) fn let_through(&self) {
         self.js("window.let_through()");
     }
 
-    /// The next request that adds an animal is carried out, and its answer does not arrive at the page.
+    /// Loses the answer to the next addition, which the service carries out.
     pub(crate) fn lose_one_answer(&self) {
         let then = "window.fetch = real; await carry(); throw new TypeError('connection lost');";
         self.intercept("method === 'POST'", then);
     }
 
-    /// From now on another party answers the requests with this method, with an error of the interface.
+    /// Answers the requests with this method by an error of another party.
     pub(crate) fn answer_instead(&self, method: &str, status: u16, code: &str) {
         let then = format!("return refusal({status}, '{code}');");
         self.intercept(&format!("method === '{method}'"), &then);
     }
 
-    /// Lets the page finish what it does about what has happened.
+    /// Waits until the page has handled everything that happened.
     pub(crate) fn settle(&self) {
         self.js("return new Promise(done => setTimeout(done, 0))");
     }

@@ -1,10 +1,10 @@
-//! Messages and requests of the browser.
+//! Requests and console messages of the browser.
 
 use serde_json::Value;
 
 use super::browser::Browser;
 
-/// A request that a page made.
+/// A request of a page.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -19,19 +19,19 @@ impl Request {
         Self { method: text("method"), url: text("url"), headers }
     }
 
-    /// A header that the page set, by its name in the page's own letter case.
+    /// Returns a header that the page set. The letter case of `name` is the page's.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers[name].as_str().unwrap_or_default()
     }
 
-    /// Returns whether it went out to the network; `data:` is an address without a host.
+    /// Returns whether the request used the network. `data:` URLs have no host.
     pub(crate) fn went_out(&self) -> bool {
         !self.url.starts_with("data:") && !self.url.starts_with("blob:")
     }
 }
 
 impl Browser {
-    /// The requests since this was last asked.
+    /// Returns the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<Request> {
         let log = self.ask(self.driver().get_log("performance"));
         let events = log.iter().map(|entry| serde_json::from_str::<Value>(&entry.message).unwrap());
@@ -39,7 +39,7 @@ impl Browser {
         sent.map(|event| Request::of(&event["message"]["params"]["request"])).collect()
     }
 
-    /// The warnings and errors on the console since this was last asked, broken policies included.
+    /// Returns the warnings and errors on the console since the last call, including violations of the policy.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let log = self.ask(self.driver().get_log("browser"));
         let bad = log.iter().filter(|entry| ["SEVERE", "WARNING"].contains(&entry.level.as_str()));

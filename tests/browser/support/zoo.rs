@@ -1,4 +1,4 @@
-//! A service with a browser in front of it.
+//! A service and a browser that shows its pages.
 
 use std::{fmt::Write as _, fs};
 
@@ -16,7 +16,7 @@ use super::{
     wait,
 };
 
-/// Both, for one test.
+/// A service, its store and a browser for one test.
 pub(crate) struct Zoo {
     pub(crate) browser: Browser,
     pub(crate) server: Server,
@@ -24,13 +24,13 @@ pub(crate) struct Zoo {
 }
 
 impl Zoo {
-    /// A service in memory.
+    /// Starts a service on a store in memory.
     #[track_caller]
     pub(crate) fn open() -> Self {
         Self::on(Store::memory())
     }
 
-    /// A service in memory with so many animals; see `stock`.
+    /// Starts a service in memory with `animals` animals; see `stock`.
     #[track_caller]
     pub(crate) fn with(animals: usize) -> Self {
         let zoo = Self::open();
@@ -38,7 +38,7 @@ impl Zoo {
         zoo
     }
 
-    /// A service on `store`.
+    /// Starts a service on `store`.
     #[track_caller]
     pub(crate) fn on(store: Store) -> Self {
         let server = Launch::on(&store).start();
@@ -49,13 +49,13 @@ impl Zoo {
         self.server.client()
     }
 
-    /// The address of a page.
+    /// Returns the URL of a page.
     pub(crate) fn page(&self, path: &str) -> String {
         format!("{}{path}", self.server.url())
     }
 
-    /// Adds animals called `pet 1`, `pet 2` and so on; every fourth has no status, and the others
-    /// take turns.
+    /// Adds animals called `pet 1`, `pet 2` and so on. Every fourth animal has no status; the others have each status
+    /// in turn.
     #[track_caller]
     pub(crate) fn stock(&self, count: usize) {
         let client = self.client();
@@ -68,12 +68,12 @@ impl Zoo {
         }
     }
 
-    /// Every animal that the service has.
+    /// Returns every animal of the service.
     pub(crate) fn everything(&self) -> Vec<Value> {
         catalogue::everything(&self.client())
     }
 
-    /// Opens a page with a key, or without one if it is empty, and nothing else in the storage of the tab.
+    /// Opens a page with a key, or without one if `key` is empty. The storage of the tab contains nothing else.
     #[track_caller]
     pub(crate) fn visit(&self, path: &str, key: &str) -> &Browser {
         if !self.browser.url().starts_with(&self.page("/")) {
@@ -88,13 +88,13 @@ impl Zoo {
         &self.browser
     }
 
-    /// Opens `/catalogue` with a key, with a query if there is one behind the path, and waits for the list.
+    /// Opens `/catalogue`, perhaps with a query, with the key of the suite, and waits for the list.
     #[track_caller]
     pub(crate) fn enter(&self, path: &str) -> &Browser {
         self.enter_with(path, KEY)
     }
 
-    /// The same with another key.
+    /// Opens `/catalogue` with another key, and waits for the list.
     #[track_caller]
     pub(crate) fn enter_with(&self, path: &str, key: &str) -> &Browser {
         self.visit(path, key).see("#catalogue");
@@ -102,14 +102,14 @@ impl Zoo {
         &self.browser
     }
 
-    /// Enters a key where a page asks for it.
+    /// Enters a key into the form of a page.
     pub(crate) fn enter_key(&self, key: &str) -> &Browser {
         self.browser.fill("#key", key);
         self.browser.press(Key::Enter);
         &self.browser
     }
 
-    /// Makes a key, and waits until the server takes it.
+    /// Creates a key, and waits until the server accepts it.
     #[track_caller]
     pub(crate) fn new_key(&self, arguments: &[&str]) -> String {
         let made = self.store.keys(&[&["create"], arguments].concat()).succeeds();
@@ -118,23 +118,23 @@ impl Zoo {
         key.to_owned()
     }
 
-    /// Revokes a key by its name, and waits until the server no longer takes it.
+    /// Revokes a key by its name, and waits until the server refuses it.
     #[track_caller]
     pub(crate) fn revoke(&self, name: &str, key: &str) {
         self.store.keys(&["revoke", name]).succeeds();
         self.until_key_is(key, 401);
     }
 
-    /// The server takes notice of either within a second.
+    /// Waits until the answer to a key has this status. The server notices a change within a second.
     #[track_caller]
     fn until_key_is(&self, key: &str, status: u16) {
-        wait::until("the server judges the key anew", || {
+        wait::until("the server notices the change", || {
             self.client().get("/v1/pets").key(key).send().status == status
         });
     }
 }
 
-/// A store of so many animals, all sold but the last one, which has no status.
+/// Returns a store of `count` animals. All are sold but the last, which has no status.
 pub(crate) fn store_of(count: usize) -> Store {
     let store = Store::sqlite();
     let mut animals = String::new();

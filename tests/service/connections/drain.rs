@@ -1,4 +1,4 @@
-//! Stopping: what has begun is finished, nothing new begins, and it ends.
+//! A stop: requests that have begun are answered, no new connection is accepted, and the process ends.
 
 use std::{
     io::{self, Read},
@@ -18,7 +18,7 @@ use crate::support::{
     wait,
 };
 
-/// Longer than an idle connection is kept in the drain.
+/// Longer than the drain keeps an idle connection.
 const IDLE_IN_DRAIN: Duration = Duration::from_millis(1500);
 
 on_stores! {
@@ -31,7 +31,7 @@ on_stores! {
     a_request_that_has_begun_is_answered,
 }
 
-/// A connection on which the first half of a request has arrived, and the other half.
+/// Returns a connection on which the first half of a request has arrived, and the other half.
 fn half_way(server: &Server) -> (Raw, String) {
     let mut raw = server.raw();
     let length = pet("half").to_string().len();
@@ -46,7 +46,7 @@ fn half_way(server: &Server) -> (Raw, String) {
     (raw, body[10..].to_owned())
 }
 
-/// A connection that has been used and is idle.
+/// Returns an idle connection that has been used.
 fn idle(server: &Server) -> Raw {
     let mut raw = server.raw();
     raw.send(head("GET", "/readyz", ""));
@@ -74,7 +74,7 @@ fn a_request_that_has_begun_is_answered(kind: Kind) {
     }
 }
 
-/// A body that asks the server to stop when half of it has been sent.
+/// A body that stops the server after its first half.
 struct Stopping {
     server: Arc<Server>,
     halves: Vec<Vec<u8>>,
@@ -84,7 +84,7 @@ impl Read for Stopping {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(half) = self.halves.pop() else { return Ok(0) };
         if self.halves.is_empty() {
-            // The server has the first half once it has begun to answer others behind it.
+            // The server has the first half once it answers requests that were sent later.
             self.server.http2().get("/livez").send().is(200);
             self.server.signal("TERM");
             wait::until("new connections are refused", || !self.server.takes_connections());
@@ -101,7 +101,7 @@ fn a_stream_that_has_begun_is_answered() {
     let launch = Launch::on(&store).flag("--shutdown-grace", "2m");
     let server = Arc::new(launch.flag("--body-timeout", "2m").start());
     let client = server.http2();
-    // From here on there is one connection for all.
+    // From here on all requests share one connection.
     client.get("/livez").send().is(200);
     let body = pet("half").to_string().into_bytes();
     let halves = vec![body[10..].to_vec(), body[..10].to_vec()];
@@ -114,7 +114,7 @@ fn a_stream_that_has_begun_is_answered() {
 
 fn an_idle_server_stops_at_once(kind: Kind) {
     let store = Store::new(kind);
-    // Neither the grace nor the idle time may be what ends it.
+    // Neither the grace nor the idle timeout may end the server.
     let launch = Launch::on(&store).flag("--shutdown-grace", "10m").flag("--idle-timeout", "10m");
     let mut server = launch.start();
     let mut connections = [idle(&server), idle(&server)];
@@ -133,7 +133,9 @@ fn during_the_shutdown_delay_the_service_is_not_ready_and_serves() {
     let (client, mut kept) =
         (server.client(), ["/readyz", "/livez", "/v1/pets"].map(|target| (target, idle(&server))));
     server.signal("TERM");
-    wait::until("it is not ready", || client.get("/readyz").anonymous().send().status == 503);
+    wait::until("the service is not ready", || {
+        client.get("/readyz").anonymous().send().status == 503
+    });
     thread::sleep(IDLE_IN_DRAIN);
     client.add(&pet("late")).send().is(201);
     for (target, kept) in &mut kept {
@@ -160,12 +162,12 @@ fn during_the_shutdown_delay_the_service_is_not_ready_and_serves() {
 
 #[petstore_testing::needs(quiet)]
 #[test]
-fn two_equal_signals_at_once_are_one() {
+fn two_equal_signals_at_once_count_as_one() {
     let store = Store::sqlite();
     let launch = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
     let mut server = launch.start();
     let (mut raw, rest) = half_way(&server);
-    // timeout(1) sends both so. The kernel merges signals that come closer together.
+    // timeout(1) sends its signals this way. The kernel merges signals that come closer together.
     let both = format!("kill -TERM {pid}; sleep 0.03; kill -TERM {pid}", pid = server.pid());
     assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
     wait::until("new connections are refused", || !server.takes_connections());
@@ -176,13 +178,13 @@ fn two_equal_signals_at_once_are_one() {
 }
 
 #[test]
-fn the_log_has_one_line_for_the_end_however_it_comes() {
+fn the_log_has_one_line_for_the_end_after_two_signals() {
     let store = Store::sqlite();
     let mut server = Launch::on(&store).flag("--body-timeout", "2m").start();
     let (mut raw, rest) = half_way(&server);
     server.signal("TERM");
     wait::until("new connections are refused", || !server.takes_connections());
-    // The drain ends while the second signal is being obeyed.
+    // The drain ends while the second signal is handled.
     server.signal("INT");
     raw.send(rest);
     let code = server.exit();
@@ -194,7 +196,7 @@ fn the_log_has_one_line_for_the_end_however_it_comes() {
     assert_eq!(endings(server), [expected]);
 }
 
-/// Returns the log's lines about the end of a server that has stopped.
+/// Returns the log lines about the end of a stopped server.
 fn endings(server: Server) -> Vec<String> {
     let log = server.whole_log();
     let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -238,13 +240,13 @@ fn the_grace_bounds_the_drain() {
 }
 
 #[test]
-fn what_is_pipelined_before_the_signal_is_answered() {
+fn pipelined_requests_before_the_signal_are_answered_whole_or_not_at_all() {
     let (store, mut server) = Server::on_file();
     let mut raw = idle(&server);
     raw.send(post(&pet("one").to_string()).repeat(20));
     raw.answer("POST", "/v1/pets").is(201);
     server.signal("TERM");
-    // The answer to the request under way closes the connection. Each answer is whole.
+    // The answer to the current request closes the connection. Each answer is whole.
     let mut rest = String::from_utf8(raw.rest()).unwrap();
     rest.retain(|c| c != '\r');
     let answers: Vec<_> = rest.split("HTTP/1.1 ").skip(1).collect();
@@ -257,7 +259,7 @@ fn what_is_pipelined_before_the_signal_is_answered() {
 }
 
 #[test]
-fn a_stop_is_no_kill_for_the_store() {
+fn a_stop_closes_the_store() {
     let (store, server) = Server::on_file();
     server.client().add(&pet("kept")).send().is(201);
     server.stop();

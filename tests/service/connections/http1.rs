@@ -1,4 +1,4 @@
-//! HTTP/1.1 on the wire: framing, connections, and what is not HTTP.
+//! HTTP/1.1 on the wire: framing, connections, and bytes that are not HTTP.
 
 use crate::support::{
     KEY,
@@ -9,7 +9,7 @@ use crate::support::{
 
 const AUTHORISED: &str = "authorization: Bearer black-box-suite-0123456789\r\n";
 
-/// Sends what is no request; a bare refusal comes, and the end of the connection.
+/// Sends bytes that are no request. Asserts a refusal without a body and the end of the connection.
 fn refused_bare(bytes: &[u8], status: u16) {
     let mut raw = shared::server().raw();
     raw.send(bytes);
@@ -19,7 +19,7 @@ fn refused_bare(bytes: &[u8], status: u16) {
     raw.is_closed();
 }
 
-/// Sends a request whose framing is contradictory; a refusal with a body comes, and the end.
+/// Sends a request with contradictory framing. Asserts a refusal with a body and the end of the connection.
 fn refused_in_words(request: &str) {
     let mut raw = shared::server().raw();
     raw.send(request);
@@ -35,9 +35,9 @@ fn a_request_names_its_host_once() {
     refused_in_words("GET /livez HTTP/1.1\r\n\r\n");
 }
 
-/// A proxy in between might have read the other length, and taken what follows for a request.
+/// A proxy in between might use the other length, and read the rest as a second request.
 #[test]
-fn what_follows_a_body_of_two_framings_is_no_request() {
+fn bytes_after_a_body_with_two_framings_are_no_request() {
     let added = pet("framed twice").to_string();
     let (length, smuggled) = (added.len(), head("GET", "/livez", ""));
     for both in [
@@ -73,7 +73,7 @@ fn a_chunked_request_keeps_the_connection() {
 }
 
 #[test]
-fn what_is_not_http_is_refused_bare() {
+fn bytes_that_are_not_http_are_refused_without_a_body() {
     for bytes in [
         &b"hello\r\n\r\n"[..],
         b"GET /v1/pets\r\n\r\n",
@@ -92,7 +92,7 @@ fn what_is_not_http_is_refused_bare() {
 }
 
 #[test]
-fn a_head_that_is_too_large_is_refused_bare() {
+fn a_head_that_is_too_large_is_refused_without_a_body() {
     // The limit is 16 KiB for the whole head.
     let large = format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(16_384));
     refused_bare(large.as_bytes(), 431);
@@ -103,7 +103,7 @@ fn a_head_that_is_too_large_is_refused_bare() {
 }
 
 #[test]
-fn a_chunk_that_is_none_is_refused_and_adds_nothing() {
+fn a_malformed_chunk_is_refused_and_adds_nothing() {
     let more = "content-type: application/json\r\ntransfer-encoding: chunked\r\n";
     let server = shared::server();
     let mut raw = server.raw();

@@ -25,9 +25,9 @@ fn every_operation_works_over_http_2() {
 }
 
 #[test]
-fn a_head_that_is_too_large_is_refused_and_the_connection_goes_on() {
+fn a_head_that_is_too_large_is_refused_and_the_connection_continues() {
     let client = shared::server().http2();
-    // A field of 20,000 bytes, and one of 3,000 that is sent once and named five times more.
+    // A field of 20,000 bytes, and a field of 3,000 bytes that is sent once and referenced five times.
     for fields in [vec!["x".repeat(20_000)], vec!["x".repeat(3000); 6]] {
         let call = client.get("/livez");
         let call = fields.iter().fold(call, |call, field| call.header("x", field));

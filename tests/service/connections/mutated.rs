@@ -1,8 +1,6 @@
-//! Whole requests, mutated: whatever is sent, the service answers it as a fault of the client, or not at
-//! all.
+//! Mutated requests: the service answers each with a client error, or closes the connection.
 //!
-//! This is the short form. `PETSTORE_TEST_REQUESTS` gives another number of requests, for example
-//! 1000000.
+//! This is the short form. `PETSTORE_TEST_REQUESTS` sets the number of requests, for example 1000000.
 
 use std::{
     collections::BTreeMap,
@@ -20,17 +18,17 @@ use crate::support::{
     wait,
 };
 
-/// Requests in the short form.
+/// The number of requests in the short form.
 const REQUESTS: u64 = 4_000;
-/// Many, as refusals of the credential are late.
+/// A large number, because refusals of a credential are delayed.
 const CLIENTS: u64 = 40;
-/// How much more memory the service may have at the end than after a fifth of the requests, in KiB. It
-/// holds some pages, and the animals of the requests that happen to be good ones are in a file.
+/// The growth in memory, in KiB, that is allowed after the first fifth of the requests. The service caches some pages.
+/// Animals of valid requests go to a file.
 const MAX_GROWTH: u64 = 24 * 1024;
-/// Requests that each of the clients may send between two looks at the memory.
+/// The number of requests that each client sends between two measurements.
 const ROUNDS: u64 = 5;
 
-/// How many answers had each status; 0 is a connection that was closed without one.
+/// The number of answers with each status; 0 stands for a connection that was closed without an answer.
 type Statuses = BTreeMap<u16, u64>;
 
 #[test]
@@ -78,7 +76,7 @@ fn send_all(address: SocketAddr, round: u64, requests: u64, statuses: &mut Statu
     }
 }
 
-/// Sends a request on a connection of its own: the statuses of what is answered.
+/// Sends a request on a connection of its own. Returns the statuses of the answers.
 fn send(address: SocketAddr, request: &[u8]) -> Vec<u16> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(wait::ANSWER)).unwrap();
@@ -89,13 +87,13 @@ fn send(address: SocketAddr, request: &[u8]) -> Vec<u16> {
         let kind = error.kind();
         assert_eq!(kind, std::io::ErrorKind::ConnectionReset, "{}", request.escape_ascii());
     }
-    // No answer of the service has such a line in its body.
+    // No body of an answer contains such a line.
     let lines = answers.split(|byte| *byte == b'\n');
     let heads = lines.filter_map(|line| line.strip_prefix(b"HTTP/1.")?.get(2..5));
     let statuses: Vec<u16> =
         heads.map(|status| String::from_utf8_lossy(status).parse().unwrap()).collect();
     for status in &statuses {
-        // 501 is what the orders answer.
+        // 501 is the answer of the orders.
         let is_expected = *status < 500 || *status == 501;
         assert!(is_expected, "{} -> {}", request.escape_ascii(), answers.escape_ascii());
     }

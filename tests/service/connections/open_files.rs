@@ -1,4 +1,4 @@
-//! Descriptors: connections never take those that the store needs, and a limit that is too low is named.
+//! File descriptors: connections leave enough for the store, and a limit that is too low is reported.
 
 use crate::support::{
     catalogue::{add, everything, pet},
@@ -9,7 +9,7 @@ use crate::support::{
 };
 
 #[test]
-fn the_limit_on_open_files_is_raised_to_what_connections_need() {
+fn the_limit_on_open_files_is_raised_for_the_connections() {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--max-connections", "50");
     let server = launch.with_open_files(64).start();
@@ -29,7 +29,7 @@ fn connections_leave_the_store_its_files() {
     };
     let mut ours: Vec<Raw> = (0..4).map(|_| server.raw()).collect();
     ours.iter_mut().for_each(readiness);
-    // As many as would take every descriptor.
+    // More connections than there are descriptors.
     let _others: Vec<Raw> = (0..120).map(|_| server.raw()).collect();
     for _ in 0..20 {
         ours.iter_mut().for_each(readiness);
@@ -59,7 +59,7 @@ fn a_limit_that_leaves_no_connection_is_named() {
 }
 
 #[test]
-fn too_many_open_files_is_said_to_be_a_possible_cause() {
+fn a_failure_to_open_mentions_the_limit_on_open_files() {
     let store = Store::sqlite();
     store.new_key("web");
     let mut refused = 0;

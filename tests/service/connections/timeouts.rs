@@ -1,6 +1,7 @@
-//! Clients that are slow or stop: each flag for a timeout reaches its limit.
+//! Clients that are slow or stop. Each timeout flag sets its own limit.
 //!
-//! `connection/tests.rs` and `server/tests.rs` in `crates/http/src` measure the limits on a paused clock, on every listener.
+//! `connection/tests.rs` and `server/tests.rs` in `crates/http/src` measure the limits on every listener, with a
+//! paused clock.
 
 use std::{fs, net::TcpStream, time::Duration};
 
@@ -12,7 +13,7 @@ use crate::support::{
     wait,
 };
 
-/// A server with this timeout of 400 ms. All other timeouts are too long for a test.
+/// Starts a server with this timeout at 400 ms. All other timeouts are too long for a test.
 fn impatient(short: &str) -> (Store, Server) {
     let store = Store::memory();
     let flags = ["--header-timeout", "--body-timeout", "--idle-timeout"];
@@ -24,7 +25,7 @@ fn impatient(short: &str) -> (Store, Server) {
 }
 
 #[test]
-fn a_head_that_stops_is_told_so() {
+fn a_head_that_stops_gets_408() {
     let (_store, server) = impatient("--header-timeout");
     for start in ["G", "GET /v1/pets HTTP/1.1\r\n"] {
         let mut raw = server.raw();
@@ -46,7 +47,7 @@ fn an_idle_connection_is_closed_silently() {
 }
 
 #[test]
-fn a_body_that_stops_is_told_so_and_adds_nothing() {
+fn a_body_that_stops_gets_408_and_adds_nothing() {
     let (_store, server) = impatient("--body-timeout");
     let half = &pet("halved").to_string()[..10];
     for (framing, start) in [
@@ -74,7 +75,8 @@ fn a_client_that_leaves_half_way_adds_nothing() {
     assert_eq!(raw.answer("GET", "/v1/pets").is(200).text(), "[]");
 }
 
-/// Makes so many connections to a server that accepts one of them: how many are in its queue in time.
+/// Opens connections to a server that accepts one connection. Returns how many of them are in its queue within
+/// `limit`.
 fn queued(server: &Server, connections: usize, limit: Duration) -> usize {
     let connect = |_| TcpStream::connect_timeout(&server.address, limit).ok();
     let made: Vec<_> = (0..connections).map_while(connect).collect();
@@ -82,12 +84,12 @@ fn queued(server: &Server, connections: usize, limit: Duration) -> usize {
 }
 
 #[test]
-fn as_many_connections_wait_as_the_system_allows_or_as_the_operator_says() {
+fn the_backlog_is_that_of_the_system_or_of_the_operator() {
     let allowed = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
     let many = allowed.trim().parse::<usize>().unwrap().min(500);
     let store = Store::memory();
     let full = Launch::on(&store).flag("--max-connections", "1").flag("--header-timeout", "1h");
-    // One that finds the queue full is not let in, however long it tries.
+    // A connection that finds the queue full is never let in.
     assert_eq!(queued(&full.start(), many, wait::LIMIT), many);
 
     let short = Launch::on(&store).flag("--max-connections", "1").flag("--header-timeout", "1h");

@@ -20,7 +20,7 @@ use crate::support::{
 
 const OK: &str = "HTTP/1.1 200 OK";
 
-/// A service with TLS, in memory.
+/// A service with TLS, on a store in memory.
 struct Service {
     server: Server,
     pair: Pair,
@@ -49,7 +49,7 @@ impl Service {
         Tls::connect(self.server.address, &self.pair, &["http/1.1"]).unwrap()
     }
 
-    /// Waits until new connections are shown `pair`.
+    /// Waits until new connections get the certificate of `pair`.
     fn shows(&self, pair: &Pair) {
         wait::until("the certificate is shown", || {
             Tls::connect(self.server.address, pair, &["http/1.1"]).is_ok()
@@ -104,7 +104,7 @@ fn a_stop_does_not_wait_for_a_handshake() {
 }
 
 #[test]
-fn a_new_certificate_is_taken_up_without_closing_a_connection() {
+fn a_new_certificate_is_used_without_closing_a_connection() {
     let service = Service::start(Pair::new());
     let mut before = service.connect();
     let next = Pair::new();
@@ -116,12 +116,12 @@ fn a_new_certificate_is_taken_up_without_closing_a_connection() {
 }
 
 #[test]
-fn files_that_cannot_be_used_leave_the_certificate_in_force_and_are_logged() {
+fn unusable_files_are_logged_and_the_old_certificate_stays() {
     let service = Service::start(Pair::new());
     let certificate = service.folder.path().join("cert.pem");
     let written = fs::read(&certificate).unwrap();
     fs::write(&certificate, "not a certificate").unwrap();
-    wait::until("the fault is logged", || {
+    wait::until("the error is logged", || {
         let log = service.server.log();
         log.contains("the TLS certificate in force is kept") && log.contains("cert.pem")
     });
@@ -142,7 +142,7 @@ fn a_hangup_reads_the_files_again_and_ends_nothing() {
 }
 
 #[test]
-fn what_is_wrong_with_the_files_is_said_in_one_line() {
+fn unusable_files_are_described_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(Kind::Memory);
     let (own, other) = (Pair::new(), tempfile::tempdir().unwrap());
@@ -150,7 +150,7 @@ fn what_is_wrong_with_the_files_is_said_in_one_line() {
     let empty = folder.path().join("empty.pem");
     fs::write(&empty, "").unwrap();
     let missing = folder.path().join("missing.pem");
-    // A parser would show the bytes of this key.
+    // A parser error would contain bytes of this key.
     let one_line = folder.path().join("one_line.pem");
     fs::write(&one_line, fs::read_to_string(&own.key).unwrap().replace('\n', " ")).unwrap();
     for (certificate, key, message) in [
@@ -181,7 +181,7 @@ fn what_is_wrong_with_the_files_is_said_in_one_line() {
 #[test]
 fn an_expired_certificate_is_served_and_logged_as_an_error() {
     let service = Service::start(Pair::valid(-2, -1));
-    wait::until("the end is logged", || {
+    wait::until("the expiry is logged", || {
         service.server.log().contains("the TLS certificate has expired")
     });
     assert!(Tls::connect(service.server.address, &service.pair, &[]).is_err());

@@ -1,4 +1,4 @@
-//! Unix sockets, and several sockets beside each other.
+//! Unix sockets, and several listeners at once.
 
 use std::{
     fs,
@@ -57,7 +57,7 @@ fn connect(path: &Path) -> UnixStream {
     stream
 }
 
-/// The answer to a request that closes its connection.
+/// Returns the answer to a request that closes its connection.
 fn ask(path: &Path, request: &str) -> String {
     let mut stream = connect(path);
     stream.write_all(request.as_bytes()).unwrap();
@@ -66,7 +66,7 @@ fn ask(path: &Path, request: &str) -> String {
     answer
 }
 
-/// The status of the answer to a list with this key.
+/// Returns the status of a list with this key.
 fn status(path: &Path, key: &str) -> u16 {
     let head = format!("authorization: Bearer {key}\r\nconnection: close\r\n\r\n");
     let answer = ask(path, &format!("GET /v1/pets HTTP/1.1\r\nhost: a\r\n{head}"));
@@ -90,7 +90,7 @@ fn tcp_and_a_unix_socket_are_served_beside_each_other() {
     let log = server.log();
     assert!(log.contains(&socket) && log.contains(&server.address.to_string()), "{log}");
 
-    // Received requests are answered, and no new connection is made.
+    // Requests that were received are answered. No new connection is accepted.
     let mut open = connect(&path);
     open.write_all(b"GET /livez HTTP/1.1\r\n").unwrap();
     let mut heard = connect(&path);
@@ -109,7 +109,7 @@ fn tcp_and_a_unix_socket_are_served_beside_each_other() {
 }
 
 #[test]
-fn a_lock_of_somebody_else_is_named_and_a_signal_ends_the_wait() {
+fn a_foreign_lock_is_named_and_a_signal_ends_the_wait() {
     let folder = tempfile::tempdir().unwrap();
     let lock = fs::File::open(folder.path()).unwrap();
     lock.lock().unwrap();
@@ -121,7 +121,7 @@ fn a_lock_of_somebody_else_is_named_and_a_signal_ends_the_wait() {
         let files = fs::read_dir(&files).into_iter().flatten().flatten();
         files.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|it| it == folder.path()))
     };
-    wait::until("it waits for the lock", waits);
+    wait::until("the service waits for the lock", waits);
     command::signal(&service, "TERM");
     assert_eq!(command::exit(&mut service), Some(0));
     let refused = serve().finish();
@@ -135,16 +135,16 @@ fn a_socket_alone_needs_no_port() {
     let path = folder.path().join("http.sock");
     let listen = format!("unix:{}", path.display());
     let child = petstore(&["serve", "--store", &store.url, "--listen", &listen]).spawn();
-    wait::until("it listens", || UnixStream::connect(&path).is_ok());
-    wait::until("it is ready", || ask(&path, LIVE).starts_with(OK));
+    wait::until("the service listens", || UnixStream::connect(&path).is_ok());
+    wait::until("the service is ready", || ask(&path, LIVE).starts_with(OK));
     command::signal(&child, "TERM");
     assert_eq!(command::ended(child).succeeds(), format!("petstore listens on {listen}\n"));
 }
 
 #[test]
-fn what_a_killed_process_has_left_is_replaced_and_nothing_else() {
+fn only_the_socket_file_of_a_dead_process_is_replaced() {
     let Both { mut server, path, folder, _store } = Both::start();
-    // One that is listened on.
+    // A socket with a listener.
     let second = launch(&Store::memory(), &path).finish();
     assert_eq!((second.code, second.stdout.as_str()), (Some(1), ""));
     assert!(second.stderr.contains("a process listens there; stop it"), "{second:?}");
@@ -155,7 +155,7 @@ fn what_a_killed_process_has_left_is_replaced_and_nothing_else() {
     let store = Store::memory();
     let server = launch(&store, &path).start();
     assert!(ask(&path, LIVE).starts_with(OK));
-    // A file that was put there meanwhile is not the server's.
+    // The server leaves a file that another program put there meanwhile.
     fs::remove_file(&path).unwrap();
     fs::write(&path, "mine").unwrap();
     server.stop();

@@ -1,4 +1,4 @@
-//! Every credential that is not good is answered alike: status, headers, body, and time.
+//! Every bad credential gets the same answer: status, headers, body, and delay.
 
 use std::{
     thread,
@@ -14,7 +14,7 @@ use crate::support::{
     wait,
 };
 
-/// A server, and a name and value of `Authorization` for each way to be refused.
+/// A server, and an `Authorization` header for each way to be refused.
 struct Matrix {
     server: Server,
     refused: Vec<(&'static str, String)>,
@@ -54,7 +54,7 @@ impl Matrix {
     }
 }
 
-/// All of an answer but its date and its identifier.
+/// Returns the answer without its date and its identifiers.
 fn alike(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
     (answer.status, answer.lasting_headers(), answer.body.clone())
 }
@@ -87,7 +87,7 @@ fn every_bad_credential_has_the_same_answer() {
     }
 }
 
-/// Sends all at the same time, as each refusal waits.
+/// Sends all requests at once, because each refusal is delayed.
 fn at_once(calls: Vec<(&'static str, Call)>) -> Vec<(&'static str, Answer)> {
     thread::scope(|scope| {
         let send = |(name, call): (&'static str, Call)| scope.spawn(move || (name, call.send()));
@@ -114,7 +114,7 @@ fn a_key_in_another_place_is_no_credential() {
         ),
     ] {
         let mut answer = call.send();
-        // The headers of the deprecated operation come with its address.
+        // The headers of the deprecated operation depend on the path.
         let of_get_pet = ["deprecation", "sunset", "link"];
         answer.headers.retain(|(name, _)| !of_get_pet.contains(&name.as_str()));
         assert_eq!(alike(&answer), alike(&expected), "{place}");
@@ -123,12 +123,12 @@ fn a_key_in_another_place_is_no_credential() {
 
 #[petstore_testing::needs(quiet)]
 #[test]
-fn no_key_that_is_not_live_takes_longer_than_another() {
+fn all_keys_that_are_not_live_are_refused_after_the_same_delay() {
     const ROUNDS: u32 = 9;
     let matrix = Matrix::new();
     let client = matrix.server.client();
     for round in 0..ROUNDS {
-        // At another moment between two reads of the keys.
+        // Each round begins at another moment between two reads of the keys.
         thread::sleep(Duration::from_millis(73) * round);
         let times: Vec<_> = thread::scope(|scope| {
             let ask = |(_, value): &(_, String)| {
@@ -139,16 +139,16 @@ fn no_key_that_is_not_live_takes_longer_than_another() {
                     began.elapsed()
                 })
             };
-            // The unknown, the revoked and the expired one.
+            // The unknown, the revoked and the expired key.
             let asking: Vec<_> = matrix.refused[..3].iter().map(ask).collect();
             asking.into_iter().map(|asking| asking.join().unwrap()).collect()
         });
         let (fastest, slowest) = (times.iter().min().unwrap(), times.iter().max().unwrap());
         assert!(*fastest >= Duration::from_millis(100), "{times:?}");
-        // They wait for one read. Were one of them not to wait, most rounds would show it.
+        // All three wait for the same read. If one of them did not wait, most rounds would show it.
         if *slowest < *fastest + Duration::from_millis(50) {
             return;
         }
     }
-    panic!("in no round did they take as long as each other");
+    panic!("the delays differed in every round");
 }

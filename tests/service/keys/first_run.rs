@@ -1,4 +1,4 @@
-//! The first start of a service on a store without keys, and the key from the environment.
+//! The first start on a store without keys, and the API key from the environment.
 
 use std::{fs, io::Write as _, process::Command};
 
@@ -16,13 +16,13 @@ on_stores! {
     no_key_is_made_where_there_is_one,
 }
 
-/// The keys among the words of a text.
+/// Returns the API keys in a text.
 fn keys_in(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter(|word| word.starts_with("pst_")).map(str::to_owned).collect()
 }
 
-/// Holds that a shell does what `command` says, and that this lists the animals of an empty store.
+/// Asserts that a shell runs `command`, and that it lists the animals of an empty store.
 #[track_caller]
 fn lists(store: &Store, command: &str) {
     let mut shell = Command::new("sh");
@@ -53,7 +53,7 @@ fn the_first_start_in_the_background_leaves_a_key_beside_the_store() {
 }
 
 #[test]
-fn where_no_file_can_hold_the_key_none_is_made_and_the_log_says_how() {
+fn without_a_place_for_the_key_file_no_key_is_made_and_the_log_says_how() {
     let taken = Store::sqlite();
     let file = taken.folder().join("petstore.db.key");
     fs::write(&file, "theirs").unwrap();

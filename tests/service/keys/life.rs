@@ -1,6 +1,6 @@
-//! API keys: made, shown, rolled and taken away while the server runs.
+//! API keys: created, rolled and revoked while the server runs.
 //!
-//! A change is honoured within one second.
+//! The server honors a change within one second.
 
 use std::{thread, time::Duration};
 
@@ -21,7 +21,7 @@ on_stores! {
     a_revoked_key_is_refused_by_name_or_identifier,
     a_key_expires_by_itself,
     a_rolled_key_overlaps_with_the_new_one,
-    a_store_that_a_key_makes_is_named_in_full,
+    a_store_that_keys_create_makes_is_named_in_full,
     a_key_that_expires_soon_is_marked_and_logged,
     a_key_that_may_only_read_adds_nothing,
     #[petstore_testing::needs(quiet)]
@@ -32,10 +32,10 @@ fn status(client: &Client, key: &str) -> u16 {
     client.get("/v1/pets").key(key).send().status
 }
 
-/// Holds that the answer to `key` becomes `wanted`.
+/// Waits until the answer to `key` has the status `wanted`.
 #[track_caller]
 fn becomes(client: &Client, key: &str, wanted: u16) {
-    wait::until("the server knows of the change", || status(client, key) == wanted);
+    wait::until("the server notices the change", || status(client, key) == wanted);
 }
 
 fn a_new_key_and_a_revoked_one_count_within_a_second(kind: Kind) {
@@ -48,7 +48,7 @@ fn a_new_key_and_a_revoked_one_count_within_a_second(kind: Kind) {
 }
 
 #[test]
-fn a_key_has_the_documented_form_and_stands_alone() {
+fn a_key_has_the_documented_form_and_is_printed_alone() {
     let store = Store::sqlite();
     let out = store.keys(&["create", "web"]).succeeds();
     let key = out.strip_suffix('\n').unwrap();
@@ -63,7 +63,7 @@ fn a_new_key_works_at_its_first_use(kind: Kind) {
     let server = Launch::on(&store).start();
     let clients = [server.client(), server.http2()];
     for number in 0..8 {
-        // While others keep the keys fresh, and at another moment between two reads.
+        // Other requests keep the keys fresh. Each round begins at another moment between two reads of the keys.
         clients[0].get("/v1/pets").send().is(200);
         thread::sleep(Duration::from_millis(67) * number);
         clients[0].get("/v1/pets").send().is(200);
@@ -85,7 +85,7 @@ fn a_revoked_key_is_refused_by_name_or_identifier(kind: Kind) {
     assert_eq!(status(&client, &second), 200);
     store.keys(&["revoke", "2"]).succeeds();
     becomes(&client, &second, 401);
-    // Their names are free again.
+    // The names of revoked keys are free again.
     let third = store.new_key("first");
     becomes(&client, &third, 200);
     assert_eq!(status(&client, &first), 401);
@@ -96,7 +96,7 @@ fn a_key_expires_by_itself(kind: Kind) {
     let client = server.client();
     let long = store.keys(&["create", "long", "--expires", "90d"]).succeeds();
     store.keys(&["create", "brief", "--expires", "6s"]).succeeds();
-    // The new key lives as long.
+    // The new key expires as late as the old key.
     let brief = store.keys(&["roll", "brief"]);
     assert!(brief.stderr.contains("accepts it within a second. It is valid until 2"), "{brief:?}");
     let brief = brief.succeeds();
@@ -138,7 +138,7 @@ fn a_list_tells_keys_apart_without_giving_them_away() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_in_one_line() {
+fn failed_key_commands_report_the_reason_in_one_line() {
     let store = Store::sqlite();
     store.new_key("web");
     store.keys(&["create", "web"]).fails(1, "web");
@@ -151,7 +151,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     store.keys(&["create", "x", "--expires", "90"]).fails(2, "write 90d for 90 days");
 }
 
-fn a_store_that_a_key_makes_is_named_in_full(kind: Kind) {
+fn a_store_that_keys_create_makes_is_named_in_full(kind: Kind) {
     let store = Store::new(kind);
     let made = store.keys(&["create", "web"]);
     let place = if store.url.starts_with("postgres:") { "postgres://" } else { &store.url };
@@ -197,7 +197,7 @@ fn a_relative_path_is_shown_in_full() {
 }
 
 #[test]
-fn a_limit_on_the_size_of_files_is_said_and_kills_nothing() {
+fn a_limit_on_the_size_of_files_is_reported_and_kills_nothing() {
     let store = Store::sqlite();
     store.new_key("web");
     let create = petstore(&["keys", "create", "more", "--store", &store.url]);
@@ -208,7 +208,7 @@ fn a_limit_on_the_size_of_files_is_said_and_kills_nothing() {
 #[test]
 fn a_key_that_cannot_be_made_leaves_no_new_store() {
     let create = |store: &Store| petstore(&["keys", "create", "web", "--store", &store.url]);
-    // Some of these limits are in the way of the file, some of its companions.
+    // Some of these limits prevent the store file, and some its companion files.
     for blocks in [0, 1, 40, 70, 100] {
         let store = Store::sqlite();
         let failed = create(&store).with_no_larger_files_than(blocks).finish();
@@ -219,7 +219,7 @@ fn a_key_that_cannot_be_made_leaves_no_new_store() {
     let store = Store::sqlite();
     let lost = create(&store).with_full_stdout().finish();
     assert!(lost.code == Some(1) && lost.stderr.contains("was revoked"), "{lost:?}");
-    assert!(store.is_made(), "its key was seen by nobody, but it had one");
+    assert!(store.is_made(), "the store stays, although nobody saw its key");
 }
 
 fn a_key_that_may_only_read_adds_nothing(kind: Kind) {
@@ -238,7 +238,7 @@ fn a_key_that_may_only_read_adds_nothing(kind: Kind) {
             client.get("/v1/pets/0").key(key).send().refuses(404, "pet_not_found");
             client.call("DELETE", "/v1/pets").key(key).send().refuses(405, "method_not_allowed");
             client.add(&pet("Rex")).key(key).send().refuses(403, "forbidden");
-            // Before anything is said about the body.
+            // The refusal comes before any check of the body.
             let text = client.post("/v1/pets", "{").content_type("text/plain");
             text.key(key).send().refuses(403, "forbidden");
         }

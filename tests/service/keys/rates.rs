@@ -1,4 +1,4 @@
-//! The limit on the rate of each API key, and requests without a good one beside it.
+//! The rate limit of each API key, and good keys beside many bad ones.
 
 use std::{collections::BTreeMap, sync::Mutex, thread};
 
@@ -18,7 +18,7 @@ fn limited(flag: &str, rate: &str) -> (Store, Server, String) {
     (store, server, other)
 }
 
-/// The status of the answer to `key`.
+/// Returns the status of a list with `key`.
 fn status(client: &Client, key: &str) -> u16 {
     client.get("/v1/pets").key(key).send().status
 }
@@ -37,8 +37,8 @@ fn a_key_over_its_rate_is_refused_and_another_key_is_not() {
         true
     });
     assert_eq!(status(&client, &other), 200);
-    // It comes back by itself, and nothing that was refused is added.
-    wait::until("it has a turn again", || status(&client, KEY) == 200);
+    // The key gets another turn by itself. No refused animal is added.
+    wait::until("the key gets another turn", || status(&client, KEY) == 200);
     let mut added = 0;
     wait::until("an addition is refused", || match client.add(&pet("fast")).send().status {
         429 => true,
@@ -48,7 +48,7 @@ fn a_key_over_its_rate_is_refused_and_another_key_is_not() {
             false
         }
     });
-    wait::until("it has a turn again", || client.get("/v1/pets").send().status == 200);
+    wait::until("the key gets another turn", || client.get("/v1/pets").send().status == 200);
     let mut found = None;
     wait::until("the list is answered", || {
         let answer = client.get("/v1/pets").key(&other).send();
@@ -58,8 +58,8 @@ fn a_key_over_its_rate_is_refused_and_another_key_is_not() {
     assert_eq!(found, Some(added));
 }
 
-/// How many answers of each status so many clients with wrong keys get, each after `count` requests,
-/// while another client has a good key; holds that all of its requests are answered 200.
+/// Sends `count` requests with a wrong key from each of `clients` clients, and returns the number of answers with each
+/// status. Asserts that another client with a good key always gets 200.
 fn strangers(server: &Server, clients: usize, count: usize) -> BTreeMap<u16, usize> {
     let client = server.client();
     let statuses = Mutex::new(BTreeMap::new());

@@ -26,7 +26,7 @@ fn digest(key: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_key_is_kept_as_its_digest_and_first_characters() {
+fn a_key_is_stored_as_its_digest_and_first_characters() {
     let store = Store::sqlite();
     let key = store.new_key("web");
     let sql = "SELECT name, digest, prefix, expires_at, revoked_at FROM api_key";
@@ -38,7 +38,7 @@ fn a_key_is_kept_as_its_digest_and_first_characters() {
 }
 
 #[test]
-fn the_last_use_of_a_key_is_noted_at_the_end_at_the_latest() {
+fn the_last_use_of_a_key_is_stored_at_the_stop_at_the_latest() {
     let (store, server) = Server::on_file();
     let key = store.new_key("used");
     store.new_key("unused");
@@ -51,7 +51,7 @@ fn the_last_use_of_a_key_is_noted_at_the_end_at_the_latest() {
     assert_eq!((noted("used"), noted("unused")), (Some(true), None));
 }
 
-/// A store with the keys `good` and `bad`, 1 and 2, of which the second is corrupt.
+/// Returns a store with the keys `good` (1) and `bad` (2). The second row is corrupt.
 fn damaged(kind: Kind) -> (Store, [String; 2]) {
     let store = Store::new(kind);
     let keys = ["good", "bad"].map(|name| store.new_key(name));

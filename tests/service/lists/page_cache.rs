@@ -1,4 +1,4 @@
-//! Pages that are sent again are never older than what was acknowledged.
+//! A cached page is never older than an addition that was acknowledged before the request.
 
 use std::{
     sync::atomic::{AtomicI64, AtomicUsize, Ordering},
@@ -15,15 +15,15 @@ use crate::support::{
 
 on_stores! {
     every:
-    no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for,
+    no_page_is_older_than_an_addition_acknowledged_before_the_request,
 }
 
 const WRITERS: usize = 2;
 const READERS: usize = 3;
-/// Of each writer: together they stay on one page.
+/// The number of additions by each writer. All animals fit on one page.
 const ADDITIONS: usize = 45;
 
-fn no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for(kind: Kind) {
+fn no_page_is_older_than_an_addition_acknowledged_before_the_request(kind: Kind) {
     let (_store, server) = Server::start(kind);
     let (newest, reads) = (AtomicI64::new(0), AtomicUsize::new(0));
     let read = || {
@@ -44,19 +44,19 @@ fn write(client: &Client, newest: &AtomicI64) {
     for n in 0..ADDITIONS {
         let id = id_of(&add(client, &pet(&format!("n{n}"))));
         newest.fetch_max(id, Ordering::SeqCst);
-        // An acknowledged animal is on the very next page that its client asks for.
+        // A client finds its acknowledged animal on the next page that it reads.
         assert!(last_on_page(client) >= id, "animal {id} is not on the page after it");
     }
 }
 
-/// The newest animal on the one page that everybody asks for; 0 if it is empty.
+/// Returns the newest animal on the page that all clients read; 0 if the page is empty.
 fn last_on_page(client: &Client) -> i64 {
     let page = pets(&client.get("/v1/pets?limit=100").send().is(200));
     page.last().map_or(0, id_of)
 }
 
 #[test]
-fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
+fn the_size_of_the_page_cache_changes_no_answer() {
     let [none, little, much] = ["0", "1KiB", "16MiB"].map(|memory| {
         let store = Store::memory();
         let server = Launch::on(&store).flag("--page-cache", memory).start();

@@ -11,11 +11,11 @@ use crate::support::{
 
 on_stores! {
     every:
-    a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile,
+    a_walk_yields_every_earlier_animal_once_while_others_are_added,
     a_whole_walk_ends,
 }
 
-/// Adds animals of every status, and some without.
+/// Adds animals of every status, and some without a status.
 fn fill(server: &Server, count: usize) -> Vec<Value> {
     let client = server.client();
     let new = |n: usize| match STATUSES.get(n % 4) {
@@ -29,7 +29,7 @@ fn cursor_of(target: &str) -> String {
     target.split_once("cursor=").unwrap().1.to_owned()
 }
 
-fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile(kind: Kind) {
+fn a_walk_yields_every_earlier_animal_once_while_others_are_added(kind: Kind) {
     let store = Store::new(kind);
     let server = Launch::on(&store).start();
     let began = fill(&server, 130);
@@ -43,7 +43,7 @@ fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile(kind: Kin
     });
 }
 
-/// Follows the links until everything that existed at the beginning has been passed.
+/// Follows the links past every animal that existed at the beginning.
 fn walk_is_whole(server: &Server, limit: usize, status: Option<&str>, began: &[Value]) {
     let client = server.client();
     let filter = status.map_or(String::new(), |status| format!("&status={status}"));
@@ -51,7 +51,7 @@ fn walk_is_whole(server: &Server, limit: usize, status: Option<&str>, began: &[V
     let expected: Vec<_> = began.iter().filter(wanted).cloned().collect();
     let mut seen: Vec<Value> = Vec::new();
     let mut next = Some(format!("/v1/pets?limit={limit}{filter}"));
-    // There may be no end while animals are added.
+    // The walk may have no end while animals are added.
     while let Some(target) = next.filter(|_| seen.len() < expected.len()) {
         let page = client.get(&target).send().is(200);
         next = page.link("next");
@@ -102,7 +102,7 @@ fn a_changed_cursor_is_refused() {
 }
 
 #[test]
-fn a_page_holds_twenty_animals_unless_told_otherwise() {
+fn a_page_has_twenty_animals_by_default() {
     let (_store, server) = Server::start(Kind::Sqlite);
     let client = server.client();
     let added: Vec<_> = (0..21).map(|n| add(&client, &pet(&format!("n{n}")))).collect();
@@ -129,7 +129,7 @@ fn limit_and_status_stay_in_the_link() {
     for n in 0..5 {
         add(&client, &pet_with_status(&format!("n{n}"), "sold"));
     }
-    // The order in the link is the same for every order in the request.
+    // The order of parameters in the link does not depend on the request.
     for target in ["/v1/pets?limit=2&status=sold", "/v1/pets?status=sold&limit=2"] {
         let first = client.get(target).send().is(200).link("next").unwrap();
         assert!(first.starts_with("/v1/pets?limit=2&status=sold&cursor="), "{first}");

@@ -1,4 +1,4 @@
-//! The content of the log, and text that it must not hold.
+//! The fields of the log, and secrets that it must not contain.
 
 mod identity;
 
@@ -22,7 +22,7 @@ fn talkative(access: &str) -> (Store, Server) {
     (store, server)
 }
 
-/// A field of a log line, wherever the format puts it, as text; empty if it is not there.
+/// Returns a field of a log line in either format, as text; empty if absent.
 fn field(line: &Value, name: &str) -> String {
     let found = [&line[name], &line["fields"][name]].into_iter().find(|value| !value.is_null());
     match found {
@@ -136,7 +136,7 @@ fn a_key_is_in_no_log_line_no_refusal_and_no_store() {
         text.windows(key.len()).any(|window| window.eq_ignore_ascii_case(key.as_bytes()))
     };
     let bytes = store.bytes();
-    assert!(holds(&bytes, "by key"), "the store is looked at where it is written");
+    assert!(holds(&bytes, "by key"), "the file of the store contains its rows");
     let out = server.out();
     let log = server.stop();
     assert!(log.contains("unauthorized"), "{log}");
@@ -165,7 +165,7 @@ fn a_stalled_reader_of_the_log_stalls_no_request() {
     let store = Store::memory();
     let server = Launch::on(&store).flag("--access-log", "all").start_unread();
     let client = server.client();
-    // Its standard error is not read: 2000 lines are far more than the pipe holds.
+    // Standard error is not read. 2,000 lines are far more than the pipe buffers.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| (0..500).for_each(|_| drop(client.get("/livez").send().is(200))));

@@ -1,4 +1,4 @@
-//! The listener of the metrics, and how each metric moves.
+//! The metrics listener, and the requests that move each metric.
 
 mod alerts;
 mod exposition;
@@ -19,7 +19,7 @@ use crate::support::{
     wait,
 };
 
-/// A server with a listener for metrics, and its address.
+/// A server with a metrics listener, and the address of this listener.
 struct Watched {
     server: Server,
     address: SocketAddr,
@@ -48,7 +48,7 @@ impl Watched {
         Self { server, address: address.unwrap(), store }
     }
 
-    /// Status, media type and body of what this listener answers.
+    /// Returns status, media type and body of an answer of the metrics listener.
     fn ask(&self, method: &str, path: &str) -> (u16, String, String) {
         let client = reqwest::blocking::Client::builder().no_proxy().timeout(wait::LIMIT);
         let method = method.parse().unwrap();
@@ -73,7 +73,7 @@ impl Watched {
     }
 }
 
-/// How much a series has grown.
+/// Asserts that a series has grown by `by`.
 #[track_caller]
 fn assert_grown(series: &str, by: f64, before: &Exposition, after: &Exposition) {
     let grown = after.value(series) - before.value(series);
@@ -81,7 +81,7 @@ fn assert_grown(series: &str, by: f64, before: &Exposition, after: &Exposition) 
 }
 
 #[test]
-fn the_listener_serves_metrics_and_health_and_nothing_else() {
+fn the_metrics_listener_serves_metrics_and_health_only() {
     let watched = Watched::start(Kind::Memory);
     assert_eq!(watched.ask("GET", "/livez").0, 200);
     assert_eq!(watched.ask("GET", "/readyz").0, 200);
@@ -129,7 +129,7 @@ fn requests_are_counted_by_route_method_and_status() {
     let all = "_bucket{route=\"/v1/pets\",le=\"+Inf\"}";
     assert_grown(&durations(all), 6.0, &before, &after);
     assert!(after.value(&durations("_sum{route=\"/v1/pets\"}")) > 0.0);
-    // Two of three pages came from the cache. The first one and the animal were not in it.
+    // Two of the three pages came from the cache. The first page and the animal were not in it.
     assert_grown("petstore_page_cache_hits_total", 2.0, &before, &after);
     assert_grown("petstore_page_cache_misses_total", 2.0, &before, &after);
     assert!(after.value("petstore_page_cache_pages") >= 1.0);
@@ -183,7 +183,7 @@ fn the_deprecated_operation_is_counted_by_the_name_of_the_key() {
     assert!((after.value(&calls("service key")) - 1.0).abs() < 0.5);
     watched.until("petstore_live_keys", 1.0);
 
-    // After its end too, with and without an animal.
+    // Calls are counted after the end of the operation too, whether the animal exists or not.
     let store = Store::new(Kind::Memory);
     let launch = Launch::on(&store).flag("--get-pet-sunset", "now");
     let ended = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
@@ -194,19 +194,19 @@ fn the_deprecated_operation_is_counted_by_the_name_of_the_key() {
     assert!((after.value(&calls("service key")) - 2.0).abs() < 0.5);
 }
 
-/// Waits until the pool has so many connections, of which so many are idle, and so many calls wait.
+/// Waits until the pool has this number of connections, of idle connections and of waiting calls.
 #[track_caller]
 fn pool_has(watched: &Watched, [connections, idle]: [f64; 2], waiting: RangeInclusive<f64>) {
     wait::until(&format!("the pool has {connections}, {idle}, {waiting:?}"), || {
         let scrape = watched.scrape();
-        let figure = |what: &str| scrape.value(&format!("petstore_postgres_pool_{what}"));
-        (figure("connections") - connections).abs() < 0.5
-            && (figure("idle_connections") - idle).abs() < 0.5
-            && waiting.contains(&figure("waiting_calls"))
+        let sample = |what: &str| scrape.value(&format!("petstore_postgres_pool_{what}"));
+        (sample("connections") - connections).abs() < 0.5
+            && (sample("idle_connections") - idle).abs() < 0.5
+            && waiting.contains(&sample("waiting_calls"))
     });
 }
 
-/// Locks the animals until there is a table `let_go`, for less than a minute.
+/// Locks the animals until a table `let_go` exists, for less than a minute.
 const LOCK: &str = "DO $$ BEGIN LOCK TABLE pet IN ACCESS EXCLUSIVE MODE; \
     FOR turn IN 1..1000 LOOP \
         EXIT WHEN EXISTS (SELECT 1 FROM pg_class WHERE relname = 'let_go'); PERFORM pg_sleep(0.05); \
@@ -214,7 +214,7 @@ const LOCK: &str = "DO $$ BEGIN LOCK TABLE pet IN ACCESS EXCLUSIVE MODE; \
 
 #[needs(postgres)]
 #[test]
-fn the_postgres_store_says_how_busy_its_pool_is() {
+fn the_postgres_store_reports_the_load_of_its_pool() {
     let store = Store::postgres();
     let more = if store.url.contains('?') { '&' } else { '?' };
     let times = "pool_timeout=60000&call_timeout=60000&statement_timeout=60000";
@@ -225,8 +225,8 @@ fn the_postgres_store_says_how_busy_its_pool_is() {
     let client = watched.server.client();
     thread::scope(|scope| {
         scope.spawn(|| store.vandalise(LOCK));
-        // Reads hang once the table is locked: two have a connection, one waits, and perhaps a read of the keys,
-        // the look for those that expire soon, and the question how large the database is.
+        // Reads hang once the table is locked: two reads have a connection and one waits. Reads of the keys, of
+        // expiring keys and of the database size may wait too.
         wait::beside(
             3,
             || drop(client.get("/v1/pets").send().is(200)),
@@ -241,7 +241,7 @@ fn the_postgres_store_says_how_busy_its_pool_is() {
 }
 
 #[test]
-fn the_sqlite_store_says_what_its_writer_does() {
+fn the_sqlite_store_reports_the_work_of_its_writer() {
     let watched = Watched::start(Kind::Sqlite);
     let before = watched.scrape();
     for _ in 0..3 {
@@ -267,7 +267,7 @@ fn a_store_that_fails_is_counted_and_its_keys_are_left_out() {
     let after = watched.scrape();
     assert!(after.value("petstore_store_errors_total") >= 1.0);
     assert!(after.value("petstore_rejected_requests_total{code=\"unavailable\"}") >= 1.0);
-    wait::until("it is not ready", || watched.ask("GET", "/readyz").0 == 503);
+    wait::until("the service is not ready", || watched.ask("GET", "/readyz").0 == 503);
     wait::until("the keys are left out", || !watched.scrape().has("petstore_live_keys"));
 }
 
@@ -299,7 +299,7 @@ fn a_revoked_key_that_is_still_presented_is_counted_and_logged() {
 }
 
 #[test]
-fn the_readiness_and_a_metric_say_whether_the_next_store_can_be_reached() {
+fn readiness_and_a_metric_report_whether_the_next_store_is_reachable() {
     let (store, next) = (Store::sqlite(), Store::sqlite());
     let launch = Launch::on(&store).flag("--next-store", &next.url);
     let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
@@ -319,14 +319,14 @@ fn the_readiness_and_a_metric_say_whether_the_next_store_can_be_reached() {
     assert_eq!(log.matches("the next store cannot be opened yet").count(), 1, "{log}");
     let reason = format!("\"reason\":\"there is no store at {}; ", next.file().display());
     assert!(log.contains(&reason), "{log}");
-    // A caller of the service itself is not told.
+    // The main listener does not mention the next store.
     let answer = watched.server.client().get("/readyz").send().is(200);
     assert_eq!(answer.json(), serde_json::json!({"status": "ready"}));
 }
 
 #[needs(postgres)]
 #[test]
-fn after_a_handover_the_figures_are_those_of_the_store_that_answers() {
+fn after_a_handover_the_metrics_are_those_of_the_serving_store() {
     let next = Store::postgres();
     let store = Store::sqlite();
     let launch = Launch::on(&store).flag("--next-store", &next.url);

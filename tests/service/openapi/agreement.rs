@@ -8,7 +8,7 @@ use crate::support::{
     store::Store,
 };
 
-/// A server for many requests: bounds are judged before any store is asked.
+/// Starts a server for many requests. The service checks bounds before it asks a store.
 #[track_caller]
 pub(super) fn sandbox() -> (Store, Server) {
     let store = Store::memory();
@@ -16,13 +16,13 @@ pub(super) fn sandbox() -> (Store, Server) {
     (store, server)
 }
 
-/// A bound of a schema, with room on both sides.
+/// Returns a bound of a schema, in a type with room on both sides.
 #[track_caller]
 pub(super) fn integer(schema: &Value, bound: &str) -> i128 {
     schema[bound].as_i64().unwrap_or_else(|| panic!("{bound}: {schema}")).into()
 }
 
-/// Holds that the service takes a request exactly if the document does.
+/// Asserts that the service accepts a request exactly if the document does.
 #[track_caller]
 pub(super) fn agree(by_document: &Result<(), String>, answer: Answer, status: u16, code: &str) {
     match by_document {

@@ -1,5 +1,4 @@
-//! Every answer that the document describes is provoked, and every one that is provoked is as
-//! described.
+//! The tests provoke every documented answer, and each provoked answer is as documented.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +11,7 @@ use super::{
 };
 use crate::support::answer::Answer;
 
-/// The answers that the scenarios have shown.
+/// The answers that the scenarios have provoked.
 #[derive(Default)]
 struct Shown {
     statuses: BTreeSet<(String, u16)>,
@@ -34,9 +33,9 @@ fn the_document_describes_every_answer_and_nothing_else() {
         }
         shown.note(&scenario, &answer);
     }
-    // Only what reads API keys can fail here, and no built-in store finds the keys corrupt as a whole.
+    // Only the check of the key can fail here, and no built-in store finds all keys corrupt.
     shown.assume_alike(500, "listOrders", "listPets");
-    // It comes once the date has passed, not when the end is rehearsed.
+    // The header comes once the date has passed, not in a rehearsal of the end.
     shown.headers.insert(("getPet".to_owned(), 410, "sunset".to_owned()));
     assert_eq!(document.statuses(), shown.statuses);
     let (mut examples, mut headers) = (BTreeSet::new(), BTreeSet::new());
@@ -52,9 +51,12 @@ fn the_document_describes_every_answer_and_nothing_else() {
 }
 
 impl Shown {
-    /// Takes what one operation has shown of a status for another one's, which shows nothing.
+    /// Copies the answers of `other` for a status to `operation`, which cannot be made to answer with it.
     fn assume_alike(&mut self, status: u16, operation: &str, other: &str) {
-        assert!(self.statuses.insert((operation.to_owned(), status)), "it has shown this itself");
+        assert!(
+            self.statuses.insert((operation.to_owned(), status)),
+            "the operation has shown this status"
+        );
         for shown in [&mut self.examples, &mut self.headers] {
             let of_other =
                 shown.iter().filter(|(id, code, _)| (id.as_str(), *code) == (other, status));

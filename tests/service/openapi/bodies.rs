@@ -1,4 +1,4 @@
-//! Bodies and headers: the service takes what the document allows and refuses the rest.
+//! The service accepts exactly the bodies and headers that the document allows.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn a_name_is_taken_exactly_if_the_document_allows_it() {
     for letter in ["a", "é", "🐕"] {
         names.extend([longest, longest + 1].map(|length| letter.repeat(length)));
     }
-    // All that Unicode or a regular expression might take for white space, and every control.
+    // Every character that Unicode or a regular expression may count as white space, and every control character.
     let blanks = "\u{20}\u{a0}\u{1680}\u{180e}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}\
                   \u{200b}\u{2060}\u{ad}";
     let chars = ('\0'..='\u{a1}').chain('\u{2000}'..='\u{200f}').chain(blanks.chars());
@@ -87,7 +87,7 @@ fn a_category_is_taken_exactly_within_its_bounds() {
     for outside in [least - 1, most + 1] {
         add(outside).refuses(400, "invalid_pet");
     }
-    // An identifier outside its bounds names no animal, as one within them may.
+    // An identifier outside of its bounds names no animal, like an identifier within the bounds that nothing has.
     let id = &document.at("/components/parameters/petId")["schema"];
     let all = &document.at("/components/schemas/Pet")["properties"];
     for bound in ["minimum", "maximum"] {

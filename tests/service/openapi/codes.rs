@@ -1,4 +1,4 @@
-//! The error codes, wherever they are listed.
+//! All lists of the error codes are equal.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::support::{rules, shared};
 
 const INTERFACE: &str = include_str!("../../../docs/INTERFACE.md");
 
-/// Status and code of each row of a table of errors.
+/// Returns status and code of each row of a table of errors.
 fn rows(table: &str) -> BTreeSet<(u16, &str)> {
     let cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | `"));
     cells
@@ -15,7 +15,7 @@ fn rows(table: &str) -> BTreeSet<(u16, &str)> {
         .collect()
 }
 
-/// Status and code of each example of an error.
+/// Returns status and code of each example of an error.
 fn examples(document: &Document) -> BTreeSet<(u16, &str)> {
     let statuses = document.statuses();
     let responses = statuses.iter().filter_map(|(id, status)| document.response(id, *status));

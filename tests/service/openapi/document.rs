@@ -1,4 +1,4 @@
-//! The document as the running service serves it, and what it says of an answer.
+//! The OpenAPI document of a running service, and checks of answers against it.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{answer::Answer, client::Client};
 
-/// Headers that belong to HTTP itself; OpenAPI has other words for them, or none.
+/// Headers of HTTP itself, which OpenAPI describes elsewhere or not at all.
 const OF_HTTP: [&str; 4] = ["connection", "content-length", "content-type", "date"];
 
 pub(super) struct Document(pub(super) Value);
 
-/// One method of one address.
+/// An operation: one method of one path.
 pub(super) struct Operation<'d> {
     pub(super) id: &'d str,
     responses: &'d Map<String, Value>,
 }
 
 impl Document {
-    /// The document that `client`'s server serves.
+    /// Fetches the document from the server of `client`.
     #[track_caller]
     pub(super) fn of(client: &Client) -> Self {
         Self(client.get("/openapi.json").anonymous().send().is(200).json())
@@ -35,14 +35,14 @@ impl Document {
         operations.collect()
     }
 
-    /// Returns the value at `pointer`, behind references.
+    /// Returns the value at `pointer`, and follows a reference.
     #[track_caller]
     pub(super) fn at(&self, pointer: &str) -> &Value {
         let found = self.0.pointer(pointer);
         self.follow(found.unwrap_or_else(|| panic!("{pointer} is not in the document")))
     }
 
-    /// Returns the described value: a reference leads elsewhere.
+    /// Returns `place`, or the target of the reference in it.
     #[track_caller]
     pub(super) fn follow<'d>(&'d self, place: &'d Value) -> &'d Value {
         match place["$ref"].as_str() {
@@ -51,7 +51,7 @@ impl Document {
         }
     }
 
-    /// The response that an operation documents for a status.
+    /// Returns the response that an operation documents for a status.
     #[track_caller]
     pub(super) fn response(&self, operation: &str, status: u16) -> Option<&Value> {
         let operations = self.operations();
@@ -59,7 +59,7 @@ impl Document {
         Some(self.follow(operation.responses.get(&status.to_string())?))
     }
 
-    /// The operations with the statuses that each documents.
+    /// Returns each operation with each of its documented statuses.
     pub(super) fn statuses(&self) -> BTreeSet<(String, u16)> {
         let operations = self.operations();
         let each = operations.iter().flat_map(|Operation { id, responses }| {
@@ -68,14 +68,14 @@ impl Document {
         each.collect()
     }
 
-    /// The named examples of a response or a request body.
+    /// Returns the named examples of a response or a request body.
     pub(super) fn examples<'d>(&'d self, described: &'d Value) -> Vec<(&'d str, &'d Value)> {
         let examples = described.pointer("/content/application~1json/examples");
         let examples = examples.and_then(Value::as_object).into_iter().flatten();
         examples.map(|(name, example)| (name.as_str(), &self.follow(example)["value"])).collect()
     }
 
-    /// Holds a value against a schema of the document.
+    /// Checks a value against a schema of the document.
     pub(super) fn fits(&self, schema: &Value, value: &Value) -> Result<(), String> {
         const PLACE: &str = "http://petstore/schema.json";
         let mut schema = self.follow(schema).clone();
@@ -86,8 +86,7 @@ impl Document {
         schemas.validate(value, index).map_err(|error| format!("{error:#}: {value}"))
     }
 
-    /// Holds an answer against the response that should describe it: its headers, its body and,
-    /// of an error, its code.
+    /// Checks the headers, the body and the error code of an answer against a documented response.
     pub(super) fn describes(&self, response: &Value, answer: &Answer) -> Result<(), String> {
         self.describes_headers(response, answer)?;
         let Some(content) = response.get("content") else {
@@ -125,7 +124,7 @@ impl Document {
         Ok(())
     }
 
-    /// The headers of a response, with their names in lower case.
+    /// Returns the headers of a response, with their names in lower case.
     pub(super) fn headers<'d>(&'d self, response: &'d Value) -> Vec<(String, &'d Value)> {
         let headers = response["headers"].as_object().into_iter().flatten();
         headers.map(|(name, header)| (name.to_lowercase(), self.follow(header))).collect()

@@ -1,4 +1,4 @@
-//! The document's statements about requests that are no operation.
+//! Answers to requests that match no operation.
 
 use super::document::Document;
 use crate::support::{answer::Answer, shared};
@@ -12,7 +12,7 @@ fn is_as_described(document: &Document, answer: &Answer) {
 }
 
 #[test]
-fn another_method_or_address_is_answered_as_described() {
+fn unknown_methods_and_paths_are_answered_as_described() {
     let client = shared::server().client();
     let document = Document::of(&client);
     let example = |status: u16| {

@@ -1,11 +1,11 @@
-//! The document in itself: references lead somewhere, examples are what their schemas say.
+//! The document by itself: its references have targets, and its examples match their schemas.
 
 use serde_json::Value;
 
 use super::document::Document;
 use crate::support::shared;
 
-/// Every object of the document.
+/// Collects every object of the document.
 fn objects<'d>(value: &'d Value, found: &mut Vec<&'d Value>) {
     match value {
         Value::Object(fields) => {
@@ -37,7 +37,7 @@ fn every_reference_leads_somewhere_and_every_component_is_used() {
 }
 
 #[test]
-fn every_example_is_what_its_schema_says() {
+fn every_example_matches_its_schema() {
     let document = Document::of(&shared::server().client());
     let mut found = Vec::new();
     objects(&document.0, &mut found);
@@ -55,7 +55,7 @@ fn every_example_is_what_its_schema_says() {
 }
 
 #[test]
-fn what_the_interface_marks_is_marked() {
+fn stability_and_deprecation_are_marked() {
     let document = Document::of(&shared::server().client());
     let get_pet = document.at("/paths/~1pets~1{petId}/get");
     assert_eq!(

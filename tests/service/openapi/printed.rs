@@ -1,4 +1,4 @@
-//! The document as it is handed out: by the service, and by the command `openapi`.
+//! The document from the service and from the command `openapi`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Queries: the service takes what the document allows and refuses the rest.
+//! The service accepts exactly the queries that the document allows.
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn a_status_is_taken_exactly_if_it_is_listed() {
 }
 
 #[test]
-fn a_cursor_is_as_described_and_nothing_else_is_taken() {
+fn only_a_cursor_as_described_is_accepted() {
     let (_store, server) = sandbox();
     let client = server.client();
     let document = Document::of(&client);

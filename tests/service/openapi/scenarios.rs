@@ -1,4 +1,4 @@
-//! How to provoke each answer that the document describes.
+//! Scenarios that provoke each documented answer.
 
 use super::stage::{Stage, USED_KEY, repeatable};
 use crate::support::{
@@ -10,12 +10,12 @@ use crate::support::{
     server::Server,
 };
 
-/// One way to one answer.
+/// A way to provoke one answer.
 pub(super) struct Scenario {
     pub(super) operation: &'static str,
     pub(super) status: u16,
-    /// The example of the document that the answer's body equals. None for an answer without a
-    /// body, and for one that is there for its headers.
+    /// The documented example that the body equals. `None` for an answer without a body, and for an answer that
+    /// matters for its headers.
     pub(super) example: Option<&'static str>,
     pub(super) play: Box<dyn Fn(&Stage) -> Answer>,
 }
@@ -37,7 +37,7 @@ const OPERATIONS: [(&str, &str, &str); 4] = [
     ("listOrders", "GET", "/v1/store/orders"),
 ];
 
-/// Every scenario.
+/// Returns every scenario.
 pub(super) fn all() -> Vec<Scenario> {
     let mut all: Vec<_> = OPERATIONS.into_iter().flat_map(of_any).collect();
     all.extend(list());
@@ -48,7 +48,7 @@ pub(super) fn all() -> Vec<Scenario> {
     all
 }
 
-/// Scenarios of any operation.
+/// Returns the scenarios of any operation.
 fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [Scenario; 8] {
     let call = move |client: &Client| client.call(method, target);
     let json = "content-type: application/json\r\n";
@@ -75,7 +75,7 @@ fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [
     ]
 }
 
-/// A well-formed request to the calm server, which answers it alike in either version of HTTP.
+/// Returns a well-formed request to the calm server. Both versions of HTTP get the same answer.
 fn plain(
     operation: &'static str,
     status: u16,
@@ -123,7 +123,7 @@ fn create() -> [Scenario; 10] {
         create(422, "KeyReused", |client| {
             client.add(&pet("Max")).header("idempotency-key", format!("{USED_KEY}-with-status"))
         }),
-        // An index of the operator's own refuses the animal.
+        // A unique index of the operator refuses the animal.
         scenario("createPet", 500, "Failed", |stage| stage.corrupt.answer(|c| repeatable(c, "3"))),
         create(415, "NotJson", |client| client.add(&pet("Max")).content_type("text/plain")),
     ]

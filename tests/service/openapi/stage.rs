@@ -1,4 +1,4 @@
-//! Servers in every state that an answer may need.
+//! Servers in every state that a documented answer needs.
 
 use rusqlite::Connection;
 
@@ -12,29 +12,29 @@ use crate::support::{
     wait,
 };
 
-/// How long the hasty server waits. In its answers it stands where `10s` stands elsewhere.
+/// The timeouts of the hasty server. They replace the `10s` of the examples in its answers.
 pub(super) const TIMEOUT: &str = "250ms";
 
-/// The key of the first animal that was added with one.
+/// The idempotency key of the first animal.
 pub(super) const USED_KEY: &str = "used";
 
 pub(super) struct Stage {
     pub(super) document: Document,
-    /// Without flags, on a store that holds the two animals of the document's examples.
+    /// A server without flags, on a store with the two animals of the examples.
     pub(super) calm: Server,
-    /// How these two were added.
+    /// The answers to the additions of these animals.
     pub(super) added: [Answer; 2],
-    /// Waits for heads and bodies no longer than [`TIMEOUT`].
+    /// A server that waits for heads and bodies no longer than [`TIMEOUT`].
     pub(super) hasty: Server,
-    /// getPet has ended.
+    /// A server on which getPet has ended.
     pub(super) late: Server,
-    /// The keys of its store cannot be read.
+    /// A server whose store cannot read its keys.
     pub(super) unreadable: Vandalised,
-    /// The keys of its store break a rule.
+    /// A server whose store has rows that break a rule.
     pub(super) corrupt: Vandalised,
-    /// Answers one request a second for each key.
+    /// A server that answers one request per second for each key.
     pub(super) limited: Server,
-    /// It has a key that may only read.
+    /// A server, and a read-only key of its store.
     reading: (Server, String),
     _stores: [Store; 5],
 }
@@ -74,7 +74,7 @@ impl Stage {
         }
     }
 
-    /// The answer to a call that comes too soon after others.
+    /// Returns the answer to a call over the rate limit.
     #[track_caller]
     pub(super) fn too_fast(&self, call: impl Fn(&Client) -> Call) -> Answer {
         let mut answer = None;
@@ -86,7 +86,7 @@ impl Stage {
         answer.unwrap()
     }
 
-    /// The answer to a call with a key that may only read.
+    /// Returns the answer to a call with the read-only key.
     #[track_caller]
     pub(super) fn reading(&self, call: impl Fn(&Client) -> Call) -> Answer {
         let (server, key) = &self.reading;
@@ -98,8 +98,8 @@ impl Stage {
     }
 }
 
-/// A server whose store has two animals and was damaged by another program: a SQLite file. What
-/// other stores do when they fail, and what each failure becomes, is tested where it is written.
+/// A server on a SQLite file with two animals that another program has damaged. The tests of the other stores hold
+/// their failures.
 pub(super) struct Vandalised {
     server: Server,
     key: String,
@@ -122,7 +122,7 @@ impl Vandalised {
         Self { server, key, _store: store }
     }
 
-    /// The answer once the server has noticed, which takes it up to a second.
+    /// Returns the answer once the server has noticed the damage, which takes up to a second.
     #[track_caller]
     pub(super) fn answer(&self, call: impl Fn(&Client) -> Call) -> Answer {
         let ask = || call(&self.server.client()).key(&self.key).send();
@@ -131,7 +131,7 @@ impl Vandalised {
     }
 }
 
-/// An addition with the idempotency key `n`.
+/// Returns an addition with the idempotency key `n`.
 pub(super) fn repeatable(client: &Client, n: &str) -> Call {
     client.add(&pet("Max")).header("idempotency-key", n)
 }

@@ -1,4 +1,4 @@
-//! The browser pages, `/docs` and `/catalogue`: each is one document that loads nothing but data.
+//! The pages for browsers, `/docs` and `/catalogue`. Each is one document that loads nothing but data.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::support::{
 
 const PAGES: [&str; 2] = ["/docs", "/catalogue"];
 
-/// Returns the addresses that a page loads or leads to, relative to the root, where it is.
+/// Returns the addresses in a page, as absolute paths. Relative addresses start from the root.
 fn addresses(page: &Answer) -> Vec<String> {
     let (markup, _script) = page.text().split_once("<script").unwrap();
     let starts = ["src=\"", "href=\"", "srcset=\"", "action=\"", "url(", "@import "];
@@ -27,7 +27,7 @@ fn addresses(page: &Answer) -> Vec<String> {
 }
 
 #[test]
-fn a_page_is_asked_for_anew_each_time() {
+fn a_browser_revalidates_a_page_each_time() {
     let client = shared::server().client();
     for path in PAGES {
         let answer = client.get(path).anonymous().send().is(200);
@@ -58,7 +58,7 @@ fn a_page_runs_only_its_own_script_and_style_and_loads_only_from_this_server() {
         }
         assert!(!policy.contains("unsafe"), "{path}: {policy}");
         assert_eq!(answer.must("referrer-policy"), "no-referrer");
-        // While two releases run behind a balancer, a part of a page could come from the other release.
+        // During an upgrade, a balancer may send the request for a second file to the other release.
         for loads in ["<script src", "<script type=\"module\" src", "rel=\"stylesheet\"", " from '"]
         {
             assert!(!answer.text().contains(loads), "{path}: {loads}");

@@ -1,4 +1,4 @@
-//! Paths that need no credential.
+//! Paths that need no API key.
 
 use serde_json::Value;
 
@@ -16,13 +16,13 @@ const PAGES: [&str; 8] =
     ["/", "/docs", "/docs/", "/catalogue", "/catalogue/", "/openapi.json", "/livez", "/readyz"];
 
 #[test]
-fn the_front_door_leads_to_the_reference() {
+fn the_root_redirects_to_the_reference() {
     let answer = shared::server().client().get("/").anonymous().send().is(307);
     assert_eq!(answer.must("location"), "/docs");
 }
 
 #[test]
-fn a_slash_behind_the_address_of_a_page_leads_to_the_page() {
+fn a_page_with_a_trailing_slash_redirects_to_the_page() {
     let client = shared::server().client();
     for page in ["/docs", "/catalogue"] {
         let answer = client.get(&format!("{page}/")).anonymous().send().is(308);
@@ -64,7 +64,7 @@ fn open_pages_can_only_be_read() {
     }
 }
 
-/// The catalogue's own paths need a key, with and without the base path.
+/// Paths of the catalogue need a key, with and without the base path.
 #[test]
 fn these_and_no_other_addresses_are_open() {
     let client = shared::server().client();

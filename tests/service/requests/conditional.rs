@@ -1,4 +1,4 @@
-//! Entity tags: asking only for what has changed.
+//! Entity tags and conditional requests.
 
 use crate::support::{
     catalogue::{add, id_of, pet, pet_with_status},
@@ -18,8 +18,8 @@ on_stores! {
 
 on_stores! {
     lasting:
-    tags_outlive_a_restart_and_a_copy_to_another_store,
-    tags_are_those_of_a_public_url_whichever_instance_answers,
+    tags_stay_after_a_restart_and_a_copy_to_another_store,
+    tags_depend_on_the_public_url_and_not_on_the_instance,
 }
 
 #[track_caller]
@@ -32,7 +32,7 @@ fn equal_catalogues_have_equal_tags(kind: Kind) {
     let client = server.client();
     let ids = ["Rex", "Max"].map(|name| id_of(&add(&client, &pet_with_status(name, "sold"))));
     assert_eq!(ids, [1, 2]);
-    // Digests made by another implementation.
+    // Another implementation computed these digests.
     for (target, expected) in [
         ("/v1/pets/1", "W/\"Ug-Y-oyWhfKwMhyqaGhpTg\""),
         ("/v1/pets", "W/\"9q2iGAbn5HpcodCKnQaiYQ\""),
@@ -89,11 +89,11 @@ fn a_full_last_page_changes_its_tag_when_a_further_page_comes(kind: Kind) {
     assert_ne!(whole.must("etag"), part.must("etag"));
 }
 
-/// A full page, a last page, an empty one, and an animal.
+/// A full page, a last page, an empty page, and an animal.
 const TARGETS: [&str; 4] =
     ["/v1/pets?limit=2", "/v1/pets", "/v1/pets?status=pending", "/v1/pets/1"];
 
-fn tags_outlive_a_restart_and_a_copy_to_another_store(kind: Kind) {
+fn tags_stay_after_a_restart_and_a_copy_to_another_store(kind: Kind) {
     let (store, server) = Server::start(kind);
     for name in ["one", "two", "three"] {
         add(&server.client(), &pet(name));
@@ -114,7 +114,7 @@ fn tags_outlive_a_restart_and_a_copy_to_another_store(kind: Kind) {
     }
 }
 
-fn tags_are_those_of_a_public_url_whichever_instance_answers(kind: Kind) {
+fn tags_depend_on_the_public_url_and_not_on_the_instance(kind: Kind) {
     const URL: &str = "https://pets.example/zoo/v1";
     let store = Store::new(kind);
     let [one, two, elsewhere] = [Some(URL), Some(URL), None].map(|url| {

@@ -1,4 +1,4 @@
-//! Pages of other origins: who may call, what they may send, and what they may read.
+//! CORS: the origins that may call, the headers that they may send, and the headers that they may read.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const APP: &str = "https://app.example";
 const LOCAL: &str = "http://localhost:3000";
 const STRANGER: &str = "https://stranger.example";
 const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-/// Headers that a page may read of an answer without leave (Fetch standard, section 2.2.2).
+/// Headers that a page may always read (Fetch standard, section 2.2.2).
 const SAFE: [&str; 4] = ["cache-control", "content-length", "content-type", "connection"];
 
 fn server(origins: &[&str]) -> (Store, Server) {
@@ -26,14 +26,14 @@ fn server(origins: &[&str]) -> (Store, Server) {
     (store, server)
 }
 
-/// Sends the preflight of a browser before a request with a key.
+/// Returns the preflight that a browser sends before a request with a key.
 fn preflight(client: &Client, target: &str, origin: &str, method: &str) -> Call {
     let asks = client.options(target).anonymous().header("origin", origin);
     let asks = asks.header("access-control-request-method", method);
     asks.header("access-control-request-headers", "authorization,content-type")
 }
 
-/// Requests of every kind, with the status of their answers.
+/// Returns requests of every kind, with the status of their answers.
 fn calls(client: &Client) -> Vec<(Call, u16)> {
     let id = id_of(&add(client, &pet("Rex")));
     let one = format!("/v1/pets/{id}");
@@ -69,7 +69,7 @@ fn vary(answer: &Answer) -> Vec<&str> {
 
 #[test]
 fn without_the_flag_an_origin_changes_nothing() {
-    // Its own, as another test's animals would change tags.
+    // A server of its own, because animals of other tests would change the tags.
     let (_store, server) = Server::in_memory();
     let client = server.client();
     preflight(&client, "/v1/pets", APP, "GET").send().refuses(401, "unauthorized");
@@ -105,7 +105,7 @@ fn every_answer_says_which_origin_may_read_it() {
 }
 
 #[test]
-fn a_page_may_read_every_header_that_speaks_to_a_client() {
+fn a_page_may_read_every_header_for_clients() {
     let store = Store::memory();
     let server = Launch::on(&store).flag("--cors-origin", "*").flag("--rate-limit", "40").start();
     let client = server.client();
@@ -121,7 +121,7 @@ fn a_page_may_read_every_header_that_speaks_to_a_client() {
         assert_eq!(answer.must("access-control-allow-origin"), "*");
         assert!(!vary(answer).contains(&"origin"), "it is the same for all: {answer:?}");
         for (name, _) in &answer.headers {
-            // These speak to the browser alone.
+            // These headers are for the browser alone.
             let for_browsers = name.starts_with("access-control-")
                 || name.starts_with("x-content-type")
                 || ["vary", "content-security-policy", "referrer-policy"].contains(&name.as_str());
@@ -172,7 +172,7 @@ fn a_preflight_needs_no_credential_and_is_answered_from_the_row_of_its_address()
         }
         let stranger = preflight(&client, "/v1/pets", STRANGER, "GET").send();
         assert_eq!(stranger.refuses(401, "unauthorized").must("vary"), "origin");
-        // A request that is no preflight needs its credential.
+        // An OPTIONS request that is no preflight needs a credential.
         let plain = client.options("/v1/pets").anonymous().header("origin", APP).send();
         assert_eq!(plain.refuses(401, "unauthorized").must("access-control-allow-origin"), APP);
         let asked = client.get("/v1/pets").anonymous().header("origin", APP);
@@ -181,7 +181,7 @@ fn a_preflight_needs_no_credential_and_is_answered_from_the_row_of_its_address()
 }
 
 #[test]
-fn several_origins_come_from_one_variable() {
+fn one_variable_sets_several_origins() {
     let store = Store::memory();
     let launch = Launch::on(&store).env("PETSTORE_CORS_ORIGIN", &format!("{APP},{LOCAL}"));
     let server = launch.start();

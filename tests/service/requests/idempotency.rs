@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: adding an animal at most once.
+//! `Idempotency-Key`: an animal is added at most once.
 
 use std::{collections::HashSet, fs, thread, time::Duration};
 
@@ -18,16 +18,16 @@ use crate::support::{
 on_stores! {
     every:
     a_repeat_gets_the_first_answer_and_adds_nothing,
-    many_at_once_are_one_animal_for_all,
+    equal_requests_at_once_add_one_animal,
 }
 
 on_stores! {
     lasting:
     a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed,
-    lost_answers_that_are_asked_for_again_are_one_animal_each,
+    lost_answers_that_are_repeated_are_one_animal_each,
 }
 
-/// So many answers are lost.
+/// The number of lost answers.
 const LOST: usize = 1000;
 
 fn add(client: &Client, name: &str, key: &str) -> Call {
@@ -59,7 +59,7 @@ fn a_repeat_gets_the_first_answer_and_adds_nothing(kind: Kind) {
 }
 
 #[test]
-fn the_same_animal_written_otherwise_is_the_same() {
+fn an_equal_animal_in_another_notation_is_a_repeat() {
     let (_store, server) = Server::start(Kind::Sqlite);
     let client = server.client();
     let post = |body: &str| client.post("/v1/pets", body).header("idempotency-key", "k").send();
@@ -117,14 +117,14 @@ fn the_key_of_a_client_is_not_in_the_store() {
     let holds = |text: &str| {
         content().windows(text.len()).any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
     };
-    // Before the server ends, the last changes are in the write-ahead log.
+    // Until the server ends, the last changes are in the write-ahead log.
     assert!(holds(name) && !holds("hidden-in-the-store"));
     server.stop();
     assert!(holds(name) && !holds("hidden-in-the-store"));
 }
 
-fn many_at_once_are_one_animal_for_all(kind: Kind) {
-    // Two instances on one store, and one with a store of its own.
+fn equal_requests_at_once_add_one_animal(kind: Kind) {
+    // Two instances on one store; one instance on a store in memory.
     let store = Store::new(kind);
     let instances = if kind == Kind::Memory { 1 } else { 2 };
     let servers: Vec<_> = (0..instances).map(|_| Launch::on(&store).start()).collect();
@@ -159,7 +159,8 @@ fn a_race_of_two_bodies_has_one_winner() {
     assert_eq!(everything(&client).len(), 1);
 }
 
-/// Adds an animal, and goes away before the answer is there; then adds it again. Whether the service had it before.
+/// Adds an animal, leaves before the answer, and adds the animal again. Returns whether the first request had added
+/// it.
 fn lose_the_answer(server: &Server, client: &Client, number: usize) -> bool {
     let (name, key) = (format!("Rex {number}"), format!("lost-{number}"));
     let body = pet(&name).to_string();
@@ -169,14 +170,14 @@ fn lose_the_answer(server: &Server, client: &Client, number: usize) -> bool {
     );
     let mut lost = server.raw();
     lost.send(raw::head("POST", "/v1/pets", &more) + body.as_str());
-    // The connection ends before the request is read, while it is worked on, or when its answer is on the way.
+    // The connection ends before the request is read, while it is handled, or while its answer is sent.
     thread::sleep(Duration::from_micros(400) * u32::try_from(number % 10).unwrap());
     drop(lost);
     let answer = add(client, &name, &key).send().is(201);
     answer.header("idempotency-replayed").is_some()
 }
 
-fn lost_answers_that_are_asked_for_again_are_one_animal_each(kind: Kind) {
+fn lost_answers_that_are_repeated_are_one_animal_each(kind: Kind) {
     let (_store, server) = Server::start(kind);
     let client = server.client();
     let replayed: usize = thread::scope(|scope| {

@@ -1,8 +1,8 @@
-//! The rules for requests over the wire, one smoke each.
+//! Each rule for requests, once over the wire.
 //!
-//! The tables of all cases stand beside the code that decides: `crates/json/src/reader/tests.rs`, and in
-//! `crates/http/src` `request/{query,headers,auth}`, `route/tests.rs`, `answer/tests.rs`. The tests in
-//! `service::openapi` send what the document allows and what the document forbids.
+//! The complete tables stand beside the code that decides: `crates/json/src/reader/tests.rs`, and in `crates/http/src`
+//! `request/{query,headers,auth}`, `route/tests.rs` and `answer/tests.rs`. `service::openapi` sends what the document
+//! allows and what it forbids.
 
 use std::io::Read as _;
 
@@ -75,7 +75,7 @@ fn a_request_is_refused_for_the_first_rule_that_it_breaks() {
 const REX: &str = r#"{"name":"Rex","categoryId":1}"#;
 
 #[test]
-fn a_method_that_a_path_lacks_is_refused_with_those_it_has() {
+fn an_unknown_method_of_a_path_is_refused_with_the_allowed_ones() {
     let client = shared::server().client();
     let reading = ["GET", "HEAD", "OPTIONS"];
     for (target, has) in [
@@ -109,7 +109,7 @@ fn a_target_is_taken_as_it_is_written() {
 }
 
 #[test]
-fn what_the_head_decides_does_not_wait_for_the_body() {
+fn a_refusal_of_the_head_does_not_wait_for_the_body() {
     let length = "content-length: 1000\r\n";
     for (method, target, headers, status) in [
         ("POST", "/v1/nope", "content-type: application/json\r\n", 404),
@@ -128,7 +128,7 @@ fn what_the_head_decides_does_not_wait_for_the_body() {
 }
 
 #[test]
-fn what_is_not_the_plain_form_of_an_identifier_names_no_animal() {
+fn only_the_plain_form_of_an_identifier_names_an_animal() {
     let (_store, server) = Server::in_memory();
     let client = server.client();
     // The animal exists, so that `01` could be taken for its identifier.
@@ -188,7 +188,7 @@ fn only_get_pet_announces_its_end() {
 }
 
 #[test]
-fn after_its_end_get_pet_is_gone_and_the_rest_goes_on() {
+fn after_its_end_get_pet_is_gone_and_the_rest_works() {
     let store = Store::memory();
     let server = Launch::on(&store).flag("--get-pet-sunset", "now").start();
     let client = server.client();
@@ -205,9 +205,9 @@ fn after_its_end_get_pet_is_gone_and_the_rest_goes_on() {
 }
 
 #[test]
-fn the_log_says_at_the_start_when_get_pet_ends_if_that_is_soon() {
+fn the_log_mentions_a_near_end_of_get_pet_at_the_start() {
     for (when, words) in
-        [("date", None), ("off", Some("its end is postponed")), ("now", Some("getPet has ended"))]
+        [("date", None), ("off", Some("has postponed its end")), ("now", Some("getPet has ended"))]
     {
         let store = Store::memory();
         let log = Launch::on(&store).flag("--get-pet-sunset", when).start().stop();
@@ -230,7 +230,7 @@ fn head_answers_as_get_does_and_nothing_follows_it() {
             assert_eq!(head.lasting_headers(), get.lasting_headers(), "{target}");
             assert_eq!(head.must("content-length"), get.body.len().to_string());
         }
-        // A body would be taken for the beginning of the next answer.
+        // A client would read a body as the beginning of the next answer.
         raw.send(head("HEAD", target, ""));
         raw.answer("HEAD", target);
         raw.send(head("GET", "/livez", ""));
@@ -247,7 +247,7 @@ fn the_body_of_a_get_is_skipped() {
     }
 }
 
-/// The rules for every answer require that a usable identifier comes back and that no other does.
+/// The rules for every answer require a usable identifier to come back, and no other.
 #[test]
 fn a_usable_request_identifier_comes_back() {
     let client = shared::server().client();
@@ -289,7 +289,7 @@ fn a_known_tag_is_answered_without_a_body() {
 }
 
 #[test]
-fn a_body_of_more_than_1_kib_is_compressed_for_those_who_ask() {
+fn a_body_of_more_than_1_kib_is_compressed_on_request() {
     let (_store, server) = Server::in_memory();
     add(&server.client(), &pet(&"𓃠".repeat(255)));
     for client in [server.client(), server.http2()] {
@@ -297,7 +297,7 @@ fn a_body_of_more_than_1_kib_is_compressed_for_those_who_ask() {
             let plain = client.get(target).send().is(200);
             let (identity, tag) = (plain.lasting_headers(), plain.must("etag"));
             assert_eq!(plain.header("content-encoding"), None);
-            // The second answer comes out of the cache.
+            // The second answer comes from the cache.
             for _ in 0..2 {
                 let answer = client.get(target).header("accept-encoding", "gzip").send().is(200);
                 assert_eq!(answer.must("content-encoding"), "gzip");

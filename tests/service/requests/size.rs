@@ -1,4 +1,4 @@
-//! How large a body may be, and that the client can read the refusal.
+//! The limit on the size of a body, and a refusal that the client can read.
 
 use std::{io::Cursor, thread, time::Duration};
 
@@ -16,7 +16,7 @@ const LIMIT: usize = 64 * 1024;
 const MEGABYTE: usize = 1 << 20;
 const JSON: &str = "content-type: application/json\r\n";
 
-/// An animal whose body has exactly this many bytes.
+/// Returns an animal whose body has exactly this many bytes.
 fn padded(bytes: usize) -> Vec<u8> {
     let mut body = pet("padded").to_string().into_bytes();
     body.resize(bytes, b' ');
@@ -74,7 +74,7 @@ fn a_client_that_sends_everything_first_can_read_the_refusal() {
     for (request, status) in [(authorised, 413), (anonymous, 401)] {
         let mut raw = shared::server().raw();
         raw.send(request);
-        // So slowly that the refusal is there long before the end.
+        // The body is so slow that the refusal comes long before its end.
         for piece in vec![b' '; MEGABYTE].chunks(MEGABYTE / 32) {
             raw.send(piece);
             thread::sleep(Duration::from_millis(5));
@@ -84,7 +84,7 @@ fn a_client_that_sends_everything_first_can_read_the_refusal() {
 }
 
 #[test]
-fn a_body_without_end_is_cut_off_and_the_server_goes_on() {
+fn an_endless_body_is_cut_off_and_the_server_keeps_serving() {
     let server = shared::server();
     let mut raw = server.raw();
     raw.send(head("POST", "/v1/pets", &format!("{JSON}transfer-encoding: chunked\r\n")));
@@ -126,14 +126,14 @@ fn the_limit_is_the_operators_choice() {
 }
 
 #[test]
-fn bodies_that_are_held_have_one_bound_for_all() {
+fn buffered_bodies_share_one_bound() {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--max-buffered-bodies", "64KiB");
     let server = launch.flag("--body-timeout", "2m").start();
     let announce = format!("{JSON}content-length: {LIMIT}\r\n");
     let body = padded(LIMIT);
     let add = || server.client().post("/v1/pets", body.clone()).send();
-    // On a busy machine the other one may be read first.
+    // On a busy machine, the service may read the other body first.
     wait::until("a body is refused while another one is held", || {
         let mut held = server.raw();
         held.send(head("POST", "/v1/pets", &announce));

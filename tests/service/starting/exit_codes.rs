@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, fs};
 
 use crate::support::{command::petstore, store::Store};
 
-/// Every command with words that make it fail, and its exit code. `SQLITE` is a store in a folder that does not exist,
-/// `STORE` a sound store, and `FILE` a file in the missing folder.
+/// Every command with arguments that make it fail, and its exit code. `SQLITE` is a store in a missing folder, `STORE`
+/// a sound store, and `FILE` a file in the missing folder.
 const FAILURES: [(&str, &str, i32); 21] = [
     ("serve", "--listen=127.0.0.1:0 --store=SQLITE", 1),
     ("keys create", "web --store=SQLITE", 1),
@@ -30,13 +30,13 @@ const FAILURES: [(&str, &str, i32); 21] = [
     ("man", "FILE", 1),
 ];
 
-/// The commands without subcommands, as the help lists them.
+/// Returns the commands without subcommands, as the help lists them.
 fn commands(above: &str) -> BTreeSet<String> {
     let words: Vec<_> = above.split_whitespace().chain(["--help"]).collect();
     let help = petstore(&words).finish().succeeds();
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let named = listed.take_while(|line| !line.is_empty());
-    // The description of a command may go on below its name, further to the right.
+    // A long description continues below its command, further to the right.
     let named = named.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     let named: Vec<_> = named.filter(|name| !name.is_empty() && *name != "help").collect();
     if named.is_empty() {

@@ -1,4 +1,4 @@
-//! `completions` and `man`: what packages install beside the binary.
+//! `completions` and `man`: files that packages install beside the binary.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Actions of a service at SIGHUP, SIGUSR1 and SIGUSR2, and when the file of its API key changes.
+//! The signals SIGHUP, SIGUSR1 and SIGUSR2, and changes of the API key file.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const FIRST: &str = "the-first-key-0123456789";
 const SECOND: &str = "the-second-key-0123456789";
 
 #[test]
-fn no_signal_but_those_for_it_stops_a_service() {
+fn only_the_stop_signals_stop_a_service() {
     let (_store, server) = Server::in_memory();
     let mut hangups = 0;
     for signal in ["HUP", "USR1", "USR2", "HUP"] {
@@ -38,7 +38,7 @@ fn a_hangup_during_a_stop_cuts_nothing_off() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-/// A service whose key is in a file, and that file.
+/// Starts a service with an API key file. Returns the file's path too.
 fn with_key_file() -> (Store, Server, std::path::PathBuf) {
     let store = Store::memory();
     let file = store.folder().join("key");
@@ -52,11 +52,11 @@ fn status(server: &Server, key: &str) -> u16 {
 }
 
 #[test]
-fn a_rotated_key_is_taken_up_by_itself_and_the_old_one_is_refused() {
+fn a_rotated_key_is_used_without_a_signal_and_the_old_one_is_refused() {
     let (_store, server, file) = with_key_file();
     assert_eq!(status(&server, FIRST), 200);
     fs::write(&file, format!("{SECOND}\n")).unwrap();
-    wait::until("the new key is taken up", || status(&server, SECOND) == 200);
+    wait::until("the new key works", || status(&server, SECOND) == 200);
     assert_eq!(status(&server, FIRST), 401);
     let log = server.stop();
     assert_eq!(log.matches("the API key of --api-key-file was read again").count(), 1, "{log}");
@@ -71,17 +71,17 @@ fn a_hangup_reads_the_key_again() {
 }
 
 #[test]
-fn a_file_without_a_key_leaves_the_old_one_and_is_logged_once() {
+fn a_file_without_a_key_keeps_the_old_key_and_is_logged_once() {
     let (_store, server, file) = with_key_file();
     let kept = "the API key of --api-key-file in force is kept";
     for content in [Some("short"), None] {
         let before = server.log().matches(kept).count();
         content.map_or_else(|| fs::remove_file(&file), |text| fs::write(&file, text)).unwrap();
-        wait::until("the fault is logged", || server.log().matches(kept).count() > before);
+        wait::until("the error is logged", || server.log().matches(kept).count() > before);
         assert_eq!(status(&server, FIRST), 200);
     }
     fs::write(&file, SECOND).unwrap();
-    wait::until("the new key is taken up", || status(&server, SECOND) == 200);
+    wait::until("the new key works", || status(&server, SECOND) == 200);
     let log = server.stop();
     assert_eq!(log.matches(kept).count(), 2, "{log}");
     assert!(!log.contains("short\""), "{log}");

@@ -1,4 +1,4 @@
-//! Where settings come from: flags, variables, a file, and files that hold a secret.
+//! Sources of settings: flags, variables, a file, and files that contain a secret.
 
 use std::{fs, path::PathBuf};
 
@@ -12,7 +12,7 @@ use crate::support::{
     wait,
 };
 
-/// A file in the folder of `store`.
+/// Writes a file into the folder of `store`, and returns its path.
 fn write(store: &Store, name: &str, text: &str) -> String {
     let path: PathBuf = store.folder().join(name);
     fs::write(&path, text).unwrap();
@@ -23,7 +23,7 @@ fn show(words: &[&str]) -> Finished {
     petstore(&[&["config", "show"], words].concat()).finish()
 }
 
-/// The value and the source of a setting, as `config show` prints them.
+/// Returns the value and the source of a setting, as `config show` prints them.
 #[track_caller]
 fn shown<'a>(table: &'a str, setting: &str) -> Vec<&'a str> {
     let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -31,7 +31,7 @@ fn shown<'a>(table: &'a str, setting: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
+fn a_flag_overrides_its_variable_which_overrides_the_file() {
     let store = Store::memory();
     let config = write(&store, "petstore.toml", "max-body = 10\nno-docs = true\n");
     let large = |launch: Launch| {
@@ -48,7 +48,7 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
     assert_eq!(large(Launch::on(&store).env("PETSTORE_CONFIG", &config)), (413, 404));
 }
 
-/// A value of each setting that is not its default.
+/// Every setting with a value that is not its default.
 const VALUES: [(&str, &str); 34] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
@@ -87,15 +87,15 @@ const VALUES: [(&str, &str); 34] = [
 ];
 
 #[test]
-fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
-    // Some are for a store in memory, and one is not.
-    are_read_from_everywhere("memory:", &["next-store"]);
-    are_read_from_everywhere("sqlite:other", &["seed", "simulate"]);
+fn each_setting_has_a_flag_a_variable_and_a_name_in_the_file() {
+    // Two settings need a store in memory, and one needs a store that lasts.
+    can_be_set_everywhere("memory:", &["next-store"]);
+    can_be_set_everywhere("sqlite:other", &["seed", "simulate"]);
 }
 
-/// The same of all settings but `others`, which cannot be given with this store.
+/// Asserts that all settings but `others` can be set by flag, variable and file with the store `url`.
 #[track_caller]
-fn are_read_from_everywhere(url: &str, others: &[&str]) {
+fn can_be_set_everywhere(url: &str, others: &[&str]) {
     let store = Store::memory();
     let key = write(&store, "key", KEY);
     let values = VALUES.map(|(name, value)| match (name, value) {
@@ -135,7 +135,7 @@ fn are_read_from_everywhere(url: &str, others: &[&str]) {
 }
 
 #[test]
-fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
+fn an_empty_variable_counts_as_unset() {
     let names = ["STORE", "STORE_FILE", "CONFIG", "API_KEY", "API_KEY_FILE", "LISTEN", "MAX_BODY"];
     let empty =
         |run| names.iter().fold(run, |run: Run, name| run.env(&format!("PETSTORE_{name}"), ""));
@@ -148,7 +148,7 @@ fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
 }
 
 #[test]
-fn a_variable_changes_no_command_but_serve_and_what_shares_its_flags() {
+fn a_variable_changes_only_serve_and_commands_that_share_its_flags() {
     let (store, folder) = (Store::sqlite(), Store::memory());
     let names = ["READ_ONLY", "FORCE", "CREATE", "SKIP_BAD", "STATUS"];
     let run = |words: &[&str]| {
@@ -164,7 +164,7 @@ fn a_variable_changes_no_command_but_serve_and_what_shares_its_flags() {
         (&["import", &file, "--store", "sqlite:no"], "there is no store at"),
     ] {
         let Finished { code, stderr, .. } = run(words);
-        // Beside the warnings that they are no settings.
+        // After the warnings about variables that are no settings.
         let last = stderr.lines().last().unwrap();
         assert!(code == Some(1) && last.contains(says), "{stderr}");
         assert_eq!(stderr.matches("_READ_ONLY is not a setting").count(), 1, "{stderr}");
@@ -175,7 +175,7 @@ fn a_variable_changes_no_command_but_serve_and_what_shares_its_flags() {
 }
 
 #[test]
-fn a_variable_that_is_no_setting_is_warned_of_without_its_value() {
+fn an_unknown_variable_causes_a_warning_without_its_value() {
     let mistyped = |run: Run| run.env("PETSTORE_LISTN", "hush").env("PETSTORE_COLOUR", "hush");
     let store = Store::sqlite();
     let list = mistyped(petstore(&["keys", "create", "web", "--store", &store.url])).finish();
@@ -193,7 +193,7 @@ fn a_variable_that_is_no_setting_is_warned_of_without_its_value() {
 }
 
 #[test]
-fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
+fn config_check_checks_every_setting_except_the_store() {
     let store = Store::memory();
     let check = |words: &[&str]| petstore(&[&["config", "check"], words].concat()).finish();
     let config = write(&store, "petstore.toml", "store = \"sqlite:/nowhere/at/all.db\"\n");
@@ -233,7 +233,7 @@ fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
         let memory: &[&str] =
             if words[0] == "--store=memory:" { &[] } else { &["--store=memory:"] };
         let served = petstore(&[&["serve"], memory, words].concat()).finish();
-        // A file may come back, so a service manager may start the service again.
+        // The file may come back, so a service manager may restart the service.
         let is_lost = ["TLS: the certificate", "API key file /nowhere", "/nowhere/pets"];
         let code = if is_lost.iter().any(|lost| says.contains(lost)) { 1 } else { 2 };
         assert_eq!(served.code, Some(code), "{served:?}");
@@ -243,7 +243,7 @@ fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
 }
 
 #[test]
-fn what_takes_several_values_takes_a_list_in_the_file() {
+fn a_setting_with_several_values_takes_a_list_in_the_file() {
     let store = Store::memory();
     let socket = store.folder().join("socket");
     let text = format!(
@@ -258,7 +258,7 @@ fn what_takes_several_values_takes_a_list_in_the_file() {
     let run = petstore(&["serve", "--store", "memory:", "--config", &config])
         .env("PETSTORE_API_KEY", KEY);
     let mut service = run.spawn();
-    wait::until("the second address is there", || socket.exists());
+    wait::until("the second listener exists", || socket.exists());
     command::signal(&service, "TERM");
     assert_eq!(command::exit(&mut service), Some(0));
     for (text, says) in [
@@ -272,7 +272,7 @@ fn what_takes_several_values_takes_a_list_in_the_file() {
 }
 
 #[test]
-fn what_is_in_force_is_shown_with_its_source_and_without_secrets() {
+fn settings_are_shown_with_their_source_and_without_secrets() {
     let store = Store::memory();
     let text =
         "store = \"postgres://me:hush@db.example/zoo\"\nbody-timeout = \"5s\"\nmax-body = 9\n";
@@ -296,7 +296,7 @@ fn what_is_in_force_is_shown_with_its_source_and_without_secrets() {
 }
 
 #[test]
-fn a_file_that_cannot_be_right_is_refused_in_one_line() {
+fn an_invalid_settings_file_is_refused_in_one_line() {
     let store = Store::memory();
     for (text, code, says) in [
         ("hedaer-timeout = \"3s\"", 2, "did you mean 'header-timeout'?"),
@@ -314,11 +314,11 @@ fn a_file_that_cannot_be_right_is_refused_in_one_line() {
         petstore(&["serve", "--config", &config]).finish().fails(code, says);
     }
     show(&["--config", "/nowhere/petstore.toml"]).fails(2, "cannot read the settings /nowhere");
-    // Also what a flag or a variable outweighs.
+    // A value that a flag or a variable overrides is checked too.
     let config = write(&store, "petstore.toml", "body-timeout = \"5\"\n");
     let outweighed = show(&["--config", &config, "--body-timeout", "5s"]);
     outweighed.fails(2, "invalid value '5' for 'body-timeout' in /");
-    // Settings that belong together may come from two places.
+    // Settings that belong together may have different sources.
     let config = write(&store, "petstore.toml", "tls-cert = \"/cert\"\n");
     let table = show(&["--config", &config, "--tls-key", "/key"]).succeeds();
     assert_eq!(shown(&table, "tls-cert"), ["/cert", &config]);
@@ -337,8 +337,8 @@ fn the_url_of_a_store_may_come_from_a_file() {
     let list = store.keys(&["list"]).succeeds();
     assert!(["flag", "variable", "setting"].iter().all(|name| list.contains(name)), "{list}");
 
-    // A flag outweighs a variable, in either form, and both outweigh the file of settings. Two forms at
-    // once are refused.
+    // A flag overrides a variable, in either form, and both override the settings file. Two forms in one place are
+    // refused.
     let flag =
         petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "sqlite:no");
     assert_eq!(flag.finish().succeeds(), list);
@@ -365,7 +365,7 @@ fn the_url_of_a_store_may_come_from_a_file() {
 }
 
 #[test]
-fn a_key_in_the_environment_outweighs_the_file_of_one() {
+fn a_key_in_the_environment_overrides_the_key_file() {
     let store = Store::memory();
     let key = write(&store, "key", "a-key-from-a-file-0123");
     let config = write(&store, "petstore.toml", &format!("api-key-file = \"{key}\"\n"));

@@ -1,4 +1,4 @@
-//! A service to test clients against: with animals of a file, and with a store that is slow or fails.
+//! A service for testing clients: seeded with animals of a file, on a store that is slow or fails.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ fn simulated(how: &str) -> Launch {
 }
 
 #[test]
-fn a_store_in_memory_begins_with_the_animals_of_a_file() {
+fn a_store_in_memory_starts_with_the_animals_of_a_file() {
     let store = Store::memory();
     let ndjson = file(&store, "pets.ndjson", ANIMALS);
     let csv = file(&store, "pets.csv", "name,categoryId\nRex,1\n");
@@ -46,7 +46,7 @@ fn a_store_in_memory_begins_with_the_animals_of_a_file() {
 }
 
 #[test]
-fn what_cannot_be_a_seed_or_a_simulation_is_refused() {
+fn an_invalid_seed_or_simulation_is_refused() {
     let store = Store::memory();
     let bad = file(&store, "bad.ndjson", &format!("{ANIMALS}{{\"name\":\"\"}}\n"));
     let refused = Launch::on(&store).flag("--seed", &bad).finish();
@@ -70,7 +70,7 @@ fn what_cannot_be_a_seed_or_a_simulation_is_refused() {
 }
 
 #[test]
-fn of_a_store_that_fails_as_many_requests_get_503_as_was_asked_for() {
+fn a_failing_store_answers_503_at_the_given_rate() {
     let uses = |client: &Client| {
         let add = client.add(&pet("Rex")).send().status;
         let gets = ["/v1/pets/1", "/v1/pets", "/v1/pets"];
@@ -92,7 +92,7 @@ fn of_a_store_that_fails_as_many_requests_get_503_as_was_asked_for() {
 }
 
 #[test]
-fn a_store_that_is_slow_holds_up_every_request_also_one_that_is_repeated() {
+fn a_slow_store_delays_every_request_also_a_repeated_one() {
     let latency = Duration::from_millis(300);
     let server = simulated("latency=300ms").start();
     let client = server.client();

@@ -1,4 +1,4 @@
-//! Reports of a start that failed, each in one line.
+//! Failed starts, each reported in one line.
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 
@@ -17,7 +17,7 @@ fn an_address_in_use_is_named_with_its_flag() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     for flag in ["--listen", "--metrics-listen"] {
-        // The last `--listen` is one more listener.
+        // A second `--listen` adds a listener.
         let launch = Launch::on(&Store::memory()).flag(flag, &address);
         let refused = launch.finish().fails(1, &address);
         assert!(
@@ -28,7 +28,7 @@ fn an_address_in_use_is_named_with_its_flag() {
 }
 
 #[test]
-fn a_value_that_cannot_be_right_is_refused_with_its_variable_or_flag() {
+fn an_invalid_value_is_refused_with_its_variable_or_flag() {
     let store = Store::memory();
     for (variable, value, named) in [
         ("PETSTORE_LISTEN", "nowhere", "nowhere"),
@@ -49,7 +49,7 @@ fn a_missing_folder_is_named() {
     let folder = parent.folder().join("missing");
     let file = folder.join("petstore.db");
     let store = Store::at(&format!("sqlite:{}", file.display()));
-    // Its disk may be mounted later.
+    // The disk of the folder may be mounted later.
     Launch::on(&store).finish().fails(1, file.to_str().unwrap());
     petstore(&["config", "check", "--store", &store.url]).finish().fails(2, "create it");
     assert!(!folder.exists());
@@ -57,7 +57,7 @@ fn a_missing_folder_is_named() {
 }
 
 #[test]
-fn a_file_that_is_no_store_is_refused_and_left_alone() {
+fn a_file_that_is_no_store_is_refused_and_unchanged() {
     let store = Store::sqlite();
     for content in ["just some text\n".repeat(1000), "x".to_owned()] {
         fs::write(store.file(), &content).unwrap();
@@ -68,7 +68,7 @@ fn a_file_that_is_no_store_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_foreign_database_is_refused_and_left_alone() {
+fn a_foreign_database_is_refused_and_unchanged() {
     let store = Store::sqlite();
     let foreign = Connection::open(store.file()).unwrap();
     foreign.execute_batch("CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)").unwrap();
@@ -80,7 +80,7 @@ fn a_foreign_database_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_newer_store_is_refused_and_left_alone() {
+fn a_newer_store_is_refused_and_unchanged() {
     let (store, server) = Server::on_file();
     server.client().add(&pet("kept")).send().is(201);
     server.stop();

@@ -1,4 +1,4 @@
-//! The view of a service manager: `sd_notify`, a socket that it has opened, `healthcheck`.
+//! The service under a service manager: `sd_notify`, sockets that the manager opened, `healthcheck`.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ use crate::support::{
     wait,
 };
 
-/// The socket of a service manager.
+/// The notification socket of a service manager.
 struct Manager {
     socket: UnixDatagram,
     folder: tempfile::TempDir,
@@ -50,7 +50,7 @@ impl Manager {
 }
 
 #[test]
-fn the_service_manager_hears_of_the_start_and_of_the_stop() {
+fn the_service_manager_is_notified_of_start_and_stop() {
     let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
     let server = manager.launch(&store).start();
     assert_eq!(manager.hears(), "READY=1");
@@ -61,7 +61,7 @@ fn the_service_manager_hears_of_the_start_and_of_the_stop() {
 }
 
 #[test]
-fn the_service_manager_hears_that_the_service_waits_for_its_store() {
+fn the_service_manager_is_notified_while_the_service_waits_for_its_store() {
     let nobody = format!("postgres://me:hush@127.0.0.1:{}/zoo", free_port().unwrap());
     let (manager, store) = (Manager::new(), Store::at(&nobody));
     let server = manager.launch(&store).start();
@@ -102,14 +102,14 @@ fn the_watchdog_is_pinged_again_and_again() {
 }
 
 #[test]
-fn a_watchdog_without_an_interval_is_none() {
+fn a_watchdog_without_an_interval_is_off() {
     let (_, store) = (Manager::new(), Store::new(Kind::Memory));
     let server = Launch::on(&store).env("WATCHDOG_USEC", "0").start();
     server.client().get("/v1/pets").send().is(200);
     server.stop();
 }
 
-/// A service that takes over a socket, as systemd would start it.
+/// Returns a command that inherits a socket, as systemd starts it.
 fn taking_over(socket: impl Into<OwnedFd>) -> Command {
     let mut command = Command::new("/bin/sh");
     command
@@ -126,7 +126,7 @@ fn taking_over(socket: impl Into<OwnedFd>) -> Command {
     command
 }
 
-/// Starts a service that takes over `listener`.
+/// Starts a service on the inherited `listener`.
 fn start_on(listener: &TcpListener) -> Running {
     spawn(&mut taking_over(listener.try_clone().unwrap()))
 }
@@ -136,7 +136,7 @@ fn a_restart_on_the_socket_of_the_service_manager_refuses_nobody() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     for _ in 0..2 {
-        // The connection is not accepted yet.
+        // The service has not accepted the connection yet.
         let mut early = Raw::to(address);
         early.send(post(&pet("early").to_string()));
         let mut service = start_on(&listener);
@@ -147,11 +147,11 @@ fn a_restart_on_the_socket_of_the_service_manager_refuses_nobody() {
 }
 
 #[test]
-fn a_start_that_takes_long_is_alive_and_asks_for_more_time() {
+fn a_slow_start_is_alive_and_asks_for_more_time() {
     let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::http1(format!("http://{}", listener.local_addr().unwrap()));
-    // The store is prepared for as long as the file has no end.
+    // The service prepares the store until it reaches the end of the file.
     let seed = store.folder().join("pets.ndjson");
     complete(Command::new("mkfifo").arg(&seed)).succeeds();
     let mut command = taking_over(listener);
@@ -177,7 +177,7 @@ fn a_start_that_takes_long_is_alive_and_asks_for_more_time() {
 }
 
 #[test]
-fn a_connection_in_the_place_of_a_socket_that_listens_is_refused() {
+fn a_connected_socket_instead_of_a_listening_one_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let mut command = taking_over(connection);
@@ -187,13 +187,13 @@ fn a_connection_in_the_place_of_a_socket_that_listens_is_refused() {
 }
 
 #[test]
-fn sockets_of_another_process_or_of_none_are_not_taken() {
+fn inherited_sockets_of_other_processes_are_ignored() {
     for pid in ["1", ""] {
         let store = Store::new(Kind::Memory);
         let launch = Launch::on(&store).env("LISTEN_FDS", "1").env("LISTEN_PID", pid);
         launch.start().client().get("/v1/pets").send().is(200);
     }
-    // This one would be refused, if it were taken: descriptor 3 is no socket.
+    // The service would refuse to start if it took descriptor 3, which is no socket.
     let words = "serve --store memory: --listen 127.0.0.1:0";
     let script = format!("LISTEN_FDS=1 exec \"$0\" {words} 3</dev/null");
     let mut command = Command::new("/bin/sh");
@@ -211,7 +211,7 @@ fn sockets_of_another_process_or_of_none_are_not_taken() {
 }
 
 #[test]
-fn healthcheck_says_by_its_exit_code_whether_the_service_is_ready() {
+fn healthcheck_reports_readiness_by_its_exit_code() {
     let (_store, server) = Server::in_memory();
     let address = server.address.to_string();
     let check = |address: &str| petstore(&["healthcheck", "--listen", address]).finish();
@@ -230,7 +230,7 @@ fn healthcheck_says_by_its_exit_code_whether_the_service_is_ready() {
 }
 
 #[test]
-fn a_service_that_answers_otherwise_is_not_ready() {
+fn a_service_with_another_answer_is_not_ready() {
     use std::io::{Read as _, Write as _};
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
@@ -246,7 +246,7 @@ fn a_service_that_answers_otherwise_is_not_ready() {
 }
 
 #[test]
-fn the_nightly_backup_is_named_by_its_time_and_those_that_are_too_old_go() {
+fn the_nightly_backup_is_named_by_its_time_and_old_ones_are_deleted() {
     let unit =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploy/systemd/petstore-backup.service");
     let unit = fs::read_to_string(unit).unwrap();

@@ -1,4 +1,4 @@
-//! Animals that an operator changes with SQL, past the service.
+//! Animals that an operator changes with SQL while the service runs.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ on_stores!(
     a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals,
     #[petstore_testing::needs(quiet)]
     a_change_by_sql_shows_within_250_ms,
-    what_the_service_refuses_as_a_name_the_schema_refuses,
+    the_schema_refuses_every_name_that_the_service_refuses,
 );
 
-/// The identifiers of a filtered page, asked for as a client that has the page already.
+/// Asks for a filtered page as a client that knows `tag`. Returns status, identifiers and entity tag.
 fn page(client: &Client, status: &str, tag: Option<&str>) -> (u16, Vec<i64>, String) {
     let call = client.get(&format!("/v1/pets?status={status}"));
     let call = match tag {
@@ -63,7 +63,7 @@ fn shows_in_pages(kind: Kind, limit: Duration) {
         ),
         (format!("DELETE FROM pet WHERE id = {}", ids[1]), vec![ids[0], 77]),
     ] {
-        // The page is kept, and its tag is good, until then.
+        // Until the change, the page stays in the cache and its tag is valid.
         assert_eq!(page(&client, "available", Some(&tag)).0, 304);
         change(&store, &sql);
         wait::within(limit, &sql, || {
@@ -93,22 +93,22 @@ fn shows_in_tags(kind: Kind, limit: Duration) {
             targets.iter().zip(&tags).all(|(target, tag)| ask(target, tag).status == 200)
         });
     }
-    // A tag is that of its answer: what is as before has the tag of before.
+    // A tag depends on the answer alone, so the first state has its first tag again.
     change(&store, &format!("UPDATE pet SET status = 'available' WHERE id = {}", ids[0]));
-    wait::within(limit, "as it was", || {
+    wait::within(limit, "the first state shows", || {
         targets.iter().zip(&first).all(|(target, tag)| ask(target, tag).status == 304)
     });
     change(&store, &format!("DELETE FROM pet WHERE id = {}", ids[0]));
-    wait::within(limit, "it is gone", || ask(&animal, &first[1]).status == 404);
+    wait::within(limit, "the deletion shows", || ask(&animal, &first[1]).status == 404);
     ask(targets[0], &first[0]).is(200);
 }
 
-/// As an operator does, at the prompt of `sqlite3` or `psql`.
+/// Runs SQL as an operator does at the prompt of `sqlite3` or `psql`.
 fn change(store: &Store, sql: &str) {
     store.try_sql(sql).unwrap();
 }
 
-fn what_the_service_refuses_as_a_name_the_schema_refuses(kind: Kind) {
+fn the_schema_refuses_every_name_that_the_service_refuses(kind: Kind) {
     let (store, server) = Server::start(kind);
     let client = server.client();
     let id = id_of(&add(&client, &pet_with_status("Rex", "sold")));

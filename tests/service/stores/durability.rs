@@ -1,4 +1,4 @@
-//! Identifiers are never assigned twice, whatever happens to the process and the animals.
+//! No identifier is assigned twice, not even after a kill or a deletion.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::support::{
 
 on_stores! {
     lasting:
-    identifiers_go_on_after_a_kill,
+    identifiers_continue_after_a_kill,
 }
 
-fn identifiers_go_on_after_a_kill(kind: Kind) {
+fn identifiers_continue_after_a_kill(kind: Kind) {
     let store = Store::new(kind);
     let mut greatest = 0;
     for _ in 0..3 {
@@ -32,7 +32,7 @@ fn identifiers_go_on_after_a_kill(kind: Kind) {
 }
 
 #[test]
-fn the_identifier_of_an_animal_that_is_gone_is_not_given_again() {
+fn the_identifier_of_a_deleted_animal_is_not_assigned_again() {
     let (store, server) = Server::on_file();
     let add = |server: &Server| {
         let pet = json!({"name": "last", "categoryId": 1});

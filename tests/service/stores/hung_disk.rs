@@ -1,4 +1,4 @@
-//! While reads from the disk hang, all that needs no read goes on.
+//! Requests that need no read while reads from the disk hang.
 
 use std::thread;
 
@@ -11,7 +11,7 @@ use crate::support::{
     wait,
 };
 
-/// A server on a file whose pages it has not read yet, except those that its writer needs.
+/// Starts a server on a file of which only the pages for its writer are in memory.
 fn server(disk: &Disk, flags: &[(&str, &str)]) -> (Store, Server) {
     let store = Store::sqlite();
     let first = Launch::on(&store).start();
@@ -26,7 +26,7 @@ fn server(disk: &Disk, flags: &[(&str, &str)]) -> (Store, Server) {
     (store, server)
 }
 
-/// Lets the disk hang, and sends more reads than there are processors, until all of them hang.
+/// Makes reads hang, and sends more reads than there are processors until all of them hang.
 fn hang(disk: &Disk, server: &Server) -> Vec<Raw> {
     disk.hang();
     let reads = 8 + thread::available_parallelism().unwrap().get();
@@ -45,7 +45,7 @@ fn hang(disk: &Disk, server: &Server) -> Vec<Raw> {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn all_that_needs_no_read_goes_on_while_reads_hang() {
+fn requests_without_a_read_are_served_while_reads_hang() {
     let disk = Disk::new();
     let (_store, server) = server(&disk, &[("--request-timeout", "60s")]);
     let waiting = hang(&disk, &server);
@@ -66,7 +66,7 @@ fn all_that_needs_no_read_goes_on_while_reads_hang() {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn a_read_that_hangs_is_given_up_in_time_and_reads_work_when_the_disk_does() {
+fn a_hung_read_times_out_and_reads_work_once_the_disk_does() {
     let disk = Disk::new();
     let (_store, server) = server(&disk, &[("--request-timeout", "3s")]);
     for mut raw in hang(&disk, &server) {
@@ -89,10 +89,10 @@ fn a_stop_ends_also_while_reads_hang() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-/// The worker that waits for sockets is the one that gets the request, and no other has been woken.
+/// The worker that waits for sockets gets the request, while no other worker is awake.
 #[petstore_testing::needs(time)]
 #[test]
-fn one_read_that_hangs_on_an_idle_service_does_not_keep_sockets_waiting() {
+fn a_hung_read_on_an_idle_service_does_not_block_sockets() {
     let disk = Disk::new();
     let (_store, server) = server(&disk, &[]);
     let mut connections = [server.raw(), server.raw()];
@@ -100,7 +100,7 @@ fn one_read_that_hangs_on_an_idle_service_does_not_keep_sockets_waiting() {
         raw.send(head("GET", "/livez", ""));
         raw.answer("GET", "/livez").is(200);
     }
-    // Until all workers sleep.
+    // By then all workers sleep.
     thread::sleep(std::time::Duration::from_millis(300));
     disk.hang();
     let [reading, other] = &mut connections;

@@ -55,7 +55,7 @@ fn refuse_a_revoked_key(kind: Kind, limit: Duration) {
     let clients = servers.each_ref().map(Server::client);
     let key = store.new_key("partner");
     let status = |client: &Client| client.get("/v1/pets").key(&key).send().status;
-    // Both have used it, so that both have it in memory.
+    // Both instances have used the key, so both have it in memory.
     for client in &clients {
         wait::until("the key is known", || status(client) == 200);
     }
@@ -95,14 +95,14 @@ fn a_tag_of_one_is_known_on_the_other_until_somebody_adds(kind: Kind) {
     additions_show_on_the_other(kind);
 }
 
-/// The median counts: an instance asks for changes many times a second.
+/// Asserts a bound on the median: an instance polls for changes many times a second.
 fn an_addition_shows_on_the_other_within_100_ms(kind: Kind) {
     let mut times = additions_show_on_the_other(kind);
     times.sort_unstable();
     assert!(times[times.len() / 2] <= Duration::from_millis(100), "{times:.1?}");
 }
 
-/// Adds on either instance in turns. Returns how long each addition took to show on the other one.
+/// Adds animals on either instance in turn. Returns the time until each addition shows on the other instance.
 fn additions_show_on_the_other(kind: Kind) -> Vec<Duration> {
     let (_store, servers) = start(kind);
     let clients = servers.each_ref().map(Server::client);

@@ -1,4 +1,4 @@
-//! A file of the store is removed or replaced while the service runs.
+//! A file of the store that is removed or replaced while the service runs.
 
 use std::{fs, path::PathBuf};
 
@@ -9,7 +9,7 @@ use crate::support::{
     wait,
 };
 
-/// Holds that nothing more is acknowledged, and that this is said.
+/// Asserts that the service acknowledges no more writes and logs the reason.
 #[track_caller]
 fn notices(server: &Server, path: &str) {
     let id = "the-request-that-was-refused";
@@ -17,7 +17,7 @@ fn notices(server: &Server, path: &str) {
     refusal.refuses(503, "unavailable");
     let line = server.log_line(id).to_string();
     assert!(line.contains(path), "{line}");
-    wait::until("it is not ready", || server.client().get("/readyz").send().status == 503);
+    wait::until("the service is not ready", || server.client().get("/readyz").send().status == 503);
 }
 
 fn log_file(store: &Store) -> PathBuf {
@@ -58,15 +58,15 @@ fn a_file_that_is_put_back_is_served_again() {
     notices(&server, "was removed");
     fs::rename(&away, store.file()).unwrap();
     let after = add(&client, &pet("after"));
-    wait::until("it is ready", || client.get("/readyz").send().status == 200);
+    wait::until("the service is ready", || client.get("/readyz").send().status == 200);
     assert_eq!(everything(&client), [before, after]);
 }
 
 #[test]
 fn a_service_that_writes_nothing_is_not_ready_when_its_file_was_removed() {
     let (store, server) = Server::on_file();
-    // From here on there is a reader that has the file open.
+    // From here on a reader has the file open.
     server.client().get("/readyz").send().is(200);
     fs::remove_file(store.file()).unwrap();
-    wait::until("it is not ready", || server.client().get("/readyz").send().status == 503);
+    wait::until("the service is not ready", || server.client().get("/readyz").send().status == 503);
 }

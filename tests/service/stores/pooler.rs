@@ -1,4 +1,4 @@
-//! Two services behind a pooler that gives a session of the server away after each transaction.
+//! Two services behind a pooler that hands a session over after each transaction.
 
 use std::{
     thread,
@@ -15,21 +15,21 @@ use crate::{
     },
 };
 
-/// Clients of each service. The pooler has four sessions for all of them.
+/// The clients of each service. The pooler has four sessions for all of them.
 const WRITERS: usize = 6;
 const READERS: usize = 2;
-/// How long they ask, and how many animals of each service are acknowledged at least.
+/// The duration of the test, and the least number of acknowledged animals of each service.
 const TIME: Duration = Duration::from_secs(3);
 const ENOUGH: usize = 120;
 
-/// Every answer is the one that was asked for, or the test fails: none is a 5xx, and none is another client's.
+/// Each client gets the answer to its own request. No answer is a 5xx.
 #[needs(postgres, pgbouncer)]
 #[test]
-fn two_services_behind_a_pooler_of_transactions_answer_all_that_their_clients_ask() {
+fn two_services_behind_a_transaction_pooler_answer_every_request() {
     let test = "two services behind a pooler of transactions";
     let database = postgres_or_skip(test).unwrap();
     let pooler = pooler_or_skip(test, Pooling::Transaction, &database.url).unwrap();
-    // Calls may wait for a session, on a slow machine for longer than in production.
+    // On a slow machine, a call may wait longer for a session than in production.
     let limits = "call_timeout=25s&statement_timeout=20s&pool_timeout=20s";
     let store = Store::at(&format!("{}?{limits}", pooler.url(&database.url)));
     let stored = store.new_key("partner");

@@ -1,4 +1,4 @@
-//! Rows that a rule of the operator refuses: a unique index on the names of animals.
+//! Rows that a constraint of the operator refuses: a unique index on the names of animals.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
@@ -17,7 +17,7 @@ use crate::support::{
 
 on_stores!(
     sql:
-    a_row_that_a_rule_refuses_fails_its_own_request_and_the_log_names_the_rule,
+    a_refused_row_fails_its_own_request_and_the_log_names_the_rule,
     #[petstore_testing::needs(time)]
     others_keep_more_than_half_of_their_throughput,
 );
@@ -30,13 +30,13 @@ fn is_refused(answer: Answer) -> Answer {
     answer.refuses(500, "internal")
 }
 
-fn a_row_that_a_rule_refuses_fails_its_own_request_and_the_log_names_the_rule(kind: Kind) {
+fn a_refused_row_fails_its_own_request_and_the_log_names_the_rule(kind: Kind) {
     let (store, server) = Server::start(kind);
     let client = server.client();
     client.add(&pet("Taken")).send().is(201);
     store.try_sql(INDEX).unwrap();
     let add = |name: String| client.add(&pet(&name)).header("idempotency-key", &name).send();
-    // In groups with others, and alone.
+    // In one group with other additions, and alone.
     thread::scope(|scope| {
         for writer in 0..8 {
             let add = &add;
@@ -52,12 +52,12 @@ fn a_row_that_a_rule_refuses_fails_its_own_request_and_the_log_names_the_rule(ki
         }
     });
     is_refused(client.add(&pet("TAKEN")).send());
-    // Not each of so many causes is written.
+    // The log leaves out most of so many lines.
     let names = |line: &str| line.contains("\"cause\":") && line.contains("one_name");
     wait::until("the log names the rule", || server.log().lines().any(names));
     assert_eq!(store.pets(), 61);
     store.try_sql("DROP INDEX one_name").unwrap();
-    // A refused request leaves no record behind.
+    // A refused request leaves no idempotency record.
     let added = add("taken".to_owned()).is(201);
     assert_eq!(added.header("idempotency-replayed"), None);
 }

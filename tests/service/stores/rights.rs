@@ -1,4 +1,4 @@
-//! A role of PostgreSQL that has no more rights than serving needs, as docs/POSTGRES.md grants them.
+//! A role of PostgreSQL with exactly the rights that docs/POSTGRES.md grants for serving.
 
 use std::fs;
 
@@ -12,11 +12,11 @@ use crate::support::{
     wait,
 };
 
-/// A store in a schema of its own, which the role may use as the document says.
+/// A store in a schema of its own, and a role with the documented rights.
 struct Granted {
     database: Database,
     role: String,
-    /// Of the role, and of the owner.
+    /// The store URLs of the role and of the owner.
     clerk: Store,
     owner: Store,
     /// An API key of the store.
@@ -41,7 +41,7 @@ impl Granted {
         self.database.sql(&format!("SET search_path = zoo; {sql}")).unwrap();
     }
 
-    /// Uses a service: whether all goes well, which needs every right.
+    /// Uses a service and returns whether everything works, which needs every right.
     fn works(&self, server: Server) -> bool {
         let client = server.client();
         let get = |path: &str| client.get(path).key(&self.key).send().status;
@@ -49,7 +49,7 @@ impl Granted {
             let pet = client.add(&pet("Rex")).key(&self.key);
             pet.header("idempotency-key", key).send().status
         };
-        // A key that is known already needs no right to add.
+        // The idempotency key is new, because a repeat would need no right to insert.
         let once = format!("once-{}", server.pid());
         let statuses = [get("/v1/pets"), add(&once), add(&once), get("/v1/pets?status=sold")];
         let log = server.stop();
@@ -73,13 +73,13 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
     let grants = blocks.find(|block| block.contains("GRANT SELECT ON petstore_schema")).unwrap();
     let granted = Granted::new(database, grants);
     let launch = || {
-        // A use that is known already is not noted.
+        // The service does not record the use of a key that it has recorded a moment ago.
         granted.sql("UPDATE api_key SET last_used_at = NULL");
         Launch::without_key(&granted.clerk)
     };
     assert!(granted.works(launch().start()));
     let checked = petstore(&["check", "--store", &granted.clerk.url]).finish().succeeds();
-    // Only of the durability of the server for tests.
+    // Only for the durability of the test server.
     assert_eq!(checked.matches("warning  ").count(), 1, "{checked}");
 
     let mut taken = 0;
@@ -115,7 +115,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
     granted.sql("GRANT INSERT, DELETE ON api_key TO clerk");
     granted.clerk.new_key("other");
     granted.sql("REVOKE USAGE ON SCHEMA zoo FROM clerk");
-    let says = "no schema is there to hold the tables that this role may use";
+    let says = "there is no schema that this role may use";
     petstore(&["check", "--store", &granted.clerk.url])
         .finish()
         .fails(1, "no petstore store is in it");

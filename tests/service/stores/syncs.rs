@@ -1,4 +1,4 @@
-//! Acknowledged animals are on the disk: the waits for it are counted.
+//! Acknowledged animals are on the disk. The tests count the synchronizations.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use crate::support::{
 
 const CREATES: usize = 10;
 
-/// How often the file or directory at `path` was synchronised.
+/// Returns how often the file or directory at `path` was synchronized.
 fn syncs(disk: &Disk, path: &Path) -> usize {
     disk.syncs().iter().filter(|synced| *synced == path).count()
 }
 
-/// How often the write-ahead log was synchronised while animals were added one after the other.
+/// Adds animals one after the other, and returns how often the write-ahead log was synchronized.
 fn syncs_of_creates(disk: &Disk, store: &Store) -> usize {
     let server = Launch::on(store).disk(disk).start();
     add(&server.client(), &pet("first"));
@@ -51,8 +51,8 @@ fn an_import_and_a_copy_end_when_the_disk_has_them() {
     let mut store = Store::sqlite();
     store.url += "?synchronous=normal";
     let log = store.folder().join("petstore.db-wal");
-    // A store that is there already, so that nothing is synchronised because it is created, and that another
-    // process has open: the last one that closes it would synchronise what a commit did not.
+    // The store exists, so creating it synchronizes nothing. Another process has it open, because the last process to
+    // close it would synchronize what a commit did not.
     let server = Launch::on(&store).start();
     store.new_key("web");
     let import = petstore(&["import", "-", "--store", &store.url]).fed().disk(&disk);

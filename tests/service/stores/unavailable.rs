@@ -1,4 +1,4 @@
-//! When the store fails: 503 while it cannot answer, 500 when it holds what it must not.
+//! Failures of the store: 503 while it cannot answer, 500 for a row that breaks a rule.
 
 use std::thread;
 
@@ -11,7 +11,7 @@ use crate::support::{
     wait,
 };
 
-/// Keeps everybody else from writing until it is dropped.
+/// Blocks all other writers until it is dropped.
 fn lock(store: &Store) -> Connection {
     let connection = Connection::open(store.file()).unwrap();
     connection.busy_timeout(wait::LIMIT).unwrap();
@@ -20,7 +20,7 @@ fn lock(store: &Store) -> Connection {
 }
 
 #[test]
-fn a_locked_store_is_unavailable_for_writing_and_comes_back() {
+fn a_locked_store_is_unavailable_for_writes_until_the_lock_is_gone() {
     let store = Store::sqlite();
     let server = Launch::on(&store).flag("--request-timeout", "700ms").start();
     let client = server.client();
@@ -35,10 +35,10 @@ fn a_locked_store_is_unavailable_for_writing_and_comes_back() {
     for word in ["sqlite", "lock", "busy", "database"] {
         assert!(!refusal.message().to_lowercase().contains(word), "{refusal:?}");
     }
-    // Not the time that SQLite itself waits for the lock.
+    // The limit of the service, not the time that SQLite itself waits for the lock.
     let line = server.log_line(id).to_string();
     assert!(line.contains("took longer than 700ms"), "{line}");
-    // Reading goes on.
+    // Reads still work.
     assert_eq!(everything(&client)[0], before);
     client.get(&format!("/v1/pets/{}", id_of(&before))).send().is(200);
     drop(held);
@@ -49,7 +49,7 @@ fn a_locked_store_is_unavailable_for_writing_and_comes_back() {
 }
 
 #[test]
-fn a_short_lock_is_waited_for() {
+fn a_write_waits_for_a_short_lock() {
     let (store, server) = Server::on_file();
     add(&server.client(), &pet("before"));
     let held = lock(&store);
@@ -61,10 +61,10 @@ fn a_short_lock_is_waited_for() {
     });
 }
 
-/// A trigger of the operator's own.
+/// A trigger that an operator created.
 #[petstore_testing::needs(postgres)]
 #[test]
-fn what_the_store_refuses_for_good_is_no_reason_to_try_again() {
+fn a_permanent_refusal_of_the_store_has_no_retry_after() {
     let store = Store::postgres();
     let server = Launch::on(&store).start();
     store.vandalise(
@@ -81,7 +81,7 @@ fn what_the_store_refuses_for_good_is_no_reason_to_try_again() {
 }
 
 #[test]
-fn a_corrupt_row_is_told_to_the_log_alone() {
+fn only_the_log_describes_a_corrupt_row() {
     let (store, server) = Server::on_file();
     let client = server.client();
     let (good, bad) = (id_of(&add(&client, &pet("good"))), id_of(&add(&client, &pet("bad"))));

@@ -24,12 +24,11 @@ const MANUAL: &str = "petstore Manual";
 const DATE: &str = "2026-11-26";
 /// The heading of `clap_mangen` for the text after the options.
 const EXTRA: &str = ".SH EXTRA\nExamples:\n";
-const EXIT_STATUS: &str = ".SH EXIT STATUS\n.TP\n0\nSuccess, also after a stop that a signal asked for.\n.TP\n1\n\
-     A failure, which standard error names in one line.\n.TP\n2\nWrong usage, or a setting that is not valid.\n";
-const EXIT_STATUS_OF_SERVE: &str =
-    ".TP\n78\nA store that cannot be served until somebody changes something.\n";
+const EXIT_STATUS: &str = ".SH EXIT STATUS\n.TP\n0\nSuccess, also after a stop by a signal.\n.TP\n1\n\
+     A failure, with one line on standard error.\n.TP\n2\nWrong usage, or a setting that is not valid.\n";
+const EXIT_STATUS_OF_SERVE: &str = ".TP\n78\nAn unusable store, which a restart does not change.\n";
 const ENVIRONMENT: &str =
-    ".SH ENVIRONMENT\nAn option that has an environment variable names it above.\n";
+    ".SH ENVIRONMENT\nAn option with an environment variable shows the variable above.\n";
 const FILES: &str = ".SH FILES\n.TP\n.I petstore.db\nThe default store, with\n.I petstore.db\\-wal\nand\n\
      .I petstore.db\\-shm\nwhile it is open.\n.TP\n.I /etc/petstore/petstore.env\nThe settings of the service that a \
      package installs.\n.TP\n.I /usr/share/doc/petstore/OPERATING.md\nThe guide for operators.\n";

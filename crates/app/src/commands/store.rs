@@ -277,7 +277,9 @@ async fn preview(
             source.require_open(from).await?;
             let counts = async { archive.snapshot().await?.counts().await };
             let counts = shown(counts.await.map_err(Failure::of_store)?);
-            return Ok(format!("{from} holds {counts}; {to} does not exist yet, and will be created\n"));
+            return Ok(format!(
+                "{from} holds {counts}; {to} does not exist yet, and will be created\n"
+            ));
         }
         require_undamaged(to).await?;
         with_store(to, OpenMode::ReadOnly, async |target| {

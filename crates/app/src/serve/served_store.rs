@@ -109,12 +109,12 @@ impl ServedStore {
         if let Some(opened) = locked(&slot).as_ref().filter(|_| !has_next) {
             ports = (opened.store.pets.clone(), opened.store.keys.clone());
         }
-        let (figures, of_figures) = (Arc::clone(&slot), Arc::clone(&current));
-        let of_next = Arc::clone(&current);
+        let (opened, sampled, polled) =
+            (Arc::clone(&slot), Arc::clone(&current), Arc::clone(&current));
         let monitored = MonitoringSources {
-            samples: Arc::new(move || samples(locked(&figures).as_ref(), &of_figures, has_next)),
+            samples: Arc::new(move || samples(locked(&opened).as_ref(), &sampled, has_next)),
             next_store_reachable: has_next
-                .then(|| Arc::new(move || of_next.next_is_reachable()) as _),
+                .then(|| Arc::new(move || polled.next_is_reachable()) as _),
         };
         Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, current, opened: slot })
     }
@@ -272,12 +272,12 @@ fn samples(opened: Option<&Opened>, current: &CurrentStore, has_next: bool) -> V
     if has_next {
         samples.push(Sample::gauge(
             "petstore_next_store_reachable",
-            "Whether the store of --next-store could be read at the last poll.",
+            "Whether the last poll reached the store of --next-store.",
             current.next_is_reachable().into(),
         ));
         samples.push(Sample::gauge(
             "petstore_next_store_used",
-            "Whether requests are answered from the store of --next-store.",
+            "Whether requests use the store of --next-store.",
             current.is_next().into(),
         ));
     }

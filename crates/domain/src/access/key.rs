@@ -41,16 +41,16 @@ pub struct ApiKey {
 /// The state of a key. The service accepts live keys alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
-    /// Accepted.
+    /// The key is accepted.
     Live,
-    /// Refused since its expiry.
+    /// The key is refused because it has expired.
     Expired,
-    /// Refused since it was revoked.
+    /// The key is refused because it was revoked.
     Revoked,
 }
 
 impl ApiKey {
-    /// Returns the state of the key at the time `now`. Revoked outweighs expired.
+    /// Returns the state of the key at the time `now`. A key that is revoked and expired counts as revoked.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> KeyState {
         if self.revoked_at.is_some() {

@@ -84,7 +84,7 @@ pub struct KeyRevision(pub u128);
 /// Every key of a store in one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredKeys {
-    /// Ascending by identifier, live or not.
+    /// The keys, live or not, ascending by identifier.
     pub keys: Vec<ApiKey>,
     /// The rows that break a rule, in the order of the store.
     pub corrupt: Vec<CorruptKey>,

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The name of an animal: 1 to 255 Unicode scalar values, kept byte for byte, not all white space,
-/// without control characters (U+0000..=U+001F and U+007F..=U+009F).
+/// The name of an animal: 1 to 255 Unicode scalar values, kept byte for byte. A name is not white space alone, and has no
+/// control characters (U+0000..=U+001F and U+007F..=U+009F).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PetName(String);
 
@@ -57,7 +57,7 @@ fn violations(text: &str) -> Vec<PetNameViolation> {
 /// The rules that a name breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InvalidPetName {
-    /// At least one.
+    /// The broken rules, at least one.
     pub violations: Vec<PetNameViolation>,
 }
 

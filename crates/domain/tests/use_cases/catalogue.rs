@@ -1,4 +1,4 @@
-//! [`Catalogue`] over a store.
+//! [`Catalogue`] over a store in memory.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ fn once(caller: u8) -> Idempotency {
 }
 
 #[tokio::test]
-async fn the_links_of_a_list_lead_through_every_animal_of_the_filter() {
+async fn a_walk_returns_every_animal_of_the_filter() {
     let (catalogue, _clock) = catalogue();
     for number in 0..45 {
         let status = if number % 3 == 0 { Some(PetStatus::Sold) } else { None };
@@ -45,7 +45,7 @@ async fn the_links_of_a_list_lead_through_every_animal_of_the_filter() {
 }
 
 #[tokio::test]
-async fn an_animal_is_found_under_the_identifier_that_it_was_given() {
+async fn an_animal_is_found_under_its_identifier() {
     let (catalogue, _clock) = catalogue();
     let Added::Created(pet) = catalogue.add(new_pet("Rex", None), None).await.unwrap() else {
         panic!("the animal was not new")
@@ -70,7 +70,7 @@ async fn an_addition_happens_once_in_24_hours_for_each_caller() {
 }
 
 #[tokio::test]
-async fn a_record_still_counts_after_the_clock_is_set_back() {
+async fn a_record_is_still_valid_after_the_clock_is_set_back() {
     let (catalogue, clock) = catalogue();
     let rex = || new_pet("Rex", None);
     catalogue.add(rex(), Some(once(1))).await.unwrap();
@@ -85,7 +85,7 @@ async fn records_are_purged_an_hour_after_they_have_expired() {
     catalogue.add(rex(), Some(once(1))).await.unwrap();
     clock.advance(Duration::from_hours(12));
     catalogue.add(rex(), Some(once(2))).await.unwrap();
-    // Until an hour after the first has expired, an instance with a late clock must still find it.
+    // For an hour after its expiry, an instance whose clock is behind must still find the first record.
     let late = Duration::from_hours(1);
     clock.advance(Duration::from_millis(13 * 3_600_000 - 1));
     let moment = Duration::from_millis(1);

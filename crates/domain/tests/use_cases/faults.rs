@@ -1,7 +1,7 @@
-//! The use cases over a store that fails: a simulation, the same in every run.
+//! The use cases over a store that fails: a simulation that is the same in every run.
 //!
-//! A random sequence of operations is run once for each call of a port that it makes. That call fails,
-//! before it has had its effect or after it. What is there at the end is compared with a model.
+//! A random sequence of operations runs once for each call of a port that it makes. That call fails before or after its
+//! effect. At the end, the store is compared with a model.
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
@@ -18,9 +18,9 @@ use crate::{
     support::{KeyAdmin, START, TestClock, name, secret},
 };
 
-/// Sequences of operations.
+/// The number of sequences.
 const SEEDS: u64 = 6;
-/// Operations in one of them.
+/// The number of operations in a sequence.
 const OPERATIONS: usize = 80;
 const OVERLAP: Duration = Duration::from_secs(90);
 const STEPS: [Duration; 4] = [
@@ -37,7 +37,7 @@ struct Simulation {
     ring: KeyRing,
     admin: KeyAdmin,
     model: Model,
-    /// Operations that were answered with an error of the store.
+    /// The number of operations that failed with an error of the store.
     failures: usize,
     secrets: u8,
 }
@@ -58,8 +58,8 @@ impl Simulation {
         }
     }
 
-    /// Holds the outcome of an operation against that of the model, which happened as well unless the
-    /// operation failed before it had its effect. Whether it failed.
+    /// Compares the outcome of an operation with the model. The model runs the operation too, unless it failed before its
+    /// effect. Returns whether the operation failed.
     fn check<T: PartialEq + Debug>(
         &mut self,
         outcome: Result<T, StoreError>,
@@ -103,7 +103,7 @@ impl Simulation {
             status: random.bool().then_some(PetStatus::Sold),
         };
         let key = random.bool().then(|| random.u8(..4));
-        // A client that has no answer sends the same once more, if it can do so without adding twice.
+        // A client without an answer sends the request again if it has an idempotency key.
         while self.try_add(&pet, key).await && key.is_some() {}
     }
 
@@ -136,7 +136,7 @@ impl Simulation {
                 Ok(page) => page.value,
                 Err(error) => {
                     self.check(Err::<(), _>(error), |_| ());
-                    continue; // the same page again
+                    continue; // Reads the same page again.
                 }
             };
             walked.extend_from_slice(&page.pets);
@@ -201,7 +201,7 @@ impl Simulation {
     }
 }
 
-/// Runs the operations of a seed: the number of calls, and whether an operation failed.
+/// Runs the operations of a seed. Returns the number of calls, and whether an operation failed.
 async fn simulate(seed: u64, fault: Option<(u64, Fails)>) -> (u64, bool) {
     let mut random = Rng::with_seed(seed);
     let mut simulation = Simulation::new(fault);
@@ -214,7 +214,7 @@ async fn simulate(seed: u64, fault: Option<(u64, Fails)>) -> (u64, bool) {
 }
 
 #[tokio::test]
-async fn whichever_call_fails_nothing_is_lost_and_nothing_is_done_twice() {
+async fn a_failure_of_any_call_loses_and_doubles_nothing() {
     let (mut faults, mut failures) = (0, 0);
     for seed in 0..SEEDS {
         let (calls, failed) = simulate(seed, None).await;
@@ -225,11 +225,11 @@ async fn whichever_call_fails_nothing_is_lost_and_nothing_is_done_twice() {
             failures += u32::from(failed);
         }
     }
-    // The others were reads of the API keys, which may be a second old.
+    // The other faults hit reads of the API keys, which may be a second old.
     assert!(failures * 10 > faults * 8, "{failures} of {faults} faults were noticed");
 }
 
-/// Returns whether keys were changed, or refused by a rule.
+/// Returns whether keys were changed; `false` if a rule refused the change.
 fn is_done(changed: Result<(), KeyChangeError>) -> Result<bool, StoreError> {
     match changed {
         Ok(()) => Ok(true),

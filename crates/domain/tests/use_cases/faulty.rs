@@ -1,4 +1,4 @@
-//! A store in memory of which one call fails.
+//! A store in memory whose calls fail once.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -10,26 +10,26 @@ use petstore_domain::{
 };
 use petstore_memory::MemoryStore;
 
-/// When a call fails.
+/// The point at which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fails {
-    /// It has no effect.
+    /// The call fails without an effect.
     Before,
-    /// Its effect is there, but the caller does not learn it.
+    /// The call takes effect, and then fails.
     After,
 }
 
-/// A store in memory of which one call fails.
+/// A store in memory, one of whose calls fails.
 pub(crate) struct FaultyStore {
     pub(crate) inner: MemoryStore,
     calls: AtomicU64,
     fault: Option<(u64, Fails)>,
-    /// `true` if the call that failed has had its effect.
+    /// `true` if the failed call took effect.
     had_effect: AtomicBool,
 }
 
 impl FaultyStore {
-    /// The call with this number, counted from 0, fails; none if there is no `fault`.
+    /// Makes a store. The call with the number of `fault`, counted from 0, fails.
     pub(crate) fn new(fault: Option<(u64, Fails)>) -> Self {
         Self {
             inner: MemoryStore::new(),
@@ -39,12 +39,12 @@ impl FaultyStore {
         }
     }
 
-    /// The calls until now.
+    /// Returns the number of calls so far.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the call that failed has had its effect.
+    /// Returns whether the failed call took effect.
     pub(crate) fn had_effect(&self) -> bool {
         self.had_effect.load(Ordering::Relaxed)
     }

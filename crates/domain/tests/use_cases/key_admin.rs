@@ -1,4 +1,4 @@
-//! Changes of API keys, over a store.
+//! Changes of API keys over a store in memory.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,14 +37,14 @@ async fn a_key_is_stored_as_its_digest_and_first_characters() {
 }
 
 #[tokio::test]
-async fn the_first_key_is_made_only_in_a_store_without_any() {
+async fn the_first_key_is_made_only_in_a_store_without_keys() {
     let (admin, _clock) = admin();
     let key = |seed| NewApiKey::new(name("default"), &secret(seed), START, None);
     assert!(add_first_key(&*admin.keys, key(1)).await.unwrap().is_some());
     assert!(add_first_key(&*admin.keys, key(2)).await.unwrap().is_none());
     admin.revoke(KeySelector::Name(name("default"))).await.unwrap();
     let again = add_first_key(&*admin.keys, key(3)).await.unwrap();
-    assert!(again.is_none(), "a store whose keys were revoked has had its first key");
+    assert!(again.is_none(), "revoked keys count");
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn revoking_a_name_revokes_both_keys_of_a_roll() {
 }
 
 #[tokio::test]
-async fn the_key_that_takes_the_place_of_one_that_may_only_read_may_only_read() {
+async fn the_successor_of_a_read_only_key_is_read_only() {
     let (admin, _clock) = admin();
     assert_eq!(rights(&admin, "web").await, KeyRights::ReadOnly);
     let reads = ApiKeySecret::with_rights(&[9; 32], KeyRights::ReadOnly);

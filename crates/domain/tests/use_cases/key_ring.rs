@@ -1,4 +1,4 @@
-//! [`KeyRing`] over a store, with keys that are changed meanwhile.
+//! [`KeyRing`] over a store in memory whose keys change.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ fn ring_and_admin() -> (KeyRing, KeyAdmin, Arc<TestClock>) {
     (ring, KeyAdmin { keys: store, clock: Arc::clone(&clock) }, clock)
 }
 
-/// Returns whether a key is live, by keys that are read now.
+/// Refreshes the ring and returns whether a key is live.
 async fn admits(ring: &KeyRing, seed: u8) -> bool {
     ring.refresh().await.unwrap();
     matches!(ring.check(&secret(seed), Some(Duration::ZERO)), KeyCheck::Granted(_))

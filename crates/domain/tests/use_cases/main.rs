@@ -1,4 +1,4 @@
-//! The use cases over a store in memory: what the mocks of the unit tests cannot show.
+//! The use cases over a store in memory, for behavior that mocks cannot show.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,17 +1,17 @@
-//! The promises of the use cases, as plain values.
+//! A model of the use cases in plain values.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use petstore_domain::{AddError, Added, NewPet, Pet, PetId, Timestamp};
 
 const A_DAY: Duration = Duration::from_hours(24);
-/// For so long after a change, a key may be treated as before it.
+/// The time for which a changed key may be treated as before.
 const A_SECOND: Duration = Duration::from_secs(1);
 
-/// All that must be there, and nothing else.
+/// The expected content of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
-    /// In the order of their identifiers, which count from 1.
+    /// The animals in the order of their identifiers, which start at 1.
     pub(crate) pets: Vec<Pet>,
     /// The animal and the time of each idempotency key.
     records: BTreeMap<u8, (Pet, Timestamp)>,
@@ -56,7 +56,7 @@ impl Model {
         Ok(Added::Created(pet))
     }
 
-    /// Returns whether the key could be stored: its name was free.
+    /// Adds a key. Returns `false` if its name is taken.
     pub(crate) fn create_key(&mut self, name: u8, secret: u8, now: Timestamp) -> bool {
         let is_free = !self.has_live(name, now);
         if is_free {
@@ -65,7 +65,7 @@ impl Model {
         is_free
     }
 
-    /// Returns whether there was a key to roll.
+    /// Rolls a key. Returns `false` if no live key has the name.
     pub(crate) fn roll_key(
         &mut self,
         name: u8,
@@ -85,7 +85,7 @@ impl Model {
         known
     }
 
-    /// How many keys were not revoked before.
+    /// Revokes the keys of a name. Returns the number of newly revoked keys.
     pub(crate) fn revoke_keys(&mut self, name: u8, now: Timestamp) -> usize {
         let named = self.keys.iter_mut().filter(|key| key.name == name && !key.is_revoked);
         named

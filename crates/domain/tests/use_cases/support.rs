@@ -1,4 +1,4 @@
-//! A store in memory and a clock that the tests move.
+//! A store in memory, and a clock that tests set.
 
 use std::{
     sync::{
@@ -16,7 +16,7 @@ use petstore_memory::MemoryStore;
 
 pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
 
-/// A clock that a test moves.
+/// A clock that a test sets.
 pub(crate) struct TestClock(AtomicI64);
 
 impl TestClock {
@@ -51,7 +51,7 @@ pub(crate) fn name(text: &str) -> KeyName {
     KeyName::parse(text).unwrap()
 }
 
-/// The keys of a store, changed by the clock of a test.
+/// Changes the keys of a store at the time of a test clock.
 pub(crate) struct KeyAdmin {
     pub(crate) keys: Arc<dyn KeyStore>,
     pub(crate) clock: Arc<TestClock>,

@@ -79,8 +79,8 @@ impl Inner {
         progress
     }
 
-    /// Returns whether a connection holds at least an equal share of the memory. Only greedy connections lose something,
-    /// so a client that asks for little is not disturbed by one that asks for much.
+    /// Returns whether a connection holds at least an equal share of the memory. Only greedy connections lose responses, so
+    /// they do not disturb clients with few requests.
     fn is_greedy(&self, connection: &AtomicUsize) -> bool {
         let share = self.bytes / self.connections.max(1);
         let bytes = connection.load(Ordering::Relaxed);

@@ -44,7 +44,7 @@ pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiErr
 /// Answers with one animal (section 4.3, getPet).
 pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let not_found =
-        || ApiError::new(ErrorCode::PetNotFound, "there is no animal of this identifier");
+        || ApiError::new(ErrorCode::PetNotFound, "there is no animal with this identifier");
     let pets = &context.state.ports.pets;
     let id = PetId::parse(context.parameter).map_err(|_| not_found())?;
     let resource = Resource::Pet(id);

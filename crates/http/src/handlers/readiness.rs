@@ -89,7 +89,7 @@ async fn read(pets: &dyn PetService, limit: Duration) -> Outcome {
     match timeout(limit, AssertUnwindSafe(pets.list(one)).catch_unwind()).await {
         Ok(Ok(answer)) => answer.map(|_| ()).map_err(ApiError::from),
         Ok(Err(panic)) => Err(ApiError::panicked(&*panic)),
-        Err(_) => Err(ApiError::unavailable("the store takes too long")),
+        Err(_) => Err(ApiError::unavailable("the store did not answer in time")),
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(30);
 
-    /// Takes so long for each read, and counts the reads that began and those under way.
+    /// A store whose reads take `takes`. It counts the reads that have begun and the reads that run.
     #[derive(Default)]
     struct Store {
         takes: Duration,
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_store_is_read_once_a_second_however_many_ask_and_however_it_ends() {
+    async fn a_store_is_read_once_a_second_for_any_number_of_requests() {
         for (takes, fails, reads) in [
             (Duration::ZERO, false, 10),
             (Duration::ZERO, true, 10),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_read_that_hangs_is_the_only_one_and_is_given_up_although_nobody_waits() {
+    async fn a_read_that_hangs_is_the_only_one_and_ends_without_a_waiting_request() {
         let store = Arc::new(Store { takes: Duration::MAX, ..Store::default() });
         let pets: Arc<dyn PetService> = store.clone();
         let readiness = Readiness::default();

@@ -145,7 +145,7 @@ impl Observer {
             line!(error, self, request, status, code, cause, unwritten, "request failed");
         } else {
             if unwritten > 0 {
-                tracing::warn!(unwritten, failed = false, "requests were not logged one by one");
+                tracing::warn!(unwritten, failed = false, "some requests were not logged");
             }
             line!(info, self, request, status, code, "request");
         }
@@ -177,7 +177,7 @@ impl Observer {
         let Some(unwritten) = unwritten else { return };
         let unwritten = (unwritten > 0).then_some(unwritten);
         let message = if reason == NOT_TLS {
-            "a client speaks no TLS: plain HTTP, or another protocol"
+            "a client does not speak TLS but plain HTTP or another protocol"
         } else {
             "a TLS handshake failed"
         };

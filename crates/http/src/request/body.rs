@@ -62,7 +62,7 @@ where
         let mut whole = BytesMut::new();
         while let Some(frame) = self.body.frame().await {
             let frame = frame.map_err(|_| {
-                let message = "the body broke off, or is not framed as its head says";
+                let message = "the body is incomplete, or does not match the framing in its head";
                 ApiError::new(ErrorCode::InvalidRequest, message)
             })?;
             let Ok(data) = frame.into_data() else { continue }; // Trailers are ignored.
@@ -83,8 +83,7 @@ where
 
     /// Takes `bytes` bytes of the memory for bodies. Returns 503 if there are fewer.
     fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
-        let full =
-            || ApiError::unavailable("the bodies of other requests fill the memory for them");
+        let full = || ApiError::unavailable("other requests use up the memory for bodies");
         let bytes = u32::try_from(bytes).map_err(|_| full())?;
         let more = self.memory.try_acquire_many(bytes).map_err(|_| full())?;
         match &mut self.held {

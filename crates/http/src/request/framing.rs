@@ -202,7 +202,7 @@ mod tests {
             for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2] {
                 assert_eq!(passes(version, &[("host", host)]), is_good, "{host} {version:?}");
             }
-            // As the `:authority` of HTTP/2, or in the target of HTTP/1. Some are refused when they are read.
+            // The `:authority` of HTTP/2, or the target of HTTP/1. `Uri` itself refuses some of them.
             let Ok(uri) = format!("http://{host}/").parse::<Uri>() else { continue };
             let request = Request::builder().version(Version::HTTP_2).uri(uri).body(()).unwrap();
             let outcome = require_unambiguous(&request.into_parts().0);

@@ -13,7 +13,7 @@ use crate::{
 const MAX_ERRORS: usize = 8;
 /// The largest number of characters that a message repeats of a client's text.
 const MAX_ECHO: usize = 40;
-const UNREADABLE: &str = "must be one that a next link has given, unchanged";
+const UNREADABLE: &str = "must be the unchanged cursor of a next link";
 
 /// Returns an error if there is any parameter.
 pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
@@ -159,11 +159,11 @@ mod tests {
             ("status=", "`status`: must be one of available, pending, sold"),
             ("status=Sold", "`status`: must be one of available, pending, sold"),
             ("status=sold,pending", "`status`: must be one of available, pending, sold"),
-            ("cursor=", "`cursor`: must be one that a next link has given, unchanged"),
-            ("cursor", "`cursor`: must be one that a next link has given, unchanged"),
-            ("cursor=%00", "`cursor`: must be one that a next link has given, unchanged"),
-            ("cursor=%FF", "`cursor`: must be one that a next link has given, unchanged"),
-            ("cursor=abc", "`cursor`: must be one that a next link has given, unchanged"),
+            ("cursor=", "`cursor`: must be the unchanged cursor of a next link"),
+            ("cursor", "`cursor`: must be the unchanged cursor of a next link"),
+            ("cursor=%00", "`cursor`: must be the unchanged cursor of a next link"),
+            ("cursor=%FF", "`cursor`: must be the unchanged cursor of a next link"),
+            ("cursor=abc", "`cursor`: must be the unchanged cursor of a next link"),
             ("offset=3", "`offset`: unknown parameter; allowed are limit, status and cursor"),
             ("Limit=5", "`Limit`: unknown parameter"),
             ("=5", "``: unknown parameter"),

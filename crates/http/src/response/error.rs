@@ -107,7 +107,7 @@ impl ApiError {
 
     /// Creates 405. `methods` is the value of `Allow`.
     pub(crate) fn method_not_allowed(methods: &str) -> Self {
-        let message = format!("this address knows the methods {methods}");
+        let message = format!("this address has the methods {methods}");
         match HeaderValue::from_str(methods) {
             Ok(allow) => Self::new(ErrorCode::MethodNotAllowed, message).with(ALLOW, allow),
             Err(error) => Self::internal(error),
@@ -121,7 +121,7 @@ impl ApiError {
 
     /// Creates 404 for an address without a route.
     pub(crate) fn route_not_found() -> Self {
-        let message = "there is nothing at this address; /openapi.json lists what there is";
+        let message = "this address does not exist; /openapi.json lists all addresses";
         Self::new(ErrorCode::RouteNotFound, message)
     }
 

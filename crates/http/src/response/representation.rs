@@ -94,7 +94,7 @@ impl Representation {
     }
 
     /// Returns 200 with the content in the content coding that `request` prefers, or 304 if `If-None-Match` names the tag.
-    /// The headers of 200 are those of `template` if there is one.
+    /// A `template` replaces the usual headers of 200.
     pub(crate) fn answer(&self, request: &HeaderMap, template: Option<&HeaderMap>) -> Response {
         if matches(request, &self.tag) {
             return tagged(empty(StatusCode::NOT_MODIFIED), self.tag.clone());

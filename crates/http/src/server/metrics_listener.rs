@@ -1,6 +1,7 @@
 //! The metrics listener: serves `/metrics`, `/livez` and `/readyz` over plain HTTP/1.1 to a monitoring system.
 //!
-//! It needs no key, so its address is one that only the monitoring system reaches. It runs until the drain has ended.
+//! The listener needs no key, so it belongs on an address that only the monitoring system reaches. It runs until the drain
+//! has ended.
 
 use std::{collections::BTreeMap, convert::Infallible, fmt, future, sync::Arc, time::Duration};
 
@@ -127,7 +128,7 @@ impl Monitor {
         }
     }
 
-    /// Returns the samples of this scrape, without those of keys if the keys cannot be read.
+    /// Returns the samples of this scrape. Samples of keys are omitted if the keys cannot be read.
     async fn samples(&self) -> Vec<Sample> {
         let State { ports, page_cache, .. } = &*self.state;
         let (ready, live) = tokio::join!(
@@ -184,6 +185,6 @@ fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Sample> {
 }
 
 async fn in_time<T>(read: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
-    let late = |_| Err(ApiError::unavailable("the store takes too long"));
+    let late = |_| Err(ApiError::unavailable("the store did not answer in time"));
     timeout(STORE_TIMEOUT, read).await.unwrap_or_else(late)
 }

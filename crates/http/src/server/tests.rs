@@ -1,11 +1,9 @@
+mod metrics;
+
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
-use http_body_util::BodyExt as _;
-use hyper::Method;
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, KeyLabel, KeyName,
-    ManualClock, MockAuthenticator, MockPetService, NamedKey, PetPage, PetService, StoreError,
+    Clock, ManualClock, MockAuthenticator, MockPetService, PetPage, PetService, StoreError,
     Timestamp, Versioned,
 };
 use tokio::{
@@ -18,16 +16,13 @@ use tracing::Level;
 use super::{
     Server,
     listener::Listener,
-    metrics_listener::{HEAD_TIMEOUT, MAX_CONNECTIONS, Monitor, MonitoringSources, STORE_TIMEOUT},
+    metrics_listener::{HEAD_TIMEOUT, MAX_CONNECTIONS, MonitoringSources, STORE_TIMEOUT},
 };
 use crate::{
     answer::tests::Stuck,
-    observe::{
-        log::tests::Lines,
-        metrics::{MAX_NAMES, Metrics},
-    },
+    observe::log::tests::Lines,
     settings::{Limits, Settings},
-    state::{Ports, State},
+    state::Ports,
 };
 
 /// A clock that panics outside of every handler, where a response that hyper does not write needs a date.
@@ -77,7 +72,7 @@ enum Place {
 /// A time in which an answer would arrive. On a slow machine, a test that expects none may miss a fault.
 const SHORT: Duration = Duration::from_millis(200);
 
-/// How much longer than its limit a wait may take on a paused clock.
+/// The tolerance of a limit on a paused clock.
 const SLACK: Duration = Duration::from_secs(2);
 
 impl Place {
@@ -132,7 +127,7 @@ async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2]
     beside_server_of(pets(false), max_connections, test).await;
 }
 
-/// Does the same with a service of these animals.
+/// Does the same with a service over `pets`.
 async fn beside_server_of(
     pets: Arc<dyn PetService>,
     max_connections: usize,
@@ -212,7 +207,7 @@ async fn the_metrics_listener_has_a_limit_of_connections() {
     .await;
 }
 
-/// Reads what comes until the server closes the connection, and returns how long that took.
+/// Reads until the server closes the connection. Returns the text and the time.
 async fn read_all(stream: &mut Box<dyn Stream>) -> (String, Duration) {
     let (began, mut bytes) = (Instant::now(), Vec::new());
     let closed = timeout(Duration::from_hours(1), stream.read_to_end(&mut bytes)).await;
@@ -261,37 +256,6 @@ async fn every_listener_says_in_time_that_a_store_that_hangs_is_not_ready() {
     beside_server_of(Arc::new(Stuck), 8, places).await;
 }
 
-/// An authenticator whose keys the metrics read.
-#[derive(Debug)]
-struct Keys {
-    /// `true` if reading the keys never ends.
-    hang: bool,
-    named: Vec<NamedKey>,
-}
-
-#[async_trait]
-impl Authenticator for Keys {
-    async fn authenticate(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        unreachable!("nobody calls")
-    }
-
-    async fn authenticate_again(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        unreachable!("nobody calls")
-    }
-
-    fn key_label(&self, _: &Caller) -> Option<KeyLabel> {
-        None
-    }
-
-    async fn live_keys(&self) -> Result<usize, StoreError> {
-        if self.hang { std::future::pending().await } else { Ok(self.named.len()) }
-    }
-
-    fn named_keys(&self) -> Vec<NamedKey> {
-        self.named.clone()
-    }
-}
-
 /// Returns a store that answers or fails.
 fn pets(is_gone: bool) -> Arc<MockPetService> {
     let mut pets = MockPetService::new();
@@ -305,68 +269,4 @@ fn pets(is_gone: bool) -> Arc<MockPetService> {
     };
     pets.expect_list().returning(answer);
     Arc::new(pets)
-}
-
-/// Returns the metrics of a service with these keys and a store that answers or fails.
-async fn scrape(keys: Keys, is_gone: bool) -> String {
-    let ports = Ports {
-        pets: pets(is_gone),
-        authenticator: Arc::new(keys),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
-    };
-    let monitor = Monitor {
-        state: Arc::new(State::new(ports, Settings::default(), None)),
-        metrics: Arc::new(Metrics::new().unwrap()),
-        sources: MonitoringSources { samples: Arc::new(Vec::new), next_store_reachable: None },
-    };
-    let answer = monitor.answer(&Method::GET, "/metrics").await;
-    assert_eq!(answer.status(), 200);
-    let text = answer.into_body().collect().await.unwrap().to_bytes();
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-#[tokio::test(start_paused = true)]
-async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
-    let named = vec![named("web", Some(1000))];
-    let text = scrape(Keys { hang: true, named }, false).await;
-    assert!(text.contains("\npetstore_page_cache_pages 0\n"), "{text}");
-    assert!(!text.contains("petstore_live_keys") && !text.contains("web"), "{text}");
-}
-
-#[tokio::test]
-async fn the_readiness_is_that_of_readyz() {
-    for (is_gone, ready) in [(false, "1"), (true, "0")] {
-        let text = scrape(Keys { hang: false, named: Vec::new() }, is_gone).await;
-        assert!(text.contains(&format!("\npetstore_ready {ready}\n")), "{text}");
-    }
-}
-
-/// Returns a key of this name that expires `end` milliseconds after 1970.
-fn named(name: &str, end: Option<i64>) -> NamedKey {
-    let label = KeyLabel::Stored(KeyName::parse(name).unwrap());
-    NamedKey { label, expires_at: end.map(Timestamp) }
-}
-
-#[tokio::test]
-async fn the_expiry_of_a_name_is_that_of_its_newest_key() {
-    let keys = [("web", Some(9000)), ("shop", Some(9000)), ("web", Some(7999)), ("shop", None)];
-    let named = keys.map(|(name, end)| named(name, end)).into();
-    let text = scrape(Keys { hang: false, named }, false).await;
-    let lines = text.lines().filter(|line| line.starts_with("petstore_key_expiry"));
-    let expected = ["petstore_key_expiry_timestamp_seconds{key=\"web\"} 7"];
-    assert_eq!(lines.collect::<Vec<_>>(), expected);
-}
-
-#[tokio::test]
-async fn the_thousand_names_that_expire_first_have_an_expiry() {
-    let max = i64::try_from(MAX_NAMES).unwrap();
-    let keys =
-        (0..max + 200).map(|age| named(&format!("key-{age}"), Some((max + 200 - age) * 1000)));
-    let text = scrape(Keys { hang: false, named: keys.collect() }, false).await;
-    let of = |family: &str| text.lines().filter(|line| line.starts_with(family)).count();
-    assert_eq!(of("petstore_key_expiry_timestamp_seconds{"), MAX_NAMES);
-    assert!(text.contains("_seconds{key=\"key-1199\"} 1\n"), "{text}");
-    assert!(!text.contains("_seconds{key=\"key-199\"}"), "{text}");
-    // And one series for all other names.
-    assert_eq!(of("petstore_deprecated_requests_total{"), MAX_NAMES + 1);
 }

@@ -183,7 +183,7 @@ fn a_record_may_have_an_identifier() {
 fn a_record_has_the_field_errors_of_a_body_and_of_its_identifier() {
     let table = [
         ("", "the line is empty; it must be a JSON object"),
-        ("\u{feff}{}", "the line must begin with its JSON, not with a byte-order mark"),
+        ("\u{feff}{}", "the line must begin with JSON, not with a byte-order mark"),
         ("nonsense", "the line must be one JSON document, but: expected ident at column 2"),
         (r#"{"name":"a","categoryId":1} {}"#, "the line must be one JSON document, but: trailing"),
         ("[1]", "the line must be a JSON object, but is an array"),

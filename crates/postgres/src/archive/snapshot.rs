@@ -26,7 +26,6 @@ const HIGHEST: &str = concat!(
 );
 
 /// An open transaction that sees one state of the store.
-#[derive(Debug)]
 pub(super) struct PostgresSnapshot {
     transaction: Connection,
     /// Read first, because a transaction does not freeze a sequence.

@@ -13,18 +13,16 @@ use std::{
 
 use petstore_domain::{
     ApiKey, ArchiveError, CategoryId, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
-    KeyDigest, KeyId, NewPet, Pet, PetId, PetName, PetStatus, Resolution, Rows, StoreError,
-    WriterRole,
+    KeyDigest, KeyId, NewPet, Pet, PetId, PetName, PetStatus, Resolution, StoreError, WriterRole,
 };
 
 use crate::{
     api_keys::rows as keys,
-    connection::{APPENDING, Connection, WRITING},
+    connection::Connection,
     connector::Purpose,
     error::StoreFailure,
     handover,
     pets::idempotency,
-    sequences,
     store::PostgresStore,
     values::{Values, column, scalar},
     version::{self, where_state},
@@ -59,49 +57,16 @@ const WRITE_RECORDS: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, c
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, \
        pet_id = excluded.pet_id, created_at = excluded.created_at";
 
-/// Writes rows under their own identifiers. Returns how many animals are new.
-pub(super) async fn rows(
-    store: &PostgresStore,
-    writer: WriterRole,
-    rows: &Rows,
-) -> Result<u64, ArchiveError> {
-    let Rows { pets, keys, records, highest } = rows;
-    let begun = Begun::new(store, WRITING, writer).await?;
-    let transaction = &begun.transaction;
-    let added = write_pets(transaction, pets).await?;
-    transaction.query(sequences::RAISE, &[&highest.pet.map(|id| id.0)]).await?;
-    write_keys(transaction, keys).await?;
-    write_records(transaction, records).await?;
-    begun.commit(store, added > 0, highest.key).await?;
-    Ok(added)
-}
-
-/// Adds animals in their order. Returns how many were added: none if the request is a repeat.
-pub(super) async fn new_pets(
-    store: &PostgresStore,
-    pets: &[NewPet],
-    request: Option<&IdempotencyRequest>,
-) -> Result<u64, ArchiveError> {
-    // A role that may not read the sequence can import all the same.
-    if sequences::are_behind(&store.pool).await.unwrap_or(false) {
-        sequences::raise(&store.pool).await?;
-    }
-    let begun = Begun::new(store, APPENDING, WriterRole::Service).await?;
-    let added = add_pets(&begun.transaction, pets, request).await?;
-    begun.commit(store, added > 0, None).await?;
-    Ok(added)
-}
-
 /// An open transaction that writes animals. Dropping it rolls it back.
-struct Begun {
-    transaction: Connection,
+pub(super) struct Begun {
+    pub(super) transaction: Connection,
     at: Instant,
 }
 
 impl Begun {
     /// Begins the transaction, locks the row of the state, and checks that `writer` may write. The row's trigger would refuse
     /// the commit too, but a sequence keeps the identifiers that were drawn.
-    async fn new(
+    pub(super) async fn new(
         store: &PostgresStore,
         begin: &str,
         writer: WriterRole,
@@ -120,7 +85,7 @@ impl Begun {
     }
 
     /// Commits, with a new catalogue version if `has_added`.
-    async fn commit(
+    pub(super) async fn commit(
         self,
         store: &PostgresStore,
         has_added: bool,
@@ -149,7 +114,10 @@ fn columns<'a>(
 }
 
 /// Writes animals with their identifiers. Returns how many are new.
-async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, ArchiveError> {
+pub(super) async fn write_pets(
+    transaction: &Connection,
+    pets: &[Pet],
+) -> Result<u64, ArchiveError> {
     let ids: Vec<i64> = pets.iter().map(|pet| pet.id.0).collect();
     let (names, categories, statuses) =
         columns(pets.iter().map(|pet| (&pet.name, pet.category_id, pet.status)));
@@ -166,7 +134,7 @@ async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, Archi
 }
 
 /// Adds animals in their order. Returns how many were added: none if the request is a repeat.
-async fn add_pets(
+pub(super) async fn add_pets(
     transaction: &Connection,
     pets: &[NewPet],
     request: Option<&IdempotencyRequest>,
@@ -195,7 +163,10 @@ async fn add_pets(
 }
 
 /// Writes API keys under their own identifiers. The lock of the state keeps them from changing meanwhile.
-async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), ArchiveError> {
+pub(super) async fn write_keys(
+    transaction: &Connection,
+    keys: &[ApiKey],
+) -> Result<(), ArchiveError> {
     if keys.is_empty() {
         // The trigger of an empty statement would change the revision.
         return Ok(());
@@ -220,7 +191,7 @@ async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), Arc
 }
 
 /// Writes records. The lock of the state keeps them from changing meanwhile.
-async fn write_records(
+pub(super) async fn write_records(
     transaction: &Connection,
     records: &[IdempotencyRecord],
 ) -> Result<(), ArchiveError> {

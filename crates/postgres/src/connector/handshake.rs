@@ -1,8 +1,6 @@
-//! Connects to one host, detects a pooler, and sets the session up.
-//!
-//! The first message of each connection sets [`SETTING`] to a unique value. A server's session then has that value.
-//! `PgBouncer` refuses the message or ignores the setting, and a pooler that lends sessions which it opened before shows
-//! another value or none. So a session without our value belongs to a pooler.
+//! Connects to one host, detects a pooler, and sets the session up. The first message sets [`SETTING`] to a unique value,
+//! which a server's own session then has. `PgBouncer` refuses the message or ignores the setting. A pooler that lends
+//! sessions which it opened before shows another value or none.
 
 use std::{
     sync::{

@@ -25,13 +25,11 @@ pub(crate) enum Reason {
     #[error(transparent)]
     Tls(#[from] TlsFailure),
     #[error(
-        "its encoding is {0}, which cannot hold every name; \
-         use a database made with ENCODING 'UTF8'"
+        "its encoding is {0}, which cannot hold every name; use a database with ENCODING 'UTF8'"
     )]
     Encoding(String),
     #[error(
-        "no schema is there to hold the tables that this role may use: GRANT USAGE ON SCHEMA, or name another with \
-         ?schema=NAME"
+        "there is no schema that this role may use: GRANT USAGE ON SCHEMA, or name another one with ?schema=NAME"
     )]
     NoSchema,
     #[error(

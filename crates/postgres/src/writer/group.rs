@@ -1,11 +1,8 @@
-//! One transaction for a whole group of additions.
-//!
-//! The whole transaction is sent at once and takes one round trip. It starts with the lock that every writer takes first,
-//! so no other writer waits for this process while it decides.
-//!
-//! If the lock comes late, or the server refuses a row, nothing has happened. Then the lock is acquired first, and
-//! additions without a waiting caller are dropped. Each row gets its own savepoint (`schema/7.sql`), so a refused row
-//! fails its own addition and costs the others some milliseconds. For a second after a refusal, groups start like this.
+//! One transaction for a whole group of additions. It is sent at once, takes one round trip, and starts with the lock that
+//! every writer takes first. So no other writer waits for this process while it decides. If the lock comes late or the
+//! server refuses a row, nothing has happened. Then the lock is acquired first, additions without a waiting caller are
+//! dropped, and each row gets its own savepoint (`schema/7.sql`): a refused row fails its own addition and costs the others
+//! some milliseconds. For a second after a refusal, groups start like this.
 
 use std::collections::HashMap;
 

@@ -20,11 +20,11 @@ use crate::{
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
 
-/// An open read transaction. Each read runs on a thread for blocking work: a copy reads its next batch
-/// while the last one is written.
+/// An open read transaction. Reads run on blocking threads, so that a copy reads its next batch while it writes the last
+/// one.
 pub(super) struct ReadTransaction {
-    /// Taken out for as long as a read runs. A read that nobody waits for any more does not put it back.
-    /// Dropping it closes the connection, which ends the transaction.
+    /// The connection, which a running read takes and puts back. A canceled read does not put it back. Dropping the
+    /// connection ends the transaction.
     connection: Option<Connection>,
     _pool: Arc<Pool>,
 }
@@ -33,7 +33,7 @@ impl ReadTransaction {
     /// Begins a transaction on a connection of its own.
     pub(super) fn begin(pool: Arc<Pool>) -> rusqlite::Result<Self> {
         let connection = pool.open()?;
-        // The transaction sees the store as it is at its first read, not at its `BEGIN`.
+        // The snapshot begins with the first read, not with `BEGIN`.
         connection.execute_batch("BEGIN")?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(Self { connection: Some(connection), _pool: pool })
@@ -85,7 +85,7 @@ impl Snapshot for ReadTransaction {
     }
 }
 
-/// Returns how much the store has of everything.
+/// Returns the number of rows of each kind.
 pub(crate) fn counts(connection: &Connection) -> rusqlite::Result<StoreCounts> {
     connection.query_row(COUNTS, [], |row| {
         let count = |index| row.get(index).map(i64::unsigned_abs);

@@ -30,7 +30,7 @@ impl Place {
         Self { store: open(&config, &SqliteSettings::default(), timeout).unwrap(), folder }
     }
 
-    /// How many of the animals were not there before.
+    /// Writes animals. Returns the number of new ones.
     async fn write(&self, pets: Vec<Pet>) -> Result<u64, ArchiveError> {
         self.store.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await
     }
@@ -49,7 +49,7 @@ fn numbered(ids: impl IntoIterator<Item = i64>) -> Vec<Pet> {
 }
 
 #[tokio::test]
-async fn a_snapshot_outlives_its_store_and_sees_none_of_what_is_written_since() {
+async fn a_snapshot_outlives_its_store_and_sees_no_later_write() {
     let Place { store, folder } = Place::new();
     store.add(rex(), None).await.unwrap();
     let mut snapshot = store.snapshot().await.unwrap();
@@ -85,7 +85,7 @@ async fn a_write_changes_the_version_at_once() {
 }
 
 #[tokio::test]
-async fn the_last_identifier_leaves_none_behind_it() {
+async fn no_animal_follows_the_last_identifier() {
     let place = Place::new();
     place.write(numbered([i64::MIN, 0, i64::MAX])).await.unwrap();
     let full = place.store.add_new(vec![rex()], None).await;
@@ -93,7 +93,7 @@ async fn the_last_identifier_leaves_none_behind_it() {
 }
 
 #[tokio::test]
-async fn every_identifier_is_read_once_whatever_the_batch() {
+async fn every_identifier_is_read_once_in_batches_of_any_size() {
     let place = Place::new();
     let ids = [i64::MIN, -7, 0, 1, 2, i64::MAX - 1, i64::MAX];
     place.write(numbered(ids)).await.unwrap();
@@ -133,10 +133,9 @@ async fn rows_that_break_a_rule_are_named() {
 }
 
 #[tokio::test]
-async fn an_index_of_animals_that_lacks_one_is_found_by_a_check_and_leaves_none_out_of_a_snapshot()
-{
+async fn a_check_finds_an_index_that_lacks_a_row_which_a_snapshot_has() {
     let place = Place::new();
-    // While the index is another one, a row that belongs to it is added.
+    // The row is added while the index has another definition.
     let rewrite = |from, to| {
         let sql = format!(
             "PRAGMA writable_schema = ON; \
@@ -157,12 +156,12 @@ async fn an_index_of_animals_that_lacks_one_is_found_by_a_check_and_leaves_none_
 }
 
 #[tokio::test]
-async fn a_damaged_page_is_found_by_a_check_and_costs_what_needs_it() {
+async fn a_check_finds_a_damaged_page_and_reads_of_it_fail() {
     let place = Place::new();
     place.write(numbered(1..=5000)).await.unwrap();
     place.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     let path = place.folder.path().join("petstore.db");
-    // A page near the end is one of the table's.
+    // A page near the end belongs to the table.
     let last = std::fs::metadata(&path).unwrap().len() / 4096 - 1;
     let overwrite = std::process::Command::new("dd")
         .args(["if=/dev/zero", "bs=4096", "count=1", "conv=notrunc", "status=none"])
@@ -171,7 +170,7 @@ async fn a_damaged_page_is_found_by_a_check_and_costs_what_needs_it() {
     assert!(overwrite.unwrap().success());
     let findings = place.store.inspect().unwrap();
     assert_eq!(findings[0].severity, Severity::Error, "{findings:?}");
-    // To take a snapshot checks nothing.
+    // Taking a snapshot checks no page.
     let mut snapshot = place.store.snapshot().await.unwrap();
     assert_eq!(snapshot.pets(None, 9).await.unwrap(), numbered(1..=9));
     let refusal = snapshot.pets(None, 6000).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! The writes of one call, as one transaction on a connection of its own.
+//! The writes of one call, in one transaction on its own connection.
 
 use std::{path::Path, thread};
 
@@ -18,7 +18,7 @@ use crate::{
     writer::{FREE, WriteTransaction},
 };
 
-/// The memory that a transaction may use before it writes pages to the log, in KiB.
+/// The memory in KiB that a transaction may use before it writes pages to the log.
 const PAGE_CACHE: i64 = 64 * 1024;
 
 pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 \
@@ -26,11 +26,11 @@ pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq)
 pub(crate) const RAISE_SEQUENCE: &str =
     "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1 AND seq < ?2";
 
-/// The number of animals that were not there before, and of changes that are counted as no additions.
+/// The number of added animals, and the number of rewrites.
 pub(super) type Written = (u64, i64);
 
-/// Runs `work` with full synchronisation, whatever the store was opened with: such transactions are few, so it costs
-/// next to nothing. Returns how many animals were added.
+/// Runs `work` in a transaction with full synchronization, which costs little because there are few of them. Returns the
+/// number of added animals.
 pub(super) fn in_transaction(
     path: &Path,
     versions: &VersionCache,
@@ -40,7 +40,7 @@ pub(super) fn in_transaction(
     let connection =
         connection::open_writer(path, Synchronous::Full, BusyTimeout::default().writer)?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
-    // One call may follow another at once, and would keep other writers from the lock, which has no queue.
+    // The lock has no queue: calls without a pause between them would starve other writers.
     thread::sleep(FREE);
     let mut statements = Statements::new(&connection);
     let mut transaction = WriteTransaction::begin(&mut statements, writer)?;
@@ -70,7 +70,7 @@ pub(super) fn rows(
     Ok((added, 1))
 }
 
-/// Adds animals under new identifiers, unless the request is a repeat.
+/// Adds animals under new identifiers, unless `request` is a repeat.
 pub(super) fn new_pets(
     statements: &mut Statements<'_>,
     pets: &[NewPet],
@@ -95,7 +95,7 @@ pub(super) fn new_pets(
     Ok((pets.len() as u64, 0))
 }
 
-/// Returns whether the animal was added.
+/// Writes an animal under its own identifier. Returns `false` if it is stored already.
 fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure<ArchiveError>> {
     if pets::restore(statements, pet)? {
         return Ok(true);
@@ -128,7 +128,7 @@ fn write_record(
     }
 }
 
-/// Lets the next identifier of a table be above `id`.
+/// Raises the next identifier of a table above `id`.
 fn assign_above(connection: &Connection, table: &str, id: Option<i64>) -> rusqlite::Result<()> {
     let Some(id) = id else { return Ok(()) };
     connection.prepare_cached(BEGIN_SEQUENCE)?.execute([table])?;

@@ -1,4 +1,4 @@
-//! Why a store is not opened or upgraded.
+//! The errors of opening and upgrading a store.
 
 use std::{io, path::PathBuf};
 
@@ -7,7 +7,7 @@ use petstore_storage::SchemaError;
 use rusqlite::{ErrorCode, ffi};
 use rustix::io::Errno;
 
-/// A store could not be opened or upgraded. One line says why, and how to fix it.
+/// A store could not be opened or upgraded. The message is one line with the cause and its repair.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {}: {reason}", .path.display())]
 pub struct OpenError {
@@ -15,8 +15,8 @@ pub struct OpenError {
     pub(crate) reason: Reason,
 }
 
-/// Unavailable if opening may succeed later though nobody changes the path or what is in the file: another process locks
-/// it, or its disk is full, read-only or fails. Else refused.
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later: another process has locked the file, or its disk
+/// is full, read-only or failing. Otherwise converts to [`StoreError::Refused`].
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         use Reason::{CannotGrow, Full, Io, Locked, NoRoom, ReadOnlyDisk, Sqlite};
@@ -30,7 +30,7 @@ impl From<OpenError> for StoreError {
     }
 }
 
-/// The fault of the file or of its content. The file stays as it is.
+/// The fault of the file or of its content. The file stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
     #[error("its directory {} does not exist; create it, or name another path", .0.display())]
@@ -128,7 +128,7 @@ mod tests {
     use super::{OpenError, Reason};
 
     #[test]
-    fn what_sqlite_refuses_is_said_with_what_to_do_and_whether_it_passes() {
+    fn an_error_of_sqlite_says_what_to_do_and_whether_it_may_pass() {
         let table = [
             (
                 ffi::SQLITE_READONLY_DIRECTORY,

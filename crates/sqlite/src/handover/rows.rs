@@ -14,10 +14,10 @@ const WRITE: &str = "UPDATE petstore_state SET revision = ?2, state = ?3, other 
      ELSE hex(identity) || hex(version) || hex(key_revision) END, identity = ?1, \
      version = CASE ?3 WHEN 'open' THEN randomblob(16) ELSE zeroblob(0) END WHERE only = 1";
 
-/// Selects a row if the store is open.
+/// Selects one row if the store is open, otherwise none.
 pub(crate) const IS_OPEN: &str = "SELECT 1 FROM petstore_state WHERE only = 1 AND state = 'open'";
 
-/// Refuses a write that the state does not permit to `writer`.
+/// Permits `writer` to write, by the state of the store.
 pub(crate) fn permit_write<E: From<StoreError>>(
     statements: &mut Statements<'_>,
     writer: WriterRole,
@@ -47,15 +47,15 @@ fn from_row(row: &Row<'_>) -> Result<StoreState, Corruption> {
     Ok(StoreState { id, revision, rewrites, phase })
 }
 
-/// Stores another state. The rewrites stay.
+/// Replaces the state, except for the rewrites.
 pub(super) fn write(connection: &Connection, new: &StoreState) -> rusqlite::Result<()> {
     let (word, other, label) = new.phase.parts();
     let values = params![new.id.0, new.revision, word, other.map(|other| other.0), label];
     connection.execute(WRITE, values).map(drop)
 }
 
-/// Refuses a read of animals that the state does not permit. `version` must be of the same snapshot: the state is read
-/// only of a store that has none.
+/// Permits a read of animals, by the state of the store. Only a store without a `version` is not open, so the state is read
+/// only then. The `version` must be from the same snapshot.
 pub(crate) fn permit_read(
     connection: &Connection,
     version: Option<CatalogueVersion>,

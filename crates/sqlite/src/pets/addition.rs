@@ -1,4 +1,4 @@
-//! An addition inside a transaction of the writer.
+//! An addition in a transaction of the writer.
 
 use petstore_domain::{AddError, Added, IdempotencyDecision, NewPet, PetId};
 use petstore_storage::writer::Add;
@@ -9,23 +9,23 @@ use crate::{
     pets::{idempotency, rows},
 };
 
-/// The animal of an addition in a transaction that is still to be committed.
+/// The outcome of an addition before the commit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
     pub(crate) id: PetId,
-    /// `true` if this transaction has added it; if not, it answers a repeat.
+    /// `true` if this transaction has added the animal; `false` for a replay.
     pub(crate) is_new: bool,
 }
 
 impl Stored {
-    /// Returns the answer to the request that was to add `pet`.
+    /// Returns the answer to the addition of `pet`.
     pub(crate) fn answer(self, pet: NewPet) -> Added {
         let pet = pet.with_id(self.id);
         if self.is_new { Added::Created(pet) } else { Added::Replayed(pet) }
     }
 }
 
-/// Adds the animal of a job. With `has_savepoint`, an error of SQLite undoes this job alone.
+/// Adds the animal of a job. With a savepoint, the caller can undo this job alone.
 pub(crate) fn add(
     statements: &mut Statements<'_>,
     Add { pet, request, .. }: &Add,

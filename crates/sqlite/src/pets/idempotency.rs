@@ -27,13 +27,13 @@ pub(crate) fn find<E: From<StoreError>>(
     Ok(found.optional()?.transpose()?)
 }
 
-/// Returns up to `limit` records behind `after`, in the order of [`RecordPosition`].
+/// Returns up to `limit` records after `after`, in the order of [`RecordPosition`].
 pub(crate) fn after(
     connection: &Connection,
     after: Option<RecordPosition>,
     limit: u32,
 ) -> Result<Vec<IdempotencyRecord>, Failure<StoreError>> {
-    // Every id is above the empty one.
+    // Every id is greater than the empty blob.
     let (pet, id) = after.as_ref().map_or((i64::MIN, &[][..]), |after| (after.pet.0, &after.id.0));
     let mut statement = connection.prepare_cached(AFTER)?;
     let mut rows = statement.query(params![pet, id, limit])?;
@@ -44,7 +44,7 @@ pub(crate) fn after(
     Ok(records)
 }
 
-/// Stores a record, in place of `stored`.
+/// Stores a record, which replaces `stored`.
 pub(crate) fn write(
     statements: &mut Statements<'_>,
     stored: Option<&IdempotencyRecord>,
@@ -58,7 +58,7 @@ pub(crate) fn write(
     statements.get(INSERT)?.execute(values).map(drop)
 }
 
-/// Deletes up to `limit` records from `cutoff` or before, the oldest first. Returns how many.
+/// Deletes up to `limit` records made at or before `cutoff`, the oldest first. Returns their number.
 pub(crate) fn purge(
     connection: &Connection,
     cutoff: Timestamp,

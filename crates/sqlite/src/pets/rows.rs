@@ -11,15 +11,16 @@ use rusqlite::{Connection, Params, Row, params, types::ValueRef};
 use crate::{connection::Statements, error::Failure, version};
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
-/// The highest identifier that was ever assigned or stored.
+/// Selects the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HIGHEST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM pet), 0), \
      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pet'), 0))";
 pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
-/// One row, also without the animal: a second statement for the version would take 1,700 instructions.
+/// Selects the animal and the version, in one row even without the animal. A second statement for the version would take
+/// 2,000 instructions.
 pub(crate) const FIND: &str = "SELECT id, name, category_id, status, version \
      FROM petstore_state LEFT JOIN pet ON id = ?1 WHERE only = 1";
-/// Animals from an identifier on.
+/// Selects animals with identifiers from `?1`.
 pub(crate) const PAGE: &str =
     "SELECT id, name, category_id, status FROM pet WHERE id >= ?1 ORDER BY id LIMIT ?2";
 
@@ -33,11 +34,9 @@ macro_rules! page_with_status {
     };
 }
 
-/// Returns the statement for a page of one status. All that it reads of an animal is in the index. The status is not read: it
-/// is the filter's.
+/// Returns the statement for a page of one status. It reads the index alone, and the status is known from the filter.
 ///
-/// The index is named so that no statistics (`ANALYZE`) ever talk the planner into reading every
-/// animal for the few of one status.
+/// `INDEXED BY` prevents that statistics (`ANALYZE`) lead the planner to read every animal.
 pub(crate) const fn page_with(status: PetStatus) -> &'static str {
     match status {
         PetStatus::Available => page_with_status!("pet_available", "available"),
@@ -46,14 +45,14 @@ pub(crate) const fn page_with(status: PetStatus) -> &'static str {
     }
 }
 
-/// Adds an animal under the next identifier, which it returns.
+/// Adds an animal under the next identifier. Returns the identifier.
 pub(crate) fn insert(statements: &mut Statements<'_>, pet: &NewPet) -> rusqlite::Result<PetId> {
     let NewPet { name, category_id, status } = pet;
     let values = params![name.as_str(), category_id.0, status.map(PetStatus::as_str)];
     statements.get(INSERT)?.insert(values).map(PetId)
 }
 
-/// Fails if fewer than `count` identifiers are left. An insertion would fail too, but as if the disk were full, and
+/// Fails if fewer than `count` identifiers are left. Otherwise the insertion would fail with the error of a full disk, and
 /// SQLite would undo the whole transaction.
 pub(crate) fn require_identifiers(connection: &Connection, count: usize) -> Result<(), StoreError> {
     let highest = highest(connection).map_err(StoreError::unavailable)?;
@@ -64,13 +63,13 @@ pub(crate) fn require_identifiers(connection: &Connection, count: usize) -> Resu
     Err(StoreError::refused(format_args!("no identifier is left: the highest is {}", i64::MAX)))
 }
 
-/// Returns the highest identifier that was ever assigned or stored.
+/// Returns the highest identifier ever assigned or stored.
 pub(crate) fn highest(connection: &Connection) -> rusqlite::Result<Option<PetId>> {
     let highest = connection.prepare_cached(HIGHEST_ID)?.query_row([], |row| row.get(0))?;
     Ok((highest > 0).then_some(PetId(highest)))
 }
 
-/// Adds an animal under its own identifier. Returns `false` if that is taken.
+/// Adds an animal under its own identifier. Returns `false` if the identifier is taken.
 pub(crate) fn restore(statements: &mut Statements<'_>, pet: &Pet) -> rusqlite::Result<bool> {
     let Pet { id, name, category_id, status } = pet;
     let values = params![id.0, name.as_str(), category_id.0, status.map(PetStatus::as_str)];
@@ -104,6 +103,7 @@ pub(crate) fn after(
     Ok(select(connection, PAGE, params![first, limit], None, limit as usize)?.pets)
 }
 
+/// Returns a page.
 pub(crate) fn page(
     connection: &Connection,
     query: &PetQuery,
@@ -114,12 +114,12 @@ pub(crate) fn page(
     select(connection, sql, values, query.status, limit.into())
 }
 
-/// Returns the lowest identifier above `after`.
+/// Returns the lowest identifier above `after`; `None` above the highest one.
 fn first_after(after: Option<PetId>) -> Option<i64> {
     after.map_or(Some(i64::MIN), |id| id.0.checked_add(1))
 }
 
-/// Returns up to `limit` animals, and whether there is a row more.
+/// Returns up to `limit` animals, and whether another row follows.
 fn select(
     connection: &Connection,
     sql: &str,
@@ -141,7 +141,7 @@ fn select(
 
 /// Returns the animal of a row. A `known` status is not read.
 fn pet(row: &Row<'_>, known: Option<PetStatus>) -> Result<Pet, Corruption> {
-    // `Row::get` takes more instructions.
+    // `get_ref` takes fewer instructions than `get`.
     let id = row.get_ref(0).and_then(|id| Ok(id.as_i64()?));
     let id = id.map_err(|error| Corruption::new("an animal", error))?;
     let broken = |field: &str, rule: &dyn fmt::Display| {

@@ -1,4 +1,4 @@
-//! Threads for the reads that find no worker: two, and up to sixteen while the disk is slow.
+//! Threads for reads that find no free worker: two, and up to sixteen while the disk is slow.
 
 use std::{
     collections::VecDeque,
@@ -14,36 +14,37 @@ use tokio::sync::oneshot;
 
 use super::{Shared, watch::TICK};
 
-/// Threads that are always there. More than a machine has processors only cost time while the disk is quick.
+/// The number of permanent threads. While the disk is quick, more threads than processors only cost time.
 pub(crate) const MIN_THREADS: usize = 2;
 
-/// Threads while the disk is slow. Each may open a connection, which is two files.
+/// The largest number of threads while the disk is slow. Each may open a connection, which needs two file descriptors.
 const MAX_THREADS: usize = 16;
 
-/// Reads that a thread runs within a [`TICK`] if the disk is quick, and only processors are missing.
+/// The number of reads in one [`TICK`] from which a thread counts as quick: then processors are the limit, not the disk.
 const QUICK_READS: usize = 10;
 
-/// Reads that wait. One more is refused at once.
+/// The largest number of queued reads. Another read fails at once.
 const MAX_QUEUE: usize = 4096;
 
-/// Reads in the order in which they came.
+/// The queued reads in their order.
 #[derive(Default)]
 pub(crate) struct Queue {
-    /// Each with the moment since when it waits.
+    /// Reads with the time at which they were queued.
     waiting: VecDeque<(Instant, Box<dyn FnOnce() + Send>)>,
     threads: usize,
     idle: usize,
-    /// Reads that were taken during this [`TICK`].
+    /// The number of reads that were taken in this [`TICK`].
     taken: usize,
 }
 
 impl Queue {
-    /// Returns how many reads wait.
+    /// Returns the number of queued reads.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Returns whether a read has waited for a [`TICK`] because reads take long, and begins the next [`TICK`].
+    /// Returns whether another thread is needed: a read has waited for a [`TICK`], and the disk is slow. Starts the next
+    /// [`TICK`].
     fn needs_thread(&mut self) -> bool {
         let is_late = self.waiting.front().is_some_and(|(since, _)| since.elapsed() >= TICK);
         let is_slow = mem::take(&mut self.taken) < QUICK_READS * self.threads;
@@ -56,12 +57,12 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the first threads.
+    /// Starts the permanent threads.
     pub(crate) fn start_threads(self: &Arc<Self>) -> io::Result<()> {
         (0..MIN_THREADS).try_for_each(|_| self.add_thread(&mut self.queue()))
     }
 
-    /// Lets a thread run `read`, unless the receiver of its result is dropped before that.
+    /// Queues `read` for a thread. The read does not run if the receiver is dropped first.
     pub(crate) fn push<T: Send + 'static>(
         &self,
         read: impl FnOnce() -> T + Send + 'static,
@@ -69,7 +70,7 @@ impl Shared {
         let (caller, answer) = oneshot::channel();
         let job = move || {
             if !caller.is_closed() {
-                // An error says that the caller has gone meanwhile.
+                // Fails only if the caller has left.
                 drop(caller.send(read()));
             }
         };
@@ -85,11 +86,11 @@ impl Shared {
         Ok(answer)
     }
 
-    /// Adds a thread if one is needed. To be called once in each [`TICK`].
+    /// Adds a thread if one is needed. Called once in each [`TICK`].
     pub(crate) fn relieve(self: &Arc<Self>) {
         let mut queue = self.queue();
         if queue.needs_thread() {
-            // If the system has no thread left, those that are there go on.
+            // If the system can start no thread, the others continue.
             drop(self.add_thread(&mut queue));
         }
     }
@@ -103,14 +104,14 @@ impl Shared {
         Ok(())
     }
 
-    /// Runs reads until the store is closed. A thread above [`MIN_THREADS`] ends when none waits.
+    /// Runs reads until the store is closed. A thread above [`MIN_THREADS`] ends when the queue is empty.
     fn run_reads(&self) {
         let mut queue = self.queue();
         loop {
             if let Some((_, job)) = queue.waiting.pop_front() {
                 queue.taken += 1;
                 drop(queue);
-                // A read that panics is answered as one that has: its caller's channel is dropped.
+                // A panic drops the caller's channel, which tells the caller.
                 drop(panic::catch_unwind(AssertUnwindSafe(job)));
                 queue = self.queue();
             } else if self.is_open() && queue.threads <= MIN_THREADS {
@@ -132,7 +133,7 @@ mod tests {
     use super::{MAX_THREADS, MIN_THREADS, QUICK_READS, Queue, TICK};
 
     #[test]
-    fn a_thread_is_added_while_a_read_waits_for_long_because_reads_take_long() {
+    fn a_thread_is_added_while_a_read_waits_and_the_disk_is_slow() {
         let needs_thread = |waited, taken, threads| {
             let mut queue = Queue { threads, taken, ..Queue::default() };
             queue.waiting.push_back((Instant::now().checked_sub(waited).unwrap(), Box::new(|| ())));

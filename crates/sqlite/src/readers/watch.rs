@@ -1,13 +1,8 @@
-//! Threads that notice what other processes have written, and keep a worker awake, while there are requests.
+//! Two threads that run while there are requests. Every [`INTERVAL`], one reads the version, which other processes may
+//! have changed, and checks the files. Every [`TICK`], the other wakes a worker, and adds threads for queued reads.
 //!
-//! Every [`INTERVAL`] one thread reads the catalogue's version, which another process may have changed, and looks for the
-//! files of the store. That may hang. Every [`TICK`] while there are reads on workers of the runtime, the other thread,
-//! which never reads, wakes a worker, which looks after sockets and timers. It also lets the reads that wait have more
-//! threads.
-//!
-//! While nothing is written, the transaction that the version was read in stays open until the next look. SQLite
-//! then takes no lock of the file for each read of this process, which are two calls of the system and a sixth of
-//! the time of a page.
+//! While nothing is written, the transaction of the version stays open until the next poll. Reads then need no file lock,
+//! which saves two system calls and a sixth of the time of a page.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -22,11 +17,10 @@ use rusqlite::Connection;
 use super::Shared;
 use crate::{error::Failure, pool::Pool, version};
 
-/// Half of what the version cache allows: the rest is for the reading.
+/// The interval between two reads of the version: half of the age that the version cache allows.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long sockets and timers may wait at most, when the worker that looks after them begins a read that
-/// hangs.
+/// The longest time that sockets and timers wait when the worker that drives them starts a read that hangs.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 impl Shared {
@@ -40,17 +34,17 @@ impl Shared {
                 continue;
             }
             let began = Instant::now();
-            self.look(&mut anchor, began);
+            self.poll(&mut anchor, began);
             while self.is_open() && began.elapsed() < INTERVAL {
                 thread::park_timeout(INTERVAL.saturating_sub(began.elapsed()));
             }
         }
     }
 
-    fn look(&self, anchor: &mut Anchor, began: Instant) {
-        // SQLite removes the log of a file that is empty when a connection opens it.
+    fn poll(&self, anchor: &mut Anchor, began: Instant) {
+        // Checked before a connection is opened: SQLite removes the log of a file that was emptied.
         let was_present = self.presence.check().is_ok();
-        // Reads of requests fail for the same cause, and report it.
+        // Requests report an error here, because they fail for the same cause.
         let version = if was_present { anchor.read(&self.pool).ok() } else { None };
         if !was_present || self.presence.check().is_err() {
             *anchor = Anchor::default();
@@ -63,11 +57,11 @@ impl Shared {
     /// Wakes a worker every [`TICK`] while there are reads, until the store is closed.
     pub(crate) fn tick(self: &Arc<Self>) {
         while self.is_open() {
-            // In this order: a read counts before its use is noted.
+            // In this order, because a read is counted before its use is noted.
             let in_use = self.in_use.load(Ordering::SeqCst);
             let has_reads = self.has_reading_workers() || self.queue().len() > 0;
             if has_reads {
-                // The worker that runs this looks after sockets and timers when it is done.
+                // The worker that runs this task drives sockets and timers afterwards.
                 self.runtime.spawn(async {});
                 self.relieve();
             }
@@ -80,7 +74,7 @@ impl Shared {
     }
 }
 
-/// A connection that the version is read on, and what it was the last time.
+/// The connection on which the version is read, and the last version.
 #[derive(Default)]
 struct Anchor {
     connection: Option<Connection>,
@@ -88,8 +82,8 @@ struct Anchor {
 }
 
 impl Anchor {
-    /// Reads the version, in a transaction that stays open if it is the one of the last time: a log that is written
-    /// to must be able to start anew.
+    /// Reads the version. The transaction stays open only if the version is the last one, because an open transaction
+    /// prevents that a growing log starts again.
     fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure<StoreError>> {
         self.release();
         let connection = self.connection.take().map_or_else(|| pool.open(), Ok)?;

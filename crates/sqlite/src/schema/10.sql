@@ -1,15 +1,15 @@
 -- Petstore 2.0. No older release can use the store after this step.
 
--- The state of the store. Every writer reads or changes its one row. (The triggers follow the new name.)
+-- The state of the store, in one row that every writer reads or changes. Triggers follow the new name.
 ALTER TABLE catalogue RENAME TO petstore_state;
 
--- Identity, version and key revision before the last change of the identity, in hexadecimal. After a crash, only the log
--- may hold that change: the file then still has these values, which show that the log belongs to it.
+-- Identity, version and key revision before the last change of the identity, in hexadecimal. After a crash, the log alone
+-- may contain that change. The file then still has these values, which proves that the log belongs to it.
 ALTER TABLE petstore_state ADD COLUMN renamed_from TEXT;
 
--- A process of an older release that still has the file open finds this view in place of the table. To
--- 1.2.0 the store is one that was handed over, so it neither writes nor caches, and its log has the label.
--- To 1.0.0 and 1.1.0 the version is corrupt. A view cannot be written to.
+-- A process of an older release that still has the file open reads this view instead of the table. Release 1.2.0 reads a
+-- store that was handed over: it neither writes nor caches, and logs the label. Releases 1.0.0 and 1.1.0 read a corrupt
+-- version. None can write to a view.
 CREATE VIEW catalogue AS
 SELECT only, x'' AS version, identity, revision, rewrites, 'sealed' AS state, identity AS other,
     'petstore 2.0.0, which has upgraded its schema: stop this process and start that release' AS label,
@@ -18,8 +18,8 @@ FROM petstore_state;
 
 DROP TABLE IF EXISTS relocation;
 
--- One row for each addition that had an idempotency key, until it is purged. Identifiers grow, so rows are
--- appended, and a snapshot reads them in this order.
+-- One row for each addition with an idempotency key, until it is purged. Identifiers ascend, so new rows are at the end.
+-- A snapshot reads the rows in this order.
 CREATE TABLE idempotency_record (
     pet_id INTEGER NOT NULL,
     id BLOB NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE idempotency_record (
     PRIMARY KEY (pet_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- Of the rows of one id, the youngest is kept.
+-- The youngest row of each id is kept.
 INSERT INTO idempotency_record
 SELECT pet_id, id, fingerprint, created_at FROM (
     SELECT *, row_number() OVER (PARTITION BY id ORDER BY created_at DESC, seq DESC) AS age
@@ -44,7 +44,7 @@ ALTER TABLE idempotency_record RENAME TO idempotency;
 
 CREATE UNIQUE INDEX idempotency_by_id ON idempotency (id);
 
--- The purge deletes the oldest first.
+-- The purge deletes the oldest rows first.
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
 
 -- Petstore 1.0.0 left the rights of its keys empty.

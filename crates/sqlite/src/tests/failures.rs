@@ -1,4 +1,4 @@
-//! A store that cannot answer says so within a bounded time, and answers again once it can.
+//! A store that cannot answer fails within a bounded time, and recovers.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ async fn set_max_page_count(store: &SqliteStore, pages: i64) {
 }
 
 #[tokio::test]
-async fn a_lock_held_too_long_is_unavailable_and_passes() {
+async fn a_write_is_unavailable_while_the_lock_is_held() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
@@ -53,7 +53,7 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
 async fn a_full_disk_is_unavailable_and_loses_nothing() {
     let place = Place::new();
     let store = place.open();
-    set_max_page_count(&store, 1).await; // SQLite takes the present size instead.
+    set_max_page_count(&store, 1).await; // SQLite uses the present size if the limit is lower.
     let mut added = 0;
     let refusal = loop {
         match PetRepository::add(&store, rex(), None).await {
@@ -82,7 +82,7 @@ async fn a_transaction_left_open_does_not_stop_the_writer() {
     let before = store.activity();
     assert!(store.writer().unwrap().write(leave_open).await.is_err());
     assert!(store.writer().unwrap().write(end).await.is_err());
-    assert_eq!(store.activity(), before, "a commit that fails is none");
+    assert_eq!(store.activity(), before, "a failed commit is not counted");
     add(&store).await;
     let after = store.activity();
     assert_eq!((after.commits, after.writes), (before.commits + 1, before.writes + 1));
@@ -103,13 +103,13 @@ async fn a_reader_that_fails_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_taken_away_is_unavailable_until_it_is_back() {
+async fn a_missing_file_is_unavailable_until_it_is_back() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
     let away = place.path().with_extension("away");
     fs::rename(place.path(), &away).unwrap();
-    // A reader that has the file open goes on; a new one does not find it.
+    // A connection that has the file open continues; a new one does not find the file.
     assert!(store.readers.pool().open().is_err());
     fs::rename(&away, place.path()).unwrap();
     assert!(store.readers.pool().open().is_ok());
@@ -117,10 +117,10 @@ async fn a_file_that_is_taken_away_is_unavailable_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn opening_a_locked_store_says_so_in_a_bounded_time() {
+async fn opening_a_locked_store_fails_in_a_bounded_time() {
     let place = Place::new();
     let raw = place.raw();
-    raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // On a path where no store is yet.
+    raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // There is no store at the path yet.
     let began = Instant::now();
     let refusal =
         open(&place.config(), &SqliteSettings::default(), short_timeout()).unwrap_err().to_string();
@@ -144,9 +144,9 @@ async fn a_store_that_is_written_to_can_be_opened_and_read() {
     assert!(found(&place.open(), PetId(1)).await);
 }
 
-/// As another process leaves it for a moment, which brings the log into the file: the first page goes first.
+/// A checkpoint of another process writes the first page first, and leaves this state for a moment.
 #[tokio::test]
-async fn a_file_whose_last_pages_are_still_to_be_written_is_known_for_a_store() {
+async fn a_file_whose_last_pages_are_not_written_yet_is_accepted() {
     let place = Place::new();
     drop(place.open());
     let length = fs::metadata(place.path()).unwrap().len();

@@ -1,4 +1,4 @@
-//! Processes that write to one file take turns.
+//! Processes that write to the same file take turns.
 
 use std::{
     sync::{
@@ -15,12 +15,12 @@ use tokio::sync::Semaphore;
 use super::{Place, add, rex};
 use crate::{connection::Statements, pets::rows, store::SqliteStore};
 
-/// Writes of the busy store that wait at any time.
+/// The number of queued writes of the busy store.
 const LOAD: usize = 64;
-/// The time that each of them adds to its transaction, as a slow disk does.
+/// The time that each write adds to its transaction, as a slow disk would.
 const DELAY: Duration = Duration::from_millis(1);
 
-/// Keeps the writer of `store` busy: when a write is run, the next one is queued. Notes if one fails.
+/// Keeps the writer of `store` busy: each write queues the next one. Sets `failed` if a write fails.
 async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
     let permits = Arc::new(Semaphore::new(LOAD));
     loop {
@@ -39,7 +39,7 @@ async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_busy_store_lets_every_write_of_another_one_through() {
+async fn a_busy_store_delays_no_write_of_another_store_for_long() {
     let place = Place::new();
     let open = || Arc::new(SqliteStore::open(&place.config()).unwrap());
     let (busy, other) = (open(), open());

@@ -19,7 +19,7 @@ use super::{Place, add, block_writer, found, in_time, rex};
 use crate::{connection::Statements, error::Failure, pets::rows, store::SqliteStore};
 
 #[tokio::test]
-async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
+async fn queued_writes_are_committed_together_and_answered_afterwards() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
@@ -29,7 +29,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
         group.spawn(async move {
             let work = move |connection: &Connection| {
                 rows::insert(&mut Statements::new(connection), &rex())?;
-                // The count that another process sees while this write runs.
+                // The number of animals that another process sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
             };
             store.writer().unwrap().write(work).await
@@ -44,7 +44,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
 }
 
 #[tokio::test]
-async fn a_fault_of_the_whole_store_fails_the_group_and_no_later_one() {
+async fn a_fault_of_the_whole_store_fails_no_later_group() {
     let place = Place::new();
     let store = place.open();
     let raw = place.raw();
@@ -62,7 +62,7 @@ async fn a_fault_of_the_whole_store_fails_the_group_and_no_later_one() {
 }
 
 #[tokio::test]
-async fn another_write_that_fails_is_undone_and_leaves_the_rest_of_its_group() {
+async fn a_failed_write_is_undone_and_the_rest_of_its_group_is_committed() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
@@ -86,7 +86,7 @@ async fn another_write_that_fails_is_undone_and_leaves_the_rest_of_its_group() {
 }
 
 #[tokio::test]
-async fn a_write_that_has_no_answer_but_an_error_leaves_the_rest_of_its_group() {
+async fn a_write_that_returns_an_error_leaves_the_rest_of_its_group() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
@@ -116,10 +116,10 @@ fn is_refused(result: &Result<Added, AddError>, constraint: &str) -> bool {
     reason.contains(constraint)
 }
 
-/// Of additions that wait together, the middle ones are refused by a unique index of the operator: by its name at its
-/// first statement, and by the time of its record, when the animal is already there.
+/// A unique index of the operator refuses the middle additions of a group: by the name at the first statement, or by the
+/// time of the record after the animal was inserted.
 #[tokio::test]
-async fn an_addition_that_a_constraint_refuses_fails_alone_and_leaves_nothing() {
+async fn a_refused_addition_fails_alone_and_leaves_no_row() {
     for (index, constraint) in
         [("pet (name)", "pet.name (index own)"), ("idempotency (created_at)", "at (index own)")]
     {
@@ -153,15 +153,15 @@ async fn an_addition_that_a_constraint_refuses_fails_alone_and_leaves_nothing() 
         assert_eq!(place.count(), 3, "{index}");
         let sql = "SELECT count(*) FROM idempotency";
         assert_eq!(place.raw().query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
-        // A commit of the block, and one of the group.
+        // One commit of the blocking write, and one of the group.
         assert_eq!(store.activity().commits, 2, "{index}");
     }
 }
 
-/// By counts: with the offender among them, sixty-four writers that wait still share one commit, and each of the others
-/// is answered with an animal. It is refused at its first statement, or behind it.
+/// Sixty-four queued additions still share one commit, and each but the refused one adds its animal. The index refuses it
+/// at its first statement, or at a later one.
 #[tokio::test]
-async fn beside_an_offender_sixty_three_writers_keep_their_throughput() {
+async fn a_refused_addition_costs_the_others_of_its_group_no_commit() {
     for index in ["pet (name) WHERE name = 'offender'", "idempotency (created_at)"] {
         let place = Place::new();
         let store = Arc::new(place.open());
@@ -188,13 +188,17 @@ async fn beside_an_offender_sixty_three_writers_keep_their_throughput() {
             assert!(is_refused(&refused, "UNIQUE constraint failed"), "{refused:?}");
             let added = in_time(others.join_all()).await.into_iter().flatten().count();
             assert_eq!(added, 63, "{index}");
-            assert_eq!(store.activity().commits, commits + 2, "the block's, and one: {index}");
+            assert_eq!(
+                store.activity().commits,
+                commits + 2,
+                "the blocking write, and the group: {index}"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn a_damaged_index_of_one_status_costs_the_additions_of_that_status() {
+async fn a_damaged_index_fails_only_the_additions_of_its_status() {
     let place = Place::new();
     add(&place.open()).await;
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'pet_sold'";
@@ -219,14 +223,14 @@ async fn a_damaged_index_of_one_status_costs_the_additions_of_that_status() {
 }
 
 #[tokio::test]
-async fn an_addition_whose_caller_is_gone_when_the_lock_is_there_is_not_carried_out() {
+async fn an_addition_whose_caller_left_before_the_lock_was_held_is_dropped() {
     let place = Place::new();
-    let store = SqliteStore::open(&place.config()).unwrap(); // It waits long for the lock.
+    let store = SqliteStore::open(&place.config()).unwrap(); // This store waits long for the lock.
     let raw = place.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut abandoned = store.add(rex(), None);
     assert!(abandoned.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    // The writer takes it from the queue, and waits for the lock.
+    // The writer takes the job from the queue, and waits for the lock.
     in_time(async {
         while store.activity().write_queue > 0 {
             tokio::task::yield_now().await;
@@ -260,7 +264,7 @@ async fn two_requests_in_one_transaction_add_one_animal() {
 }
 
 #[tokio::test]
-async fn a_full_queue_refuses_at_once_and_empties_again() {
+async fn a_full_queue_refuses_at_once_and_recovers() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
@@ -270,7 +274,7 @@ async fn a_full_queue_refuses_at_once_and_empties_again() {
     }
     let refusal = in_time(store.add(rex(), None)).await.unwrap_err().to_string();
     assert_eq!(refusal, "the store cannot answer: the writer's queue is full (4096 writes wait)");
-    // Reads go on.
+    // Reads continue.
     assert!(!found(&store, PetId(1)).await);
     drop(release);
     for addition in waiting {

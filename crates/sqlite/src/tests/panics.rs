@@ -1,4 +1,4 @@
-//! The program that opens a store is told when one of the store's threads has panicked.
+//! A panic of a thread of the store cancels the token of the program.
 
 use petstore_domain::PetRepository as _;
 use tokio_util::sync::CancellationToken;
@@ -31,12 +31,12 @@ async fn a_writer_that_panics_cancels_the_token() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_closed_does_not() {
+async fn closing_a_store_leaves_the_token() {
     let place = Place::new();
     let (store, on_task_panic) = open_watched(&place);
     add(&store).await;
     known_version(&store).await;
-    // Its threads have ended when this returns, or end while the next store is open.
+    // The threads have ended now, or end while the next store is open.
     drop(store);
     add(&place.open()).await;
     assert!(!on_task_panic.is_cancelled());

@@ -1,4 +1,4 @@
-//! No statement of the catalogue reads more rows than it answers with, and none sorts.
+//! No statement of the catalogue reads more rows than it returns, and none sorts.
 
 use petstore_domain::{
     IdempotencyId, IdempotencyRequest, PetRepository as _, PetStatus, Timestamp,
@@ -49,13 +49,12 @@ fn assert_searched(connection: &Connection) {
     let with_status = PetStatus::ALL.map(pets::page_with);
     for sql in SEARCHED.into_iter().chain(with_status) {
         let plan = plan(connection, sql);
-        // `SCAN CONSTANT ROW` reads no table. That of the version has one row, and SQLite's of the
-        // highest identifiers has one for each table.
+        // `SCAN CONSTANT ROW` reads no table, `petstore_state` has one row, and `sqlite_sequence` one for each table.
         let harmless = ["SCAN CONSTANT ROW", "SCAN petstore_state", "SCAN sqlite_sequence"];
         let scans = plan.lines().any(|line| line.starts_with("SCAN ") && !harmless.contains(&line));
         assert!(!scans && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
     }
-    // There are at most some ten thousand keys; they are read whole, but not sorted.
+    // The keys, at most some ten thousand, are all read, but not sorted.
     assert!(!plan(connection, keys::ALL).contains("TEMP B-TREE"));
 }
 
@@ -67,7 +66,7 @@ async fn no_statement_scans_or_sorts() {
 }
 
 #[tokio::test]
-async fn nor_when_the_statistics_tempt_it_to() {
+async fn no_statement_scans_or_sorts_after_analyze() {
     let place = Place::new();
     let store = place.open();
     let raw = place.raw();
@@ -81,7 +80,7 @@ async fn nor_when_the_statistics_tempt_it_to() {
 }
 
 #[tokio::test]
-async fn a_record_is_found_by_its_id_or_its_place_and_purged_by_its_age() {
+async fn a_record_is_found_by_id_or_position_and_purged_by_age() {
     let place = Place::new();
     let store = place.open();
     let connection = store.readers.pool().open().unwrap();
@@ -110,7 +109,7 @@ async fn the_oldest_records_are_purged_first() {
 }
 
 #[tokio::test]
-async fn a_page_of_one_status_is_read_from_its_place_in_the_index_alone() {
+async fn a_page_of_one_status_is_read_from_its_index_alone() {
     let place = Place::new();
     let store = place.open();
     let connection = store.readers.pool().open().unwrap();

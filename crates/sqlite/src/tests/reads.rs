@@ -1,4 +1,4 @@
-//! Reads that take long, more of them than there are workers.
+//! Slow reads, more than there are workers.
 
 use std::{
     sync::{
@@ -15,10 +15,10 @@ use tokio::{task::JoinHandle, time::sleep};
 use super::{Place, found, in_time};
 use crate::{readers::watch::TICK, store::SqliteStore};
 
-/// One worker of two, and the most threads.
+/// The largest number of reads at a time: one of two workers, and all threads.
 const MOST: usize = 1 + 16;
 
-/// Begins reads that run until the sender is dropped.
+/// Starts reads that run until the sender is dropped.
 fn block(
     store: &Arc<SqliteStore>,
     count: usize,
@@ -32,7 +32,7 @@ fn block(
         tokio::spawn(async move {
             let read = move |_: &_| {
                 begun.fetch_add(1, Ordering::SeqCst);
-                // An error says that the sender is dropped.
+                // Fails once the sender is dropped.
                 let _ = released.lock().unwrap().recv();
                 Ok(())
             };
@@ -55,7 +55,7 @@ async fn reads_that_hang_take_all_workers_but_one_and_sixteen_threads() {
     .await;
     sleep(TICK * 5).await;
     assert_eq!((begun.load(Ordering::SeqCst), store.activity().read_queue), (MOST, 7));
-    // One whose caller goes away does not run.
+    // A queued read whose caller leaves does not run.
     let counted = Arc::clone(&begun);
     let mut abandoned = Box::pin(store.readers.read::<(), StoreError>(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
@@ -72,7 +72,7 @@ async fn reads_that_hang_take_all_workers_but_one_and_sixteen_threads() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_read_that_panics_is_unavailable_and_leaves_its_worker_or_thread() {
+async fn a_read_that_panics_is_unavailable_and_its_worker_or_thread_continues() {
     let place = Place::new();
     let (store, begun) = (Arc::new(place.open()), Arc::default());
     for busy_workers in [0, 1] {

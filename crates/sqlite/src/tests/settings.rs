@@ -1,4 +1,4 @@
-//! Settings of each connection.
+//! The settings of connections.
 
 use rusqlite::{Connection, config::DbConfig, params};
 
@@ -45,7 +45,7 @@ async fn the_writer_is_as_durable_as_configured() {
 }
 
 #[tokio::test]
-async fn the_schema_refuses_what_others_add_against_its_rules() {
+async fn the_schema_refuses_rows_of_other_programs_that_break_its_rules() {
     let place = Place::new();
     let _store = SqliteStore::open(&place.config()).unwrap();
     let refusal = place.raw().execute(RESTORE, params![1, "Rex", 1, "lost"]).unwrap_err();
@@ -64,7 +64,7 @@ async fn readers_cannot_write_and_wait_for_a_quarter_of_a_second() {
 }
 
 #[test]
-fn sqlite_is_compiled_to_synchronise_files_and_directories() {
+fn sqlite_is_compiled_to_synchronize_files_and_directories() {
     let connection = Connection::open_in_memory().unwrap();
     let mut statement = connection.prepare("PRAGMA compile_options").unwrap();
     let options = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();

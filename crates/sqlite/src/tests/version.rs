@@ -17,7 +17,7 @@ use tokio::{
 use super::{LIMIT, Place, add, block_writer, known_version, rex};
 use crate::{connection::beside, pets::rows, readers::watch::INTERVAL, version};
 
-/// The version in the file.
+/// Returns the version in the file.
 fn stored(place: &Place) -> CatalogueVersion {
     let version: [u8; 16] = place.raw().query_row(version::SELECT, [], |row| row.get(0)).unwrap();
     CatalogueVersion(u128::from_be_bytes(version))
@@ -31,16 +31,16 @@ async fn a_read_leaves_no_transaction_open() {
     for id in [1, 2] {
         store.find(PetId(id)).await.unwrap();
         store.list(PetQuery { limit: PageLimit::MIN, ..PetQuery::default() }).await.unwrap();
-        // An open one would hold this up for good.
+        // An open transaction would block the checkpoint.
         let busy: i64 =
             place.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).unwrap();
         assert_eq!(busy, 0);
     }
 }
 
-/// The watch keeps one open while nothing is written, and none while there are writes.
+/// The watch keeps a transaction open only while nothing is written.
 #[tokio::test]
-async fn the_log_starts_anew_beside_reads_and_writes() {
+async fn the_log_restarts_beside_reads_and_writes() {
     let place = Place::new();
     let store = place.open();
     let log = || fs::metadata(beside(&place.path(), "-wal")).unwrap().len();
@@ -49,18 +49,18 @@ async fn the_log_starts_anew_beside_reads_and_writes() {
         store.find(add(&store).await.id).await.unwrap();
         longest = log().max(longest);
     }
-    // All of them have written three times as much.
+    // Without a restart, the log would be three times as long.
     assert!(longest < 17 * 1024 * 1024, "{longest}");
     let began = Instant::now();
     while began.elapsed() < INTERVAL * 5 {
         store.find(PetId(1)).await.unwrap();
     }
-    // Until the watch has nothing to do any more.
+    // Waits until the watch sleeps.
     sleep(INTERVAL * 4).await;
     let (raw, checkpoint) = (place.raw(), "PRAGMA wal_checkpoint(TRUNCATE)");
     raw.busy_timeout(Duration::ZERO).unwrap();
     let busy: i64 = raw.query_row(checkpoint, [], |row| row.get(0)).unwrap();
-    assert_eq!((busy, log()), (0, 0), "it is kept open while nobody reads");
+    assert_eq!((busy, log()), (0, 0), "a transaction is open while nobody reads");
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn there_is_no_version_while_it_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn a_commit_shows_in_the_version_cache_whoever_has_written_before() {
+async fn a_commit_after_a_write_of_another_process_shows_in_the_version_cache() {
     let place = Place::new();
     let store = place.open();
     for name in ["Bello", "Waldi", "Rex"] {
@@ -95,7 +95,7 @@ async fn a_commit_shows_in_the_version_cache_whoever_has_written_before() {
 }
 
 #[tokio::test]
-async fn additions_that_wait_together_renew_the_version_once() {
+async fn additions_of_one_group_renew_the_version_once() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
@@ -108,13 +108,13 @@ async fn additions_that_wait_together_renew_the_version_once() {
     let before = stored(&place);
     drop(release);
     for version in group.join_all().await {
-        assert_eq!(version.unwrap(), Some(stored(&place)), "it is published before the answer");
+        assert_eq!(version.unwrap(), Some(stored(&place)), "published before the answer");
     }
     assert_ne!(stored(&place), before);
 }
 
 #[tokio::test]
-async fn a_page_without_animals_has_the_version_of_its_state() {
+async fn a_page_without_animals_has_a_version() {
     let place = Place::new();
     let store = place.open();
     let empty = store.list(PetQuery::default()).await.unwrap();
@@ -138,9 +138,9 @@ async fn a_transaction_without_a_change_of_animals_leaves_the_version() {
     assert_ne!(known_version(&store).await, before);
 }
 
-/// At every moment of the read, another process adds the animal that the page would have.
+/// At each step of the read in turn, another process adds an animal that matches the query.
 #[tokio::test]
-async fn an_empty_page_and_its_version_are_of_one_snapshot() {
+async fn an_empty_page_and_its_version_are_from_one_snapshot() {
     for status in [None, Some(PetStatus::Sold)] {
         let query = PetQuery { status, ..PetQuery::default() };
         let mut steps_seen = 0;
@@ -164,7 +164,7 @@ async fn an_empty_page_and_its_version_are_of_one_snapshot() {
             })
             .unwrap();
             if stored(&place) == before {
-                break; // The read has fewer steps.
+                break; // The read has ended before this step.
             }
             assert_eq!((page.pets, version), (Vec::new(), Some(before)), "step {step}");
             steps_seen += 1;

@@ -13,7 +13,7 @@ use crate::{
     store::SqliteStore,
 };
 
-/// A store of the first version, with the animals of `sql`.
+/// A store with the first schema version and the animals of `sql`.
 struct Old(TempDir);
 
 impl Old {
@@ -53,7 +53,7 @@ impl Old {
     }
 }
 
-/// A step that an older release does not know how to live with.
+/// A step that is incompatible with older releases.
 const ALONE: Step = Step {
     version: VERSION + 1,
     summary: "a test",
@@ -70,7 +70,7 @@ fn with(step: Step) -> Vec<Step> {
 const REX: &str = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
 
 #[test]
-fn an_upgraded_store_is_like_a_new_one() {
+fn an_upgraded_store_has_the_schema_of_a_new_one() {
     let old = Old::with(REX);
     old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
     let (found, new) = (old.raw(), schema::in_memory().unwrap());
@@ -85,7 +85,7 @@ fn an_upgraded_store_is_like_a_new_one() {
 }
 
 #[test]
-fn a_dry_run_says_the_same_and_changes_nothing() {
+fn a_dry_run_reports_the_same_and_changes_nothing() {
     let old = Old::with(REX);
     let before = fs::read(old.path()).unwrap();
     let said = old.upgrade(UpgradeMode::DryRun, &STEPS).unwrap();
@@ -106,7 +106,7 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
 }
 
 #[test]
-fn the_store_as_it_was_is_kept_for_its_owner_alone() {
+fn the_copy_has_the_old_content_and_is_for_its_owner_alone() {
     let old = Old::with(REX);
     old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
     let copy = beside(&old.path(), ".before-upgrade");
@@ -116,7 +116,7 @@ fn the_store_as_it_was_is_kept_for_its_owner_alone() {
     let name: String = copy.query_row("SELECT name FROM pet", [], |row| row.get(0)).unwrap();
     assert_eq!(name, "Rex");
     drop(copy);
-    // An older copy, and the rest of a copy that was cut off, give way.
+    // An older copy and a partial copy are replaced.
     fs::write(beside(&old.path(), ".before-upgrade.partial"), "cut off").unwrap();
     old.upgrade(UpgradeMode::Run, &with(ALONE)).unwrap();
     let copy = Connection::open(beside(&old.path(), ".before-upgrade")).unwrap();
@@ -126,7 +126,7 @@ fn the_store_as_it_was_is_kept_for_its_owner_alone() {
 }
 
 #[test]
-fn a_file_that_has_the_name_of_the_copy_is_not_replaced() {
+fn a_foreign_file_with_the_name_of_the_copy_is_not_replaced() {
     let old = Old::with(REX);
     let copy = beside(&old.path(), ".before-upgrade");
     fs::write(&copy, "a letter").unwrap();
@@ -163,14 +163,14 @@ fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
     }
     old.raw().execute("DELETE FROM pet WHERE id > 5", []).unwrap();
     old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
-    // And from now on nobody can write them.
+    // From now on, nobody can write such rows.
     for name in bad {
         assert!(old.raw().execute(&insert(name), []).is_err(), "{name}");
     }
 }
 
 #[test]
-fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are_connected() {
+fn an_incompatible_step_is_refused_while_others_have_the_store_open() {
     let old = Old::with(REX);
     let other = old.raw();
     other.query_row("SELECT count(*) FROM pet", [], |_| Ok(())).unwrap();
@@ -188,7 +188,7 @@ fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are_conne
 }
 
 #[tokio::test]
-async fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
+async fn a_store_of_a_newer_release_is_used_if_it_is_compatible() {
     let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x)", ..ALONE };
     let old = Old::with(REX);
     old.upgrade(UpgradeMode::Run, &with(compatible)).unwrap();
@@ -217,7 +217,7 @@ async fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
     assert!(fs::read(old.path()).unwrap() == before);
 }
 
-/// Brings a store to the version before, as the last release but this one has left it.
+/// Makes a store with the previous schema version, as the previous release leaves it.
 fn of_version_9(sql: &str) -> Old {
     let old = Old::with(REX);
     old.upgrade(UpgradeMode::Run, &STEPS[..3]).unwrap();
@@ -226,7 +226,7 @@ fn of_version_9(sql: &str) -> Old {
 }
 
 #[test]
-fn of_the_records_of_one_id_the_youngest_is_kept() {
+fn the_youngest_record_of_each_id_is_kept() {
     let insert = |seq, id, pet, at| {
         format!(
             "INSERT INTO idempotency VALUES ({seq}, zeroblob({id}), zeroblob(32), {pet}, {at});"
@@ -257,17 +257,17 @@ fn a_key_of_the_first_release_gets_its_rights() {
     assert_eq!(rights, "full,read-only");
 }
 
-/// With `--force`, or because it was opening the file at that very moment: its statements are in memory.
+/// Such a process remains after `--force`, or if it was opening the file during the upgrade.
 #[test]
-fn a_process_of_an_older_release_neither_writes_nor_reads_what_it_would_serve() {
+fn a_process_of_an_older_release_neither_writes_nor_serves_pages() {
     let old = of_version_9("");
     let process = old.raw();
     process.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).unwrap();
-    // Of 1.2.0, which asks the state first, in each transaction and in each read without a version.
+    // Release 1.2.0 reads the state first in each transaction, and in each read without a version.
     let state =
         "SELECT identity, revision, rewrites, state, other, label FROM catalogue WHERE only = 1";
     let version = "SELECT version FROM catalogue WHERE only = 1";
-    // Of 1.0.0 to 1.2.0, which end each transaction so if an animal has changed.
+    // Releases 1.0.0 to 1.2.0 run this statement at the end of each transaction that changes an animal.
     let renew = "UPDATE catalogue SET version = randomblob(16) WHERE only = 1";
     let (mut state, mut version, mut renew) = (
         process.prepare(state).unwrap(),
@@ -297,13 +297,13 @@ fn a_process_of_an_older_release_neither_writes_nor_reads_what_it_would_serve() 
     assert_eq!(version.query_row([], |row| row.get::<_, Vec<u8>>(0)).unwrap(), []);
     let refusal = renew.execute([]).unwrap_err().to_string();
     assert!(refusal.contains("because it is a view"), "{refusal}");
-    // All that is started later finds a version that it does not know.
+    // A process that starts later finds an unknown version.
     let oldest: i64 = process.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(oldest, 10);
 }
 
 #[test]
-fn a_copy_is_removed_only_if_nothing_was_committed_for_want_of_room() {
+fn a_copy_is_removed_only_if_a_full_disk_prevented_the_commit() {
     let fills = "PRAGMA max_page_count = 1; CREATE TABLE more (x); \
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999) \
         INSERT INTO more SELECT zeroblob(4096) FROM n";
@@ -344,14 +344,14 @@ fn a_step_that_fails_leaves_the_store_as_it_was() {
     let old = Old::with(REX);
     let refusal = old.upgrade(UpgradeMode::Run, &with(fails)).unwrap_err();
     assert!(refusal.contains("no_such_function"), "{refusal}");
-    // The steps before it are done.
+    // The steps before the failed one are committed.
     assert_eq!(old.version(), VERSION);
     let half = "SELECT count(*) FROM sqlite_schema WHERE name = 'half'";
     assert_eq!(old.raw().query_row(half, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }
 
 #[test]
-fn what_is_no_store_yet_is_not_upgraded() {
+fn an_empty_or_missing_file_is_not_upgraded() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("petstore.db");
     let config = SqliteConfig { path: path.clone(), synchronous: Synchronous::Full };

@@ -1,17 +1,8 @@
-//! Writes that share one transaction, on a connection that is opened anew after a failure that leaves it in doubt.
+//! Groups of writes that share a transaction, and their failures.
 //!
-//! **A job that SQLite refuses**, for example by a unique index of the operator, fails alone. A statement that a
-//! constraint refuses undoes itself, so most such additions have written nothing, and the group continues. If one fails
-//! behind its first change, the group is rolled back and run again, each addition in a savepoint. Savepoints would cost
-//! every group a copy of each page that it changes. Other writes are rare, run once, and always have one.
-//!
-//! **A damaged page** ends the transaction that meets it: SQLite commits nothing more of it. Then each addition of the
-//! group gets a transaction of its own, and only those that need the page fail.
-//!
-//! **In doubt.** When a synchronisation has failed, the system may forget what it could not write and report success
-//! the next time, and the connection's cache still holds it. So nothing more is written through a
-//! connection on which a transaction failed, unless it was for the write lock or for space: then SQLite
-//! has rolled back, and nothing is in doubt.
+//! - A refused addition fails alone. If it has written something, the group runs again with a savepoint for each addition.
+//! - After a damaged page, each addition runs in its own transaction, so that only those that need the page fail.
+//! - After other failures, the connection is in doubt and replaced: its cache may hold pages that never reached the disk.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -42,10 +33,9 @@ pub(super) type Group = Vec<GroupJob>;
 
 type GroupAnswers = Answers<Work<Connection>>;
 
-/// Opens the writer's connections. What writes through one publishes new versions, and refuses to write when a file is
-/// lost.
+/// The parts of the writer that outlast a connection.
 pub(crate) struct Committer {
-    /// Opens a connection.
+    /// Opens a new connection.
     pub(crate) open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
     pub(crate) versions: Arc<VersionCache>,
     pub(crate) presence: Arc<Presence>,
@@ -53,14 +43,13 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Writes through `connection`.
+    /// Makes a session on `connection`.
     pub(super) fn session<'a>(&'a self, connection: &'a Connection) -> Session<'a> {
         let statements = Statements::new(connection);
         Session { committer: self, statements, in_doubt: false, is_damaged: false }
     }
 
-    /// Opens another connection, which has read when this returns: the last connection that is closed removes the
-    /// write-ahead log.
+    /// Opens a new connection and reads on it, so that closing the old one does not remove the write-ahead log.
     pub(super) fn reopen(&self) -> Result<Connection, StoreError> {
         self.presence.check()?;
         self.try_to_open().map_err(|error| {
@@ -71,7 +60,7 @@ impl Committer {
     fn try_to_open(&self) -> rusqlite::Result<Connection> {
         let connection = (self.open)()?;
         if connection.is_readonly(MAIN_DB)? {
-            // SQLite opens a file so that cannot be opened for writing.
+            // SQLite falls back to read-only access if the file cannot be opened for writing.
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
             return Err(rusqlite::Error::SqliteFailure(read_only, None));
         }
@@ -83,13 +72,13 @@ impl Committer {
     }
 }
 
-/// Runs groups on one connection, whose statements it holds.
+/// Runs groups on one connection with held statements.
 pub(super) struct Session<'a> {
     committer: &'a Committer,
     statements: Statements<'a>,
-    /// `true` if the last transaction failed so that the connection must not be used any more.
+    /// `true` if the last transaction failed and the connection must not be used again.
     in_doubt: bool,
-    /// `true` if the last transaction met a damaged page.
+    /// `true` if the last transaction found a damaged page.
     is_damaged: bool,
 }
 
@@ -99,9 +88,8 @@ impl Session<'_> {
         !self.in_doubt && self.statements.connection.is_autocommit()
     }
 
-    /// Runs the jobs in one transaction, but for those whose callers do not wait any more. If the transaction fails,
-    /// none of them has happened.
-    /// The jobs of a group that has met a damaged page go to `alone`.
+    /// Runs the jobs in one transaction, without the abandoned ones. If the transaction fails, no job has taken effect. If it
+    /// found a damaged page, its jobs are moved to `alone`.
     pub(super) fn commit(
         &mut self,
         mut group: Group,
@@ -132,7 +120,7 @@ impl Session<'_> {
         answers
     }
 
-    /// Runs the jobs, and leaves those in `group` that are committed: first the additions, whose outcomes it returns.
+    /// Runs the jobs. Afterwards `group` contains the committed jobs, additions first. Returns the outcomes of the additions.
     fn run(&mut self, group: &mut Group) -> Result<Vec<Outcome>, StoreError> {
         self.is_damaged = false;
         self.committer.presence.check()?;
@@ -145,20 +133,20 @@ impl Session<'_> {
         self.is_damaged =
             matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
         let outcomes = done.map_err(explain)?;
-        // A file that was removed meanwhile has taken the transaction with it.
+        // If the file was removed meanwhile, the transaction is lost.
         self.committer.presence.check()?;
         Ok(outcomes.unwrap_or_default())
     }
 
-    /// Runs the jobs in one transaction: additions first, as other writes run only once. Returns `None`, and has changed
-    /// nothing, if it must be run again with a savepoint for each addition.
+    /// Runs the jobs in one transaction, additions first, because other writes can run only once. Returns `None` without a
+    /// change if the group must run again with savepoints. Savepoints cost a copy of each changed page.
     fn transaction(
         &mut self,
         group: &mut Group,
         with_savepoints: bool,
     ) -> Result<Option<Vec<Outcome>>, Failure<AddError>> {
         let mut transaction = WriteTransaction::begin(&mut self.statements, WriterRole::Service)?;
-        // Some may have been answered while this process waited for the lock.
+        // Callers may have left while this process waited for the lock.
         group.retain(|job| !job.is_abandoned());
         group.sort_by_key(|job| !is_addition(job));
         let mut outcomes = Vec::with_capacity(group.len());
@@ -183,7 +171,7 @@ fn is_addition(job: &GroupJob) -> bool {
     matches!(job, Job::Add(_))
 }
 
-/// Returns the answers to a group whose transaction has failed.
+/// Returns the answers of a group whose transaction has failed.
 pub(super) fn failed(group: Group, error: &StoreError) -> GroupAnswers {
     let mut answers = Answers::default();
     for job in group {
@@ -196,7 +184,7 @@ pub(super) fn failed(group: Group, error: &StoreError) -> GroupAnswers {
     answers
 }
 
-/// Adds an animal, and undoes what a failure leaves. Without a savepoint it cannot, and returns `None` then.
+/// Adds an animal. Returns `None` if it has failed after its first change, which only a savepoint can undo.
 fn add(
     statements: &mut Statements<'_>,
     job: &Add,
@@ -209,7 +197,7 @@ fn add(
     }
     let outcome = match addition::add(statements, job, with_savepoint) {
         Ok(stored) => Ok(stored),
-        // Given before anything was written.
+        // Nothing was written yet.
         Err(Failure::Answer(error)) => Err(error),
         Err(Failure::Sqlite(error)) if is_of_one_addition(connection, &error) => {
             if with_savepoint {
@@ -227,7 +215,7 @@ fn add(
     Ok(Some(outcome))
 }
 
-/// Runs another write, and undoes what a failure leaves.
+/// Runs another write in a savepoint, and rolls it back if it fails.
 fn run_other(connection: &Connection, work: &mut Work<Connection>) -> rusqlite::Result<()> {
     connection.execute_batch("SAVEPOINT job")?;
     if !work.run(connection) {
@@ -236,17 +224,17 @@ fn run_other(connection: &Connection, work: &mut Work<Connection>) -> rusqlite::
     connection.execute_batch("RELEASE job")
 }
 
-/// Returns whether an error of SQLite is about the rows of one addition, and the rest of its group can be committed.
+/// Returns whether an error concerns one addition alone, so that the rest of its group can be committed.
 fn is_of_one_addition(connection: &Connection, error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => true,
-        // SQLite says so too if no identifier is left, which is asked first where there are savepoints.
+        // SQLite also reports a full disk if no identifier is left.
         Some(ErrorCode::DiskFull) => rows::require_identifiers(connection, MAX_GROUP).is_err(),
         _ => false,
     }
 }
 
-/// Returns the error of all callers of a transaction that failed.
+/// Returns the error for all callers of a failed transaction.
 fn explain(failure: Failure<AddError>) -> StoreError {
     let (end, error) = match failure {
         Failure::Answer(AddError::Store(error)) => return error,
@@ -264,6 +252,8 @@ fn explain(failure: Failure<AddError>) -> StoreError {
     StoreError::unavailable(format!("{end}: {error}{}", error::io_step(&error)))
 }
 
+/// Returns whether the connection is in doubt. When SQLite waited in vain for a lock or for space, it has rolled back, and
+/// nothing is in doubt.
 fn is_in_doubt(error: &rusqlite::Error) -> bool {
     let harmless = [
         ErrorCode::ConstraintViolation,

@@ -7,11 +7,11 @@ use petstore_storage::VersionCache;
 
 use crate::{connection::Statements, error::Failure, handover::rows as handover, version};
 
-/// A write transaction of a role that may write. Dropping it rolls it back.
+/// A write transaction. Dropping it without a commit rolls it back.
 pub(crate) struct WriteTransaction<'a, 'c>(&'a mut Statements<'c>);
 
 impl<'a, 'c> WriteTransaction<'a, 'c> {
-    /// Waits for the write lock, and asks the state of the store whether `writer` may write.
+    /// Waits for the write lock, and checks that the state of the store permits `writer` to write.
     pub(crate) fn begin<E: From<StoreError>>(
         statements: &'a mut Statements<'c>,
         writer: WriterRole,
@@ -22,13 +22,13 @@ impl<'a, 'c> WriteTransaction<'a, 'c> {
         Ok(transaction)
     }
 
-    /// Returns the statements, to run them.
+    /// Returns the statements of the connection.
     pub(crate) fn statements(&mut self) -> &mut Statements<'c> {
         self.0
     }
 
-    /// Commits. If animals have changed, renews the version, and publishes it: `rewrites` is then 1 if they were
-    /// changed otherwise than by additions, else 0.
+    /// Commits. If animals have changed, `rewrites` is 0 for additions alone and 1 otherwise, and the version is renewed and
+    /// published. Without a change of animals, `rewrites` is `None`.
     pub(crate) fn commit<E: From<StoreError>>(
         self,
         rewrites: Option<i64>,
@@ -48,7 +48,7 @@ impl Drop for WriteTransaction<'_, '_> {
     fn drop(&mut self) {
         let connection = self.0.connection;
         if !connection.is_autocommit() {
-            // The writer opens another connection if this one keeps its transaction.
+            // If the rollback fails, the writer opens a new connection.
             let _ = connection.execute_batch("ROLLBACK");
         }
     }

@@ -1,4 +1,4 @@
-//! A backup is the store at one moment, whatever happens meanwhile.
+//! A backup is one snapshot of the store, whatever is written meanwhile.
 
 use std::{fs::File, ops::ControlFlow, path::PathBuf};
 
@@ -7,9 +7,9 @@ use rusqlite::Connection;
 
 use crate::support::{Place, add, rex};
 
-/// More than fit in two steps of a backup.
+/// More animals than two steps of a backup copy.
 const ANIMALS: i64 = 100_000;
-/// More than such a store needs.
+/// More steps than such a store needs.
 const MAX_STEPS: i64 = 200;
 
 fn filled(place: &Place) -> SqliteStore {
@@ -27,18 +27,18 @@ fn empty_file(folder: &tempfile::TempDir) -> PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_written_meanwhile_waits_for_nothing_and_is_not_in_the_copy() {
+async fn writes_during_a_backup_do_not_wait_and_are_not_in_the_copy() {
     let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
     let store = filled(&place);
     let path = empty_file(&folder);
     let (runtime, mut steps, mut dones) = (tokio::runtime::Handle::current(), 0, Vec::new());
     tokio::task::block_in_place(|| {
         let mut watch = |BackupProgress { done, total }| {
-            // An addition between any two steps: it is acknowledged while the backup has its read lock.
+            // Adds an animal between two steps, while the backup holds its read transaction.
             runtime.block_on(add(&store, rex()));
             steps += 1;
             dones.push((done, total));
-            // One that begins anew after each addition would never end.
+            // A backup that restarts after each addition would never end.
             if steps < MAX_STEPS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         SqliteStore::back_up(&place.config(), &path, &mut watch).unwrap();
@@ -76,7 +76,7 @@ async fn a_backup_is_canceled_between_two_steps() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_empty_is_no_place_for_a_backup() {
+async fn a_backup_refuses_a_file_that_is_not_empty() {
     let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
     drop(place.open());
     let path = empty_file(&folder);

@@ -1,4 +1,4 @@
-//! The files that SQLite has beside a store: after a look by a user who may not write, and of another store.
+//! The files that SQLite keeps beside a store: after reads, after crashes, without the right to write, and of another store.
 
 use std::{
     env, fs,
@@ -14,7 +14,7 @@ use petstore_storage::{Severity, UpgradeMode};
 
 use crate::support::{Place, add, all, open, rex};
 
-/// The user who owns a place: root may write everything.
+/// A user without rights, because root may write every file.
 const NOBODY: u32 = 65534;
 const CHILD_PATH: &str = "PETSTORE_TEST_NOBODY_PATH";
 const CHILD_REFUSAL: &str = "PETSTORE_TEST_NOBODY_REFUSAL";
@@ -33,7 +33,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Gives everything to nobody, who then runs the test `name` as a child process.
+/// Gives all files to the user `nobody`, who runs the test `name` as a child process.
 fn as_nobody(place: &Place, name: &str, refusal: &str) {
     let executable = env::current_exe().unwrap();
     let mut command = Command::new(&executable);
@@ -53,7 +53,7 @@ fn as_nobody(place: &Place, name: &str, refusal: &str) {
 
 /// Does nothing unless it runs as a child process.
 #[tokio::test]
-async fn look() {
+async fn read() {
     let Some(path) = env::var_os(CHILD_PATH) else { return };
     let config = petstore_sqlite::SqliteConfig {
         path: path.into(),
@@ -91,20 +91,20 @@ async fn serve() {
 }
 
 #[tokio::test]
-async fn a_look_at_a_read_only_file_leaves_nothing_beside_it() {
+async fn reading_a_read_only_file_leaves_nothing_beside_it() {
     let place = Place::new();
     add(&place.open(), rex()).await;
     set_mode(&place.path(), 0o444);
-    as_nobody(&place, "look", "");
+    as_nobody(&place, "read", "");
     assert_eq!(place.content().into_keys().collect::<Vec<_>>(), [place.path()]);
     set_mode(&place.path(), 0o600);
     as_nobody(&place, "serve", "");
     assert_eq!(all(&place.open()).await.len(), 2);
 }
 
-/// Who may not write the file could not remove what SQLite adds.
+/// A user who may not write the file could not remove the `-shm` that SQLite adds.
 #[tokio::test]
-async fn a_look_at_the_log_of_a_read_only_file_is_refused_and_adds_no_file() {
+async fn reading_the_log_of_a_read_only_file_is_refused_and_adds_no_file() {
     let place = Place::new();
     let store = place.open();
     add(&store, rex()).await;
@@ -112,7 +112,7 @@ async fn a_look_at_the_log_of_a_read_only_file_is_refused_and_adds_no_file() {
     fs::remove_file(beside(&crashed, "-shm")).unwrap();
     set_mode(&crashed.path(), 0o444);
     let before = crashed.content();
-    as_nobody(&crashed, "look", "SQLite cannot open it; give this user access to the file");
+    as_nobody(&crashed, "read", "SQLite cannot open it; give this user access to the file");
     assert!(crashed.content() == before);
 }
 
@@ -120,7 +120,7 @@ async fn a_look_at_the_log_of_a_read_only_file_is_refused_and_adds_no_file() {
 async fn a_companion_that_cannot_be_written_is_named() {
     let place = Place::new();
     add(&place.open(), rex()).await;
-    // As a look with petstore 1.2.0 has left them.
+    // `check` of petstore 1.2.0 left such files.
     for suffix in ["-wal", "-shm"] {
         fs::write(beside(&place, suffix), "").unwrap();
         set_mode(&beside(&place, suffix), 0o444);
@@ -163,12 +163,12 @@ async fn the_log_of_another_store_is_refused_and_both_files_stay_as_they_are() {
     }
     let after = [place.path(), log.clone()].map(|path| fs::read(path).unwrap());
     assert!(before == after);
-    // Without it, the store is whole.
+    // Without the log, the store opens.
     fs::remove_file(log).unwrap();
     assert_eq!(all(&place.open()).await.len(), 1);
 }
 
-/// Returns the files of `place` as a crash at this moment would leave them.
+/// Copies the files of `place` as a crash now would leave them.
 fn crash(place: &Place) -> Place {
     let crashed = Place::new();
     for (path, bytes) in place.content() {
@@ -177,9 +177,9 @@ fn crash(place: &Place) -> Place {
     crashed
 }
 
-/// The change of the identity is written to the log first, and later to the file.
+/// The change of the identity is in the log first, and later in the file.
 #[tokio::test]
-async fn a_crash_after_any_step_of_a_change_of_the_identity_leaves_a_store_that_opens() {
+async fn a_store_opens_after_a_crash_at_any_step_of_a_change_of_its_identity() {
     let place = Place::new();
     let store = place.open();
     add(&store, rex()).await;
@@ -191,7 +191,7 @@ async fn a_crash_after_any_step_of_a_change_of_the_identity_leaves_a_store_that_
         let only_renamed = crash(&place);
         add(&store, rex()).await;
         let written_to = crash(&place);
-        // Brings the pages of the log into the file one by one, and leaves the log.
+        // A checkpoint writes pages to the file before it truncates the log. A crash may leave some of them.
         let checkpointed = crash(&place);
         checkpointed.raw().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
         let partly = crash(&written_to);
@@ -217,7 +217,7 @@ async fn a_crash_after_any_step_of_a_change_of_the_identity_leaves_a_store_that_
 }
 
 #[tokio::test]
-async fn the_log_of_a_renamed_copy_is_refused_beside_the_original_that_was_written_to() {
+async fn the_log_of_a_released_copy_is_refused_beside_the_original() {
     let original = Place::new();
     add(&original.open(), rex()).await;
     let copy = crash(&original);
@@ -232,32 +232,32 @@ async fn the_log_of_a_renamed_copy_is_refused_beside_the_original_that_was_writt
 }
 
 #[tokio::test]
-async fn a_look_at_a_log_that_a_crash_has_left_adds_no_file() {
+async fn reading_the_log_after_a_crash_adds_no_file() {
     let place = Place::new();
     let store = place.open();
     add(&store, rex()).await;
     let crashed = crash(&place);
     fs::remove_file(beside(&crashed, "-shm")).unwrap();
     let before = crashed.content();
-    let looked_at = SqliteStore::open_read_only(&crashed.config()).unwrap();
-    let snapshot = looked_at.snapshot().await.unwrap();
-    assert_eq!(all(&looked_at).await.len(), 1);
-    drop(looked_at);
+    let reader = SqliteStore::open_read_only(&crashed.config()).unwrap();
+    let snapshot = reader.snapshot().await.unwrap();
+    assert_eq!(all(&reader).await.len(), 1);
+    drop(reader);
     drop(snapshot);
     assert!(crashed.content() == before);
-    let looked_at = SqliteStore::open_read_only(&crashed.config()).unwrap();
-    // A connection that opens the store meanwhile keeps the file.
+    let reader = SqliteStore::open_read_only(&crashed.config()).unwrap();
+    // Another connection that has the store open prevents the removal.
     let other = crashed.raw();
     let count = || other.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0));
     assert_eq!(count().unwrap(), 1);
-    drop(looked_at);
+    drop(reader);
     assert!(beside(&crashed, "-shm").exists());
     add(&crashed.open(), rex()).await;
     assert_eq!(count().unwrap(), 2);
 }
 
 #[tokio::test]
-async fn a_refused_opening_adds_no_file_to_a_log_either() {
+async fn a_refused_opening_adds_no_file() {
     let (place, other) = (Place::new(), Place::new());
     add(&place.open(), rex()).await;
     let store = other.open();
@@ -268,9 +268,9 @@ async fn a_refused_opening_adds_no_file_to_a_log_either() {
     assert!(place.content() == before);
 }
 
-/// After a crash, the file must hold what it held when the identity was changed.
+/// After a crash, the log is accepted only if the file still has its state before the change.
 #[tokio::test]
-async fn an_identity_is_changed_only_while_the_log_holds_nothing() {
+async fn an_identity_is_changed_only_while_the_log_is_empty() {
     let place = Place::new();
     let store = place.open();
     add(&store, rex()).await;
@@ -282,7 +282,7 @@ async fn an_identity_is_changed_only_while_the_log_holds_nothing() {
     let refusal = store.change_state(state.revision, new.clone()).await.unwrap_err().to_string();
     assert!(refusal.contains("the identity was not changed"), "{refusal}");
     assert_eq!(store.state().await.unwrap(), state);
-    // Another change of the state needs no empty log.
+    // Other changes of the state do not need an empty log.
     let sealed = state.next(Phase::Sealed { to: StoreId([8; 16]), label: "x".to_owned() });
     assert!(store.change_state(state.revision, sealed.clone()).await.unwrap());
     drop(reader);

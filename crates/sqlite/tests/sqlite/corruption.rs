@@ -1,4 +1,4 @@
-//! Rows that break a rule of the domain: something other than this adapter wrote them.
+//! Rows of other programs that break a rule of the domain.
 
 use petstore_domain::{
     Added, Archive as _, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError, add_key,
@@ -44,7 +44,7 @@ async fn an_animal_that_breaks_a_rule_is_named() {
         let expected = ("animal 2".to_owned(), rule.to_owned());
         assert_eq!(corrupt(store.find(PetId(2)).await), expected);
         assert_eq!(corrupt(PetRepository::list(&store, query(20, None)).await), expected);
-        // Everything that does not read that row still works, the page right before it too.
+        // Reads of other rows still work, also of the page right before the row.
         assert!(store.find(PetId(1)).await.unwrap().value.is_some());
         assert!(PetRepository::list(&store, query(1, None)).await.unwrap().value.more);
         add(&store, rex()).await;
@@ -63,7 +63,7 @@ async fn text_that_is_not_utf_8_is_named() {
 }
 
 #[tokio::test]
-async fn an_api_key_that_breaks_a_rule_is_named_and_costs_no_other() {
+async fn an_api_key_that_breaks_a_rule_is_named_and_others_still_work() {
     let table = [
         (
             "name = 'a' || replace(hex(zeroblob(32)), '0', 'x')",
@@ -103,7 +103,7 @@ async fn an_api_key_that_breaks_a_rule_is_named_and_costs_no_other() {
 }
 
 #[tokio::test]
-async fn a_replay_is_the_first_answer_again_whatever_was_done_to_the_row() {
+async fn a_replay_returns_the_first_answer_even_if_the_row_has_changed() {
     let place = Place::new();
     let store = place.open();
     PetRepository::add(&store, rex(), Some(once())).await.unwrap();
@@ -121,7 +121,7 @@ async fn a_replay_is_the_first_answer_again_whatever_was_done_to_the_row() {
 }
 
 #[tokio::test]
-async fn a_lost_version_is_named() {
+async fn a_missing_version_is_named() {
     for change in ["DELETE FROM petstore_state", "UPDATE petstore_state SET version = x'00'"] {
         let place = Place::new();
         let store = place.open();

@@ -1,4 +1,4 @@
-//! Identifiers, when animals are changed by hand or written under their own.
+//! Identifiers after rows were changed by SQL, or written under their own identifiers.
 
 use petstore_domain::{
     AddError, Added, Archive, HighestIds, KeyId, PetId, PetRepository, Rows, StoreError,
@@ -8,7 +8,7 @@ use petstore_domain::{
 use crate::support::{Place, add, new_key, once, rex};
 
 #[tokio::test]
-async fn no_identifier_is_assigned_twice_whatever_is_done_by_hand() {
+async fn no_identifier_is_assigned_twice_after_changes_by_sql() {
     let place = Place::new();
     let store = place.open();
     for id in 1..=3 {
@@ -30,7 +30,7 @@ async fn no_identifier_is_assigned_twice_whatever_is_done_by_hand() {
 }
 
 #[tokio::test]
-async fn an_identifier_that_was_written_is_not_assigned_again_though_its_animal_is_deleted() {
+async fn the_identifier_of_a_written_and_deleted_animal_is_not_assigned_again() {
     let place = Place::new();
     let store = place.open();
     let rows = Rows { pets: vec![rex().with_id(PetId(7))], ..Rows::default() };
@@ -40,7 +40,7 @@ async fn an_identifier_that_was_written_is_not_assigned_again_though_its_animal_
 }
 
 #[tokio::test]
-async fn the_last_identifier_leaves_none() {
+async fn after_the_last_identifier_additions_are_refused() {
     let place = Place::new();
     let store = place.open();
     let before_last = "INSERT INTO pet VALUES (9223372036854775806, 'Rex', 1, NULL)";
@@ -61,7 +61,7 @@ async fn the_last_identifier_leaves_none() {
 }
 
 #[tokio::test]
-async fn of_additions_that_wait_together_only_those_without_an_identifier_are_refused() {
+async fn only_the_additions_of_a_group_without_an_identifier_are_refused() {
     let place = Place::new();
     let store = place.open();
     let highest = HighestIds { pet: Some(PetId(i64::MAX - 2)), key: None };
@@ -86,7 +86,7 @@ async fn of_additions_that_wait_together_only_those_without_an_identifier_are_re
 }
 
 #[tokio::test]
-async fn a_snapshot_says_the_highest_identifiers_though_their_rows_are_gone() {
+async fn a_snapshot_has_the_highest_identifiers_after_their_rows_are_deleted() {
     let place = Place::new();
     let store = place.open();
     let highest = async || store.snapshot().await.unwrap().highest_ids().await.unwrap();
@@ -112,7 +112,7 @@ async fn a_snapshot_says_the_highest_identifiers_though_their_rows_are_gone() {
     assert_eq!(copy.snapshot().await.unwrap().highest_ids().await.unwrap(), of_three);
     assert_eq!(add(&copy, rex()).await.id, PetId(4));
     assert_eq!(add_key(&copy, new_key(9, "web")).await.unwrap().id, KeyId(4));
-    // An identifier that somebody has changed counts too.
+    // A changed identifier counts too.
     place.raw().execute("UPDATE pet SET id = 9", []).unwrap();
     assert_eq!(highest().await.pet, Some(PetId(9)));
 }

@@ -1,5 +1,4 @@
-//! Promises of this adapter beside the contract of the storage ports (`tests/conformance.rs`), on
-//! real files.
+//! Promises of this adapter besides the contract of the storage ports (`tests/conformance.rs`), on real files.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

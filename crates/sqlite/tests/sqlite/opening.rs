@@ -20,7 +20,7 @@ fn a_new_store_is_for_its_owner_alone_and_has_the_application_id() {
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
     }
     let header = fs::read(place.path()).unwrap();
-    assert_eq!(header[60..64], VERSION.to_be_bytes(), "the schema's version is in the file itself");
+    assert_eq!(header[60..64], VERSION.to_be_bytes(), "the schema version is in the header");
     assert_eq!(&header[68..72], b"pst0");
     drop(store);
     let pragma = |name| place.raw().pragma_query_value(None, name, |row| row.get(0)).unwrap();
@@ -37,7 +37,7 @@ async fn an_empty_file_becomes_a_store() {
 }
 
 #[tokio::test]
-async fn a_store_in_another_journal_mode_is_switched_back() {
+async fn a_store_in_another_journal_mode_is_switched_to_wal() {
     let place = Place::new();
     add(&place.open(), rex()).await;
     let mode: String =
@@ -49,7 +49,7 @@ async fn a_store_in_another_journal_mode_is_switched_back() {
 }
 
 #[tokio::test]
-async fn every_kind_of_durability_works() {
+async fn every_synchronous_setting_works() {
     let place = Place::new();
     for synchronous in [Synchronous::Normal, Synchronous::Full, Synchronous::Extra] {
         let config = SqliteConfig { path: place.path(), synchronous };
@@ -60,7 +60,7 @@ async fn every_kind_of_durability_works() {
 }
 
 #[tokio::test]
-async fn names_that_mean_something_to_sqlite_are_plain_files() {
+async fn special_names_of_sqlite_are_plain_files() {
     let place = Place::new();
     for name in [":memory:", "file:x?mode=memory", "a b%20'\"ü.db"] {
         let path = place.directory().join(name);
@@ -71,13 +71,13 @@ async fn names_that_mean_something_to_sqlite_are_plain_files() {
 }
 
 #[tokio::test]
-async fn a_crash_loses_nothing_that_was_acknowledged() {
+async fn a_crash_loses_no_acknowledged_write() {
     let place = Place::new();
     let store = place.open();
     for _ in 0..10 {
         add(&store, rex()).await;
     }
-    // A crash would leave the files that the disk holds now.
+    // A crash would leave these files.
     let crashed = Place::new();
     for (path, bytes) in place.content() {
         fs::write(crashed.directory().join(path.file_name().unwrap()), bytes).unwrap();

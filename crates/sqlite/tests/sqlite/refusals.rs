@@ -1,4 +1,4 @@
-//! Files that are not opened, and what is said then.
+//! Files that are refused, and the messages.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use petstore_sqlite::SqliteStore;
 
 use crate::support::{FIRST, Place, VERSION, add, all, open, rex};
 
-/// Opening `path` fails with this one line, and nothing in the directory has changed.
+/// Checks that opening `path` fails with this line, and changes no file.
 fn assert_refused(place: &Place, path: &Path, reason: &str) {
     let before = place.content();
     let refusal = open(path).unwrap_err().to_string();
@@ -45,7 +45,7 @@ fn a_database_of_another_application_is_left_untouched() {
                 .unwrap();
             theirs.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(())).unwrap();
             theirs.execute("INSERT INTO pet VALUES (1)", []).unwrap();
-            // Once while they have it open, with a log beside it if they use one, once alone.
+            // First while the application has the database open, perhaps with a log beside it, then without.
             assert_refused(&place, &place.path(), FOREIGN);
             drop(theirs);
             assert_refused(&place, &place.path(), FOREIGN);
@@ -92,7 +92,7 @@ fn an_older_store_is_left_untouched_until_it_is_upgraded() {
 }
 
 #[tokio::test]
-async fn what_is_opened_to_be_read_is_not_changed() {
+async fn a_read_only_opening_changes_no_file() {
     for mode in ["WAL", "DELETE"] {
         let place = Place::new();
         add(&place.open(), rex()).await;
@@ -116,7 +116,7 @@ async fn what_is_opened_to_be_read_is_not_changed() {
 }
 
 #[test]
-fn another_version_that_is_still_in_the_log_alone_is_refused_too() {
+fn a_newer_version_in_the_log_alone_is_refused_too() {
     let place = Place::new();
     let store = place.open();
     let newer = place.raw();
@@ -155,7 +155,7 @@ fn a_directory_is_no_store() {
 }
 
 #[test]
-fn a_path_through_a_file_or_to_a_device_is_an_input_output_error() {
+fn a_path_through_a_file_or_to_a_device_is_refused() {
     let place = Place::new();
     fs::write(place.path(), "").unwrap();
     assert_refused(
@@ -168,18 +168,18 @@ fn a_path_through_a_file_or_to_a_device_is_an_input_output_error() {
 }
 
 #[test]
-fn a_header_that_lies_is_found_out() {
+fn a_header_without_its_pages_is_refused() {
     let place = Place::new();
     drop(place.open());
     let mut bytes = fs::read(place.path()).unwrap();
-    bytes.truncate(100); // Ours by its header, but no database behind it.
+    bytes.truncate(100); // The header is that of a petstore store, but no pages follow.
     fs::write(place.path(), bytes).unwrap();
     let refusal = place.try_open().unwrap_err().to_string();
     assert!(refusal.ends_with("; restore it from a backup"), "{refusal}");
 }
 
 #[test]
-fn what_is_refused_can_still_be_used_by_its_owner() {
+fn a_refused_file_can_still_be_used_by_its_owner() {
     let place = Place::new();
     let theirs = Connection::open(place.path()).unwrap();
     theirs.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();

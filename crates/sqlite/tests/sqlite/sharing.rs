@@ -1,4 +1,4 @@
-//! Several stores on one file.
+//! Several handles and processes on one file.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ async fn stores_on_one_file_see_each_other_at_once() {
 }
 
 #[test]
-fn a_fresh_path_can_be_opened_by_many_at_once() {
+fn many_threads_can_open_a_new_path_at_once() {
     for _ in 0..20 {
         let place = Place::new();
         let stores = place.open_by_four_at_once();
@@ -56,7 +56,7 @@ async fn reads_do_not_wait_for_another_process_s_write() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_keys_that_two_stores_add_at_once_under_one_name_one_is_stored() {
+async fn of_two_keys_with_one_name_added_at_once_one_is_stored() {
     let place = Place::new();
     let stores = [Arc::new(place.open()), Arc::new(place.open())];
     let tasks = (0..16).map(|seed: u8| {
@@ -75,7 +75,7 @@ async fn of_keys_that_two_stores_add_at_once_under_one_name_one_is_stored() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_already_stored_is_refused_and_harms_no_other_write() {
+async fn a_key_with_a_stored_digest_is_refused_and_other_writes_succeed() {
     let place = Place::new();
     let store = place.open();
     let add = |seed, name| add_key(&store, new_key(seed, name));
@@ -90,7 +90,7 @@ async fn a_key_that_is_already_stored_is_refused_and_harms_no_other_write() {
 }
 
 #[tokio::test]
-async fn closing_drops_writes_that_nobody_waits_for_and_leaves_one_file() {
+async fn closing_drops_abandoned_writes_and_leaves_one_file() {
     let place = Place::new();
     let store = place.open();
     for _ in 0..100 {
@@ -99,11 +99,11 @@ async fn closing_drops_writes_that_nobody_waits_for_and_leaves_one_file() {
     }
     drop(store);
     assert_eq!(place.content().into_keys().collect::<Vec<_>>(), [place.path()]);
-    // The writer may have been in the middle of some.
+    // The writer may have started some of them.
     assert!(all(&place.open()).await.len() < 100);
 }
 
-/// How many handles this process has for the files of a store.
+/// Returns the number of open descriptors of this process for the files of a store.
 #[cfg(target_os = "linux")]
 fn handles(place: &Place) -> usize {
     let handles = fs::read_dir("/proc/self/fd").unwrap();
@@ -122,7 +122,7 @@ async fn a_snapshot_and_rows_leave_no_file_open() {
         store.write_rows(WriterRole::Service, Rows::default()).await.unwrap();
         counts.push(handles(&place));
     }
-    // SQLite itself keeps a handle that it cannot close yet, and uses it for the next connection.
+    // SQLite keeps a descriptor that it cannot close yet, and reuses it for the next connection.
     let most = counts[..10].iter().max();
     assert!(counts.last() <= most, "{counts:?}");
 
@@ -134,12 +134,12 @@ async fn a_snapshot_and_rows_leave_no_file_open() {
     assert_eq!(handles(&place), 0);
 }
 
-/// Where a child process of the test below finds its store.
+/// The variable with the path of the store for child processes.
 const CHILD_PATH: &str = "PETSTORE_TEST_CHILD_PATH";
 const PER_CHILD: usize = 25;
 
 #[tokio::test]
-async fn processes_that_open_a_fresh_path_at_once_share_it() {
+async fn processes_that_open_a_new_path_at_once_share_the_store() {
     let place = Place::new();
     let children = [(); 4].map(|()| {
         let mut child = Command::new(std::env::current_exe().unwrap());
@@ -164,16 +164,16 @@ async fn in_a_child_process() {
     }
 }
 
-/// Closing any descriptor of a file drops all locks of the process on it (POSIX), and another process
-/// could then take the write-ahead log away from under a store.
+/// Closing any descriptor of a file releases all locks of the process on it (POSIX). Another process could then remove
+/// the write-ahead log of an open store.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn nothing_that_opens_the_file_of_a_store_drops_its_locks() {
+async fn no_opening_of_the_file_of_a_store_releases_its_locks() {
     let place = Place::new();
     let staying = place.open();
     let inode = fs::metadata(place.path()).unwrap().ino();
-    // The kernel's table is not read as one piece: while others lock and unlock, a reading may have a
-    // line too many or too few. Half of many readings are not wrong in the same way.
+    // The kernel's table is not read atomically: while other processes lock and unlock, a line may be missing or doubled.
+    // So the median of many readings is used.
     let locks = || {
         let mut counts = [(); 51].map(|()| {
             let table = fs::read_to_string("/proc/locks").unwrap();
@@ -187,19 +187,19 @@ async fn nothing_that_opens_the_file_of_a_store_drops_its_locks() {
     let copy = place.directory().join("copy.db");
     fs::write(&copy, "").unwrap();
     drop(place.open());
-    assert_eq!(locks(), held, "another store was opened and closed");
+    assert_eq!(locks(), held, "after another store was opened and closed");
     drop(SqliteStore::open_read_only(&place.config()).unwrap());
-    assert_eq!(locks(), held, "it was opened to be read");
+    assert_eq!(locks(), held, "after a read-only opening");
     SqliteStore::back_up(&place.config(), &copy, &mut |_| ControlFlow::Continue(())).unwrap();
-    assert_eq!(locks(), held, "it was backed up");
+    assert_eq!(locks(), held, "after a backup");
     for mode in [UpgradeMode::DryRun, UpgradeMode::Run] {
         SqliteStore::upgrade(&place.config(), mode).unwrap();
-        assert_eq!(locks(), held, "it was looked at for an upgrade");
+        assert_eq!(locks(), held, "after a check for an upgrade");
     }
     staying.inspect().unwrap();
     staying.snapshot().await.unwrap();
-    assert_eq!(locks(), held, "it was examined");
-    // As a truncation that is looked into, and found to be none.
+    assert_eq!(locks(), held, "after an inspection");
+    // The store checks a file that has become shorter, and finds it whole.
     let raw = place.raw();
     raw.execute_batch(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
@@ -217,7 +217,7 @@ async fn nothing_that_opens_the_file_of_a_store_drops_its_locks() {
 }
 
 #[tokio::test]
-async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
+async fn a_change_of_a_key_by_any_program_renews_the_revision() {
     let place = Place::new();
     let store = place.open();
     let raw = place.raw();

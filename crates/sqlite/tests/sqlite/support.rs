@@ -1,4 +1,4 @@
-//! Throw-away stores and short ways to say things.
+//! Temporary stores and helpers.
 
 use std::{
     collections::BTreeMap,
@@ -18,13 +18,13 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
 
-/// The oldest version of the schema that can be upgraded.
+/// The oldest schema version that can be upgraded.
 pub(crate) const FIRST: i32 = 7;
-/// The version of the schema.
+/// The schema version of this release.
 pub(crate) const VERSION: i32 = 10;
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-/// A directory for one test's store.
+/// A temporary directory for the store of one test.
 pub(crate) struct Place(TempDir);
 
 impl Place {
@@ -52,7 +52,7 @@ impl Place {
         open(&self.path())
     }
 
-    /// Four stores, opened by as many threads at the same moment.
+    /// Opens four handles in four threads at the same time.
     pub(crate) fn open_by_four_at_once(&self) -> [SqliteStore; 4] {
         let together = Barrier::new(4);
         thread::scope(|scope| {
@@ -66,12 +66,12 @@ impl Place {
         })
     }
 
-    /// A connection of another process, as it were.
+    /// Opens a connection as another process would.
     pub(crate) fn raw(&self) -> Connection {
         Connection::open(self.path()).unwrap()
     }
 
-    /// Every file in the directory with its content.
+    /// Returns the content of every file in the directory.
     pub(crate) fn content(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let entries = fs::read_dir(self.directory()).unwrap();
         entries
@@ -81,7 +81,7 @@ impl Place {
     }
 }
 
-/// For tests that have none of their own.
+/// The runtime for tests without one.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
 pub(crate) fn open(path: &Path) -> Result<SqliteStore, OpenError> {
@@ -93,7 +93,7 @@ pub(crate) fn rex() -> NewPet {
     NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
 }
 
-/// A request to add [`rex`] once.
+/// Returns a request to add [`rex`] once.
 pub(crate) fn once() -> IdempotencyRequest {
     IdempotencyRequest::new(IdempotencyId([1; 16]), &rex(), NOW)
 }
@@ -114,7 +114,7 @@ pub(crate) async fn page(store: &SqliteStore, query: PetQuery) -> PetPage {
     PetRepository::list(store, query).await.unwrap().value
 }
 
-/// Every animal, read page by page.
+/// Reads every animal page by page.
 pub(crate) async fn all(store: &SqliteStore) -> Vec<Pet> {
     let mut pets: Vec<Pet> = Vec::new();
     loop {
@@ -132,7 +132,7 @@ pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {
     NewApiKey::new(KeyName::parse(name).unwrap(), &secret, NOW, None)
 }
 
-/// The version, which is not known for a moment when nobody has asked for it for long.
+/// Returns the version. After an idle period, it is unknown for a moment.
 pub(crate) fn version(store: &SqliteStore) -> CatalogueVersion {
     let began = Instant::now();
     loop {

@@ -11,11 +11,11 @@ use petstore_sqlite::SqliteStore;
 
 use crate::support::{NOW, Place, add, once, query, rex, version};
 
-/// How soon another process's write must show.
+/// The longest time until a write of another process shows.
 const LIMIT: Duration = Duration::from_millis(100);
 
 #[tokio::test]
-async fn what_adds_nothing_leaves_the_version() {
+async fn a_write_that_adds_no_animal_leaves_the_version() {
     let place = Place::new();
     let store = place.open();
     store.add(rex(), Some(once())).await.unwrap();
@@ -26,7 +26,7 @@ async fn what_adds_nothing_leaves_the_version() {
 }
 
 #[tokio::test]
-async fn a_change_by_hand_changes_the_version() {
+async fn a_change_by_sql_changes_the_version() {
     let place = Place::new();
     let store = place.open();
     add(&store, rex()).await;
@@ -48,7 +48,7 @@ fn new_stores_have_different_versions() {
     assert_eq!(HashSet::from(versions).len(), 5);
 }
 
-/// The knowledge of a store's clients.
+/// The animals that the clients of a store know.
 #[derive(Default)]
 struct Known {
     acknowledged: Vec<PetId>,
@@ -56,7 +56,7 @@ struct Known {
     seen: HashMap<CatalogueVersion, Vec<PetId>>,
 }
 
-/// Lists as a page cache does, which answers with a page of the present version that it has seen.
+/// Lists animals as a page cache does, which returns a known page of the current version.
 async fn list(store: &SqliteStore, known: &Mutex<Known>) {
     let acknowledged = known.lock().unwrap().acknowledged.clone();
     let version = PetRepository::version(store);
@@ -67,16 +67,16 @@ async fn list(store: &SqliteStore, known: &Mutex<Known>) {
         let page = PetRepository::list(store, query(100, None)).await.unwrap();
         let pets: Vec<_> = page.value.pets.iter().map(|pet| pet.id).collect();
         let seen = known.lock().unwrap().seen.insert(page.version.unwrap(), pets.clone());
-        assert!(seen.is_none_or(|seen| seen == pets), "two catalogues have the same version");
+        assert!(seen.is_none_or(|seen| seen == pets), "two states have the same version");
         pets
     };
     for id in acknowledged {
-        assert!(pets.contains(&id), "{id} was acknowledged before, and is not in {pets:?}");
+        assert!(pets.contains(&id), "{id} was acknowledged before, but is missing in {pets:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_acknowledged_is_in_every_page_that_is_asked_for_afterwards() {
+async fn every_later_page_has_all_acknowledged_animals() {
     for _ in 0..20 {
         let place = Place::new();
         let (store, known) = (Arc::new(place.open()), Arc::<Mutex<Known>>::default());

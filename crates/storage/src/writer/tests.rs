@@ -21,7 +21,7 @@ fn pet(name: &str) -> NewPet {
     NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(1), status: None }
 }
 
-/// Sends the job of a call.
+/// Polls a call once, which queues its job.
 fn begin<F: Future>(call: F) -> Pin<Box<F>> {
     let mut call = Box::pin(call);
     assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());

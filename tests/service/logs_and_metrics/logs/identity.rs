@@ -1,4 +1,4 @@
-//! Who made a request: the name of the API key, and the peer.
+//! The API key, the peer and the client of a request in the log.
 
 use std::{
     io::{Read as _, Write as _},
@@ -19,7 +19,7 @@ use crate::support::{
     wait,
 };
 
-/// The line of the only request that has this status.
+/// Waits for the line of the only request with this status.
 fn line_of(server: &Server, status: u16) -> Value {
     let mut found = None;
     wait::until("the request is logged", || {
@@ -55,7 +55,7 @@ fn a_line_has_the_name_of_a_key_that_is_or_was_valid_and_of_no_other() {
             (list().key(&format!("{web}x")), 401, ""),
             (list().authorization(&format!("Basic {web}")), 401, ""),
             (list().anonymous(), 401, ""),
-            // No key is asked for here.
+            // This path needs no key, so the log names none.
             (client.get("/livez").key(&web), 200, ""),
         ]
         .into_iter()
@@ -84,9 +84,9 @@ fn a_key_over_its_rate_is_named() {
     assert_eq!(field(&line_of(&server, 429), "key_name"), "service key");
 }
 
-/// Requests that hyper does not read to their end have lines of their own.
+/// Hyper does not read these requests to their end, so the service logs them elsewhere.
 #[test]
-fn the_peer_is_in_the_line_of_a_request_that_never_was_one() {
+fn the_line_of_an_unreadable_request_names_its_peer() {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--header-timeout", "200ms");
     let server = launch.flag("--body-timeout", "200ms").start();
@@ -109,7 +109,7 @@ fn the_peer_is_in_the_line_of_a_request_that_never_was_one() {
 }
 
 #[test]
-fn the_peer_is_known_inside_tls() {
+fn the_log_names_the_peer_of_a_tls_connection() {
     let (store, folder, pair) = (Store::memory(), tempfile::tempdir().unwrap(), Pair::new());
     let files = pair.write(folder.path());
     let server = Launch::on(&store)
@@ -141,7 +141,7 @@ fn the_peer_of_a_unix_socket_is_called_unix() {
     );
 }
 
-/// A caller of the service itself is not told.
+/// Returns the client that the service logs for a request through a proxy.
 fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--access-log", "all").flag("--log-format", "json");
@@ -160,8 +160,8 @@ fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
 
 fn the_client_behind_a_trusted_proxy_is_named(kind: Kind) {
     let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
-    // The client is on this machine too. nginx and HAProxy pass on what it says of itself, which counts as it is
-    // trusted; but none passes on what the others do not write.
+    // nginx and HAProxy pass on the fields of the client, which is on a trusted address too. No proxy passes on a
+    // field that it does not write itself.
     let expected = if kind == Kind::Caddy { "127.0.0.1" } else { "203.0.113.7" };
     for path in ["/v1/pets", "/animals/v1/pets"] {
         assert_eq!(client_behind(kind, path, &trusted), expected, "{path}");

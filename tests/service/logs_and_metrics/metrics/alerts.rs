@@ -1,4 +1,4 @@
-//! The alerts and the dashboard of `docs/deploy/prometheus`, and that the service serves what they ask for.
+//! The alerts and the dashboard of `docs/deploy/prometheus`, and the metrics that they use.
 
 use std::{
     collections::BTreeSet,
@@ -29,7 +29,7 @@ fn promtool(arguments: &[&str]) -> Command {
     command
 }
 
-/// The metrics that the alerts and the dashboard name.
+/// Returns the metrics that the alerts and the dashboard use.
 fn named() -> BTreeSet<&'static str> {
     let is_part = |part: char| part.is_ascii_alphanumeric() || part == '_';
     let words = [ALERTS, DASHBOARD].into_iter().flat_map(|text| text.split(|c| !is_part(c)));
@@ -38,7 +38,7 @@ fn named() -> BTreeSet<&'static str> {
     named.map(|name| name.strip_suffix("_bucket").unwrap_or(name)).collect()
 }
 
-/// Checks the alerts of one kind of store.
+/// Asserts that a service on a store of this kind serves the metrics of its alerts.
 fn are_served(prefix: &str, kind: Kind) {
     let of_store: Vec<_> = named().into_iter().filter(|name| name.starts_with(prefix)).collect();
     assert!(!of_store.is_empty());
@@ -49,7 +49,7 @@ fn are_served(prefix: &str, kind: Kind) {
 }
 
 #[test]
-fn the_service_serves_what_they_name() {
+fn the_metrics_of_the_alerts_are_served() {
     let (folder, store) = (tempfile::tempdir().unwrap(), Store::sqlite());
     store.keys(&["create", "brief", "--expires", "30d"]).succeeds();
     let files = Pair::new().write(folder.path());
@@ -70,13 +70,13 @@ fn the_service_serves_what_they_name() {
 
 #[needs(postgres)]
 #[test]
-fn the_service_serves_what_they_name_of_postgres() {
+fn the_metrics_of_the_postgres_alerts_are_served() {
     are_served("petstore_postgres_", Kind::Postgres);
 }
 
 #[needs(etcd)]
 #[test]
-fn the_service_serves_what_they_name_of_etcd() {
+fn the_metrics_of_the_etcd_alerts_are_served() {
     are_served("petstore_etcd_", Kind::Etcd);
 }
 
@@ -96,14 +96,14 @@ fn each_alert_links_its_part_of_the_runbook() {
 }
 
 #[test]
-fn an_alert_that_follows_from_another_is_inhibited() {
+fn a_dependent_alert_is_inhibited() {
     let rules = include_str!("../../../../docs/deploy/prometheus/alertmanager.yml");
     let names = rules.split(|part: char| !part.is_ascii_alphanumeric());
     let names: Vec<_> = names.filter(|word| word.starts_with("Petstore")).collect();
     for name in &names {
         assert!(ALERTS.contains(&format!("- alert: {name}\n")), "there is no {name}");
     }
-    // A dead store fires these too.
+    // A dead store fires these alerts too.
     let (_, rule) = rules.split_once("'alertname=\"PetstoreNotReady\"'").unwrap();
     let rule = rule.split("source_matchers").next().unwrap();
     for name in ["PetstoreStoreErrors", "PetstoreFailing"] {
@@ -135,7 +135,7 @@ fn each_alert_fires_when_it_should_and_only_then() {
     }
 }
 
-/// Returns the metrics of a service in which something has happened.
+/// Returns the metrics of a service after some requests.
 fn used() -> String {
     let watched = Watched::start(Kind::Sqlite);
     let client = watched.server.client();
@@ -159,7 +159,7 @@ fn every_metric_is_documented() {
 
 #[needs(promtool)]
 #[test]
-fn promtool_has_nothing_to_say_of_the_metrics() {
+fn promtool_accepts_the_metrics() {
     let mut promtool = promtool(&["check", "metrics"]);
     promtool.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let run = finish(spawn(&mut promtool), &used());

@@ -1,4 +1,4 @@
-//! The text format of Prometheus, read strictly: what `promtool check metrics` would refuse fails.
+//! A strict parser of the text format of Prometheus. It refuses whatever `promtool check metrics` refuses.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 pub(super) struct Exposition(BTreeMap<String, f64>);
 
 impl Exposition {
-    /// Reads it, and holds that every series belongs to a family that was announced with its help and
-    /// its type, that none comes twice, and that counters are called so.
+    /// Parses a scrape. Asserts that each series belongs to a family with help and type, that no series comes twice,
+    /// and that the names of counters say so.
     #[track_caller]
     pub(super) fn parse(text: &str) -> Self {
         assert!(text.ends_with('\n'), "{text}");
@@ -39,22 +39,22 @@ impl Exposition {
         Self(series)
     }
 
-    /// The value of a series, written with its labels as the service does; 0 if it has none yet.
+    /// Returns the value of a series, written with its labels as in the scrape; 0 for an absent series.
     pub(super) fn value(&self, series: &str) -> f64 {
         self.0.get(series).copied().unwrap_or_default()
     }
 
-    /// Returns whether a series is there, and is 0.
+    /// Returns whether a series is present with the value 0.
     pub(super) fn is_at_zero(&self, series: &str) -> bool {
         self.0.get(series) == Some(&0.0)
     }
 
-    /// How many series a family has.
+    /// Returns the number of series of a family.
     pub(super) fn series_of(&self, family: &str) -> usize {
         self.0.keys().filter(|series| series.split('{').next() == Some(family)).count()
     }
 
-    /// The names of all families, without the parts of histograms.
+    /// Returns whether a family has a series. A histogram has one if its `_count` is there.
     pub(super) fn has(&self, name: &str) -> bool {
         let histogram = format!("{name}_count");
         self.0.keys().any(|series| {

@@ -1,4 +1,4 @@
-//! Metrics of an idle service: its state, and counters that are there before they count.
+//! Metrics of an idle service: its state, and counters with the value 0.
 
 use std::{fs, time::SystemTime};
 
@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 #[test]
-fn what_alerts_count_is_at_zero_before_the_first_request() {
+fn counters_of_alerts_are_zero_before_the_first_request() {
     let watched = Watched::start(Kind::Memory);
     let before = watched.scrape();
     let openapi: Value =
@@ -48,11 +48,15 @@ fn what_alerts_count_is_at_zero_before_the_first_request() {
         assert!(before.is_at_zero(&series), "{series}");
     }
     assert!(before.is_at_zero("petstore_deprecated_requests_total{key=\"service key\"}"));
-    assert_eq!(before.series_of("petstore_revoked_key_requests_total"), 0, "it is in no store");
+    assert_eq!(
+        before.series_of("petstore_revoked_key_requests_total"),
+        0,
+        "the key is in no store"
+    );
 }
 
 #[test]
-fn every_live_key_has_its_counters_and_those_that_expire_their_end() {
+fn every_live_key_has_counters_and_its_expiry() {
     const DAY: f64 = 86_400.0;
     let watched = Watched::start(Kind::Sqlite);
     let store = &watched.store;
@@ -69,28 +73,28 @@ fn every_live_key_has_its_counters_and_those_that_expire_their_end() {
         }
     }
     let ends = "petstore_key_expiry_timestamp_seconds";
-    assert_eq!(after.series_of(ends), 1, "that of the one that ends");
+    assert_eq!(after.series_of(ends), 1, "only one key expires");
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
     let left = after.value(&of(ends, "brief")) - now;
     assert!((29.0 * DAY..=30.0 * DAY).contains(&left), "{left}");
-    // The new key of a roll ends later, if at all.
+    // The new key of a roll expires later, or not at all.
     store.keys(&["roll", "brief", "--overlap", "24h"]).succeeds();
     watched.until("petstore_live_keys", 3.0);
     let rolled = watched.scrape();
     assert!(!rolled.has(ends) || rolled.value(&of(ends, "brief")) - now > 29.0 * DAY);
     store.keys(&["revoke", "brief"]).succeeds();
-    wait::until("its end is left out", || watched.scrape().series_of(ends) == 0);
+    wait::until("the expiry is left out", || watched.scrape().series_of(ends) == 0);
     assert!(watched.scrape().is_at_zero(&of(revoked, "brief")), "its counters stay");
 }
 
 #[test]
-fn a_service_that_is_not_ready_says_so_although_nobody_calls() {
+fn a_service_that_is_not_ready_says_so_without_requests() {
     let watched = Watched::start(Kind::Sqlite);
     watched.until("petstore_ready", 1.0);
     let file = watched.store.file();
     let aside = file.with_extension("aside");
     fs::rename(&file, &aside).unwrap();
-    wait::until("it is not ready", || watched.scrape().is_at_zero("petstore_ready"));
+    wait::until("the service is not ready", || watched.scrape().is_at_zero("petstore_ready"));
     assert!(watched.scrape().is_at_zero("petstore_store_errors_total"));
     fs::rename(&aside, &file).unwrap();
     watched.until("petstore_ready", 1.0);
@@ -99,7 +103,7 @@ fn a_service_that_is_not_ready_says_so_although_nobody_calls() {
     for line in lines.into_iter().chain(["was removed"]) {
         wait::until(line, || watched.server.log().contains(line));
     }
-    // A busy machine may take longer than the limit of the check, and add a pair of lines.
+    // On a busy machine, the check may exceed its time limit, which adds a pair of lines.
     let log = watched.server.log();
     let said = log.lines().filter_map(|line| lines.iter().position(|said| line.contains(said)));
     let said: Vec<_> = said.collect();
@@ -113,7 +117,7 @@ fn a_service_that_stops_is_not_ready() {
     open.send("GET /livez HTTP/1.1\r\n");
     watched.until("petstore_connections_open", 1.0);
     watched.server.signal("TERM");
-    wait::until("it is not ready", || watched.scrape().is_at_zero("petstore_ready"));
+    wait::until("the service is not ready", || watched.scrape().is_at_zero("petstore_ready"));
     drop(open);
 }
 
@@ -133,16 +137,16 @@ fn the_process_is_described() {
     assert!(value("max_fds") > 1234.0, "it has raised the limit");
     let open = fs::read_dir(format!("/proc/{}/fd", watched.server.pid())).unwrap().count();
     let open = f64::from(u32::try_from(open).unwrap());
-    // The connection of the scrape comes and goes.
+    // The connection of the scrape opens and closes.
     assert!((value("open_fds") - open).abs() < 3.0, "{} {open}", value("open_fds"));
     let (client, used) = (watched.server.client(), value("cpu_seconds_total"));
-    wait::until("time is used", || {
+    wait::until("the process uses time", || {
         client.get("/v1/pets").send();
         watched.scrape().value("process_cpu_seconds_total") > used + 0.1
     });
 }
 
-/// Waits until these have a size.
+/// Waits until the metrics with these names show a size.
 #[track_caller]
 fn have_sizes(kind: Kind, names: &[&str]) {
     let watched = Watched::start(kind);

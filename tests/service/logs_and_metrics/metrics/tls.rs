@@ -1,5 +1,4 @@
-//! Metrics and log lines of TLS: the end of the certificate, files that were read again, and handshakes that
-//! failed.
+//! Metrics and log lines of TLS: the expiry of the certificate, reloads, and failed handshakes.
 
 use std::{
     fs,
@@ -17,7 +16,7 @@ use crate::support::{
     wait,
 };
 
-/// A service with TLS and a listener for metrics, its pair, and the folder of that.
+/// A service with TLS and a metrics listener, its certificate, and the folder of the files.
 struct Secure {
     watched: Watched,
     pair: Pair,
@@ -38,7 +37,7 @@ impl Secure {
         Self { watched, pair, folder }
     }
 
-    /// Lets a handshake fail, and waits until it is counted.
+    /// Runs a client whose handshake fails, and waits until the failure is counted.
     #[track_caller]
     fn fails(&self, reason: &str, client: impl FnOnce()) {
         let series = format!("petstore_tls_handshake_failures_total{{reason=\"{reason}\"}}");
@@ -53,7 +52,7 @@ impl Secure {
         log.lines().filter(|line| line.contains(&wanted)).map(str::to_owned).collect()
     }
 
-    /// Returns whether the certificate ends in about so many days.
+    /// Returns whether the certificate expires in `days` days, give or take a day.
     fn ends_in(&self, days: f64) -> bool {
         let name = "petstore_tls_certificate_expiry_timestamp_seconds";
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
@@ -86,7 +85,7 @@ fn handshakes_that_fail_are_counted_and_logged_by_their_reason() {
     drop(silent);
     service.fails("disconnected", || connect().shutdown(Shutdown::Both).unwrap());
     Tls::connect(address, &service.pair, &["http/1.1"]).unwrap().ask("GET", "/livez");
-    assert_eq!(service.lines_about("disconnected").len(), 0, "that would be each probe");
+    assert_eq!(service.lines_about("disconnected").len(), 0, "a line for each probe");
     for reason in ["refused_by_client", "incompatible", "timeout"] {
         let lines = service.lines_about(reason);
         assert!(lines.len() == 1 && lines[0].contains("a TLS handshake failed"), "{lines:?}");
@@ -110,7 +109,7 @@ fn the_end_of_the_certificate_in_force_and_reloads_are_shown() {
     assert!(service.ends_in(1000.0));
 
     Pair::valid(-1, 20).write(service.folder.path());
-    wait::until("the new one is in force", || service.ends_in(20.0));
+    wait::until("the new certificate is in force", || service.ends_in(20.0));
     service.watched.until(&all, 1.0);
 
     fs::write(service.folder.path().join("cert.pem"), "not a certificate").unwrap();
@@ -124,7 +123,7 @@ fn the_end_of_the_certificate_in_force_and_reloads_are_shown() {
 }
 
 #[test]
-fn the_file_of_the_key_is_counted_for_itself_and_a_service_without_files_has_none() {
+fn reloads_of_the_key_file_are_counted_apart() {
     let store = Store::memory();
     let file = store.folder().join("key");
     fs::write(&file, "the-first-key-0123456789").unwrap();

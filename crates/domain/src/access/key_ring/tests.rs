@@ -37,7 +37,7 @@ fn ring(keys: MockKeyStore) -> (KeyRing, Arc<ManualClock>) {
     (KeyRing::new(Arc::new(keys), clock.clone(), None), clock)
 }
 
-/// A ring that has read these keys.
+/// Makes a ring and refreshes it with these keys.
 async fn holding(keys: Vec<ApiKey>) -> (KeyRing, Arc<ManualClock>) {
     let mut store = MockKeyStore::new();
     store.expect_load().once().returning(move |_| Ok(Some(keys.clone().into())));
@@ -51,7 +51,7 @@ fn granted(seed: u8) -> KeyCheck {
 }
 
 #[tokio::test]
-async fn a_key_is_checked_by_keys_that_are_young_enough() {
+async fn a_key_is_checked_only_against_recent_keys() {
     let (ring, _clock) = holding(vec![stored(1)]).await;
     for (age, is_trusted) in [
         (None, false),
@@ -99,7 +99,7 @@ async fn the_service_key_needs_no_store() {
 }
 
 #[tokio::test]
-async fn keys_are_read_again_unless_they_have_not_changed() {
+async fn keys_are_replaced_only_if_they_have_changed() {
     let mut keys = MockKeyStore::new();
     let mut loads = vec![
         (None, Ok(Some(vec![stored(1)]))),
@@ -123,7 +123,7 @@ async fn keys_are_read_again_unless_they_have_not_changed() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_live_any_more_is_named() {
+async fn a_key_that_is_no_longer_live_is_named() {
     let revoked = ApiKey { revoked_at: Some(START), ..stored(2) };
     let expiry = START.plus(Duration::from_millis(50));
     let brief = ApiKey { expires_at: Some(expiry), ..stored(3) };
@@ -143,7 +143,7 @@ async fn a_key_that_is_not_live_any_more_is_named() {
 }
 
 #[tokio::test]
-async fn a_corrupt_key_is_refused_and_costs_no_other() {
+async fn a_corrupt_key_is_refused_and_others_are_granted() {
     let corruption = Corruption::new("API key 1", "a digest has 32 bytes");
     let corrupt = CorruptKey { id: Some(KeyId(1)), name: None, corruption: corruption.clone() };
     let mut keys = MockKeyStore::new();
@@ -162,7 +162,7 @@ async fn a_corrupt_key_is_refused_and_costs_no_other() {
 }
 
 #[tokio::test]
-async fn uses_are_written_back_once_a_minute_and_after_a_failure_and_an_end() {
+async fn uses_are_written_back_once_a_minute_and_when_a_key_ends() {
     let mut keys = MockKeyStore::new();
     let is_revoked = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&is_revoked);

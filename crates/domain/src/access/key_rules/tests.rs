@@ -11,7 +11,7 @@ fn name(text: &str) -> KeyName {
     KeyName::parse(text).unwrap()
 }
 
-/// A key whose digest is made of `seed`, made at `NOW`.
+/// Makes a key at `NOW` with a digest of `seed`.
 fn new(seed: i64, called: &str) -> NewApiKey {
     let mut digest = [0; 32];
     digest[..8].copy_from_slice(&seed.to_be_bytes());
@@ -37,7 +37,7 @@ fn revoked(id: i64, called: &str) -> ApiKey {
     ApiKey { revoked_at: Some(NOW), ..key(id, called) }
 }
 
-/// As many live keys as there may be but for `fewer`, each of another name.
+/// Makes the largest number of live keys minus `fewer`, each with its own name.
 fn many(fewer: usize) -> StoredKeys {
     let count = i64::try_from(MAX_LIVE_KEYS - fewer).unwrap();
     (1..=count).map(|id| key(id, &format!("k{id}"))).collect::<Vec<_>>().into()
@@ -56,13 +56,13 @@ fn a_key_is_added_under_the_next_identifier_and_a_free_name() {
     assert_eq!(added, key(9, "web"));
     assert_eq!((change.changed, change.removed), (vec![added], vec![]));
     assert!(matches!(stored.add(new(9, "app")), Err(KeyChangeError::NameTaken)));
-    // A digest that is stored already, live or not.
+    // The digest is stored already, by a live or an ended key.
     let known = stored.add(new(2, "x"));
     assert!(matches!(known, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
 }
 
 #[test]
-fn no_more_keys_live_than_the_limit() {
+fn the_number_of_live_keys_is_limited() {
     let mut stored = many(1);
     let (last, _) = stored.add(new(-1, "x")).unwrap();
     stored.keys.push(last);
@@ -77,7 +77,7 @@ fn no_more_keys_live_than_the_limit() {
 }
 
 #[test]
-fn a_roll_ends_every_live_key_of_its_name_and_no_other() {
+fn a_roll_retires_every_live_key_of_its_name_and_no_other() {
     let soon = ApiKey { expires_at: Some(Timestamp(1001)), ..key(4, "web") };
     let stored: StoredKeys =
         vec![key(1, "web"), key(2, "app"), expired(3, "web"), soon.clone(), revoked(5, "web")]
@@ -89,7 +89,7 @@ fn a_roll_ends_every_live_key_of_its_name_and_no_other() {
 }
 
 #[test]
-fn a_successor_lives_as_long_as_the_newest_live_key_was_to_live() {
+fn the_lifetime_is_that_of_the_newest_live_key() {
     let ending = |id, end| ApiKey { expires_at: Some(Timestamp(end)), ..key(id, "web") };
     let stored: StoredKeys = vec![ending(1, 5000), ending(2, 4000), revoked(3, "web")].into();
     let lifetime = |called| stored.lifetime_of(&name(called), LATER).map(|life| life.as_millis());
@@ -97,14 +97,14 @@ fn a_successor_lives_as_long_as_the_newest_live_key_was_to_live() {
     assert_eq!(lifetime("app"), None);
     let endless: StoredKeys = vec![ending(1, 5000), key(2, "web")].into();
     assert_eq!(endless.lifetime_of(&name("web"), LATER), None);
-    // The clock was set back since: better too short than for ever.
+    // The clock was set back meanwhile, so the lifetime is 0: never without an expiry.
     let odd = ApiKey { created_at: Timestamp(9000), ..ending(1, 5000) };
     let odd: StoredKeys = vec![odd].into();
     assert_eq!(odd.lifetime_of(&name("web"), LATER).map(|life| life.as_millis()), Some(0));
 }
 
 #[test]
-fn a_name_is_rolled_only_so_often_while_its_keys_live() {
+fn the_number_of_live_keys_of_one_name_is_limited() {
     let count = i64::try_from(MAX_OF_ONE_NAME).unwrap();
     let mut stored: StoredKeys = (1..=count).map(|id| key(id, "web")).collect::<Vec<_>>().into();
     let refused = stored.roll(new(-1, "web"), LATER);
@@ -115,7 +115,7 @@ fn a_name_is_rolled_only_so_often_while_its_keys_live() {
 }
 
 #[test]
-fn what_is_not_revoked_is_revoked_expired_or_not() {
+fn live_and_expired_keys_are_revoked() {
     let stored: StoredKeys =
         vec![expired(1, "web"), revoked(2, "web"), key(3, "web"), key(4, "app")].into();
     let ids = |selector| -> Vec<i64> {
@@ -145,14 +145,14 @@ fn the_key_of_a_corrupt_row_is_not_changed() {
     for selector in [KeySelector::Name(name("app")), KeySelector::Id(KeyId(7))] {
         assert!(matches!(stored.revoke(&selector, LATER), Err(StoreError::Corrupt(_))));
     }
-    // The others are changed as ever.
+    // Other keys can still be changed.
     assert_eq!(stored.add(new(8, "x")).unwrap().0.id, KeyId(8));
     assert_eq!(stored.roll(new(8, "web"), LATER).unwrap().0.id, KeyId(8));
     assert_eq!(stored.revoke(&KeySelector::Id(KeyId(1)), LATER).unwrap().len(), 1);
 }
 
 #[test]
-fn an_identifier_that_is_taken_is_not_assigned() {
+fn a_taken_identifier_is_not_assigned() {
     let mut stored: StoredKeys = vec![key(i64::MAX - 1, "web")].into();
     assert_eq!(stored.add(new(1, "x")).unwrap().0.id, KeyId(i64::MAX));
     stored.corrupt = vec![corrupt(i64::MAX, "app")];
@@ -161,10 +161,10 @@ fn an_identifier_that_is_taken_is_not_assigned() {
 }
 
 #[test]
-fn those_that_ended_first_are_removed_when_too_many_have_ended() {
+fn of_too_many_ended_keys_the_first_ones_are_removed() {
     let count = i64::try_from(MAX_DEAD_KEYS).unwrap();
     let ended = |id: i64| {
-        // The later one is what counts least: it was refused from the earlier one on.
+        // The earlier of expiry and revocation is the end.
         let end = Some(Timestamp(NOW.0 - id));
         let key = key(id, "web");
         if id % 2 == 0 {
@@ -182,7 +182,7 @@ fn those_that_ended_first_are_removed_when_too_many_have_ended() {
     let removed = [count + 4, count + 3, count + 2].map(KeyId);
     assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed, removed);
     assert_eq!(stored.roll(new(-1, "app"), LATER).unwrap().1.removed, removed);
-    // Never more than can be saved at once.
+    // At most as many as one save takes.
     keys.extend((count + 5..count + 205).map(ended));
     let stored: StoredKeys = keys.into();
     assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed.len(), 99);
@@ -197,7 +197,7 @@ fn ending(id: i64, name: &str, expires_at: Option<i64>) -> ApiKey {
 }
 
 #[test]
-fn a_key_is_warned_of_for_two_weeks_unless_it_has_a_successor() {
+fn a_key_expires_soon_for_two_weeks_unless_it_has_a_successor() {
     let revoked = |key: ApiKey| ApiKey { revoked_at: Some(Timestamp(1)), ..key };
     let keys = [
         ending(1, "soon", Some(114 * DAY)),

@@ -63,7 +63,7 @@ async fn an_answer_is_activity_until_its_bytes_are_gone_and_stalls_when_none_go(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_of_the_least_rate_is_never_late_and_a_slower_one_is() {
+async fn a_client_at_the_lowest_rate_is_in_time_and_a_slower_one_is_late() {
     let rate = usize::try_from(MIN_RATE).unwrap();
     for (rate, expected) in [(0, Some(30)), (1, Some(30)), (rate / 2, Some(59)), (rate, None)] {
         let activity = accepted();
@@ -88,7 +88,7 @@ async fn a_client_of_the_least_rate_is_never_late_and_a_slower_one_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_taken_quickly_allows_no_longer_silence() {
+async fn fast_reads_do_not_extend_the_timeout_of_silence() {
     let activity = accepted();
     let _request = activity.begin_request();
     activity.set_blocked(true);

@@ -1,4 +1,4 @@
-//! Lists and additions under schedules: what is in the page cache is never older than its version.
+//! Lists and additions under schedules: an entry of the page cache is never older than its version.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl PetService for Catalogue {
     }
 }
 
-/// How many animals the answer to a list has.
+/// Returns the number of animals in the answer to a list.
 fn listed(state: &State) -> usize {
     let (head, ()) = Request::get("/v1/pets").body(()).unwrap().into_parts();
     let context = RequestContext {
@@ -66,7 +66,7 @@ fn listed(state: &State) -> usize {
 }
 
 #[test]
-fn a_list_has_what_was_added_before_it_was_asked_for() {
+fn a_list_contains_every_animal_added_before_its_request() {
     explore(300, || {
         let pets = Arc::<Catalogue>::default();
         let ports = Ports {

@@ -97,7 +97,7 @@ fn finish_of(
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
+async fn refusals_have_a_hundred_lines_a_second_and_the_rest_is_counted() {
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let lines = Lines::default();
     let _guard = set_default(lines.clone());
@@ -143,7 +143,7 @@ async fn handshakes_that_fail_for_one_reason_have_ten_lines_at_once_and_probes_n
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_has_a_hundred_lines_and_the_next_line_tells_how_many_were_left_out() {
+async fn a_second_has_a_hundred_lines_and_the_next_line_has_the_number_of_omitted_ones() {
     for known in [false, true] {
         let budget = LineBudget::new();
         for second in 0..3 {
@@ -171,11 +171,11 @@ async fn a_cause_has_ten_lines_at_once_and_then_one_a_second() {
         assert_eq!(written("the disk is full"), 1);
     }
     advance(Duration::from_secs(20)).await;
-    assert_eq!(written("the disk is full"), 10, "it begins again");
+    assert_eq!(written("the disk is full"), 10, "a new burst");
 }
 
 #[test]
-fn what_a_cause_had_no_line_for_is_counted() {
+fn omitted_lines_of_a_cause_are_counted() {
     let budget = LineBudget::new();
     for _ in 0..30 {
         budget.take(Some("the disk is full"));
@@ -200,7 +200,7 @@ fn failures_have_a_few_lines_for_each_cause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_choice_of_the_operator_says_which_requests_have_a_line() {
+async fn the_setting_decides_which_requests_have_a_line() {
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let failure = ApiError::unavailable("the store is gone");
     let outcomes = [Ok(StatusCode::OK), Err(&refusal), Err(&failure)];
@@ -225,7 +225,7 @@ async fn the_choice_of_the_operator_says_which_requests_have_a_line() {
 }
 
 #[test]
-fn the_name_of_a_key_is_looked_up_for_a_line_alone() {
+fn the_name_of_a_key_is_looked_up_only_for_a_line() {
     let caller = Caller { digest: ApiKeySecret::new("any").digest(), rights: KeyRights::Full };
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let failure = ApiError::unavailable("the store is gone");

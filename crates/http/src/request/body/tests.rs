@@ -20,10 +20,10 @@ use super::RequestBody;
 use crate::response::error::ErrorCode;
 
 const SOON: Duration = Duration::from_millis(20);
-/// A read that takes longer would never end.
+/// A limit that only a read without an end exceeds.
 const GENEROUS: Duration = Duration::from_mins(1);
 
-/// Yields its pieces, then ends or, with `stuck`, never does.
+/// A body of some pieces. With `stuck`, it never ends.
 struct Pieces {
     left: Vec<&'static str>,
     stuck: bool,
@@ -60,7 +60,7 @@ fn pieces(left: &[&'static str], stuck: bool) -> Pieces {
     Pieces { left: left.to_vec(), stuck, announced: 0 }
 }
 
-/// Enough memory for every body here.
+/// Returns enough memory for every body of these tests.
 fn memory() -> Semaphore {
     Semaphore::new(100)
 }
@@ -73,7 +73,7 @@ async fn read(body: &mut Pieces, limit: usize) -> Result<Bytes, ErrorCode> {
 }
 
 #[tokio::test]
-async fn a_body_is_read_up_to_its_limit_however_it_is_cut() {
+async fn a_body_is_read_up_to_its_limit_in_any_pieces() {
     for cut in [&["abcde"][..], &["ab", "cde"], &["a", "", "bcd", "e"]] {
         assert_eq!(read(&mut pieces(cut, false), 5).await.unwrap(), "abcde");
         assert_eq!(read(&mut pieces(cut, false), 4).await, Err(ErrorCode::BodyTooLarge));
@@ -82,7 +82,7 @@ async fn a_body_is_read_up_to_its_limit_however_it_is_cut() {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_is_given_up() {
+async fn a_body_that_stops_arriving_times_out() {
     assert_eq!(read(&mut pieces(&["a"], true), 5).await, Err(ErrorCode::RequestTimeout));
 }
 
@@ -100,7 +100,7 @@ fn an_announced_length_is_refused_unread() {
 }
 
 #[tokio::test]
-async fn an_unread_body_is_skipped_only_if_it_is_there_and_small() {
+async fn an_unread_body_is_skipped_only_if_it_has_arrived_and_is_small() {
     tokio::time::pause();
     let none = HeaderMap::new();
     let expecting = HeaderMap::from_iter([(EXPECT, HeaderValue::from_static("100-continue"))]);
@@ -135,7 +135,7 @@ async fn a_body_that_was_read_has_ended() {
 }
 
 #[tokio::test]
-async fn all_bodies_together_are_held_within_the_memory_for_them() {
+async fn all_bodies_together_stay_within_their_memory() {
     let memory = Semaphore::new(10);
     let (mut unfinished, mut whole, mut third) =
         (pieces(&["abc", "def"], true), pieces(&["1234"], false), pieces(&["x"], false));

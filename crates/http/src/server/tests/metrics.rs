@@ -1,0 +1,114 @@
+//! The metrics of keys and of the readiness.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http_body_util::BodyExt as _;
+use hyper::Method;
+use petstore_domain::{
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel, KeyName, ManualClock,
+    NamedKey, StoreError, Timestamp,
+};
+
+use super::pets;
+use crate::{
+    observe::metrics::{MAX_NAMES, Metrics},
+    server::metrics_listener::{Monitor, MonitoringSources},
+    settings::Settings,
+    state::{Ports, State},
+};
+
+/// An authenticator whose keys the metrics read.
+#[derive(Debug)]
+struct Keys {
+    /// `true` if reading the keys never ends.
+    hang: bool,
+    named: Vec<NamedKey>,
+}
+
+#[async_trait]
+impl Authenticator for Keys {
+    async fn authenticate(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
+        unreachable!("nobody calls")
+    }
+
+    async fn authenticate_again(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
+        unreachable!("nobody calls")
+    }
+
+    fn key_label(&self, _: &Caller) -> Option<KeyLabel> {
+        None
+    }
+
+    async fn live_keys(&self) -> Result<usize, StoreError> {
+        if self.hang { std::future::pending().await } else { Ok(self.named.len()) }
+    }
+
+    fn named_keys(&self) -> Vec<NamedKey> {
+        self.named.clone()
+    }
+}
+
+/// Returns the metrics of a service with these keys and a store that answers or fails.
+async fn scrape(keys: Keys, is_gone: bool) -> String {
+    let ports = Ports {
+        pets: pets(is_gone),
+        authenticator: Arc::new(keys),
+        clock: Arc::new(ManualClock::new(Timestamp(0))),
+    };
+    let monitor = Monitor {
+        state: Arc::new(State::new(ports, Settings::default(), None)),
+        metrics: Arc::new(Metrics::new().unwrap()),
+        sources: MonitoringSources { samples: Arc::new(Vec::new), next_store_reachable: None },
+    };
+    let answer = monitor.answer(&Method::GET, "/metrics").await;
+    assert_eq!(answer.status(), 200);
+    let text = answer.into_body().collect().await.unwrap().to_bytes();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
+    let named = vec![named("web", Some(1000))];
+    let text = scrape(Keys { hang: true, named }, false).await;
+    assert!(text.contains("\npetstore_page_cache_pages 0\n"), "{text}");
+    assert!(!text.contains("petstore_live_keys") && !text.contains("web"), "{text}");
+}
+
+#[tokio::test]
+async fn the_readiness_is_that_of_readyz() {
+    for (is_gone, ready) in [(false, "1"), (true, "0")] {
+        let text = scrape(Keys { hang: false, named: Vec::new() }, is_gone).await;
+        assert!(text.contains(&format!("\npetstore_ready {ready}\n")), "{text}");
+    }
+}
+
+/// Returns a key of this name that expires `end` milliseconds after 1970.
+fn named(name: &str, end: Option<i64>) -> NamedKey {
+    let label = KeyLabel::Stored(KeyName::parse(name).unwrap());
+    NamedKey { label, expires_at: end.map(Timestamp) }
+}
+
+#[tokio::test]
+async fn the_expiry_of_a_name_is_that_of_its_newest_key() {
+    let keys = [("web", Some(9000)), ("shop", Some(9000)), ("web", Some(7999)), ("shop", None)];
+    let named = keys.map(|(name, end)| named(name, end)).into();
+    let text = scrape(Keys { hang: false, named }, false).await;
+    let lines = text.lines().filter(|line| line.starts_with("petstore_key_expiry"));
+    let expected = ["petstore_key_expiry_timestamp_seconds{key=\"web\"} 7"];
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn the_thousand_names_that_expire_first_have_an_expiry() {
+    let max = i64::try_from(MAX_NAMES).unwrap();
+    let keys =
+        (0..max + 200).map(|age| named(&format!("key-{age}"), Some((max + 200 - age) * 1000)));
+    let text = scrape(Keys { hang: false, named: keys.collect() }, false).await;
+    let of = |family: &str| text.lines().filter(|line| line.starts_with(family)).count();
+    assert_eq!(of("petstore_key_expiry_timestamp_seconds{"), MAX_NAMES);
+    assert!(text.contains("_seconds{key=\"key-1199\"} 1\n"), "{text}");
+    assert!(!text.contains("_seconds{key=\"key-199\"}"), "{text}");
+    // And one series for all other names.
+    assert_eq!(of("petstore_deprecated_requests_total{"), MAX_NAMES + 1);
+}
