@@ -27,7 +27,7 @@ fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
         if is_canceled && phase < Phase::Done && to.state().is_some() {
             cancel(from, to).succeeds();
             if phase > Phase::Begun {
-                // The part of a copy cannot be served.
+                // No service can use a part of a copy.
                 Launch::on(to).finish().fails(78, "was handed over to ");
             }
         }
