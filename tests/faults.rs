@@ -1,4 +1,4 @@
-//! Faults, attacks and stops: what the disk, clients and operators do to a service that runs.
+//! Faults of the disk, attacks of clients, and stops of a running service.
 
 mod damaged_file;
 mod floods;

@@ -156,7 +156,7 @@ impl Load {
 
     /// Waits until [`ENOUGH`] more additions are acknowledged.
     #[track_caller]
-    pub(crate) fn goes_on(&mut self) {
+    pub(crate) fn continues(&mut self) {
         let is_new = |entry: &Entry| entry.added.is_some();
         self.until("additions go on", Instant::now(), ENOUGH, is_new);
     }

@@ -1,6 +1,6 @@
-//! Moving a catalogue between stores with the real binary: copy, verify, export, import.
+//! The commands for whole stores: copy, move, verify, check, backup, restore, export and import.
 //!
-//! Most tests run on each kind of store that outlives a process, or from each kind to each kind.
+//! Most tests run on each kind of store that outlives a process, or on pairs of kinds.
 
 pub(crate) mod animals;
 mod backup;

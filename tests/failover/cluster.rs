@@ -177,7 +177,7 @@ fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)
 
 #[needs(cluster, quiet)]
 #[test]
-fn what_a_cluster_acknowledged_outlasts_the_loss_of_its_leader() {
+fn acknowledged_animals_outlast_the_loss_of_a_leader() {
     let test = "the loss of a cluster's leader";
     let nodes = if is_long() { Nodes::Namespaces } else { Nodes::Processes };
     let Some(patroni) = Patroni::or_skip(test, nodes) else { return };

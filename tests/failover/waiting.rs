@@ -74,7 +74,7 @@ fn a_service_that_has_waited_can_be_handed_over() {
 
 #[needs(postgres)]
 #[test]
-fn what_cannot_heal_ends_the_service_with_a_code_of_its_own() {
+fn a_permanent_failure_ends_the_service_with_its_own_exit_code() {
     let cluster = stopped_cluster();
     let store = Store::at(&cluster.url("nowhere"));
     let mut waiting = start(Launch::on(&store));

@@ -1,4 +1,4 @@
-//! A store whose file is damaged: what needs the damaged part is refused, and nothing else.
+//! A store with a damaged file: only requests that need the damaged part fail.
 
 use std::fs;
 
@@ -12,10 +12,10 @@ use crate::support::{
 };
 
 const PAGE: usize = 4096;
-/// Animals enough for many pages.
+/// The number of animals, enough for many pages of the file.
 const ANIMALS: usize = 300;
 
-/// A store with many pages, whose server has stopped, its file, and its animals.
+/// Returns a stopped store with many pages, the content of its file, and its animals.
 fn large() -> (Store, Vec<u8>, Vec<Value>) {
     let (store, server) = Server::on_file();
     let client = server.client();
@@ -27,7 +27,7 @@ fn large() -> (Store, Vec<u8>, Vec<Value>) {
     (store, bytes, pets)
 }
 
-/// The bytes with noise in the page that holds the name of an animal.
+/// Returns the bytes with noise in the page that has the name of `animal`.
 fn with_damage(bytes: &[u8], animal: &Value) -> Vec<u8> {
     let name = animal["name"].as_str().unwrap().as_bytes();
     let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
@@ -69,7 +69,7 @@ fn a_damaged_page_costs_what_needs_it_until_it_is_repaired() {
 #[test]
 fn a_file_that_is_cut_off_while_it_is_open_takes_no_write_until_it_is_whole() {
     let (store, whole, pets) = large();
-    // Every request has its line: the many that ask whether it is ready would use up those of failures.
+    // Every request is logged: otherwise the many requests to `/readyz` would use up the lines for failures.
     let server = Launch::on(&store).flag("--access-log", "all").start();
     let client = server.client();
     let before = add(&client, &pet("before"));
@@ -81,11 +81,11 @@ fn a_file_that_is_cut_off_while_it_is_open_takes_no_write_until_it_is_whole() {
         refused.refuses(503, "unavailable");
         let line = server.log_line(&id).to_string();
         assert!(line.contains("petstore.db was truncated"), "{line}");
-        wait::until("it is not ready", || client.get("/readyz").send().status == 503);
+        wait::until("the service is not ready", || client.get("/readyz").send().status == 503);
         client.get("/livez").send().is(200);
 
         fs::write(store.file(), &whole).unwrap();
-        wait::until("it is ready", || client.get("/readyz").send().status == 200);
+        wait::until("the service is ready", || client.get("/readyz").send().status == 200);
     }
     let after = add(&client, &pet("after"));
     let expected = [&pets[..], &[before, after]].concat();

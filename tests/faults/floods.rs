@@ -1,5 +1,5 @@
-//! HTTP/2 connections that send without end what costs them little. Each is closed, and meanwhile the
-//! service answers others and needs no more memory.
+//! Floods of cheap HTTP/2 frames without end. The service closes each such connection, answers other clients meanwhile,
+//! and does not grow.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -21,15 +21,15 @@ use crate::support::{
     wait,
 };
 
-/// Frames that are sent at once.
+/// The number of frames that are sent at once.
 const BATCH: u32 = 200;
-/// Between two batches: the test is not about who has more processors.
+/// The pause between two batches, so that other clients get a processor.
 const PAUSE: Duration = Duration::from_millis(1);
-/// A flood may make the process grow by so much, in KiB.
+/// The limit on the growth of the process in a flood, in KiB.
 const MAX_GROWTH: u64 = 32 * 1024;
 
 fn server() -> Server {
-    // Longer than the client of these tests keeps a connection that it does not use.
+    // Longer than the tests' client keeps an idle connection.
     let launch = Launch::on(&Store::memory()).flag("--header-timeout", "4s");
     launch
         .flag("--idle-timeout", "4s")
@@ -38,12 +38,12 @@ fn server() -> Server {
         .start()
 }
 
-/// Holds the promises of this file for a connection that begins with `start`, and then sends
-/// `next(0)`, `next(1)` and so on, whether it reads what the service answers or not.
+/// Asserts the promises of this file for a connection that sends `start`, then `next(0)`, `next(1)` and so on. Tries a
+/// client that reads the answers, and one that does not.
 fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
     for reads in [true, false] {
         let server = server();
-        // A first request allocates its needs.
+        // The first request allocates memory that stays.
         add(&server.client(), &pet("before"));
         let before = reset_peak_memory(&server);
         let closed = AtomicBool::new(false);
@@ -66,7 +66,7 @@ fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
     }
 }
 
-/// Sends until the service closes the connection, which must come.
+/// Sends until the service closes the connection, at most for [`wait::ANSWER`].
 fn flood(server: &Server, start: &[u8], next: &impl Fn(u32) -> Vec<u8>, reads: bool) {
     let mut frames = Frames::to(server);
     if reads {
@@ -85,7 +85,7 @@ fn flood(server: &Server, start: &[u8], next: &impl Fn(u32) -> Vec<u8>, reads: b
     }
 }
 
-/// The identifier of a client's stream.
+/// Returns the identifier of a client's stream.
 fn stream(number: u32) -> u32 {
     2 * number + 1
 }
@@ -125,7 +125,7 @@ fn pings() {
 #[petstore_testing::needs(time)]
 #[test]
 fn settings() {
-    // SETTINGS_INITIAL_WINDOW_SIZE, ever another one.
+    // SETTINGS_INITIAL_WINDOW_SIZE with two values in turns.
     is_survived(&[], |number| {
         let value = (60_000 + number % 2).to_be_bytes();
         frame(SETTINGS, 0, 0, &[&[0, 4][..], &value].concat())

@@ -1,5 +1,5 @@
-//! Requests whose end can be read in two ways. The service reads each in one way, or refuses it and closes
-//! the connection, alone and behind a proxy.
+//! Requests whose end can be read in two ways. The service reads each request in one way, or refuses the request and
+//! closes the connection.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::{
     },
 };
 
-/// The longest time until an answer comes, on a machine that is busy.
+/// The time limit for an answer, on a busy machine.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// The statuses of the answers until the service closes the connection, or waits for more.
+/// Returns the statuses of the answers until the service closes the connection, or waits for more bytes.
 fn statuses(raw: &mut Raw, expected: usize) -> Vec<u16> {
     let mut statuses = Vec::new();
     while let Ok(answer) = raw.try_answer(false) {
         statuses.push(answer.status);
-        // Where the connection stays open, nothing more comes.
+        // After the expected answers, an open connection stays silent.
         let limit = if statuses.len() < expected { SILENCE } else { Duration::from_millis(20) };
         if !raw.hears_within(limit) {
             break;

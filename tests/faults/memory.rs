@@ -1,4 +1,4 @@
-//! The memory that a wave of connections took serves the next waves: it does not grow with their number.
+//! The memory of a wave of connections is used again by the next waves.
 
 use std::{io::Write as _, net::TcpStream, thread, time::Duration};
 
@@ -10,15 +10,15 @@ use crate::support::{
     wait,
 };
 
-/// At once: fewer than the files that a process may open by default.
+/// The number of connections in a wave: fewer than the default limit on open files.
 const CONNECTIONS: usize = 800;
-/// Of each head that does not end: below the limit of 16 KiB.
+/// The bytes of each unfinished head: below the limit of 16 KiB.
 const HEAD: usize = 15 * 1024;
 
 #[test]
 fn the_memory_of_a_wave_of_connections_serves_the_next_waves() {
     let server = Launch::on(&Store::memory()).flag("--header-timeout", "120s").start();
-    // A first request allocates its needs.
+    // The first request allocates memory that stays.
     add(&server.client(), &pet("before"));
 
     let before = reset_peak_memory(&server);
@@ -30,14 +30,14 @@ fn the_memory_of_a_wave_of_connections_serves_the_next_waves() {
         wave(&server);
     }
     let grown = peak_memory(&server) - before - taken;
-    // If each wave kept its own, it would be four times as much. Under load, more threads take part.
+    // It would be four times as much if each wave kept its memory. Under load, more threads allocate.
     assert!(
         grown < 2 * taken,
         "the first wave took {taken} KiB, and four more {grown} KiB besides"
     );
 }
 
-/// Connections whose heads do not end, all at once, until the server has read what they sent.
+/// Opens all connections with unfinished heads at once, and waits until the server has read them.
 fn wave(server: &Server) {
     let start = format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}", "y".repeat(HEAD));
     let connections: Vec<TcpStream> = (0..CONNECTIONS)

@@ -1,4 +1,4 @@
-//! The service behind a proxy: it sees no request but those that the proxy has sent.
+//! A service behind a proxy sees only requests that the proxy has sent.
 
 use petstore_testing::needs;
 
@@ -11,7 +11,7 @@ use crate::support::{
     wait,
 };
 
-/// How many requests the service has answered, but for those by which a proxy looks whether it is ready.
+/// Returns how many requests the service has answered, without the health checks of the proxy.
 fn seen(server: &Server) -> usize {
     let log = server.log();
     let requests = log.lines().filter(|line| line.contains("\"request_id\""));
@@ -25,9 +25,9 @@ fn no_request_is_seen_that_the_proxy_did_not_send(kind: Kind) {
     for trick in tricks::all() {
         let mut raw = Raw::to(proxy.address);
         raw.send(&trick.bytes);
-        // Both a proxy that refuses and one that waits for more close the connection.
+        // A proxy closes the connection after a refusal, and after a timeout.
         raw.rest();
-        // Later requests on the connections between the proxy and the service are answered as they should be.
+        // Later requests on the connections between the proxy and the service get their own answers.
         for _ in 0..2 {
             let mut raw = Raw::to(proxy.address);
             raw.send(head("GET", "/livez", "connection: close\r\n"));

@@ -1,5 +1,5 @@
-//! A disk that refuses: writes are refused, reads go on, and when the disk is well again, so is the
-//! service. It never ends by itself.
+//! A disk that fails writes: the service refuses writes and answers reads. It works again when the disk does, without a
+//! restart.
 
 use std::{cell::RefCell, fs, io, path::Path, sync::Arc, time::Instant};
 
@@ -24,17 +24,16 @@ use crate::{
 
 const WRITERS: usize = 4;
 const READERS: usize = 2;
-/// So many writes are seen before and after a fault, and so many reads during and after it.
+/// The number of writes before and after a fault, and of reads during and after the fault.
 const ENOUGH: usize = 30;
-/// So many writes are seen during a fault: a write waits for seconds for another process's lock.
+/// The number of writes during a fault: each waits for seconds if another process has the lock.
 const REFUSALS: usize = 8;
-/// So many are seen where the log is counted: many more than it has lines for.
+/// The number of failures in the test of the log: many more than the log has lines for.
 const MANY: usize = 200;
-/// The lines about one cause that are written at once. Then there is one a second.
+/// The number of lines about one cause that are written at once. After these, there is one line a second.
 const LINES_AT_ONCE: usize = 10;
 
-/// Holds the promises of this file for a fault whose cause the log must name. `begin` and `end` are given
-/// the server's process.
+/// Asserts the promises of this file for a fault from `begin` to `end`. The log must contain `cause`.
 #[track_caller]
 fn is_survived(
     store: &Store,
@@ -54,7 +53,7 @@ fn is_survived(
     is_sound(Path::new(store.url.strip_prefix("sqlite:").unwrap()));
 }
 
-/// Requests before, while and after a fault was there. Every read succeeds.
+/// Sends requests before, during and after a fault. Every read must succeed.
 fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)) -> Arc<Journal> {
     let (client, journal) = (server.client(), Journal::new());
     let mut writers = Load::on(&client, &journal, Outages::Refuse).writers(WRITERS, None);
@@ -75,7 +74,7 @@ fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)
     journal
 }
 
-/// The same for a fault that the preloaded library makes.
+/// Asserts the promises of this file for a fault of the preloaded library.
 fn fault_is_survived(fault: DiskFault, cause: &str) {
     let disk = Disk::new();
     let store = Store::sqlite();
@@ -103,7 +102,7 @@ fn a_disk_that_became_read_only_refuses_writes_until_it_is_writable() {
     fault_is_survived(DiskFault::ReadOnly, "the store cannot be opened again: Error code 8: ");
 }
 
-/// As the file system itself does it, with writes that are done in part.
+/// The file system itself refuses, and does some writes in part.
 #[needs(ext4)]
 #[test]
 fn a_file_system_without_space_refuses_writes_until_there_is_some() {
@@ -112,7 +111,7 @@ fn a_file_system_without_space_refuses_writes_until_there_is_some() {
     let store = Store::at(&format!("sqlite:{}", folder.join("petstore.db").display()));
     let filler = folder.join("filler");
     let fill = |_: &Server| {
-        // It ends when there is no space left.
+        // The copy ends when no space is left.
         let _ = io::copy(&mut io::repeat(1), &mut fs::File::create(&filler).unwrap());
     };
     let cause = "database or disk is full";
@@ -139,8 +138,8 @@ fn the_log_names_a_cause_at_once_and_then_once_a_second() {
     assert!(lines[0].contains("request failed"), "{lines:?}");
 }
 
-/// The kernel forgets what it could not write, and later synchronisations succeed. SQLite's cache would
-/// still hold it.
+/// The kernel drops pages that it could not write, and later synchronisations succeed. SQLite's cache would still have
+/// these pages.
 #[test]
 fn after_a_failed_synchronisation_the_writer_opens_another_connection() {
     let disk = Disk::new();

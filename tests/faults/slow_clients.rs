@@ -1,9 +1,8 @@
-//! Many clients at once that send slowly, or nothing, or read nothing. All are disconnected in time, and
-//! meanwhile others are answered.
+//! Many clients at once that send slowly or nothing, or that read nothing. The service disconnects all of them in time,
+//! and answers other clients meanwhile.
 //!
-//! `PETSTORE_TEST_CRASHES=long` makes it 10,000 senders and 500 readers. How long others
-//! wait for answers is reported beside what they wait while as many connections are silent: the difference is
-//! what the slow clients do, the rest is the machine and this test.
+//! `PETSTORE_TEST_CRASHES=long` makes it 10,000 senders and 500 readers. The test prints how long other clients wait, and
+//! how long they wait beside as many silent connections.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -31,31 +30,31 @@ use crate::{
     },
 };
 
-/// The server's time limit for a head, for a body, and for a response that the client does not read.
+/// The server's time limit for a head, a body, and a response that the client does not read.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The limit of a client that reads nothing begins when the buffers of its connection are full: the server
-/// fills those of all readers, some megabytes each.
+/// The time to fill the buffers of all clients that read nothing, some megabytes each. Only then does the write timeout
+/// of a client begin.
 const FILLING: Duration = Duration::from_secs(10);
-/// Of a client that reads nothing, in bytes: as on Ethernet. With the segments of the loopback device the
-/// kernel holds megabytes for each, comes to its limit for all, and then takes more whenever one is closed.
+/// The segment size of a client that reads nothing, in bytes: as on Ethernet. With the large segments of the loopback
+/// device, the kernel's buffers for all clients would reach their common limit.
 const SEGMENT: u32 = 1448;
-/// How late the server and this test may be.
+/// The lateness of the server and of this test together.
 const LATENESS: Duration = Duration::from_secs(1);
-/// Of the process, in KiB.
+/// The limit on the memory of the process, in KiB.
 const MAX_MEMORY: u64 = 400 * 1024;
-/// Between two bytes of a client, and between two looks at all clients.
+/// The pause between two bytes of a client, and between two checks of all clients.
 const TRICKLE: Duration = Duration::from_millis(500);
 
-/// Clients that behave meanwhile.
+/// The number of other clients.
 const OTHERS: usize = 4;
-/// How long the answers to others are measured beside silent connections.
+/// The time for which the answers to other clients are measured beside silent connections.
 const BESIDE_SILENCE: Duration = Duration::from_secs(2);
 
-/// A client that is about to be disconnected.
+/// A client that the server must disconnect.
 struct Slow {
     stream: TcpStream,
     began: Instant,
-    /// The byte that it sends now and then; `None` if it sends nothing.
+    /// The byte that the client repeats; `None` for a silent client.
     trickles: Option<u8>,
     reads: bool,
 }
@@ -72,7 +71,7 @@ impl Slow {
         Self { stream, began, trickles, reads: true }
     }
 
-    /// A client that asks for more than any buffer holds, and reads nothing.
+    /// Makes a client that requests more bytes than all buffers hold, and reads nothing.
     fn reader(server: &Server) -> Self {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.set_tcp_mss(SEGMENT).unwrap();
@@ -86,7 +85,7 @@ impl Slow {
         Self { reads: false, began: Instant::now(), ..slow }
     }
 
-    /// Sends a byte, and looks whether the server has closed the connection.
+    /// Sends a byte. Returns whether the server has closed the connection.
     fn is_closed(&mut self) -> bool {
         let sent = self.trickles.map(|byte| self.stream.write(&[byte]));
         if let Some(Err(error)) = sent
@@ -106,7 +105,7 @@ impl Slow {
     }
 }
 
-/// So many of each kind of sender, and of readers.
+/// Makes `senders` clients of each kind that send, and `readers` clients that read nothing.
 fn slow_clients(server: &Server, senders: usize, readers: usize) -> Vec<Slow> {
     let body = post(&pet("slow").to_string());
     let body = &body[..body.len() - 20];
@@ -114,7 +113,7 @@ fn slow_clients(server: &Server, senders: usize, readers: usize) -> Vec<Slow> {
     let mut slow = Vec::new();
     for _ in 0..senders {
         slow.push(Slow::new(server, "GET /livez HTTP/1.1\r\nhost: a\r\nx: ", Some(b'y')));
-        // Spaces between the bytes of JSON, fewer than are missing.
+        // The body is incomplete.
         slow.push(Slow::new(server, body, None));
         slow.push(Slow::new(server, "", None));
         slow.push(Slow::new(server, preface, None));
@@ -123,7 +122,7 @@ fn slow_clients(server: &Server, senders: usize, readers: usize) -> Vec<Slow> {
     slow
 }
 
-/// Each client is a file of this process too.
+/// Raises the limit on open files of this process, which has a socket for each client.
 fn raise_own_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
@@ -146,7 +145,7 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     let deadline = LIMIT + LATENESS;
     while !slow.is_empty() {
         slow.retain_mut(|client| {
-            // Before the look: it says nothing about the time after it.
+            // Taken first, as the check may take long.
             let age = client.began.elapsed();
             let closed = client.is_closed();
             let filling = if client.reads { Duration::ZERO } else { FILLING };
@@ -166,7 +165,7 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     ));
 }
 
-/// How long others wait while there are so many connections on which nothing happens.
+/// Measures the waits of other clients beside `connections` silent connections.
 fn beside_silence(server: &Server, connections: usize) -> String {
     let connect = |_| TcpStream::connect(server.address).unwrap();
     let _silent: Vec<_> = (0..connections).map(connect).collect();
@@ -175,12 +174,12 @@ fn beside_silence(server: &Server, connections: usize) -> String {
     waits(&mut others)
 }
 
-/// Clients that behave, each on a connection of its own that it keeps.
+/// Starts other clients, each on its own connection.
 fn others(server: &Server) -> Load {
     Load::on(&server.client(), &Journal::new(), Outages::Never).readers(OTHERS)
 }
 
-/// Ends them: how long they waited for their answers, all of which came.
+/// Stops the other clients. Returns the median and the 99th percentile of their waits.
 fn waits(others: &mut Load) -> String {
     others.stop();
     let mut waits: Vec<_> = others.entries().iter().map(Entry::took).collect();

@@ -1,5 +1,5 @@
-//! Stops under load: each request on a connection that was made before the signal is answered, and the stop
-//! ends within the grace whatever clients do.
+//! Stops under load. The service answers each request on a connection from before the signal, and ends within the grace,
+//! whatever its clients do.
 //!
 //! `PETSTORE_TEST_CRASHES=long` makes it 100 stops.
 
@@ -32,29 +32,29 @@ use crate::{
     },
 };
 
-/// Clients of each kind.
+/// The number of clients of each kind.
 const CLIENTS: usize = 4;
-/// The service is stopped after so many answers.
+/// The number of answers before the stop.
 const LOAD: usize = 300;
-/// Requests that are sent without waiting for answers.
+/// The number of requests that are sent without waiting for answers.
 const PIPELINED: usize = 5;
 
 /// The answers that the clients of one stop saw.
 #[derive(Default)]
 struct Answers {
     whole: AtomicUsize,
-    /// `true` if the signal is about to be sent, or was sent.
+    /// `true` just before the signal is sent, and afterwards.
     is_stopping: AtomicBool,
 }
 
 /// A client's connection.
 struct Connection {
     raw: Raw,
-    /// Made after the signal, perhaps, and nothing was answered on it: it may be reset.
+    /// `true` if the connection may be newer than the signal, and has no answer yet: then the service may reset it.
     may_be_reset: bool,
 }
 
-/// A request, never the same as the one before.
+/// Returns a request. Three kinds take turns.
 fn request(number: usize) -> String {
     match number % 3 {
         0 => head("GET", "/v1/pets?limit=2", ""),
@@ -64,10 +64,9 @@ fn request(number: usize) -> String {
 }
 
 impl Answers {
-    /// Sends requests at once and reads their answers: whether the connection goes on.
+    /// Sends requests at once and reads their answers. Returns whether the connection stays open.
     ///
-    /// What was sent behind an answer with `Connection: close` is not done, as the client knows (RFC 9112,
-    /// section 9.6).
+    /// The service does not process requests behind an answer with `Connection: close` (RFC 9112, section 9.6).
     fn exchange(&self, connection: &mut Connection, requests: &[String]) -> bool {
         let Connection { raw, may_be_reset } = connection;
         if raw.try_send(requests.concat(), wait::LIMIT) {
@@ -89,7 +88,7 @@ impl Answers {
         if *may_be_reset {
             return false;
         }
-        // The connection was closed before all was sent, which is told by what comes back.
+        // The service closed the connection before it had read all requests.
         let error = io::ErrorKind::BrokenPipe.into();
         self.unanswered(0, &error)
     }
@@ -99,14 +98,14 @@ impl Answers {
         panic!("request {number} of a connection was not answered, after {before} answers: {error}")
     }
 
-    /// Connects again and again, until the service takes no more connections.
+    /// Connects again and again, until the service refuses connections.
     fn connect_until_refused(&self, address: SocketAddr, mut use_it: impl FnMut(Connection)) {
         while let Ok(raw) = Raw::try_to(address) {
             use_it(Connection { raw, may_be_reset: self.is_stopping.load(Ordering::SeqCst) });
         }
     }
 
-    /// A new connection for each request.
+    /// Sends each request on a new connection.
     fn connect_again(&self, address: SocketAddr) {
         let mut number = 0;
         self.connect_until_refused(address, |mut connection| {
@@ -115,7 +114,7 @@ impl Answers {
         });
     }
 
-    /// One request after the other, so many at once, on one connection for as long as it stays.
+    /// Sends `at_once` requests at a time on one connection while that is open, then on another one.
     fn stay(&self, address: SocketAddr, at_once: usize) {
         let requests: Vec<_> = (0..at_once).map(request).collect();
         self.connect_until_refused(
@@ -126,13 +125,13 @@ impl Answers {
         );
     }
 
-    /// HTTP/2, on the client's one connection to this server.
+    /// Sends requests over HTTP/2, on the client's connection to this server.
     fn stay_http2(&self, client: &Client) {
         loop {
             match client.add(&pet("stopping")).try_send() {
                 Ok(answer) => drop(answer.is(201)),
                 Err(error) if error.is_connect() => return,
-                // Of another connection, made after the signal.
+                // The connection may be newer than the signal.
                 Err(error) if self.is_stopping.load(Ordering::SeqCst) && is_reset(&error) => return,
                 Err(error) => panic!("a stream was not answered: {error:?}"),
             }
@@ -162,7 +161,7 @@ fn a_stop_under_load_leaves_no_request_unanswered() {
         let (address, http2) = (server.address, server.http2());
         let answers = Answers::default();
         thread::scope(|scope| {
-            // Dropped within the scope if the test fails: the clients go on until nobody listens.
+            // A failed test drops the server within the scope, which ends the clients.
             let mut server = server;
             let clients = [(); CLIENTS].map(|()| {
                 [
@@ -185,9 +184,9 @@ fn a_stop_under_load_leaves_no_request_unanswered() {
     }
 }
 
-/// Connections that wait to be accepted, each with a request, at the moment of the signal.
+/// At the signal, connections wait to be accepted, each with a request.
 #[test]
-fn what_waits_in_the_accept_queue_is_answered() {
+fn requests_in_the_accept_queue_are_answered() {
     let store = Store::memory();
     let mut server = Launch::on(&store).flag("--max-connections", "1").start();
     let mut first = server.raw();
@@ -204,7 +203,7 @@ fn what_waits_in_the_accept_queue_is_answered() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-/// Clients that do nothing more, each of another kind.
+/// Makes clients that stop in the middle, each in another place.
 fn stuck(server: &Server) -> Vec<Raw> {
     let whole = post(&pet("stuck").to_string());
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -213,14 +212,14 @@ fn stuck(server: &Server) -> Vec<Raw> {
     for (raw, start) in clients.iter_mut().zip(starts) {
         raw.send(start);
     }
-    // More answers than any buffer holds, and nobody reads them.
+    // More answers than all buffers hold, which the client does not read.
     let mut deaf = server.raw();
     deaf.try_send(head("GET", "/openapi.json", "").repeat(2000), Duration::from_secs(1));
     clients.push(deaf);
     clients
 }
 
-/// Stops a service with a grace of 2 s among clients that do nothing more. Returns how long that took.
+/// Stops a service with a grace of 2 s while its clients are stuck. Returns the duration of the stop.
 fn stop_among_stuck_clients() -> Duration {
     let store = Store::sqlite();
     let flags = [
@@ -250,7 +249,7 @@ fn a_stop_ends_whatever_clients_do() {
 #[needs(quiet)]
 #[test]
 fn a_stop_ends_within_the_grace_whatever_clients_do() {
-    // One second more, to close the store.
+    // The grace, and one second to close the store.
     let took = stop_among_stuck_clients();
     assert!(took <= Duration::from_secs(3), "{took:.2?}");
 }

@@ -5,32 +5,32 @@ use crate::support::{
     raw::{head, post},
 };
 
-/// Bytes, and the statuses of the answers that the service gives to them.
+/// The bytes of a trick, and the statuses of the service's answers.
 pub(crate) struct Trick {
     pub(crate) what: &'static str,
     pub(crate) bytes: Vec<u8>,
     pub(crate) statuses: &'static [u16],
 }
 
-/// The answer to a second request of a reader that finds the end of the first one too early: 501.
+/// Returns a request that only a reader sees that ends the first request too early. Its status is 501.
 fn hidden() -> String {
     head("GET", "/v1/store/orders", "")
 }
 
-/// A POST with these lines about its body, the body, and the hidden request behind it.
+/// Returns a POST with these header lines, `body`, and the hidden request.
 fn framed(lines: &str, body: &str) -> String {
     head("POST", "/v1/pets", &format!("content-type: application/json\r\n{lines}"))
         + body
         + hidden().as_str()
 }
 
-/// An animal in one chunk, whose size is written like this: `{}` is the number.
+/// Returns an animal in one chunk. `size` is the chunk's size, with `{}` for the number.
 fn chunk(size: &str, end: &str) -> String {
     let body = pet("chunked").to_string();
     format!("{}\r\n{body}\r\n{end}", size.replace("{}", &format!("{:x}", body.len())))
 }
 
-/// Of which the whole head is given, without the lines that end it.
+/// Returns a GET with these header lines, and the hidden request.
 fn get(lines: &str) -> String {
     head("GET", "/livez", lines) + hidden().as_str()
 }
@@ -38,7 +38,7 @@ fn get(lines: &str) -> String {
 const LAST: &str = "0\r\n\r\n";
 const CHUNKED: &str = "transfer-encoding: chunked\r\n";
 
-/// All that are tried.
+/// Returns all tricks.
 pub(crate) fn all() -> Vec<Trick> {
     let trick =
         |(what, text, statuses): (_, String, _)| Trick { what, bytes: text.into(), statuses };

@@ -1,4 +1,4 @@
-//! Clients that ask for much and read nothing: what waits for them is bounded, and others are answered.
+//! Clients that request much and read nothing: their waiting answers are bounded, and other clients are answered.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -19,18 +19,18 @@ use crate::support::{
     wait,
 };
 
-/// Connections of the attack, and requests of each: 50 MiB of pages.
+/// The number of connections in the attack, and of requests on each: 50 MiB of pages.
 const CONNECTIONS: usize = 8;
 const STREAMS: u32 = 60;
-/// The process may grow by so much, in KiB, of which 4 MiB are for answers that wait.
+/// The limit on the growth of the process, in KiB. 4 MiB of it are for waiting answers.
 const MAX_GROWTH: u64 = 32 * 1024;
 /// The duration of the attack after its last request.
 const TIME: Duration = Duration::from_secs(5);
-/// The responses of the shared connection that nobody reads.
+/// The number of unread responses on the shared connection.
 const UNREAD: usize = 20;
 
-/// A client whose responses share one connection, each with a window of its own: as behind a proxy that speaks HTTP/2 to
-/// the service. `HAProxy` 2.6 is no such proxy: it stops reading the connection when a client reads nothing.
+/// Returns a client whose responses share one connection, with a window each, as behind a proxy that uses HTTP/2.
+/// `HAProxy` 2.6 would not do: it stops reading the connection when one of its clients reads nothing.
 fn shared_connection() -> reqwest::blocking::Client {
     let client = reqwest::blocking::Client::builder().http2_prior_knowledge();
     let client = client.http2_initial_stream_window_size(2048);

@@ -1,14 +1,14 @@
-//! Animals to move.
+//! Animals for imports and additions.
 
 use serde_json::{Value, json};
 
-/// A line for each animal, without identifiers.
+/// Returns NDJSON lines of `count` animals, without identifiers.
 pub(crate) fn many(count: usize) -> String {
     let line = |number| json!({"name": format!("Rex {number}"), "categoryId": number}).to_string();
     (0..count).map(|number| line(number) + "\n").collect()
 }
 
-/// Animals whose names are awkward to write down.
+/// Returns animals whose names need care in JSON, CSV and spreadsheets.
 pub(crate) fn awkward() -> Vec<Value> {
     let longest = "🐕".repeat(255);
     let names = [

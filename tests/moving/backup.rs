@@ -1,4 +1,4 @@
-//! A backup of a store in use, and its restore.
+//! Backups of stores in use.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -43,7 +43,7 @@ fn a_backup_of_a_running_service_is_restored_with_its_keys_and_retries() {
     assert_eq!(entries.len(), 1, "{entries:?}");
     assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
 
-    // As docs/OPERATING.md says: nothing of the old store stays, and the copy takes its place.
+    // As in docs/OPERATING.md: remove all files of the old store, then copy the backup to its path.
     for entry in fs::read_dir(store.folder()).unwrap() {
         fs::remove_file(entry.unwrap().path()).unwrap();
     }
@@ -92,8 +92,8 @@ fn a_backup_that_is_asked_to_stop_stops_and_leaves_no_file() {
         let hung = disk.hung_reads();
         disk.hang();
         let running = petstore(&words).disk(&disk).spawn();
-        wait::until("it reads the store", || disk.hung_reads() > hung);
-        // It goes on with the signal before it goes on with the first page.
+        wait::until("the backup reads the store", || disk.hung_reads() > hung);
+        // The process gets the signal before it can read the first page.
         command::signal(&running, "STOP");
         disk.resume();
         let output = end(running, signal);

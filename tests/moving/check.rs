@@ -25,7 +25,7 @@ fn check(store: &Store) -> Finished {
     run(&["check", "--store", &store.url])
 }
 
-/// Lets an index of a SQLite file miss an animal.
+/// Removes an animal from an index of a SQLite file.
 pub(super) fn damage_index(store: &Store) {
     let rewrite = |from: &str, to: &str| {
         store.vandalise(&format!(
@@ -38,7 +38,7 @@ pub(super) fn damage_index(store: &Store) {
     rewrite("''none''", "''sold''");
 }
 
-/// Holds that the check fails, and that a line with the fault has these words.
+/// Asserts that the check fails, and that one of its faults has all of `words`.
 #[track_caller]
 fn names(store: &Store, words: &[&str]) {
     let Finished { code, stdout, stderr } = check(store);
@@ -51,7 +51,7 @@ fn names(store: &Store, words: &[&str]) {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_fault() {
+fn a_reader_that_closes_its_pipe_is_no_fault() {
     let store = made(Kind::Sqlite);
     let mut check = petstore(&["check", "--store", &store.url]).spawn();
     drop(check.stdout.take());
@@ -74,7 +74,7 @@ fn a_sound_store_is_called_sound(kind: Kind) {
     if kind == Kind::Etcd {
         return;
     }
-    // The servers of the tests do not wait for their disk.
+    // The PostgreSQL servers of the tests do not wait for their disk.
     let lasting = if store.url.starts_with("sqlite:") { "ok     " } else { "warning" };
     assert!(said.contains(&format!("\n{lasting}  durability  ")), "{said}");
 }
@@ -136,7 +136,7 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains(warning), "{said}");
 }
 
-/// The check reads animals from a snapshot, and the list of each status as it is meanwhile.
+/// The check reads animals from a snapshot, but the list of each status live.
 fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
     const ANIMALS: usize = 12_000;
     let store = made(kind);

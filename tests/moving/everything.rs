@@ -1,5 +1,5 @@
-//! A copy, a move and a restore bring all that a store holds, also after an operator has deleted and changed rows by SQL
-//! or `etcdctl`, past the service.
+//! A copy, a move and a restore keep all animals, API keys and idempotency records, also after an operator has deleted and
+//! changed rows by SQL or `etcdctl`.
 
 use serde_json::Value;
 
@@ -17,21 +17,21 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Animals without a status: one that is deleted after its addition, and one that is renamed.
+/// The places of two animals without a status: one that is deleted, and one that is renamed.
 const DELETED: usize = 4;
 const RENAMED: usize = 8;
 
-/// A store, and what must be known of it elsewhere.
+/// A store, and the content that its copy must have.
 struct Source {
     store: Store,
-    /// An API key, and one that was revoked.
+    /// A live API key, and a revoked one.
     key: String,
     revoked: String,
     /// The answers to additions with idempotency keys.
     firsts: Vec<Answer>,
-    /// Its animals.
+    /// The animals, as `export` writes them.
     animals: String,
-    /// The highest identifier that it has assigned, of an animal that is gone.
+    /// The highest identifier of an animal, which was deleted since.
     highest: i64,
 }
 
@@ -62,14 +62,14 @@ impl Source {
         Self { store, key, revoked, firsts, animals, highest }
     }
 
-    /// Holds that `target` has every animal, API key and idempotency record, and assigns no identifier again.
+    /// Asserts that `target` has every animal, API key and idempotency record, and assigns no identifier again.
     #[track_caller]
-    fn is_held_by(&self, target: &Store) {
+    fn is_equal_in(&self, target: &Store) {
         run(&["check", "--store", &target.url]).succeeds();
         assert_eq!(exported(&target.url, "ndjson"), self.animals);
         let server = Launch::on(target).start();
         let client = server.client();
-        // Before the repeats, each of which leaves a gap on PostgreSQL.
+        // On PostgreSQL, each repeat below leaves a gap.
         assert_eq!(id_of(&catalogue::add(&client, &pet("Next"))), self.highest + 1);
         for (number, (first, pet)) in self.firsts.iter().zip(awkward()).enumerate() {
             let again = add(&client, &self.key, number, &pet).is(201);
@@ -97,8 +97,8 @@ fn a_copy_brings_everything(kinds: [Kind; 2]) {
     assert_eq!(said, format!("copied {count} animals (0 were there before), {rest}"));
     verify(&from.url, &to.url);
     verify(&to.url, &from.url);
-    source.is_held_by(&to);
-    source.is_held_by(from);
+    source.is_equal_in(&to);
+    source.is_equal_in(from);
 }
 
 fn a_copy_follows_a_source_that_has_grown(kinds: [Kind; 2]) {
@@ -115,7 +115,7 @@ fn a_copy_follows_a_source_that_has_grown(kinds: [Kind; 2]) {
     let said = copy(&from.url, &to.url);
     assert!(said.starts_with("copied 1 animals (3 were there before), 1 API keys"), "{said}");
     verify(&from.url, &to.url);
-    // Nothing is left of the next identifier that the source assigns, but that it was assigned.
+    // The source assigns another identifier, and loses its row.
     let server = Launch::on(&from).start();
     let gone = id_of(&catalogue::add(&server.client(), &pet("Gone too")));
     server.stop();
@@ -132,7 +132,7 @@ fn a_move_brings_everything(kinds: [Kind; 2]) {
     let source = Source::new(kinds[0]);
     let to = Store::new(kinds[1]);
     hand_over(&source.store, &to).succeeds();
-    source.is_held_by(&to);
+    source.is_equal_in(&to);
 }
 
 fn a_restore_brings_everything(kind: Kind) {
@@ -145,7 +145,7 @@ fn a_restore_brings_everything(kind: Kind) {
              FROM petstore_state); END $$";
         to.try_sql(names_no_other).unwrap();
     }
-    source.is_held_by(&to);
+    source.is_equal_in(&to);
 }
 
 fn a_target_that_holds_anything_else_is_left_as_it_is(kinds: [Kind; 2]) {

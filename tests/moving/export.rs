@@ -1,4 +1,4 @@
-//! An export is the store at one moment.
+//! An export has the content of one moment.
 
 use serde_json::Value;
 

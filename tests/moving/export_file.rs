@@ -1,4 +1,4 @@
-//! Where an export goes.
+//! The output file of an export.
 
 use std::{fs, path::Path};
 
@@ -44,7 +44,7 @@ fn a_file_appears_whole_and_replaces_another_only_when_forced() {
 }
 
 #[test]
-fn what_a_link_leads_to_is_replaced_and_not_the_link() {
+fn the_target_of_a_link_is_replaced_and_the_link_stays() {
     let store = filled(3);
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (link, file) = (folder.path().join("pets.csv"), other.path().join("pets.csv"));
@@ -62,7 +62,7 @@ fn what_a_link_leads_to_is_replaced_and_not_the_link() {
 }
 
 #[test]
-fn what_is_not_a_plain_file_is_not_replaced() {
+fn a_path_that_is_no_plain_file_is_not_replaced() {
     let store = filled(1);
     for path in ["/dev/null", "/tmp"] {
         let refused = run(&["export", "--store", &store.url, "--force", path]);
@@ -97,7 +97,7 @@ fn an_export_that_is_stopped_leaves_no_file() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_said_in_one_line() {
+fn a_reader_that_closes_its_pipe_is_reported_in_one_line() {
     let store = filled(20_000);
     let mut running = petstore(&["export", "--store", &store.url]).spawn();
     assert!(lines(running.stdout.take().unwrap()).next().is_some());

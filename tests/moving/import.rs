@@ -1,4 +1,4 @@
-//! Accepted input of an import, and its report about the rest.
+//! Imports: accepted files, reports about bad lines, and services that write meanwhile.
 
 use std::{
     fs,
@@ -219,7 +219,7 @@ fn an_import_that_waits_for_its_first_line_holds_nobody_up() {
     let store = made(Kind::Sqlite);
     let server = Launch::on(&store).start();
     let mut running = fed(&["import", "--store", &store.url]);
-    // It has the store open: nothing else tells when.
+    // Enough for the command to open the store, which nothing shows.
     thread::sleep(Duration::from_millis(300));
     catalogue::add(&server.client(), &catalogue::pet("Beside"));
     signal(&running, "TERM");
@@ -227,45 +227,35 @@ fn an_import_that_waits_for_its_first_line_holds_nobody_up() {
     server.stop();
 }
 
-/// Imports a file of at least twenty batches beside a service. Returns the longest time that an addition took.
-fn additions_beside_an_import(kind: Kind, server_url: impl FnOnce(&Store) -> String) -> Duration {
+/// Imports a file of at least twenty batches beside a service. Returns the longest time of an addition.
+fn additions_beside_an_import(store: &Store, kind: Kind) -> Duration {
     let pets = if kind == Kind::Etcd { 10_000 } else { 200_000 };
-    let store = made(kind);
+    make(store);
     let file = store.folder().join("pets.ndjson");
     fs::write(&file, many(pets)).unwrap();
-    let server = Launch::on(&Store::at(&server_url(&store))).start();
+    let server = Launch::on(store).start();
     let client = server.client();
     let running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
     let mut longest = Duration::ZERO;
     let (added, done) = until_ended(running, || {
         let began = Instant::now();
-        // Any answer but 201 ends the test.
+        // Panics for any status but 201.
         catalogue::add(&client, &catalogue::pet("Beside"));
         longest = longest.max(began.elapsed());
     });
     done.succeeds();
-    // An import of a single transaction would let one in before it, and one after.
+    // An import in a single transaction would permit one addition before it, and one after it.
     assert!(added > 2, "{added} were added");
     assert_eq!(store.pets(), pets + added);
     longest
 }
 
-/// On a busy machine a batch may take longer than a call may wait, unless the call is given more time.
-fn patient(store: &Store) -> String {
-    if store.url.starts_with("sqlite:") {
-        return store.url.clone();
-    }
-    let separator = if store.url.contains('?') { '&' } else { '?' };
-    let times = if store.url.starts_with("etcd:") { "" } else { "&statement_timeout=60s" };
-    format!("{}{separator}call_timeout=60s{times}", store.url)
-}
-
 fn a_service_continues_to_add_beside_a_large_import(kind: Kind) {
-    additions_beside_an_import(kind, patient);
+    additions_beside_an_import(&Store::new(kind).patient(), kind);
 }
 
 fn an_addition_beside_a_large_import_waits_for_one_batch_at_most(kind: Kind) {
-    let longest = additions_beside_an_import(kind, |store| store.url.clone());
+    let longest = additions_beside_an_import(&Store::new(kind), kind);
     assert!(longest < Duration::from_secs(1), "an addition took {longest:.2?}");
 }
 
@@ -276,7 +266,7 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
     assert!(said.starts_with("added 12000 animals, passed over 0 "), "{said}");
     let said = import(&store.url, "ndjson", &text).succeeds();
     assert!(said.starts_with("added 0 animals, passed over 12000 "), "{said}");
-    // All batches are the same but the last one.
+    // All batches but the last one are equal.
     let same = 12_000 - 12_000 % kind.batch();
     let said = import(&store.url, "ndjson", &format!("{text}{GOOD}")).succeeds();
     let expected = format!("added {} animals, passed over {same} ", 12_001 - same);
@@ -298,7 +288,7 @@ fn an_import_that_is_frozen_in_its_transaction_refuses_no_addition() {
     let server = Launch::on(&store).start();
     let client = server.client();
     let path = store.folder().join("pets.ndjson");
-    // New identifiers and those of the file are written by transactions of two kinds.
+    // The import writes new identifiers and identifiers of the file in two kinds of transaction.
     let numbered = |first: usize| -> String {
         let ids = first..first + PETS;
         ids.map(|id| json!({"id": id, "name": "Rex", "categoryId": 1}).to_string() + "\n").collect()
@@ -308,7 +298,7 @@ fn an_import_that_is_frozen_in_its_transaction_refuses_no_addition() {
         let words = ["import", "--again", "--store", &store.url, path.to_str().unwrap()];
         let running = petstore(&words).spawn();
         run_until(&running, "the import stands still in a transaction", || {
-            // The server completes the statement that it has.
+            // The server first completes its current statement.
             thread::sleep(Duration::from_millis(200));
             store.try_sql(FROZEN).is_ok()
         });
@@ -318,12 +308,12 @@ fn an_import_that_is_frozen_in_its_transaction_refuses_no_addition() {
 }
 
 fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind: Kind) {
-    let store = made(kind);
-    let server = Launch::on(&Store::at(&patient(&store))).start();
+    let store = made(kind).patient();
+    let server = Launch::on(&store).start();
     let client = server.client();
     let pet = |id: usize| json!({"id": id, "name": "Rex", "categoryId": 1}).to_string() + "\n";
     let pets = if kind == Kind::Etcd { 10_000 } else { 100_000 };
-    // The highest one is not the last.
+    // The highest identifier is not the last one.
     let text: String =
         (1..=pets).map(|id| pet(if id == pets / 2 { 500_000 } else { id })).collect();
     let file = store.folder().join("pets.ndjson");

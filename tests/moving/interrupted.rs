@@ -1,4 +1,4 @@
-//! Copies and imports that are cut off, and go on.
+//! Copies and imports that are cut off, and continue when they are run again.
 
 use std::{fs, io::Write as _, path::Path, thread, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Fifteen batches, or 320 small ones.
+/// Returns the number of animals: 15 batches, or 320 small ones.
 fn pets(kind: Kind) -> usize {
     if kind == Kind::Etcd { 320 * kind.batch() } else { 150_000 }
 }
@@ -25,8 +25,8 @@ fn copying(from: &Store, to: &Store) -> Running {
     petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
 }
 
-/// A store with [so many](pets) animals, and an empty one of the same kind. What a copy reads and what it writes are cut off
-/// alike, whatever the other end is.
+/// Makes a store with [`pets`] animals, and an empty one of the same kind. One kind is enough: the source and the target
+/// of a copy are cut off independently.
 fn ends(kind: Kind) -> [Store; 2] {
     let [from, to] = [made(kind), made(kind)];
     import(&from.url, "ndjson", &many(pets(kind))).succeeds();
@@ -34,7 +34,7 @@ fn ends(kind: Kind) -> [Store; 2] {
     [from, to]
 }
 
-fn a_copy_that_is_killed_twice_goes_on_each_time(kind: Kind) {
+fn a_copy_that_is_killed_twice_continues_each_time(kind: Kind) {
     let [from, to] = ends(kind);
     let mut found = 0;
     for _ in 0..2 {
@@ -65,7 +65,7 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches(kind: Kind) {
     let said = output.stderr;
     assert_eq!(output.code, Some(1), "{said}");
     let line = "petstore: stopped; run the same command again to continue\n";
-    // On a slow machine it also says now and then how far it is.
+    // On a slow machine there are also lines about the progress.
     let is_progress = |line: &&str| line.starts_with("copying: ");
     let rest: String = said.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
     assert_eq!(rest, line);
@@ -75,7 +75,7 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches(kind: Kind) {
     verify(&from.url, &to.url);
 }
 
-/// An import of these lines from a file, or from standard input, which ends there.
+/// Starts an import of `text`, from `file` if there is one, else from standard input.
 fn importing(store: &Store, file: Option<&Path>, text: &str) -> Running {
     let mut words = vec!["import", "--store", &store.url];
     if let Some(file) = file {
@@ -87,7 +87,7 @@ fn importing(store: &Store, file: Option<&Path>, text: &str) -> Running {
     running
 }
 
-fn an_import_that_is_cut_off_goes_on_and_adds_nothing_twice(kind: Kind) {
+fn an_import_that_is_cut_off_continues_and_adds_nothing_twice(kind: Kind) {
     let text = many(pets(kind));
     for (signal, from_file) in [("KILL", true), ("KILL", false), ("TERM", true)] {
         let store = made(kind);
@@ -143,11 +143,11 @@ fn an_import_that_is_cut_off_before_it_writes_leaves_nothing(kind: Kind) {
 on_stores!(
     lasting:
     #[petstore_testing::needs(time)]
-    a_copy_that_is_killed_twice_goes_on_each_time,
+    a_copy_that_is_killed_twice_continues_each_time,
     #[petstore_testing::needs(time)]
     a_copy_that_is_asked_to_stop_stops_between_batches,
     #[petstore_testing::needs(time)]
     an_import_that_is_cut_off_before_it_writes_leaves_nothing,
     #[petstore_testing::needs(time)]
-    an_import_that_is_cut_off_goes_on_and_adds_nothing_twice,
+    an_import_that_is_cut_off_continues_and_adds_nothing_twice,
 );

@@ -1,6 +1,6 @@
-//! Stores that are handed over while services answer: under load, with kills, in every direction.
+//! Moves of stores that are in use: under load, with kills, in both directions.
 //!
-//! This is the short form. `PETSTORE_TEST_MOVES=long` moves a million animals.
+//! `PETSTORE_TEST_MOVES=long` moves a million animals.
 
 mod attacks;
 pub(super) mod commands;
@@ -13,7 +13,7 @@ mod whole;
 
 use std::env;
 
-/// Animals that are there before a move begins.
+/// Returns the number of animals before a move.
 pub(crate) fn animals() -> usize {
     match env::var("PETSTORE_TEST_MOVES").as_deref() {
         Ok("long") => 1_000_000,

@@ -1,4 +1,4 @@
-//! Commands that only look change nothing.
+//! Commands that only read change nothing.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -14,7 +14,7 @@ use crate::support::{
     store::Store,
 };
 
-/// Every command that only looks, on the store at `url`. `equal` is a copy of it, and `new` names no file.
+/// Returns every command that only reads, on the store at `url`. `equal` is a copy of the store, and `new` a new path.
 fn commands<'a>(url: &'a str, equal: &'a str, new: &'a str) -> Vec<Vec<&'a str>> {
     vec![
         vec!["check", "--store", url],
@@ -27,13 +27,13 @@ fn commands<'a>(url: &'a str, equal: &'a str, new: &'a str) -> Vec<Vec<&'a str>>
     ]
 }
 
-/// Every file of the store's folder with its content.
+/// Returns every file of the store's folder with its content.
 fn content(store: &Store) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(store.folder()).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// A store with animals and a key, and a copy of it.
+/// Makes a store with animals and an API key, and a copy of the store.
 fn pair() -> (Store, Store) {
     let (store, equal) = (Store::sqlite(), Store::sqlite());
     store.new_key("web");
@@ -86,7 +86,7 @@ fn a_write_ahead_log_that_a_crash_has_left_stays() {
 }
 
 #[test]
-fn what_is_no_store_is_not_made_one() {
+fn a_missing_or_empty_file_is_not_made_a_store() {
     for empty in [false, true] {
         let (store, other) = (Store::sqlite(), pair().0);
         if empty {

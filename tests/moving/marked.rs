@@ -1,5 +1,5 @@
-//! A copy marks its target as being filled until it is complete; a move asks, shows what is in the way, and gives back a
-//! target that it does not fill.
+//! Targets of copies are marked until they are complete. Moves ask first, name obstacles, and release a target that they
+//! do not fill.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::support::{
     wait,
 };
 
-/// More animals than one batch of any store.
+/// The number of animals: more than one batch of any store.
 const PETS: usize = 25_000;
 
 fn half_a_copy_is_served_by_nobody(kind: Kind) {
@@ -36,7 +36,7 @@ fn half_a_copy_is_served_by_nobody(kind: Kind) {
     run(&verify_words).fails(1, "the stores differ: animal ");
     copy(&from.url, &to.url);
     verify(&from.url, &to.url);
-    // A complete copy is a store of its own, and is continued.
+    // A complete copy is a store of its own, and a later copy continues it.
     let server = Launch::on(&from).start();
     catalogue::add(&server.client(), &pet("Later"));
     server.stop();
@@ -66,7 +66,7 @@ fn a_move_asks_before_it_begins() {
     catalogue::add(&server.client(), &pet("Rex"));
 }
 
-/// A copy of the file of a store, as it is.
+/// Copies the file of a store.
 fn raw_copy(store: &Store) -> Store {
     let copy = Store::sqlite();
     let file = rusqlite::Connection::open(store.file()).unwrap();
@@ -92,7 +92,7 @@ fn a_raw_copy_of_the_old_store_is_sealed_only_if_the_new_one_holds_all_of_it() {
     catalogue::add(&server.client(), &pet("Still open"));
 }
 
-/// Hands a store over beside services with other next stores. Returns the longest time of a refused write.
+/// Moves a store beside services with other next stores. Returns the longest time of a refused write.
 fn writes_beside_a_move_to_another_store() -> Duration {
     let [from, to, other] = [made(Kind::Sqlite), Store::sqlite(), made(Kind::Sqlite)];
     let absent = Store::sqlite();
@@ -121,7 +121,8 @@ fn a_service_with_another_next_store_refuses_writes_and_names_the_new_one() {
 #[test]
 fn a_service_with_another_next_store_refuses_writes_soon() {
     let longest = writes_beside_a_move_to_another_store();
-    assert!(longest < Duration::from_secs(2), "{longest:.2?}");
+    // A service looks for 2 s for the store that took over.
+    assert!(longest < Duration::from_secs(3), "{longest:.2?}");
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn a_way_back_that_is_refused_leaves_its_target_sealed() {
     to.vandalise("UPDATE pet SET status = 'sold' WHERE id = 7");
     hand_over(&to, &from).fails(1, "animal 7");
     Launch::on(&from).finish().fails(78, "was handed over to ");
-    // A service that begins with it uses the other store.
+    // A service with this store first uses the other one.
     let server = Launch::on(&from).flag("--next-store", &to.url).start();
     catalogue::add(&server.client(), &pet("Rex"));
 }

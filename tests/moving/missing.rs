@@ -1,11 +1,11 @@
-//! Commands on a store that is not there, or that does not answer.
+//! Commands on a store that does not exist, or whose server does not answer.
 
 use std::net::TcpListener;
 
 use super::commands::{made, make, run};
 use crate::support::store::{Kind, Store, on_stores};
 
-/// The words of each command that reads one store, or writes to it without being asked to make it.
+/// The commands on one store that must not make the store.
 const ON_ONE: [&[&str]; 7] = [
     &["store", "release", "--force"],
     &["check", "--store"],
@@ -15,7 +15,7 @@ const ON_ONE: [&[&str]; 7] = [
     &["keys", "revoke", "web", "--store"],
     &["keys", "roll", "web", "--store"],
 ];
-/// The same of two: what a store that is there takes part in, and the word before the other.
+/// The commands on two stores: the words before an existing store, and the flag before the missing one.
 const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "copy"], "--to", "--from"),
     (&["store", "verify"], "--to", "--from"),
@@ -25,7 +25,7 @@ const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "move", "--cancel"], "--from", "--to"),
 ];
 
-/// Every command, on the store of `url`; a second one is `other`.
+/// Returns the words of every command on the store of `url`. A second store is `other`.
 fn commands<'a>(url: &'a str, other: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
     let on_one = ON_ONE.into_iter().map(move |words| [words, &[url]].concat());
     let on_two = ON_TWO.into_iter();
@@ -48,8 +48,8 @@ fn a_store_that_is_not_there_is_not_made(kind: Kind) {
 on_stores!(lasting: a_store_that_is_not_there_is_not_made);
 
 #[test]
-fn a_server_that_does_not_answer_is_given_up() {
-    // It takes connections, in its backlog, and says nothing.
+fn a_server_that_does_not_answer_ends_each_command() {
+    // The kernel accepts connections into the backlog, and nobody answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let url = format!("postgres://me:hush@{address}/zoo?connect_timeout=100ms");

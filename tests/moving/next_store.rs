@@ -1,4 +1,4 @@
-//! Log lines of a service about a `--next-store` that is not there yet.
+//! The log line of a service whose `--next-store` does not exist yet.
 
 use super::{
     animals::many,
@@ -10,8 +10,7 @@ use crate::support::{
     wait,
 };
 
-/// A store made by another command could not be a target any more: a move needs an empty
-/// target.
+/// The log must not suggest a command that fills the store: a move needs an empty target.
 fn a_next_store_that_is_not_there_is_made_by_a_move(kind: Kind) {
     let (from, to) = (Store::sqlite(), Store::new(kind));
     feed(&["import", "--create", "--store", &from.url], &many(3)).succeeds();

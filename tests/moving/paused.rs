@@ -1,4 +1,4 @@
-//! Commands that stand still whenever a test looks how far they are.
+//! Commands that are stopped while a test checks their progress.
 
 use std::{thread, time::Duration};
 
@@ -7,11 +7,11 @@ use crate::support::{
     wait,
 };
 
-/// How long a command runs between two looks at it: a batch at most.
+/// The time for which a command runs between two checks: at most one batch.
 const STRETCH: Duration = Duration::from_millis(30);
 
-/// Lets a command run, a stretch at a time, until `done`, and leaves it standing still. It gets no
-/// further while `done` looks, however long that takes.
+/// Lets a command run, a stretch at a time, until `done`, and leaves it stopped. The command is stopped while `done`
+/// runs.
 #[track_caller]
 pub(crate) fn run_until(running: &Running, what: &str, mut done: impl FnMut() -> bool) {
     wait::until(what, || {
@@ -22,8 +22,7 @@ pub(crate) fn run_until(running: &Running, what: &str, mut done: impl FnMut() ->
     });
 }
 
-/// Sends a signal to a command, whether or not it stands still, and waits for its end, which must come: what the
-/// command leaves behind. It has its standard input still.
+/// Sends a signal to a command, which may be stopped, and waits for its end. Standard input stays open until then.
 #[track_caller]
 pub(crate) fn end(running: Running, name: &str) -> Finished {
     signal(&running, name);

@@ -1,4 +1,4 @@
-//! A store that is made of a backup.
+//! Stores that are restored from backups.
 
 use std::{
     fs::{self, Permissions},
@@ -25,7 +25,7 @@ use crate::support::{
     wait,
 };
 
-/// A backup of the store.
+/// Makes a backup of the store.
 #[track_caller]
 pub(super) fn backup(store: &Store) -> Store {
     let backup = Store::sqlite();
@@ -48,7 +48,7 @@ fn identity(store: &Store) -> Vec<u8> {
 }
 
 #[test]
-fn a_restored_store_goes_on_from_the_backup_and_is_another_store() {
+fn a_restored_store_continues_from_the_backup_and_has_another_identity() {
     let store = Store::sqlite();
     let (key, revoked) = (store.new_key("web"), store.new_key("gone"));
     store.keys(&["revoke", "gone"]).succeeds();
@@ -81,7 +81,7 @@ fn a_restored_store_goes_on_from_the_backup_and_is_another_store() {
     let client = server.client();
     assert_eq!(once(&client), first, "it is a repeat");
     client.get("/v1/pets").key(&revoked).send().refuses(401, "unauthorized");
-    // The same identifier for another animal, and never the entity tag of what is lost.
+    // The lost identifier is assigned again. The lost entity tag is not.
     let other = catalogue::add(&client, &pet("Other"));
     assert_eq!(id_of(&other), id_of(&later));
     let now = client.get("/v1/pets").header("if-none-match", &seen).send().is(200);
@@ -105,7 +105,7 @@ fn a_store_that_holds_anything_is_not_replaced(kind: Kind) {
 }
 
 #[test]
-fn what_is_no_sound_backup_leaves_nothing_behind() {
+fn a_restore_of_no_sound_backup_leaves_nothing_behind() {
     let target = Store::sqlite();
     let refused = |file: &Store, says: &str| {
         restore(file, &target.url).fails(1, says);
@@ -183,7 +183,7 @@ fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
         let hung = disk.hung_reads();
         disk.hang();
         let running = petstore(&words).disk(&disk).spawn();
-        wait::until("it reads the backup", || disk.hung_reads() > hung);
+        wait::until("the command reads the backup", || disk.hung_reads() > hung);
         command::signal(&running, "STOP");
         disk.resume();
         let output = end(running, signal);
@@ -201,7 +201,7 @@ fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
     verify(&store.url, &target.url);
 }
 
-/// Holds that a restore that is killed half way leaves a store that nobody can use, and that another one completes it.
+/// Asserts that nobody can use a store after half a restore, and that another restore completes the store.
 fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
     let store = Store::sqlite();
     import_into_new(&store, 20_000);
@@ -212,9 +212,9 @@ fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
         let target = Store::new(kind);
         let running =
             petstore(&["restore", file.to_str().unwrap(), "--store", &target.url]).spawn();
-        wait::until("it is filled", || target.is_made() && target.pets() > 0);
+        wait::until("the store is filled", || target.is_made() && target.pets() > 0);
         drop(running);
-        // It may have been faster than its kill.
+        // The restore may have been faster.
         if target.pets() == 20_000 {
             continue;
         }

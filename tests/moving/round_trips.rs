@@ -1,4 +1,4 @@
-//! Animals come out as they went in.
+//! Exports and imports keep every animal as it is.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -15,7 +15,7 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Adds awkward animals through the service, as its clients do.
+/// Adds awkward animals over HTTP.
 fn fill(store: &Store) {
     let server = Launch::on(store).start();
     let client = server.client();
@@ -44,7 +44,7 @@ fn an_import_of_an_export_holds_what_the_original_holds(kinds: [Kind; 2]) {
     }
 }
 
-fn an_export_says_what_the_service_says(kind: Kind) {
+fn an_export_equals_the_answers_of_the_service(kind: Kind) {
     let store = made(kind);
     fill(&store);
     let server = Launch::on(&store).start();
@@ -94,7 +94,7 @@ fn one_store_is_not_moved_to_itself_or_to_nowhere() {
     assert!(!store.file().exists());
 }
 
-/// Other URLs of a store.
+/// Returns other URLs of the store.
 fn spellings(store: &Store) -> Vec<String> {
     if store.url.starts_with("postgres:") {
         let name = store.url.replace("@127.0.0.1:", "@localhost:");
@@ -148,7 +148,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
 
 on_stores!(
     lasting:
-    an_export_says_what_the_service_says,
+    an_export_equals_the_answers_of_the_service,
     records_without_identifiers_get_them_in_their_order,
     one_store_is_recognised_under_any_spelling,
 );

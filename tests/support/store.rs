@@ -193,6 +193,19 @@ impl Store {
         Self { prefix: Some(prefix), ..Self::at(&url) }
     }
 
+    /// Gives calls of PostgreSQL and etcd a minute, for tests under load: on a busy machine a call may take long.
+    pub(crate) fn patient(mut self) -> Self {
+        let parameters = match (&self.database, &self.prefix) {
+            (Some(_), _) => "call_timeout=60s&statement_timeout=60s",
+            (_, Some(_)) => "call_timeout=60s",
+            (None, None) => return self,
+        };
+        let separator = if self.url.contains('?') { '&' } else { '?' };
+        self.url.push(separator);
+        self.url.push_str(parameters);
+        self
+    }
+
     /// Returns the URL of a store in memory, which ends with its process.
     pub(crate) fn memory() -> Self {
         Self::at("memory:")

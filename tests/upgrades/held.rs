@@ -71,7 +71,7 @@ fn serves_everything(old: &Old, server: &Server) {
 
 /// Asserts that the next animal gets an identifier above all others.
 #[track_caller]
-fn goes_on(old: &Old, server: &Server) {
+fn continues(old: &Old, server: &Server) {
     let highest = old.retries.iter().map(|retry| retry["id"].as_i64().unwrap()).max().unwrap();
     let next = server.client().add(&pet("Next")).key(old.secret("full")).send().is(201).json();
     assert!(id_of(&next) > highest, "{}: {next}", old.name);
@@ -83,7 +83,7 @@ fn a_service_upgrades_a_store_of_every_release_and_finds_everything(kind: Kind) 
         serves_everything(&old, &server);
         assert_eq!(lasting(listed(&old.store)), lasting(old.keys.clone()), "{}", old.name);
         assert_eq!(exported(&old.store), old.animals, "{}", old.name);
-        goes_on(&old, &server);
+        continues(&old, &server);
         let log = server.stop();
         let lines = log.lines().filter(|line| line.contains("upgraded the schema of the store"));
         assert_eq!(lines.count(), usize::from(!old.is_current()), "{}: {log}", old.name);

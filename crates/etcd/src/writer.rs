@@ -70,7 +70,7 @@ fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Ou
         return Some(Err(error.into()));
     }
     if reply.is_abandoned() {
-        // Nobody receives this outcome.
+        // The receiver of this outcome is gone.
         return Some(Err(StoreError::unavailable("its caller has gone away").into()));
     }
     let stored = match request.map(|request| draft.record(&request.id)).transpose() {

@@ -38,13 +38,13 @@ pub fn body(data: &[u8]) {
     }
 }
 
-/// Asserts that serde_json finds the same values and no further member.
+/// Asserts that `serde_json` finds the same values and no further member.
 fn is_meant_by(data: &[u8], id: Option<PetId>, pet: &NewPet) {
     let NewPet { name, category_id, status } = pet;
     let mut json: Value = serde_json::from_slice(data).unwrap_or_default();
     let mut take = |field| json.get_mut(field).map(Value::take);
     assert_eq!(take("name"), Some(name.as_str().into()));
-    // For serde_json, `5.0` is a float.
+    // For `serde_json`, `5.0` is a float.
     let mut float = |field| take(field).and_then(|value| value.as_f64());
     assert_eq!(float("id"), id.and_then(|id| id.0.to_string().parse().ok()));
     assert_eq!(float("categoryId"), category_id.0.to_string().parse().ok());

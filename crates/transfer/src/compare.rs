@@ -17,7 +17,7 @@ use crate::{
     progress::{OnProgress, TransferStep, report},
 };
 
-/// The last rows that were copied, or compared.
+/// The last rows that were copied or compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) pet: Option<PetId>,
@@ -32,7 +32,7 @@ pub(crate) struct Compared {
     pub(crate) counts: StoreCounts,
 }
 
-/// Two snapshots to be compared.
+/// Two snapshots to compare.
 pub(crate) struct Pair {
     pub(crate) source: Box<dyn Snapshot>,
     pub(crate) target: Box<dyn Snapshot>,
@@ -40,7 +40,7 @@ pub(crate) struct Pair {
     pub(crate) cutoff: Timestamp,
 }
 
-/// Returns the moment at which a record was made that expires `now`.
+/// Returns the cutoff for `now`: records made at that moment or before have expired.
 pub(crate) fn cutoff(now: Timestamp) -> Timestamp {
     now.minus(IdempotencyKey::LIFETIME)
 }
@@ -57,7 +57,7 @@ impl Pair {
         Ok(Self { source, target: target.map_err(TransferError::target)?, cutoff })
     }
 
-    /// Compares the rows behind `after`, and shows the animals to `on_pet`. `rows` are those of the source, if they were
+    /// Compares the rows behind `after`, and passes each animal to `on_pet`. `rows` are the rows of the source if they were
     /// read already.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Pair {
     }
 }
 
-/// Compares rows in their order. Returns the number of the target's.
+/// Compares rows in their order. Returns the number of rows in the target.
 async fn compare<'s, R: Row>(
     ours: Reader<'s, R>,
     theirs: Reader<'s, R>,
@@ -135,7 +135,7 @@ async fn compare<'s, R: Row>(
         let (source, target) = if is_reversed { (other, one) } else { (one, other) };
         TransferError::OtherData(Difference::between(source, target))
     };
-    // Rows of the target that the source has only if it has replaced them since.
+    // Rows that only the target holds: the source must have replaced them.
     let (mut replaced, mut count) = (HashMap::new(), 0);
     let (mut our, mut their) = (ours.next().await?, theirs.next().await?);
     loop {

@@ -37,20 +37,20 @@ pub struct CopySummary {
     pub found: u64,
     /// The number of animals that were copied now.
     pub pets: u64,
-    /// The number of API keys of the source. The target holds all of them.
+    /// The number of API keys in the source. The target holds all of them.
     pub keys: u64,
-    /// The number of idempotency records of the source that have not expired. The target holds all of them.
+    /// The number of live idempotency records in the source. The target holds all of them.
     pub records: u64,
     /// `true` if the target was marked as being filled until the copy was complete.
     pub was_marked: bool,
 }
 
-/// Copies the animals with their identifiers, the API keys, and the idempotency records that have not expired at `now`,
-/// as the source is now.
+/// Copies the animals with their identifiers, the API keys, and the idempotency records that have not expired at `now`.
+/// All rows are from one snapshot of the source.
 ///
-/// Everything that the target holds is compared with the source before anything is written. The target is then
-/// [being filled](Phase::Filling) until it holds everything, so no service uses it before; if it has no state, nothing
-/// marks it. A copy that was interrupted is continued by running it again, and so is one whose source has grown since.
+/// Before it writes, `copy` compares every row of the target with the source. The target is then
+/// [being filled](Phase::Filling) until the copy is complete, so no service uses it. A target without a state is not
+/// marked. Run an interrupted copy again to continue it, and a complete one to add what the source has gained.
 ///
 /// # Errors
 /// [`TransferError`].
@@ -75,7 +75,7 @@ pub async fn copy(
     let compared =
         pair.compare(Expect::Part, Position::default(), None, |_| (), on_progress).await?;
     let Pair { mut source, target: snapshot, cutoff } = pair;
-    // It would hold up the housekeeping of the target.
+    // An open snapshot would hold up the housekeeping of the target.
     drop(snapshot);
     let claim = match (target.handover, &found) {
         (Some(handover), Some(found)) => Some((handover, claim(handover, found, source_id).await?)),
@@ -122,7 +122,7 @@ fn source_id(state: &StoreState) -> Result<StoreId, TransferError> {
     }
 }
 
-/// Refuses a target that was handed over, or that another store is copied into.
+/// Refuses a target that was handed over, or that is being filled from another store.
 fn require_fillable(target: &StoreState, source: StoreId) -> Result<(), TransferError> {
     let why = match &target.phase {
         _ if target.id == source => {
@@ -135,7 +135,7 @@ fn require_fillable(target: &StoreState, source: StoreId) -> Result<(), Transfer
     why.map_or(Ok(()), |why| Err(TransferError::Refused(format!("the target {why}"))))
 }
 
-/// Gives back a target that another program has written to between the comparison and the claim.
+/// Gives the target back if another program wrote to it between the comparison and the claim.
 async fn require_unchanged(
     archive: &dyn Archive,
     handover: &dyn Handover,
@@ -156,7 +156,7 @@ async fn require_unchanged(
     Err(TransferError::ConcurrentWrite)
 }
 
-/// Marks the target as being filled. Returns its state then.
+/// Marks the target as being filled. Returns the new state.
 async fn claim(
     handover: &dyn Handover,
     found: &StoreState,

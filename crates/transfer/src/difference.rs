@@ -7,7 +7,7 @@ use petstore_domain::{
     Timestamp,
 };
 
-/// The number of animals or idempotency records that are read at a time. With the longest names these are 10 MiB.
+/// The largest number of rows in one read: 10 MiB with the longest names.
 pub(crate) const BATCH: u32 = 10_000;
 
 /// The rows that the target is expected to hold.
@@ -15,10 +15,10 @@ pub(crate) const BATCH: u32 = 10_000;
 pub(crate) enum Expect {
     /// The rows of the source. The last use of a key may differ: each service notes it in its own store.
     Equal,
-    /// Rows of an earlier copy of the source: its first animals, and some of its keys and records. A younger record may
-    /// have replaced one of these since.
+    /// An earlier copy of the source: its first animals, and some of its keys and records. The source may have replaced
+    /// records of the copy since.
     Part,
-    /// The rows of the source, and more: the source is a `Part` of the target.
+    /// The rows of the source and others: the source is a `Part` of the target.
     Whole,
 }
 
@@ -42,22 +42,23 @@ impl fmt::Display for Difference {
 }
 
 impl Difference {
-    /// Returns the difference between two rows of one place, or between one and nothing.
+    /// Returns the difference between two rows in one place. At most one of them is `None`.
     pub(crate) fn between<R: Row>(source: Option<&R>, target: Option<&R>) -> Self {
         let what = source.or(target).map_or_else(String::new, Row::name);
         Self { what, source: source.map(Row::words), target: target.map(Row::words) }
     }
 }
 
-/// A kind of row, which a snapshot returns in the order of its places.
+/// A kind of row. A snapshot returns the rows of a kind in the order of their places.
 pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
     type Place: Copy + Ord + Send + Sync;
-    /// An earlier copy may lack rows in front of its last one, and hold rows that were [replaced](Self::replaces) since.
+    /// `true` if an earlier copy may lack rows before its last one, and may hold rows that were
+    /// [replaced](Self::replaces) since.
     const HAS_GAPS: bool = true;
 
     fn place(&self) -> Self::Place;
 
-    /// Reads a [`BATCH`]. Fewer rows are the last ones.
+    /// Reads a [`BATCH`]. A shorter one is the last.
     fn read(
         snapshot: &mut dyn Snapshot,
         after: Option<Self::Place>,
@@ -71,7 +72,7 @@ pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
         self == theirs
     }
 
-    /// Returns whether the row took the place of an older one of the same name.
+    /// Returns whether this row replaced an older row with the same name.
     fn replaces(&self, _: &Self) -> bool {
         false
     }
@@ -118,7 +119,7 @@ impl Row for ApiKey {
         snapshot: &mut dyn Snapshot,
         after: Option<KeyId>,
     ) -> Result<Vec<Self>, StoreError> {
-        // A snapshot returns all of them at once.
+        // A snapshot returns all keys at once.
         if after.is_some() { Ok(Vec::new()) } else { snapshot.keys().await }
     }
 
@@ -177,7 +178,7 @@ impl Row for IdempotencyRecord {
     }
 }
 
-/// Returns the first bytes of a digest: enough to see that two differ.
+/// Returns the first four bytes of a digest in hex, enough to tell two digests apart.
 fn start(digest: &[u8; 32]) -> String {
     let [a, b, c, d, ..] = digest;
     format!("{:08x}", u32::from_be_bytes([*a, *b, *c, *d]))

@@ -5,22 +5,22 @@ use std::{collections::BTreeMap, fmt};
 use petstore_domain::{Pet, PetId, PetStatus};
 use sha2::{Digest, Sha256};
 
-/// The animals of one range of identifiers: how many, and a digest over all their fields.
+/// The number of animals in a range of identifiers, and a digest of all their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeDigest {
-    /// The range's first identifier, whether or not there is an animal.
+    /// The first identifier of the range. No animal needs to have it.
     pub first: PetId,
-    /// Its last.
+    /// The last identifier of the range.
     pub last: PetId,
-    /// How many animals there are.
+    /// The number of animals in the range.
     pub pets: u64,
-    /// SHA-256 over the animals, ascending: of each the identifier and the category as 8 bytes
-    /// (big-endian), the status, a zero byte, the name, a zero byte.
+    /// SHA-256 over the animals in ascending order. Each animal contributes its identifier and category (8 bytes each,
+    /// big-endian), its status, a zero byte, its name, and a zero byte.
     pub digest: [u8; 32],
 }
 
 impl RangeDigest {
-    /// How many identifiers a range has. Ranges begin at 1, 100 001, and so on.
+    /// The number of identifiers in a range. Ranges begin at 1, 100 001, and so on.
     pub const IDS: i64 = 100_000;
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for RangeDigest {
 pub(crate) struct Ranges(BTreeMap<i64, (u64, Sha256)>);
 
 impl Ranges {
-    /// Adds an animal; they come in ascending order.
+    /// Adds an animal. Animals are added in ascending order.
     pub(crate) fn add(&mut self, Pet { id, name, category_id, status }: &Pet) {
         let number = id.0.saturating_sub(1).div_euclid(RangeDigest::IDS);
         let (pets, hash) = self.0.entry(number).or_default();
@@ -45,7 +45,7 @@ impl Ranges {
         hash.update(id.0.to_be_bytes());
         hash.update(category_id.0.to_be_bytes());
         hash.update(status.map_or("", PetStatus::as_str));
-        // Neither status nor name can hold this byte, so the fields cannot run into each other.
+        // Neither a status nor a name contains a zero byte, so it separates the fields.
         hash.update([0]);
         hash.update(name.as_str());
         hash.update([0]);

@@ -4,17 +4,16 @@ use petstore_domain::{ArchiveError, StoreCounts, StoreError};
 
 use crate::difference::Difference;
 
-/// The reason why a copy, a comparison or a handover ended early. The rows that were copied stay; running it again
-/// continues.
+/// The reason why a copy, a comparison or a handover ended early. Copied rows stay, and another run continues.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// The source could not be read, or its state not changed.
+    /// The source could not be read, or its state could not be changed.
     #[error("the source: {0}")]
     Source(#[source] StoreError),
     /// The target could not be read or written.
     #[error("the target: {0}")]
     Target(#[source] ArchiveError),
-    /// The state of one of the stores does not permit it.
+    /// The state of a store does not permit the operation.
     #[error("{0}")]
     Refused(String),
     /// The target holds rows that the source does not hold. Nothing was written.
@@ -46,15 +45,15 @@ pub enum TransferError {
         /// The highest identifier of the target; 0 if it has none.
         in_target: i64,
     },
-    /// Another program wrote to the target meanwhile.
+    /// Another program wrote to the target during the copy.
     #[error(
         "another program wrote to the target meanwhile; run it again when nothing uses the target"
     )]
     ConcurrentWrite,
-    /// Another command has changed a state meanwhile.
+    /// Another command changed the state of a store during the run.
     #[error("another command has changed the state of {0} meanwhile; run one of them again")]
     Overtaken(String),
-    /// Animals of the source were changed otherwise than by additions.
+    /// Animals of the source were changed by an import with identifiers or by SQL.
     #[error(
         "animals of the old store keep being changed otherwise than by additions (by an import with \
          identifiers or by SQL); stop that, and run it again"
@@ -63,7 +62,7 @@ pub enum TransferError {
     /// Additions come faster than they are copied.
     #[error("animals are added faster than they are copied; run it again at a quieter hour")]
     TooFast,
-    /// The last rows were not copied in the time for which writes may wait.
+    /// The last rows were not copied within the longest pause of writes.
     #[error(
         "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a quieter hour"
     )]
@@ -74,7 +73,7 @@ pub enum TransferError {
          with --cancel ({0})"
     )]
     LeftSealed(String),
-    /// The observer canceled it.
+    /// The observer canceled the run.
     #[error("stopped; nothing is handed over, and the same command continues")]
     Canceled,
 }

@@ -1,13 +1,10 @@
 //! The mover: hands one store over to another while services use both.
 //!
-//! 1. *Claim.* The new store is being filled from here on. Each claim raises its revision, which ends whatever an earlier
-//!    mover still has under way there. An old store that a mover has left sealed is opened again.
-//! 2. *Compare and copy.* The rows of the new store are compared with the old one; then pass after pass copies what was
-//!    added meanwhile, each from a snapshot. Once a pass is short, everything is compared, and after each later one its
-//!    rows, until copying and comparing together are quick.
-//! 3. *Seal, copy the rest, compare, open.* In less than [`SEAL_LIMIT`], or the old store is opened again.
+//! 1. *Claim* the new store, which is then being filled. A claim raises the revision: requests of earlier movers fail.
+//! 2. *Compare and copy* in passes, each from a snapshot, until a pass is short and quick.
+//! 3. *Seal the old store, copy the rest, compare, open the new store*, all within [`SEAL_LIMIT`].
 //!
-//! [`next_step`] decides what comes next; the mover only reads the states, carries the step out, and notes the result.
+//! [`next_step`] decides; the mover reads the states, carries the step out, and notes the result.
 
 mod decide;
 mod observed;
@@ -37,21 +34,23 @@ use crate::{
     store_ports::StorePorts,
 };
 
-/// Limits how long writes wait: from sending the seal until the last row is copied.
+/// The time limit from sending the seal until the last row is copied: writes wait meanwhile.
 const SEAL_LIMIT: Duration = Duration::from_millis(700);
-/// How long the old store is sealed at least: a service may serve a cached page for 100 ms.
+/// The shortest time between seal and opening: a service may serve a cached page for 100 ms.
 const SEAL_TIME: Duration = Duration::from_millis(200);
-/// Limits a call that changes a state, and one while writes wait.
+/// The time limit of a call that reads or changes a state.
 const CALL_LIMIT: Duration = Duration::from_secs(5);
+/// The time limit of such a call while writes wait.
 const SEALED_CALL_LIMIT: Duration = Duration::from_millis(500);
-/// The pause before a sealed store is released: a seal and the opening that follows are over by then.
+/// The pause before a sealed store is released. A running handover has opened one of the stores by then.
 const RELEASE_PAUSE: Duration = Duration::from_millis(1_500);
-/// The pause before a state is read again whose change had no answer.
+/// The pause before a state is read again after a lost answer.
 const ASK_PAUSE: Duration = Duration::from_millis(100);
-/// How often a mover begins anew, after a pause.
+/// The largest number of retries of a run.
 const TRIES: u32 = 60;
+/// The pause before a retry.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// How long a mover that is to stop goes on asking for an answer.
+/// The time for which a mover still waits for an answer after the user asked for a stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 /// Hands one store over to another.
@@ -75,14 +74,13 @@ impl fmt::Debug for Mover {
 pub enum MoveOutcome {
     /// The target has taken the source's place.
     HandedOver {
-        /// How long writes waited at most: from sending the seal.
+        /// The longest time that a write can have waited: since the seal was sent.
         writes_waited: Duration,
     },
     /// The target had taken the source's place before.
     AlreadyHandedOver,
-    /// The target had taken the source's place before, and the source had forgotten its seal: it was restored from a
-    /// copy of its files, or its server has lost its last changes. The target holds all of its rows, and it is sealed
-    /// again.
+    /// The target had taken the source's place before, and the source had lost its seal. The source was restored from
+    /// files, or its server lost its last changes. The target holds all rows of the source, which is sealed again.
     SealedAgain,
     /// The handover is canceled, and the source is open.
     Canceled,
@@ -102,16 +100,16 @@ pub struct MovePreview {
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, TransferError>> + Send + 'a>>;
 
 impl Mover {
-    /// Makes a mover from one store to the other.
+    /// Creates a mover from `source` to `target`.
     #[must_use]
     pub fn new(source: StorePorts, target: StorePorts, clock: Arc<dyn Clock>) -> Self {
         Self { source, target, clock }
     }
 
-    /// Returns what a handover would begin with, without a change. Compares the rows that the target holds.
+    /// Compares the rows that the target holds, and returns what a handover would move. Changes nothing.
     ///
     /// # Errors
-    /// [`TransferError`] says what is in the way.
+    /// [`TransferError`] says why a handover would fail.
     pub async fn preview(&self, on_progress: OnProgress<'_>) -> Result<MovePreview, TransferError> {
         let mut run = Run::new(self, Goal::HandOver, on_progress);
         run.observe().await?;
@@ -131,8 +129,7 @@ impl Mover {
         Ok(MovePreview { source, target, is_handed_over })
     }
 
-    /// Hands the store over; also continues where an earlier run has ended. Boxed so that it is compiled here, not in
-    /// each caller.
+    /// Hands the store over, or continues an earlier run. Boxed so that the future is compiled here, not in each caller.
     ///
     /// # Errors
     /// [`TransferError`].
@@ -141,7 +138,7 @@ impl Mover {
     }
 
     /// Cancels a handover before the target is open: ends the filling of the target, then opens the source. The target
-    /// keeps its rows, for another run.
+    /// keeps its rows for another run.
     ///
     /// # Errors
     /// [`TransferError`].
@@ -164,8 +161,7 @@ struct Run<'m> {
     copied: Copied,
     checked: Position,
     is_first_pass: bool,
-    /// The highest identifiers and the rewrites of a source whose place the target has taken already, when the target
-    /// held all of its rows.
+    /// The highest identifiers and the rewrites of a source that lost its seal, when the target held all of its rows.
     behind: Option<(HighestIds, i64)>,
     /// When the seal was sent: writes may wait since then.
     sealed_at: Option<Instant>,
@@ -209,7 +205,7 @@ impl<'m> Run<'m> {
         }
     }
 
-    /// Reads both states, that of the source first.
+    /// Reads the state of the source, then the state of the target.
     async fn observe(&mut self) -> Result<(), TransferError> {
         if report(self.on_progress, TransferStep::ChangeState, 0, 0).is_err() {
             self.seen.stop();
@@ -344,9 +340,9 @@ impl<'m> Run<'m> {
     }
 }
 
-/// Makes a store of its own of one that is sealed or being filled: it gets the identity `id`, and is opened. Waits until
-/// a mover that has sealed the store a moment ago has opened the target or the store. Returns `false` if the state was
-/// changed meanwhile.
+/// Opens a store that is sealed or being filled, with the identity `id`. Returns `false` if its state changed meanwhile.
+///
+/// Waits for 1.5 s before it opens a sealed store, so that a running handover ends first.
 ///
 /// # Errors
 /// [`StoreError`].

@@ -20,11 +20,11 @@ pub(crate) struct RowWriter<'t> {
     pub(crate) writer: WriterRole,
     /// A record made at this moment or before has expired.
     pub(crate) cutoff: Timestamp,
-    /// `true` if it pauses after each batch for as long as the batch took, so that services have half of the machine.
+    /// `true` to pause after each batch for as long as the batch took, which leaves half of the machine to services.
     pub(crate) yields: bool,
 }
 
-/// The rows that were copied until now.
+/// The rows copied so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copied {
     /// The last animal and the last record.
@@ -37,9 +37,11 @@ pub(crate) struct Copied {
 }
 
 impl RowWriter<'_> {
-    /// Copies the animals and the live records behind the last ones, the keys that have changed, and the highest
-    /// identifiers. Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one
-    /// call. Returns the rows if these are all. The target held `found` animals before, and is to hold `total` rows.
+    /// Copies the animals and live records behind the last copied ones, changed keys, and the highest identifiers.
+    ///
+    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one call. Returns the
+    /// copied rows if one call wrote all of them. `found` and `total` are for the progress: the animals that the target
+    /// held before, and the rows that it will hold.
     pub(crate) async fn copy(
         &self,
         source: &mut dyn Snapshot,
@@ -85,7 +87,7 @@ impl RowWriter<'_> {
         Ok(all)
     }
 
-    /// Writes rows, in as few calls as the target permits, and notes them.
+    /// Writes rows in as few calls as the target permits, and notes them in `copied`.
     async fn write(&self, mut rows: Rows, copied: &mut Copied) -> Result<(), TransferError> {
         while rows != Rows::default() {
             let mut room = self.target.max_batch();
@@ -110,7 +112,7 @@ impl RowWriter<'_> {
     }
 }
 
-/// Takes the first rows, as many as there is room for.
+/// Takes the first rows, at most `room` of them, and reduces `room` by their number.
 fn take<R>(rows: &mut Vec<R>, room: &mut usize) -> Vec<R> {
     let count = rows.len().min(*room);
     *room -= count;

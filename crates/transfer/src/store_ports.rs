@@ -15,7 +15,7 @@ pub struct StorePorts {
     pub archive: Arc<dyn Archive>,
     /// The state of the store.
     pub handover: Arc<dyn Handover>,
-    /// The URL of the store without its password, to be shown.
+    /// The URL of the store without its password, for messages.
     pub label: String,
 }
 

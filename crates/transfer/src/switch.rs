@@ -1,13 +1,8 @@
-//! The storage ports over the store that a service uses now: none yet, one, or the one of two that is open.
+//! The storage ports of a service, over its current store. A call that the current store refuses as *sealed* had no
+//! effect: the call waits for the [`Poller`], and is repeated on the store that is open.
 //!
-//! With a next store, one task polls both, each on its own: one that hangs does not delay the other. A call that the current store refuses as *sealed* has had no effect: it waits
-//! for that task, and is repeated on whichever store is open. A store that is open because the current one was handed
-//! over to it becomes the current one, for good; so the way back works too.
-//!
-//! Reads go on while the current store is sealed and the other one is not open, as nothing is added anywhere then. A
-//! sealed store's rows have no version, and are returned only if a poll has just found the other store not open. A
-//! service that has not noticed the seal serves cached pages for 100 ms at most, and no mover opens the next store sooner
-//! than 200 ms after the seal: no read misses an acknowledged animal.
+//! Reads continue while neither store is open. No read misses an acknowledged animal: a service serves cached pages for at
+//! most 100 ms after the seal, and a mover opens the next store at least 200 ms after the seal.
 
 mod poller;
 
@@ -28,14 +23,14 @@ use tokio::{
 pub(crate) use self::poller::takes_over;
 pub use self::poller::{NextStoreOpener, Poller};
 
-/// Limits how long a call waits for an open store. The limit of an HTTP request is mostly shorter.
+/// The time limit of a call that waits for an open store. The limit of an HTTP request is mostly shorter.
 const MAX_WAIT: Duration = Duration::from_secs(30);
-/// Limits how long a read of a sealed store waits for a poll.
+/// The time limit of a read of a sealed store that waits for a poll.
 const MAX_READ_WAIT: Duration = Duration::from_secs(1);
-/// A sealed read is returned only if a poll began at most so long ago.
+/// The largest age of the poll that permits a read of a sealed store.
 const MAX_POLL_AGE: Duration = Duration::from_millis(100);
 
-/// The ports of the store that a service uses now.
+/// The ports of the store that a service uses.
 pub struct CurrentStore {
     view: watch::Sender<View>,
     /// Wakes the polls of each store.
@@ -48,7 +43,7 @@ struct Ports {
     keys: Arc<dyn KeyStore>,
 }
 
-/// The current store, and the last poll.
+/// The current store and the last poll.
 #[derive(Clone, Default)]
 struct View {
     ports: Option<Arc<Ports>>,
@@ -69,11 +64,11 @@ struct Poll {
 enum Found {
     /// The current store is open.
     Open,
-    /// The current store is not open, and the other one is not open either.
+    /// Neither store is open.
     Sealed,
-    /// One of the states could not be read.
+    /// A state could not be read.
     Unknown,
-    /// The current store was handed over to a third store; the reason follows "the store".
+    /// The current store was handed over to a third store. The reason continues a sentence that begins with "the store".
     Elsewhere(String),
 }
 
@@ -90,13 +85,13 @@ impl fmt::Debug for CurrentStore {
 }
 
 impl CurrentStore {
-    /// Uses this store from now on, and no next store. Before, every call is unavailable.
+    /// Uses this store, without a next store. Before the first `set`, every call is unavailable.
     pub fn set(&self, pets: Arc<dyn PetRepository>, keys: Arc<dyn KeyStore>) {
         let ports = Some(Arc::new(Ports { pets, keys }));
         self.view.send_replace(View { ports, ..View::default() });
     }
 
-    /// Uses no store any more: every call is unavailable.
+    /// Removes the current store: every call is then unavailable.
     pub fn clear(&self) {
         self.view.send_replace(View::default());
     }
@@ -124,7 +119,7 @@ impl CurrentStore {
         })
     }
 
-    /// Waits until a call that was refused as sealed may be repeated.
+    /// Waits until a call that was refused as sealed can be repeated.
     async fn wait_for_open(&self, error: StoreError) -> Result<(), StoreError> {
         let (mut views, failed_at) = (self.view.subscribe(), Instant::now());
         self.wake();
@@ -143,8 +138,8 @@ impl CurrentStore {
         }
     }
 
-    /// Returns whether rows without a version, read from `ports`, are the newest that there are. `false` if another
-    /// store has become the current one.
+    /// Returns whether rows that were read from `ports`, which is sealed, are the newest. Returns `false` if another store
+    /// has become the current one.
     async fn is_newest(&self, ports: &Arc<Ports>) -> Result<bool, StoreError> {
         let is_current =
             |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));
@@ -168,7 +163,7 @@ impl CurrentStore {
     }
 }
 
-/// Calls the current store, until it does not refuse the call as sealed.
+/// Calls the current store until it does not refuse the call as sealed.
 macro_rules! on_open_store {
     ($self:ident, |$ports:ident| $call:expr) => {
         loop {
@@ -181,7 +176,7 @@ macro_rules! on_open_store {
     };
 }
 
-/// Reads from the current store, until the rows are the newest that there are.
+/// Reads from the current store until the rows are the newest.
 macro_rules! read_newest {
     ($self:ident, |$ports:ident| $call:expr) => {
         loop {
@@ -196,7 +191,7 @@ macro_rules! read_newest {
     };
 }
 
-#[warn(clippy::missing_trait_methods)] // a method with a default body must be passed on too
+#[warn(clippy::missing_trait_methods)] // a method with a default body must be forwarded too
 #[async_trait]
 impl PetRepository for CurrentStore {
     async fn add(
@@ -230,7 +225,7 @@ impl PetRepository for CurrentStore {
     }
 }
 
-#[warn(clippy::missing_trait_methods)] // a method with a default body must be passed on too
+#[warn(clippy::missing_trait_methods)] // a method with a default body must be forwarded too
 #[async_trait]
 impl KeyStore for CurrentStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
@@ -243,7 +238,7 @@ impl KeyStore for CurrentStore {
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
-        // The other store has another revision: a conflict, after which the caller loads the keys again.
+        // The other store has another revision, so the caller gets a conflict and loads the keys again.
         on_open_store!(self, |ports| ports.keys.save(expected, changed.clone(), removed.clone()))
     }
 

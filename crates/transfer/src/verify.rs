@@ -19,9 +19,11 @@ pub struct VerifySummary {
     pub ranges: Vec<RangeDigest>,
 }
 
-/// Compares two stores as they are now: every field of every animal, the API keys but for their last use, the
-/// idempotency records that have not expired at `now`, and the highest identifiers ever assigned, which must not be
-/// lower in the target. The stores may be in any phase.
+/// Compares a snapshot of each store, in any phase:
+/// - every field of every animal;
+/// - the API keys, except their last use;
+/// - the idempotency records that have not expired at `now`;
+/// - the highest identifiers ever assigned, which must not be lower in the target.
 ///
 /// # Errors
 /// [`TransferError`].

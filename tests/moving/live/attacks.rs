@@ -1,5 +1,5 @@
-//! Faults during a handover besides kills of the mover: movers that freeze, servers that die or are followed by a
-//! standby that is behind, records that expire meanwhile.
+//! Other faults during a move: frozen movers, servers that are killed or fail over to an old standby, and idempotency
+//! records that expire.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use crate::support::{
     wait,
 };
 
-/// The name of a store that a service finds on whichever of two servers takes writes.
+/// Returns a store with the addresses of two servers. Its users choose the one that accepts writes.
 fn either(primary: &Cluster, standby: &Cluster) -> Store {
     Store::at(&format!(
         "postgres://petstore:secret@127.0.0.1:{},127.0.0.1:{}/postgres\
@@ -28,9 +28,8 @@ fn either(primary: &Cluster, standby: &Cluster) -> Store {
     ))
 }
 
-/// A mover freezes in each phase of a move, another one takes its place, and then the first one continues. On PostgreSQL,
-/// which ends the transaction of a client that is silent; a file of SQLite stays locked while the process that has locked
-/// the file is frozen.
+/// A mover freezes in each phase, another one completes the move, and then the first one continues. This needs
+/// PostgreSQL, which ends the transaction of a silent client. A SQLite file would stay locked.
 #[needs(postgres, time)]
 #[test]
 fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
@@ -44,11 +43,11 @@ fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
         |mover, phase, _| frozen.borrow_mut().push((mover, phase)),
         |[from, to]| {
             hand_over(from, to).succeeds();
-            load.goes_on();
+            load.continues();
             for (mut mover, phase) in frozen.take() {
                 signal(&mover, "CONT");
                 exit(&mut mover);
-                load.goes_on();
+                load.continues();
                 assert_eq!(
                     Phase::of(from, to),
                     Phase::Done,
@@ -62,7 +61,7 @@ fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
     petstore(&["check", "--store", &one.url]).finish().succeeds();
 }
 
-/// The store holds records that the other one has purged since they were copied.
+/// One store still has idempotency records that the other one has purged.
 #[needs(time)]
 #[test]
 fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
@@ -95,13 +94,13 @@ fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
     kill_beside(&cluster, &mut mover);
     hand_over(&from, &to).succeeds();
     let mut load = load(&[server.client()], &all);
-    load[0].goes_on();
+    load[0].continues();
     load[0].stop();
     all.is_kept_by(&server.client());
 }
 
-/// The server of the new store is lost after the handover, and its standby has neither the last animals nor the
-/// opening: whoever runs the command again gets them from the old store.
+/// The server of the new store is lost after the move. Its standby has neither the last animals nor the opening. The
+/// command, when it is run again, copies them from the old store.
 #[needs(postgres, time)]
 #[test]
 fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
@@ -116,7 +115,7 @@ fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
         primary.sql(count).is_ok_and(|count| count.trim() != "0")
     });
     signal(&mover, "STOP");
-    // From here on the server acknowledges what its standby does not have.
+    // From here on, the server commits without its standby.
     standby.stop().unwrap();
     primary.sql("ALTER SYSTEM SET synchronous_standby_names = ''").unwrap();
     primary.sql("SELECT pg_reload_conf()").unwrap();
@@ -134,7 +133,7 @@ fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
 
     hand_over(&from, &to).succeeds();
     let mut load = load(&[server.client()], &all);
-    load[0].goes_on();
+    load[0].continues();
     load[0].stop();
     all.is_kept_by(&server.client());
     drop(server);

@@ -1,4 +1,4 @@
-//! The commands of a handover, and services that take part in it.
+//! The command `store move`, and services that take part in a move.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,35 +17,35 @@ fn command(from: &Store, to: &Store, more: &[&str]) -> Run {
     petstore(&[&words[..], more].concat())
 }
 
-/// Hands the store over.
+/// Moves the store.
 #[track_caller]
 pub(crate) fn hand_over(from: &Store, to: &Store) -> Finished {
     command(from, to, &["--yes"]).finish()
 }
 
-/// Gives it up.
+/// Cancels the move.
 #[track_caller]
 pub(crate) fn cancel(from: &Store, to: &Store) -> Finished {
     command(from, to, &["--cancel"]).finish()
 }
 
-/// Begins to hand the store over.
+/// Starts a move.
 pub(crate) fn spawn(from: &Store, to: &Store) -> Running {
     command(from, to, &["--yes"]).spawn()
 }
 
-/// A service that takes part.
+/// Starts a service that takes part in the move.
 pub(crate) fn serve(from: &Store, to: &Store) -> Server {
     Launch::on(from).flag("--next-store", &to.url).start()
 }
 
-/// How long writes waited, in milliseconds, as the command says.
+/// Returns how long writes waited, in milliseconds, from the output of the command.
 pub(crate) fn pause(said: &str) -> u64 {
     let words = said.split("writes waited ").nth(1).and_then(|rest| rest.split(' ').next());
     words.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{said}"))
 }
 
-/// Makes a store with so many animals, which count as acknowledged.
+/// Makes a store with `count` animals. The journal has them as acknowledged.
 pub(crate) fn populate(store: &Store, count: usize) -> Arc<Journal> {
     feed(&["import", "--create", "--store", &store.url], &many(count)).succeeds();
     let (server, journal) = (Launch::on(store).start(), Journal::new());
@@ -53,7 +53,7 @@ pub(crate) fn populate(store: &Store, count: usize) -> Arc<Journal> {
     journal
 }
 
-/// Four writers on these services, and readers of each. No request is refused, on whichever service.
+/// Starts four writers on these services, and readers on each. No service may refuse a request.
 pub(crate) fn load(clients: &[Client], journal: &Arc<Journal>) -> Vec<Load> {
     let writers = 4_usize.div_ceil(clients.len());
     let start = |client| {

@@ -1,4 +1,4 @@
-//! Moves and copies to a cluster of etcd and back, whose leader is killed meanwhile.
+//! Moves and copies to an etcd cluster and back, while the leader of the cluster is killed.
 
 use std::{
     sync::Arc,
@@ -22,12 +22,12 @@ use crate::{
 };
 
 const PETS: usize = 20_000;
-/// So many writers add less than a mover copies, on a slow machine too.
+/// The number of writers. A mover copies faster than these add, also on a slow machine.
 const FEW: usize = 4;
-/// After so long what has begun is under way.
+/// The time after which a command is under way.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// Kills the leader beside a command, waits for its end, and lets the node come back.
+/// Kills the leader while a command runs, waits for the end of the command, and restarts the node.
 #[track_caller]
 fn kill_beside(etcd: &Etcd, command: &mut Running) {
     thread::sleep(MOMENT);
@@ -38,7 +38,7 @@ fn kill_beside(etcd: &Etcd, command: &mut Running) {
     etcd.resume(leader).unwrap();
 }
 
-/// Hands a store over under load.
+/// Moves a store under load.
 #[track_caller]
 fn moves(etcd: &Etcd, from: &Store, to: &Store, all: &Arc<Journal>, key: &str) {
     let key = from.new_key(key);

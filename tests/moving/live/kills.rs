@@ -16,7 +16,7 @@ use crate::support::{
     wait,
 };
 
-/// Kills the mover in each phase of a move, there and back, while requests come. Each of them is answered.
+/// Kills the mover in each phase of a move, there and back, under load. No request may be refused.
 fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
     let all = populate(one, 2_000);
     let server = serve(one, other);
@@ -27,7 +27,7 @@ fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
         if is_canceled && phase < Phase::Done && to.state().is_some() {
             cancel(from, to).succeeds();
             if phase > Phase::Begun {
-                // A part of a copy is no store of its own.
+                // No service can use a part of a copy.
                 Launch::on(to).finish().fails(78, "was handed over to ");
             }
         }
@@ -35,7 +35,7 @@ fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
     in_each_phase([one, other], kill, |[from, to]| {
         hand_over(from, to).succeeds();
         cancel(from, to).fails(1, "the way back is the same command");
-        load.goes_on();
+        load.continues();
         last = to;
     });
     load.stop();
@@ -73,7 +73,7 @@ fn two_movers_at_once_do_no_harm() {
         exit(mover);
     }
     hand_over(&from, &to).succeeds();
-    load[0].goes_on();
+    load[0].continues();
     load[0].stop();
     all.is_kept_by(&server.client());
 }
@@ -86,7 +86,7 @@ fn a_service_that_is_killed_and_started_anew_finds_the_open_store() {
     let mut server = serve(&from, &to);
     let mut load = load(&[server.client()], &all);
     hand_over(&from, &to).succeeds();
-    load[0].goes_on();
+    load[0].continues();
     load[0].stop();
     server.kill();
     for _ in 0..2 {
@@ -96,7 +96,7 @@ fn a_service_that_is_killed_and_started_anew_finds_the_open_store() {
     }
 }
 
-/// An instance that was frozen while the store was handed over answers its first request by what was added since.
+/// An instance is frozen during a move. Its first answer has the animals that were added meanwhile.
 #[needs(postgres, time)]
 #[test]
 fn an_instance_that_has_not_noticed_misses_nothing() {
@@ -126,7 +126,7 @@ pub(super) fn kill_beside(cluster: &Cluster, mover: &mut Running) {
     wait::within(wait::LIMIT * 5, "the mover ends", || mover.try_wait().unwrap().is_some());
 }
 
-/// A PostgreSQL server is killed while it is filled.
+/// The PostgreSQL server of the new store is killed during the copy.
 #[needs(postgres, time)]
 #[test]
 fn a_new_store_that_is_killed_meanwhile_loses_nothing() {
@@ -138,7 +138,7 @@ fn a_new_store_that_is_killed_meanwhile_loses_nothing() {
     let mut mover = spawn(&from, &to);
     kill_beside(&cluster, &mut mover);
     hand_over(&from, &to).succeeds();
-    load[0].goes_on();
+    load[0].continues();
     load[0].stop();
     all.is_kept_by(&server.client());
     petstore(&["check", "--store", &to.url]).finish().succeeds();

@@ -1,4 +1,4 @@
-//! The phases of a move, and movers that stand still in one of them.
+//! The phases of a move, and movers that are stopped in one of them.
 
 use std::{
     thread,
@@ -12,7 +12,7 @@ use crate::support::{
     wait,
 };
 
-/// How far a move is, as its two stores show it.
+/// A phase of a move, from the states of its two stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// The mover has not claimed the new store.
@@ -34,18 +34,18 @@ impl Phase {
             (Some("sealed"), Some("open")) => Self::Done,
             (Some("sealed"), Some("filling")) => Self::Sealed,
             (Some("open"), Some("filling")) => Self::Filling,
-            // A move that was canceled, and one in the other direction, leave the new store sealed.
+            // The new store is sealed after a canceled move, and before the way back.
             (Some("open"), None | Some("open" | "sealed")) => Self::Begun,
             states => panic!("no phase of a move has {states:?}"),
         }
     }
 }
 
-/// Between two looks at a mover that runs: a phase may last for tens of milliseconds.
+/// The pause between two reads of the states: a phase may last for some 20 ms.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Starts a mover and stops it by `SIGSTOP` in the phase `wanted`, or in a later one if the mover is faster. Returns
-/// the phase too. The mover runs while the test looks: one that stood still then would never catch up with additions.
+/// Starts a mover and stops it by `SIGSTOP` in the phase `wanted`, or in a later phase if the mover is faster. Returns the
+/// mover and its phase. The mover runs while the states are read, as it could not catch up with additions otherwise.
 #[track_caller]
 pub(super) fn stand_still_in(wanted: Phase, from: &Store, to: &Store) -> (Running, Phase) {
     let (mut mover, start) = (spawn(from, to), Instant::now());
@@ -63,9 +63,10 @@ pub(super) fn stand_still_in(wanted: Phase, from: &Store, to: &Store) -> (Runnin
     (mover, phase)
 }
 
-/// Moves the store of `stores` there and back until `interrupt` has met a mover in each phase, at least once in each
-/// direction. `interrupt` gets a mover that stands still, its phase, and both stores in the order of the move. `complete`
-/// completes the move after that.
+/// Moves a store there and back until movers were interrupted in each phase.
+///
+/// - `interrupt` gets a stopped mover, its phase, and the old and the new store.
+/// - `complete` completes the move afterwards. It gets both stores too.
 #[track_caller]
 pub(super) fn in_each_phase<'a>(
     stores: [&'a Store; 2],

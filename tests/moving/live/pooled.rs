@@ -1,4 +1,4 @@
-//! A handover to PostgreSQL behind a pooler that gives a session of the server away after each transaction.
+//! A move to PostgreSQL behind a pooler that gives each session to another client after a transaction.
 
 use petstore_testing::{Pooling, needs, pooler_or_skip, postgres_or_skip};
 
@@ -17,7 +17,7 @@ fn a_handover_there_and_back_behind_a_pooler_of_transactions_refuses_nothing() {
     let mut load = load(&[server.client()], &all);
     for (from, to) in [(&from, &to), (&to, &from), (&from, &to)] {
         hand_over(from, to).succeeds();
-        load[0].goes_on();
+        load[0].continues();
     }
     load[0].stop();
     all.is_kept_by(&server.client());

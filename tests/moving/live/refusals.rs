@@ -1,4 +1,4 @@
-//! Stores that must not be used: backups of the middle of a handover, restored ones, sealed ones.
+//! Stores that must not be used: sealed stores, stores that are being filled, and their backups.
 
 use std::{fs, thread, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::support::{
     wait,
 };
 
-/// A copy of the file of a store, in a folder of its own, and without the store's log.
+/// Copies the file of a store to another folder.
 fn restored(store: &Store) -> Store {
     let copy = Store::sqlite();
     let to = copy.file();
@@ -25,7 +25,8 @@ fn restored(store: &Store) -> Store {
     copy
 }
 
-/// Two stores, of which the mover was killed while it filled the new one, and what `prepare` returned for the old one.
+/// Kills a mover while it fills the new store. Returns the old store, the new store, and the result of `prepare` on the old
+/// store.
 fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
     for _ in 0..10 {
         let (from, to) = (Store::sqlite(), Store::sqlite());
@@ -79,7 +80,7 @@ fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
         petstore(&["check", "--store", &store.url]).finish().succeeds();
     }
     assert!(fs::read(to.file()).unwrap() == there, "a restored backup has written to the store");
-    // Nothing of the two is the other's any more.
+    // The restored store and the new store are independent.
     let server = serve(&of_old, &to);
     assert_eq!(everything(&server.client()).len(), 30_001);
 }
@@ -111,7 +112,7 @@ fn an_animal_that_sql_has_changed_is_never_served_as_it_was() {
     populate(&from, 100);
     hand_over(&from, &to).succeeds();
     to.vandalise("UPDATE pet SET status = 'sold' WHERE id = 7");
-    // The way back: the old store holds the animal as it was.
+    // On the way back, the old store still has the unchanged animal.
     hand_over(&to, &from).fails(1, "animal 7");
     let server = Launch::on(&to).start();
     assert_eq!(server.client().get("/v1/pets/7").send().is(200).json()["status"], "sold");

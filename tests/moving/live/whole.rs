@@ -1,4 +1,4 @@
-//! Whole handovers, there and back.
+//! Complete moves, there and back.
 
 use super::{
     animals,
@@ -19,10 +19,10 @@ use crate::{
     },
 };
 
-/// Additions whose keys are sent again after a handover.
+/// The number of additions that are repeated after a move.
 const REPEATED: usize = 50;
 
-/// Checks that every command refuses a store that was handed over, and says where to.
+/// Asserts that every command refuses a sealed store, and names the new one.
 fn refuses(from: &Store, to: &Store) {
     let shown = if to.url.contains("postgres:") { "postgres://" } else { &to.url };
     let expected = format!("was handed over to {shown}");
@@ -43,19 +43,17 @@ fn refuses(from: &Store, to: &Store) {
     Launch::on(from).finish().fails(78, &expected);
 }
 
-/// Hands over there and back, while services take requests. Returns how long writes waited each time, in milliseconds.
-fn there_and_back(kinds: [Kind; 2]) -> [u64; 2] {
-    let [one, other] = &kinds.map(Store::new);
-    let services = if kinds.contains(&Kind::Sqlite) { 2 } else { 3 };
+/// Moves a store there and back under load. Returns how long writes waited each time, in milliseconds.
+fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
     let all = populate(one, animals());
     let key = one.new_key("before");
     let servers: Vec<Server> = (0..services).map(|_| serve(one, other)).collect();
     let clients: Vec<Client> = servers.iter().map(Server::client).collect();
     let mut loads = load(&clients, &all);
-    loads.iter_mut().for_each(Load::goes_on);
+    loads.iter_mut().for_each(Load::continues);
     let pauses = [(one, other), (other, one)].map(|(from, to)| {
         let waited = pause(&hand_over(from, to).succeeds());
-        loads.iter_mut().for_each(Load::goes_on);
+        loads.iter_mut().for_each(Load::continues);
         refuses(from, to);
         for client in &clients {
             client.get("/v1/pets?limit=1").key(&key).send().is(200);
@@ -76,7 +74,7 @@ fn there_and_back(kinds: [Kind; 2]) -> [u64; 2] {
     drop(servers);
     verify(&one.url, &other.url);
 
-    // With either order of the stores, and with the new one alone.
+    // Services with the stores in either order, and one with the new store alone.
     for server in [serve(one, other), serve(other, one), Launch::on(other).start()] {
         all.repeat(&server.client(), REPEATED);
         all.is_kept_by(&server.client());
@@ -86,12 +84,17 @@ fn there_and_back(kinds: [Kind; 2]) -> [u64; 2] {
     pauses
 }
 
+/// Returns the number of services: three for stores on servers.
+fn services(kinds: [Kind; 2]) -> usize {
+    if kinds.contains(&Kind::Sqlite) { 2 } else { 3 }
+}
+
 fn a_move_there_and_back_refuses_no_request(kinds: [Kind; 2]) {
-    there_and_back(kinds);
+    there_and_back(&kinds.map(Store::new), services(kinds));
 }
 
 fn writes_wait_less_than_a_second_in_each_direction(kinds: [Kind; 2]) {
-    let pauses = there_and_back(kinds);
+    let pauses = there_and_back(&kinds.map(Store::new), services(kinds));
     assert!(pauses.iter().all(|pause| *pause < 1000), "writes waited {pauses:?} ms");
 }
 
@@ -109,7 +112,7 @@ fn a_target_that_holds_something_is_refused() {
     make(&to);
     import(&to.url, "ndjson", &many(1)).succeeds();
     hand_over(&from, &to).fails(1, "is not empty");
-    // Nothing is left behind.
+    // Both stores are usable afterwards.
     import(&to.url, "ndjson", &many(1)).succeeds();
     import(&from.url, "ndjson", &many(1)).succeeds();
 }

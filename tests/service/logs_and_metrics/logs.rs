@@ -165,7 +165,7 @@ fn a_stalled_reader_of_the_log_stalls_no_request() {
     let store = Store::memory();
     let server = Launch::on(&store).flag("--access-log", "all").start_unread();
     let client = server.client();
-    // Nobody reads standard error. 2,000 lines are far more than the pipe buffers.
+    // Standard error is not read. 2,000 lines are far more than the pipe buffers.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| (0..500).for_each(|_| drop(client.get("/livez").send().is(200))));

@@ -207,7 +207,7 @@ fn after_its_end_get_pet_is_gone_and_the_rest_works() {
 #[test]
 fn the_log_mentions_a_near_end_of_get_pet_at_the_start() {
     for (when, words) in
-        [("date", None), ("off", Some("its end is postponed")), ("now", Some("getPet has ended"))]
+        [("date", None), ("off", Some("has postponed its end")), ("now", Some("getPet has ended"))]
     {
         let store = Store::memory();
         let log = Launch::on(&store).flag("--get-pet-sunset", when).start().stop();

@@ -49,7 +49,7 @@ impl Granted {
             let pet = client.add(&pet("Rex")).key(&self.key);
             pet.header("idempotency-key", key).send().status
         };
-        // Adding a key needs no right of the role, because the owner has added this key.
+        // The idempotency key is new, because a repeat would need no right to insert.
         let once = format!("once-{}", server.pid());
         let statuses = [get("/v1/pets"), add(&once), add(&once), get("/v1/pets?status=sold")];
         let log = server.stop();

@@ -31,7 +31,7 @@ def is_built(package):
 
 
 def needed(node):
-    """The packages that it is built from; what its tests add is not among them."""
+    """Returns the packages of the binary, without those of its tests."""
     kept = [it for it in node["deps"] if any(kind["kind"] != "dev" for kind in it["dep_kinds"])]
     return [it["pkg"] for it in kept if is_built(it["pkg"])]
 

@@ -8,6 +8,7 @@ use crate::{
     system::{
         console::{Console, Output as _},
         failure::Failure,
+        process,
     },
 };
 
@@ -26,6 +27,7 @@ pub(crate) struct UpgradeArgs {
 
 /// Upgrades the store, or prints what the upgrade would do.
 pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> Result<(), Failure> {
+    process::survive_file_size_limit()?;
     let mode = match (dry_run, force) {
         (true, _) => UpgradeMode::DryRun,
         (false, true) => UpgradeMode::Force,

@@ -56,7 +56,7 @@ pub(crate) struct PartialFile {
     if_exists: IfExists,
 }
 
-/// What to do with an existing file of the final name.
+/// The handling of an existing file of the final name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IfExists {
     /// Fail with this hint, and keep the existing file.

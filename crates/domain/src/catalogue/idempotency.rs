@@ -100,7 +100,7 @@ pub struct IdempotencyRequest {
     pub cutoff: Timestamp,
 }
 
-/// The action of a store for a request to add an animal.
+/// The decision of a store about a request to add an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdempotencyDecision {
     /// Store the animal and the record of the request. The record replaces an expired record.

@@ -31,7 +31,7 @@ pub enum Phase {
         /// The store that is copied.
         from: StoreId,
     },
-    /// Nobody writes.
+    /// No process writes.
     Sealed {
         /// The store that replaces this store.
         to: StoreId,

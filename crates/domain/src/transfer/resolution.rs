@@ -10,7 +10,7 @@ use crate::{
     transfer::archive::ArchiveError,
 };
 
-/// The action of a store for a row.
+/// The decision of a store about a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// Keep the stored row, which is the same.

@@ -154,7 +154,7 @@ async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
     }
     old.sql("DELETE FROM pet WHERE id > 5").unwrap();
     run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
-    // Nobody can write such names from now on.
+    // From now on such names cannot be written.
     for name in bad {
         assert!(old.sql(&insert(name)).is_err(), "{name}");
     }

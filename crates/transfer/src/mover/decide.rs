@@ -1,13 +1,8 @@
-//! The decisions of a mover: its next step, as a pure function of its observations.
+//! The next step of a mover, as a pure function of its observations. `mover/tests.rs` explores every interleaving.
 //!
-//! The rules that keep a handover safe:
-//! - A mover counts a change of a state as its own only if the store has answered that it replaced the state. After
-//!   a lost answer it replaces the state once more, under a higher revision: whatever is still under way then fails.
-//! - It opens the target only under its own claim, while the source has its own seal.
-//! - It opens the source only if no opening of the target can still arrive: none was sent under the present claim, or
-//!   the claim has been replaced since.
-//!
-//! `mover/tests.rs` explores every interleaving of these steps on a model of two stores.
+//! - After a lost answer, the mover raises the revision, so that the lost request fails if it arrives late.
+//! - The mover opens the target only under its own claim, while the source has its own seal.
+//! - The mover opens the source only if no opening of the target can still arrive under the present claim.
 
 use petstore_domain::{Phase, StoreState};
 
@@ -16,16 +11,16 @@ use crate::mover::{
     step::{Change, End, Step, Work},
 };
 
-/// Returns the next step of a mover with these observations. The mover itself adds the labels.
+/// Returns the next step of a mover with these observations. The mover adds the labels.
 pub(crate) fn next_step(seen: &Observed) -> Step {
     let own = &seen.own;
     let (source, target) = match (&seen.source, &seen.target) {
         (Some(source), Some(target)) => (source, target),
-        // No opening was sent under the claim, so the source is opened without an answer of the target.
+        // No opening was sent under the claim, so the source can be opened without reading the target.
         (Some(source), None) if own.seals(source) && own.opening.is_none() => {
             return reopen(own, source, None);
         }
-        // The source would stay sealed.
+        // Ending here would leave the source sealed.
         _ if own.seal.is_some() || own.sealing.is_some() => return Step::Ask,
         _ if own.tries_left == 0 => return Step::End(own.ending.unwrap_or(End::Failed)),
         _ => return own.ending.map_or(Step::Retry, Step::End),
@@ -37,7 +32,7 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
         return behind(seen, source, target);
     }
     if source.phase.is_open() && is_sealed_to(target, source) && !source.is_successor_of(target) {
-        // A service that starts with the target would not use the source.
+        // A service that starts with the target would not find the source.
         return reopen(own, source, Some(target));
     }
     if own.goal == Goal::Cancel {
@@ -46,12 +41,12 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     if own.opening == Some(target.revision) {
         return claim(source, target);
     }
-    // No opening by this mover can arrive any more.
+    // From here on, no opening by this mover can arrive.
     let is_filling = target.phase == Phase::Filling { from: source.id };
     let holds = is_filling && own.claim == Some(target.revision);
     let (seals, is_sealed) = (own.seals(source), is_sealed_to(source, target));
     let leaves = !holds || own.ending.is_some() || own.retreats || seen.is_late;
-    // The seal had no answer, and has arrived after the filling had been canceled.
+    // A seal without an answer arrived after the filling had been canceled.
     let is_left =
         is_sealed && own.sealing.is_some() && !matches!(target.phase, Phase::Filling { .. });
     if seals && (leaves || own.is_rewritten(source) || !is_sealed)
@@ -63,7 +58,7 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     if holds {
         fill(seen, source, target, seals)
     } else if own.claim.is_some() {
-        // Another mover has caused the present difference.
+        // Another mover fills the target, and caused the difference.
         let ending = own.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
     } else {
@@ -71,7 +66,7 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     }
 }
 
-/// The mover has no claim of the target yet; or it has lost its claim, and a seal that had no answer has arrived.
+/// Returns the step of a mover that has not claimed the target yet.
 fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     let is_sealed = is_sealed_to(source, target);
     if !is_sealed && let Some(step) = own.end_or_retry() {
@@ -88,7 +83,7 @@ fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     }
 }
 
-/// The mover holds the claim of the target. `seals`: the source has this mover's seal; otherwise it is open.
+/// Returns the step of a mover that holds the claim of the target. `seals`: the source has this mover's seal.
 fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) -> Step {
     let own = &seen.own;
     if let (Some(End::Different), Some(Phase::Open { .. } | Phase::Sealed { .. })) =
@@ -119,10 +114,10 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
     }
 }
 
-/// The target is open in the source's place.
+/// Returns the step of a mover whose target is open in the source's place.
 fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let own = &seen.own;
-    // The source was open after the target had been opened, so the seal is this mover's also if it had no answer.
+    // This mover saw the source open after the target, so a seal without an answer is its own.
     let (sealed, sealing) =
         (own.seal == Some(source.revision), own.sealing == Some(source.revision - 1));
     match &source.phase {
@@ -150,7 +145,7 @@ fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     if target.phase == (Phase::Filling { from: source.id }) {
         let phase = Phase::Sealed { to: source.id, label: String::new() };
         let step = give_back(own, source, target, phase);
-        // A run that ends may have sent it already, while the source was sealed.
+        // A run that ends may have sent the give-back already, while the source was sealed.
         let must_raise = matches!(step, Step::Change(Change::Reopen, _));
         return own.end_or_retry().filter(|_| !must_raise).unwrap_or(step);
     }
@@ -175,8 +170,8 @@ fn seal(source: &StoreState, target: &StoreState) -> Step {
     Step::Change(Change::Seal, source.next(phase))
 }
 
-/// Gives the target back. An open source first gets a higher revision than the target will have: should the answer be
-/// lost, services that start with the target go over to the source whenever the target is sealed.
+/// Gives the target back. First raises the revision of an open source above the next one of the target: even if the
+/// give-back arrives late, services that start with the target then use the source.
 fn give_back(own: &Own, source: &StoreState, target: &StoreState, phase: Phase) -> Step {
     let (seals, back) = (matches!(phase, Phase::Sealed { .. }), target.next(phase));
     if seals && source.phase.is_open() && !source.is_successor_of(&back) {
@@ -185,8 +180,8 @@ fn give_back(own: &Own, source: &StoreState, target: &StoreState, phase: Phase) 
     Step::Change(Change::GiveBack, back)
 }
 
-/// Opens the source, under a higher revision than the target has and would have once it is given back. A source whose
-/// place the target has taken is opened as a store of its own, which services do not go over to.
+/// Opens the source under a higher revision than the target has, or gets by a give-back. A source whose place the target
+/// has taken is opened as a store of its own, which services of the target do not use.
 fn reopen(own: &Own, source: &StoreState, target: Option<&StoreState>) -> Step {
     let from = match (&source.phase, target) {
         _ if own.is_behind => None,
@@ -199,7 +194,7 @@ fn reopen(own: &Own, source: &StoreState, target: Option<&StoreState>) -> Step {
     Step::Change(Change::Reopen, above(source, theirs + 1, Phase::Open { from }))
 }
 
-/// Returns the next state of a store, under a higher revision than the other store's.
+/// Returns the next state of a store, with a higher revision than `other`.
 fn above(state: &StoreState, other: i64, phase: Phase) -> StoreState {
     StoreState { revision: state.revision.max(other) + 1, phase, ..state.clone() }
 }

@@ -1,4 +1,4 @@
-//! A mover's observations: what it has read of both stores, and what it knows of its own doings.
+//! The observations of a mover: both states, and the record of its own requests.
 
 use petstore_domain::{Phase, StoreState};
 
@@ -17,76 +17,76 @@ pub(crate) enum Goal {
 /// Everything that the next step depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Observed {
-    /// The state of the source, `None` if it could not be read. It is read before the target: if another mover has sealed
-    /// the source, that mover's claim of the target shows.
+    /// The state of the source; `None` if it could not be read. Read before the target, so that a seal by another mover
+    /// is never seen without that mover's claim.
     pub(crate) source: Option<StoreState>,
-    /// The same of the target.
+    /// The state of the target; `None` if it could not be read.
     pub(crate) target: Option<StoreState>,
-    /// The source has been sealed for as long as writes may wait.
+    /// `true` if writes have waited for the longest permitted time.
     pub(crate) is_late: bool,
-    /// The mover's own doings.
+    /// The record of the mover's own requests.
     pub(crate) own: Own,
 }
 
-/// A mover's knowledge of its own doings.
+/// The record of a mover's own requests and their results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Own {
     pub(super) goal: Goal,
-    /// The number of times that it may still begin anew.
+    /// The number of retries left.
     pub(super) tries_left: u32,
     /// The phase of the target before the first claim, while the target still holds only its own rows.
     pub(super) found: Option<Phase>,
-    /// The revision of the target that it has claimed.
+    /// The revision of the target under the mover's claim.
     pub(super) claim: Option<i64>,
-    /// The revision that an opening of the target expects which was sent.
+    /// The revision that a sent opening of the target expects.
     pub(super) opening: Option<i64>,
-    /// The revision of the source that it has sealed.
+    /// The revision of the source under the mover's seal.
     pub(super) seal: Option<i64>,
-    /// The revision that a seal of the source expects whose answer was lost.
+    /// The revision that a seal without an answer expects of the source.
     pub(super) sealing: Option<i64>,
-    /// The source's rewrites before its rows were compared for the first time.
+    /// The rewrites of the source before the first comparison.
     pub(super) rewrites: i64,
     pub(super) stage: Stage,
-    /// The source is open although the target has taken its place, and the target holds all of its rows.
+    /// `true` if the target has taken the source's place, but the source is open and the target holds all of its rows.
     pub(super) is_behind: bool,
-    /// It begins anew after a pause, because a call has failed or took too long.
+    /// `true` if the mover pauses and retries, because a call failed or took too long.
     pub(super) retreats: bool,
     pub(super) ending: Option<End>,
 }
 
-/// How much of the source the target holds for certain.
+/// The verified progress of the copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Stage {
-    /// The target's rows were not compared yet.
+    /// The target was not compared yet.
     #[default]
     Unknown,
-    /// The target holds nothing but rows of the source.
+    /// The target holds only rows of the source.
     Compared,
-    /// All but the latest rows were copied and compared.
+    /// All rows except the latest were copied and compared.
     Ready,
     /// Every row was copied and compared, while the source was sealed.
     Complete,
 }
 
 impl Observed {
-    /// Makes the observations of a mover that begins. It begins anew at most `tries` times.
+    /// Creates the observations of a new run with at most `tries` retries.
     pub(crate) fn new(goal: Goal, tries: u32) -> Self {
         let own = Own { goal, tries_left: tries, ..Own::default() };
         Self { own, ..Self::default() }
     }
 
-    /// Notes that the user asks for a stop.
+    /// Notes that the user asked for a stop.
     pub(crate) fn stop(&mut self) {
         self.own.ending.get_or_insert(End::Stopped);
     }
 
-    /// Returns whether the source's animals were changed otherwise than by additions since they were compared.
+    /// Returns whether animals of the source were changed by SQL or an import since the comparison.
     pub(crate) fn is_rewritten(&self) -> bool {
         self.source.as_ref().is_some_and(|source| self.own.is_rewritten(source))
     }
 
-    /// Notes the result of a step that [`next_step`] returned for these observations. Returns whether the states must be
-    /// read before the next one: not after a seal, as writes wait.
+    /// Notes the result of a step that `next_step` returned for these observations. Returns whether both states must be
+    /// read before the next step. After a seal they are not, because writes wait.
     pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) -> bool {
         if let (Step::Change(Change::Seal, sealed), Outcome::Changed(true)) = (step, outcome) {
             self.own.changed(Change::Seal, sealed.revision, None);
@@ -114,7 +114,7 @@ impl Observed {
             }
             (Step::Work(work), Outcome::Done) => match work {
                 Work::Compare { .. } => {
-                    // It begins anew if the source was rewritten.
+                    // A second comparison is a retry after a rewrite of the source.
                     own.tries_left -= u32::from(own.stage > Stage::Unknown);
                     own.stage = Stage::Compared;
                     own.rewrites = source.map_or(0, |source| source.rewrites);
@@ -148,7 +148,7 @@ impl Own {
                     self.found = before.map(|target| target.phase.clone());
                 }
                 if self.claim.is_some() && self.opening.is_none() {
-                    // Another command has claimed the target since; this claim only ends a seal.
+                    // Another command had claimed the target; this claim only ends a seal.
                     self.ending.get_or_insert(End::Overtaken);
                     self.tries_left = self.tries_left.saturating_sub(1);
                 }
@@ -160,7 +160,7 @@ impl Own {
                 self.stage = self.stage.min(Stage::Ready);
             }
             Change::Reopen => {
-                // From here on rows are added, so the work under the seal is to be done again.
+                // Services add rows again, so the work under the seal must be repeated.
                 self.retreats |= self.seal.is_some() || self.sealing.is_some();
                 (self.seal, self.sealing, self.opening) = (None, None, None);
                 self.stage = self.stage.min(Stage::Compared);
@@ -170,7 +170,7 @@ impl Own {
         }
     }
 
-    /// Returns whether the source has this mover's seal, or may still get it.
+    /// Returns whether the source has this mover's seal, or may still receive it.
     pub(super) fn seals(&self, source: &StoreState) -> bool {
         [self.seal, self.sealing].contains(&Some(source.revision))
     }

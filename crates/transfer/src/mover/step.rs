@@ -5,22 +5,22 @@ use petstore_domain::StoreState;
 /// The next step of a mover.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
-    /// Replaces the state of a store, if its revision is still as it was observed.
+    /// Replaces the state of a store if its revision is still the observed one.
     Change(Change, StoreState),
     /// Compares or copies rows.
     Work(Work),
-    /// Observes again after a short pause: a state must be known first.
+    /// Reads both states again after a short pause.
     Ask,
-    /// Begins anew after a pause.
+    /// Retries after a pause.
     Retry,
     /// Ends the run.
     End(End),
 }
 
-/// A change of a state: of the target, unless it says otherwise.
+/// A change of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Change {
-    /// Lets only this mover write.
+    /// Marks the target as being filled by this mover alone.
     Claim,
     /// Seals the source.
     Seal,
@@ -28,12 +28,12 @@ pub(crate) enum Change {
     Open,
     /// Opens the source.
     Reopen,
-    /// Gives back the target as it was found.
+    /// Returns the target to the phase in which it was found.
     GiveBack,
 }
 
 impl Change {
-    /// Returns whether the state of the source changes.
+    /// Returns whether this changes the state of the source, not of the target.
     pub(crate) const fn is_of_source(self) -> bool {
         matches!(self, Self::Seal | Self::Reopen)
     }
@@ -51,7 +51,7 @@ pub(crate) enum Work {
     Follow,
     /// Copies and compares the rest, while the source is sealed.
     Finish,
-    /// Compares everything that the source holds with the target, which has taken its place already.
+    /// Compares every row of the source with the target, which has taken its place already.
     CompareBehind,
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum Work {
 pub(crate) enum End {
     /// The target is open in the source's place.
     HandedOver,
-    /// So it was before; the source had forgotten its seal and has it again.
+    /// The target was open before; the source had lost its seal and is sealed again.
     SealedAgain,
     /// The handover is canceled: the source is open.
     Canceled,
@@ -76,7 +76,7 @@ pub(crate) enum End {
     TooLate,
     /// The target holds other rows.
     Different,
-    /// Another command has changed a state meanwhile.
+    /// Another command changed a state during the run.
     Overtaken,
     /// A call has failed, for good or too often.
     Failed,
@@ -85,20 +85,20 @@ pub(crate) enum End {
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Outcome {
-    /// A change: the store has answered whether it replaced the state.
+    /// The store answered whether it replaced the state.
     Changed(bool),
-    /// A change: there was no answer, so the state may still be replaced at any time.
+    /// A change had no answer: the store may still replace the state at any time.
     Unanswered,
     /// The work is done.
     Done,
     /// The rows differ.
     Different,
-    /// The target refuses the mover's rows: somebody else has claimed it.
+    /// The target refused the rows because another command claimed it.
     Fenced,
     /// The work took longer than writes may wait.
     Late,
-    /// The call has failed without an effect, and may succeed later.
+    /// The call failed without an effect, and may succeed later.
     FailedForNow,
-    /// The call has failed without an effect, and will fail again.
+    /// The call failed without an effect, and will fail again.
     Failed,
 }

@@ -1,11 +1,10 @@
-//! Explores everything that can happen to a handover, on a model of two stores.
+//! Explores every course of a handover on a model of two stores.
 //!
-//! The real [`next_step`](super::decide::next_step) decides; the model carries its steps out, in every order that
-//! crashes, lost answers, other movers, operators and clients allow. In every state:
-//! - no acknowledged animal is missing in a store that serves, and no request has two animals there;
-//! - two stores never serve at once. Only a raw copy of the source, which has its identity, may be open beside the
-//!   target: as long as no mover has met it;
-//! - the target holds the source's animals as the source has them when it is opened.
+//! The real [`next_step`](super::decide::next_step) decides. The model carries out its steps in every order that crashes,
+//! lost answers, other movers, operators and clients permit. In every state:
+//! - no store that serves lacks an acknowledged animal, or holds two animals of one request;
+//! - two stores never serve at once. Only a raw copy of the source may be open beside the target, until a mover finds it;
+//! - an open target holds the animals of the source unchanged.
 //!
 //! A run always ends, and leaves one store open unless it was killed. A service then uses that store, whichever store it
 //! starts with.
@@ -23,12 +22,12 @@ use petstore_domain::{Phase, StoreId};
 use self::world::{At, Budget, Event, Run, Store, World};
 use crate::mover::step::End;
 
-/// Two new stores.
+/// Returns two new stores.
 fn fresh() -> [Store; 2] {
     [Store::new(1), Store::new(2)]
 }
 
-/// Two stores of which the first one was handed over to the second, which has an animal more.
+/// Returns two stores. The first was handed over to the second, which has one more animal.
 fn handed_over() -> [Store; 2] {
     let [mut old, mut new] = fresh();
     old.rows = vec![(101, 0)];
@@ -39,7 +38,7 @@ fn handed_over() -> [Store; 2] {
     [old, new]
 }
 
-/// Returns what is wrong with a state.
+/// Returns the fault of a state, if it has one.
 fn fault(world: &World) -> Option<&'static str> {
     let serving: Vec<usize> = (0..2).filter(|store| world.serves(*store)).collect();
     if serving.len() == 2 && world.raw.is_none() {
@@ -71,7 +70,7 @@ fn fault(world: &World) -> Option<&'static str> {
         }
     }
     let is_calm = !world.runs.iter().any(Run::is_active) && world.flights.is_empty();
-    // The seal of a run that was killed stays until a run can read both stores.
+    // The seal of a killed run stays until another run can read both stores.
     let left =
         |run: &Run| run.at == At::Crashed || world.killed && run.at == At::Ended(End::Failed);
     let is_killed = world.surprised || world.runs.iter().any(left);
@@ -79,7 +78,7 @@ fn fault(world: &World) -> Option<&'static str> {
         return Some("no store is open");
     }
     if is_calm && !is_killed && serving.len() == 1 && world.raw.is_none() {
-        // Also a service that starts now with either store first.
+        // This holds for running services, and for services that start with either store.
         for at in 0..2 {
             let (other, current) = (&world.stores[1 - at].state, &world.stores[at].state);
             if !current.phase.is_open() && !crate::switch::takes_over(other, current) {
@@ -94,11 +93,11 @@ fn fault(world: &World) -> Option<&'static str> {
 #[derive(Debug, Default)]
 struct Explored {
     states: usize,
-    /// How runs have ended.
+    /// The ends of all runs.
     ends: Vec<End>,
 }
 
-/// Explores every state that can follow, breadth first.
+/// Explores every reachable state, breadth first.
 #[track_caller]
 fn explore(begin: &World) -> Explored {
     let mut places = HashMap::from([(fingerprint(begin), 0)]);
@@ -128,7 +127,7 @@ fn explore(begin: &World) -> Explored {
         following.push(next_places);
     }
     explored.states = following.len();
-    // Every path ends: no state is met again.
+    // Every path ends if the graph of states has no cycle.
     let mut before = vec![0_u32; following.len()];
     following.iter().flatten().for_each(|next| before[*next as usize] += 1);
     let (mut free, mut ordered) = (vec![0], 0);
@@ -143,7 +142,7 @@ fn explore(begin: &World) -> Explored {
     }
     if ordered < following.len() {
         let place = before.iter().position(|before| *before > 0).unwrap();
-        panic!("a run may go on for ever, after\n{}", path(begin, &parents, place));
+        panic!("a run may never end, after\n{}", path(begin, &parents, place));
     }
     explored
 }
@@ -154,7 +153,7 @@ fn fingerprint(world: &World) -> u64 {
     hasher.finish()
 }
 
-/// Returns the events that have led to a state, each with the steps of the runs.
+/// Returns the events that led to a state, each with the steps of the runs.
 fn path(begin: &World, parents: &[(usize, Option<Event>)], mut place: usize) -> String {
     let mut events = Vec::new();
     while let (before, Some(event)) = parents[place] {
@@ -171,7 +170,7 @@ fn path(begin: &World, parents: &[(usize, Option<Event>)], mut place: usize) -> 
     lines.join("\n")
 }
 
-/// Explores, and returns how the runs have ended.
+/// Explores, and returns the ends of all runs.
 #[track_caller]
 fn ends(stores: [Store; 2], source: usize, budget: Budget) -> Vec<End> {
     explore(&World::new(stores, source, budget)).ends

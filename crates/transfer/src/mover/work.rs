@@ -1,4 +1,4 @@
-//! A mover's work on the rows of both stores.
+//! The mover's work on the rows of both stores.
 
 use std::time::Duration;
 
@@ -16,12 +16,13 @@ use crate::{
     rows::{Copied, RowWriter},
 };
 
-/// The old store is sealed once a pass has copied at most so many animals, and took at most so long: the work under the
-/// seal is such a pass. If none of so many short passes is quick, the stores are far away, and it is tried all the same.
+/// The largest number of animals in a short pass. The mover seals the source after a short, quick pass.
 const SHORT: u64 = 1_000;
+/// The longest time of a quick pass.
 const QUICK: Duration = Duration::from_millis(400);
+/// The number of short passes after which the mover seals the source although none was quick: the stores are far away.
 const SLOW_PASSES: u32 = 5;
-/// The number of passes that are not short before the mover gives up.
+/// The number of passes before the mover gives up.
 const MAX_PASSES: u32 = 100;
 
 impl Run<'_> {
@@ -49,7 +50,7 @@ impl Run<'_> {
         outcome
     }
 
-    /// Compares everything that the target holds with the source.
+    /// Compares every row of the target with the source.
     pub(super) async fn compare(&mut self, empty: bool) -> Result<(), TransferError> {
         let mut pair = self.mover.pair().await?;
         let counts = if empty { pair.target.counts().await } else { Ok(StoreCounts::default()) };
@@ -75,7 +76,7 @@ impl Run<'_> {
         let mut short = 0;
         for _ in 0..MAX_PASSES {
             let began = Instant::now();
-            // Services have half of the machine during the first pass, which is the longest.
+            // The first pass is the longest, and leaves half of the machine to services.
             let is_short = self.pass(self.is_first_pass, SHORT).await?;
             self.is_first_pass = false;
             short += u32::from(is_short);
@@ -86,8 +87,8 @@ impl Run<'_> {
         Err(TransferError::TooFast)
     }
 
-    /// Copies everything that was added since the last pass. If these are at most `short` animals, compares all rows
-    /// that were not compared yet, and returns `true`.
+    /// Copies the rows added since the last pass. If these contain at most `short` animals, also compares all rows that
+    /// were not compared yet, and returns `true`.
     async fn pass(&mut self, yields: bool, short: u64) -> Result<bool, TransferError> {
         let claim = self.seen.target.as_ref().map_or(0, |target| target.revision);
         let target = &*self.mover.target.archive;
@@ -109,8 +110,8 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Compares everything that the source holds with the target, which has taken its place already. Under the seal, it
-    /// is enough that nothing was added or changed since.
+    /// Compares every row of the source with the target, which has taken its place already. Under the seal, only checks
+    /// that nothing was added or changed since.
     async fn compare_behind(&mut self) -> Result<(), TransferError> {
         let mut pair = self.mover.pair().await?;
         let highest = pair.source.highest_ids().await.map_err(TransferError::Source)?;
@@ -139,7 +140,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns the meaning of an error for the mover's next step.
+/// Returns the outcome that an error stands for.
 fn outcome(error: &TransferError) -> Outcome {
     match error {
         TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
@@ -149,7 +150,7 @@ fn outcome(error: &TransferError) -> Outcome {
                 StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
             }
         }
-        // The work is not done, and the run ends.
+        // The work is incomplete, and the run ends.
         TransferError::Canceled => Outcome::FailedForNow,
         TransferError::OtherData(_)
         | TransferError::Refused(_)

@@ -1,4 +1,5 @@
-//! The task that decides which of two stores a service uses.
+//! The task that polls two stores, and selects the one that a service uses. The polls of a hanging store do not delay the
+//! polls of the other.
 
 use std::{
     convert::Infallible,
@@ -13,31 +14,30 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{CurrentStore, Found, Poll, Ports, View};
 use crate::store_ports::StorePorts;
 
-/// How often both stores are polled while the current one is not open.
+/// The interval of polls while the current store is not open.
 const WAIT_INTERVAL: Duration = Duration::from_millis(20);
-/// How often they are polled otherwise: a server may lose the seal, and a metric says whether the next store can be
-/// reached.
+/// The interval of polls while the current store is open: a metric shows whether the next store can be reached.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Limits how long reading a state may take.
+/// The time limit of reading a state.
 const READ_LIMIT: Duration = Duration::from_secs(1);
-/// How often a next store that cannot be opened is tried.
+/// The interval of attempts to open the next store.
 const OPEN_INTERVAL: Duration = Duration::from_millis(250);
-/// How often the log says the same at most.
+/// The shortest interval between two warnings.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
-/// How long a next store that was never there is waited for once the current one is sealed.
+/// The time after the seal for which a missing next store may still appear.
 const MISSING_LIMIT: Duration = Duration::from_secs(2);
 
-/// Opens the next store, and never makes it.
+/// Opens the next store, and never creates it.
 #[async_trait]
 pub trait NextStoreOpener: Send + Sync {
-    /// Opens it for the service, with reads while it is sealed.
+    /// Opens the next store for the service, with reads while it is sealed.
     ///
     /// # Errors
-    /// [`StoreError`], also where there is none yet.
+    /// [`StoreError`], also if the store does not exist yet.
     async fn open(&self) -> Result<StorePorts, StoreError>;
 }
 
-/// Polls two stores, and makes the one that is open the [`CurrentStore`].
+/// Polls two stores, and makes the open one the [`CurrentStore`].
 pub struct Poller {
     current: Arc<CurrentStore>,
     opener: Box<dyn NextStoreOpener>,
@@ -46,9 +46,9 @@ pub struct Poller {
 
 /// The result of the last poll of each store.
 struct Polls {
-    /// The first store, and the next one once it was opened.
+    /// The first store, and the next store once it was opened.
     stores: [Option<Store>; 2],
-    /// The reason why the next store was not opened at the last attempt.
+    /// The reason why the last attempt did not open the next store.
     problem: String,
     is_next: bool,
     sealed_since: Option<Instant>,
@@ -58,11 +58,11 @@ struct Polls {
 struct Store {
     ports: Arc<Ports>,
     side: StorePorts,
-    /// The state as it was last read.
+    /// The last state that was read.
     state: Option<StoreState>,
-    /// The beginning of the last poll.
+    /// The start of the last poll.
     began: Instant,
-    /// The last poll has read the state.
+    /// `true` if the last poll read the state.
     is_read: bool,
 }
 
@@ -80,8 +80,8 @@ impl std::fmt::Debug for Poller {
 }
 
 impl Poller {
-    /// Lets `current` use `first`, or the store that `opener` opens if that has taken its place.
-    /// [`run`](Self::run) must run beside the service.
+    /// Makes `current` use `first`, or the next store if it has taken the place of `first`. [`run`](Self::run) must run
+    /// beside the service.
     ///
     /// # Errors
     /// [`StoreError`] if `first` cannot be read.
@@ -108,7 +108,7 @@ impl Poller {
         tokio::join!(self.follow(0), self.follow(1)).0
     }
 
-    /// Polls the store in this place again and again.
+    /// Polls the store at `place` until it is dropped.
     async fn follow(&self, place: usize) -> Infallible {
         loop {
             let found = self.poll(place).await;
@@ -122,7 +122,7 @@ impl Poller {
         }
     }
 
-    /// Reads the state of the store in this place, and publishes what follows.
+    /// Reads the state of the store at `place`, and publishes the result.
     async fn poll(&self, place: usize) -> Found {
         let began = Instant::now();
         if place == 1 && self.handover(place).is_none() {
@@ -142,7 +142,7 @@ impl Poller {
             Ok(Ok(side)) => return polls.stores[1] = Some(Store::new(side, None)),
             Ok(Err(StoreError::Unavailable(cause))) => cause.to_string(),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("it takes longer than {READ_LIMIT:?}"),
+            Err(_) => format!("opening it takes longer than {READ_LIMIT:?}"),
         };
         polls.problem.clone_from(&problem);
         polls.log(problem, false);
@@ -158,7 +158,7 @@ impl Poller {
 }
 
 impl Polls {
-    /// Notes the state of a store, `None` if it could not be read, and publishes what follows.
+    /// Notes the state of a store, and publishes the result. `state` is `None` if it could not be read.
     fn note(
         &mut self,
         place: usize,
@@ -184,7 +184,7 @@ impl Polls {
         found
     }
 
-    /// Returns what the last polls have found, and since when that holds. Goes over to the other store if it has taken
+    /// Returns the result of the last polls, and the start of the older one. Switches to the other store if it has taken
     /// the place of the current one.
     fn found(&mut self) -> (Found, Instant) {
         let [first, next] = &self.stores;
@@ -203,7 +203,7 @@ impl Polls {
             self.is_next = !self.is_next;
             return (Found::Open, Instant::now());
         }
-        // The other store may hang: it does not count while this one is open.
+        // The other store may hang, and does not matter while the current one is open.
         if now.phase.is_open() {
             let found = if store.is_read { Found::Open } else { Found::Unknown };
             return (found, store.began);
@@ -214,7 +214,7 @@ impl Polls {
         (self.closed(&now, theirs.as_ref(), is_read), began)
     }
 
-    /// Returns the result of a poll of a current store that is not open, and of another one that has not taken its place.
+    /// Returns the result of polls if the current store is not open and the other one has not taken its place.
     fn closed(&mut self, now: &StoreState, other: Option<&StoreState>, is_read: bool) -> Found {
         let since = *self.sealed_since.get_or_insert_with(Instant::now);
         let (to, label) = match &now.phase {
@@ -228,13 +228,13 @@ impl Polls {
             Some(other) if other.id == to => match &other.phase {
                 _ if !is_read => return Found::Unknown,
                 Phase::Filling { from } if *from == now.id => return Found::Sealed,
-                // A server that has lost its last changes.
+                // The server of the other store lost its last changes.
                 Phase::Open { .. } => return Found::Sealed,
                 Phase::Sealed { to: third, label } if *third != now.id => {
                     reason = other.phase.refusal().unwrap_or_default();
                     format!("the next store {reason}: restart this service with --store {label}")
                 }
-                // As for a moment while a handover is canceled.
+                // This occurs for a moment while a handover is canceled.
                 _ if is_young => return Found::Unknown,
                 Phase::Filling { .. } | Phase::Sealed { .. } => format!(
                     "the store {reason}, but the store of --next-store is not open in its place; \
@@ -255,7 +255,7 @@ impl Polls {
         Found::Elsewhere(reason)
     }
 
-    /// Logs why the next store is not used, unless the log has the same line already, or any line of a moment ago.
+    /// Logs why the next store is not used. Skips a repeated line, and a warning soon after another line.
     fn log(&mut self, reason: String, is_error: bool) {
         let is_new = self.logged.as_ref().is_none_or(|(logged, at)| {
             *logged != reason && (is_error || at.elapsed() >= LOG_INTERVAL)
@@ -272,9 +272,9 @@ impl Polls {
     }
 }
 
-/// Returns whether a service whose current store is `current` uses `other` from now on.
+/// Returns whether a service that uses `current` must switch to `other`.
 pub(crate) fn takes_over(other: &StoreState, current: &StoreState) -> bool {
-    // A store that is filled from the other one is no better than that.
+    // A store that is being filled cannot be used, and holds no row that `other` lacks.
     let is_filled = current.phase == Phase::Filling { from: other.id } && other.phase.is_open();
     other.is_successor_of(current) || is_filled
 }

@@ -1,3 +1,3 @@
-//! Every promise, after a handover that the service was started behind.
+//! Every promise, with a service that starts after a handover.
 
 petstore_conformance::conformance_tests!(crate::pair::Pairs { handed_over: true });

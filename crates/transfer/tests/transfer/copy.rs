@@ -262,7 +262,7 @@ async fn a_concurrent_write_to_the_target_is_noticed() {
     assert!(matches!(late, Err(TransferError::ConcurrentWrite)), "{late:?}");
 }
 
-/// Polls a future that never waits to its end.
+/// Polls a future that never waits, and returns its output.
 fn at_once<T>(work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -272,7 +272,7 @@ fn at_once<T>(work: impl Future<Output = T>) -> T {
     }
 }
 
-/// A store that fails after some transactions.
+/// A store that fails after a number of transactions.
 struct Failing {
     store: Arc<MemoryStore>,
     left: AtomicI32,

@@ -23,38 +23,38 @@ use crate::{
     stores::held,
 };
 
-/// A fault once the store is in this phase.
+/// A fault of a store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// The answer of the change that opens the store is lost, and it has happened.
+    /// The store opens, and the answer is lost.
     OpensWithoutAnswer,
-    /// The same, and it has not happened.
+    /// The store does not open, and there is no answer.
     FailsToOpen,
     /// The change that opens the store hangs.
     HangsAtOpening,
     /// Filling fails while the old store is sealed.
     FailsToFill,
-    /// As much is added while a batch is copied as was copied.
+    /// While a batch is copied, as many animals are added to the old store.
     Grows,
-    /// An animal takes a millisecond to be copied.
+    /// Copying takes a millisecond for each animal.
     IsSlow,
-    /// The store is far away.
+    /// Each batch takes 300 ms.
     IsFar,
-    /// The answer of the change that seals the store takes 400 ms.
+    /// The answer to the seal takes 400 ms.
     SealsSlowly,
-    /// The answer of the change that seals the store takes an hour.
+    /// The answer to the seal takes an hour.
     HangsAtSeal,
 }
 
-/// So many animals are too many to be copied while the old store is sealed.
+/// More animals than the mover copies under the seal.
 const MANY: usize = 1_001;
 
 struct Faulty {
     store: Arc<MemoryStore>,
     fault: Fault,
-    /// How often it goes wrong.
+    /// The number of faults left.
     left: AtomicI64,
-    /// Of which the seal is looked at.
+    /// The old store, whose seal triggers a fault.
     old: Arc<MemoryStore>,
 }
 
@@ -136,7 +136,7 @@ impl Archive for Faulty {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_fails_while_the_old_store_is_sealed_is_undone_and_tried_again() {
+async fn a_failure_under_the_seal_is_undone_and_retried() {
     for fault in
         [Fault::OpensWithoutAnswer, Fault::FailsToOpen, Fault::HangsAtOpening, Fault::FailsToFill]
     {
@@ -146,7 +146,7 @@ async fn whatever_fails_while_the_old_store_is_sealed_is_undone_and_tried_again(
         let faulty = Faulty::new(&new, &old, fault);
         let to = StorePorts { archive: faulty.clone(), ..side(&new, Some(faulty), "new") };
         let both = service(&from, &side(&new, None, "new")).await;
-        // Something to fill in the pause.
+        // Adds rows that must be copied under the seal.
         let writer = tokio::spawn({
             let both = both.clone();
             async move {
@@ -179,7 +179,7 @@ async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_th
     add(&*old).await;
 }
 
-/// With every other batch at half of its pace, the mover would fall behind for good.
+/// A mover that paused after every batch would never catch up.
 #[tokio::test(start_paused = true)]
 async fn additions_that_come_nearly_as_fast_as_they_are_copied_are_followed_also_to_a_store_far_away()
  {
@@ -227,7 +227,7 @@ async fn writes_wait_for_less_than_a_second_and_reads_do_not() {
     assert!(moving.await.unwrap() >= Duration::from_millis(200));
 }
 
-/// Adds all the time while the store is moved to `to`. Returns the longest wait of an addition, and what the mover says.
+/// Adds animals during a handover. Returns the longest wait of an addition, and the wait that the mover reports.
 async fn longest_write(from: &StorePorts, to: &StorePorts) -> [Duration; 2] {
     let both = service(from, to).await;
     let (from, to) = (from.clone(), to.clone());
@@ -266,13 +266,13 @@ async fn a_seal_without_an_answer_is_taken_back_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mover_that_died_after_the_seal_leaves_reads_and_is_run_again_or_given_up() {
+async fn a_mover_killed_under_the_seal_leaves_reads_and_is_run_again_or_canceled() {
     for gives_up in [false, true] {
         let (old, new) = stores();
         let id = add(&*old).await;
         let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
         let both = service(&from, &to).await;
-        // As a dead mover leaves them.
+        // Sets the states that a killed mover leaves.
         let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
         let filling = other.next(Phase::Filling { from: state.id });
         assert!(new.change_state(other.revision, filling).await.unwrap());
@@ -299,27 +299,27 @@ async fn a_mover_that_died_after_the_seal_leaves_reads_and_is_run_again_or_given
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_store_that_forgets_what_it_took_is_not_opened() {
+async fn a_new_store_that_loses_its_rows_is_not_opened() {
     let (old, new) = stores();
     for _ in 0..5 {
         add(&*old).await;
     }
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
     let both = service(&from, &to).await;
-    // A failover to a server that is empty, while the old store is sealed: it is no store that is filled any more.
+    // Under the seal, the new store fails over to an empty server, so it is not being filled any more.
     let state = old.state().await.unwrap();
     let sealed =
         state.next(Phase::Sealed { to: new.state().await.unwrap().id, label: "new".to_owned() });
     assert!(old.change_state(state.revision, sealed).await.unwrap());
     assert!(timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err());
-    assert_eq!(all(&*both).await.len(), 5, "reads are those of the old store");
+    assert_eq!(all(&*both).await.len(), 5, "the old store is read");
     hand_over(&from, &to).await.unwrap();
     assert_eq!(all(&*both).await.len(), 5);
     assert_eq!(held(&*new).await.0.len(), 5);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_store_that_forgets_its_seal_is_not_used() {
+async fn an_old_store_that_loses_its_seal_is_not_used() {
     let (old, new) = stores();
     add(&*old).await;
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
@@ -334,13 +334,13 @@ async fn an_old_store_that_forgets_its_seal_is_not_used() {
     add(&*late).await;
     assert_eq!(all(&*late).await.len(), 3);
     assert_eq!(held(&*old).await.0.len(), 1);
-    // Run again, the mover seals it.
+    // Another run of the mover seals the old store.
     assert!(hand_over(&from, &to).await.unwrap().is_none());
     assert!(matches!(phase(&old).await, Phase::Sealed { .. }));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
+async fn rows_rewritten_during_a_handover_are_never_handed_over_as_they_were() {
     let (old, new) = stores();
     add(&*old).await;
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
@@ -348,7 +348,7 @@ async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
         let (from, to) = (from.clone(), to.clone());
         async move { hand_over(&from, &to).await }
     });
-    // Imports under identifiers of their own, below and above the highest.
+    // Imports with identifiers, above and below the highest.
     for id in [3_000_000, 2_000_000, 1_000_000] {
         let pets = vec![new_pet("Rex").with_id(PetId(id))];
         if old.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await.is_err() {
@@ -388,7 +388,7 @@ async fn an_animal_that_is_changed_after_it_was_copied_is_named() {
     add(&*old).await;
 }
 
-/// A store that was handed over to another one is not open again by canceling what was never begun.
+/// The first store was handed over to the second, so a handover to the third was never begun.
 #[tokio::test]
 async fn a_handover_to_a_third_store_is_not_canceled_with_success() {
     let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));

@@ -32,7 +32,7 @@ pub(crate) async fn phase(store: &MemoryStore) -> Phase {
     store.state().await.unwrap().phase
 }
 
-/// The ports of a store, perhaps with another handover. Reads go on while it is sealed.
+/// Returns the ports of a store, with reads while it is sealed. `handover` replaces the store's own port.
 pub(crate) fn side(
     store: &Arc<MemoryStore>,
     handover: Option<Arc<dyn Handover>>,
@@ -69,7 +69,7 @@ pub(crate) async fn move_store(
     mover(from, to).run(&mut |_| ControlFlow::Continue(())).await
 }
 
-/// Hands a store over. Returns how long writes waited, if it was not handed over before.
+/// Hands a store over. Returns how long writes waited; `None` if the store was handed over before.
 pub(crate) async fn hand_over(
     from: &StorePorts,
     to: &StorePorts,
@@ -87,7 +87,7 @@ pub(crate) async fn cancel(
     mover(from, to).cancel(&mut |_| ControlFlow::Continue(())).await
 }
 
-/// A service over two stores, whose poller ends with it.
+/// Starts a service over two stores.
 pub(crate) async fn service(from: &StorePorts, to: &StorePorts) -> Arc<CurrentStore> {
     let current = Arc::<CurrentStore>::default();
     let opener = Box::new(Opener(to.clone()));
@@ -96,7 +96,7 @@ pub(crate) async fn service(from: &StorePorts, to: &StorePorts) -> Arc<CurrentSt
     current
 }
 
-/// A harness of services over two stores, of which the second is open already or not.
+/// A harness of services over two stores, before or after a handover.
 pub(crate) struct Pairs {
     pub(crate) handed_over: bool,
 }

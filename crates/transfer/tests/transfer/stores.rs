@@ -23,7 +23,7 @@ pub(crate) fn pet(id: i64, name: &str) -> Pet {
     new_pet(name).with_id(PetId(id))
 }
 
-/// An id in the order of the numbers.
+/// Returns a record id. The ids ascend with `number`.
 pub(crate) fn id(number: u32) -> IdempotencyId {
     IdempotencyId(u128::from(number).to_be_bytes())
 }
@@ -74,7 +74,7 @@ pub(crate) async fn use_first_key(store: &MemoryStore, at: Timestamp) {
     store.note_uses(vec![(keys[0].id, at)]).await.unwrap();
 }
 
-/// All that a store holds.
+/// Returns all rows of a store.
 pub(crate) async fn held(store: &dyn Archive) -> (Vec<Pet>, Vec<ApiKey>, Vec<IdempotencyRecord>) {
     let mut snapshot = store.snapshot().await.unwrap();
     let pets = snapshot.pets(None, u32::MAX).await.unwrap();

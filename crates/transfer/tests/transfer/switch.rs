@@ -1,4 +1,4 @@
-//! The polls of a service over two stores.
+//! Services over two stores: their polls, and the store that they use.
 
 use std::{
     future,
@@ -25,7 +25,7 @@ use crate::{
     stores::held,
 };
 
-/// Counts the calls, and answers none while it is frozen.
+/// Counts the reads of a state, and answers none while it is frozen.
 struct Watched {
     store: Arc<MemoryStore>,
     calls: AtomicUsize,
@@ -52,7 +52,7 @@ fn watched(store: &Arc<MemoryStore>) -> Arc<Watched> {
     Arc::new(Watched { store: store.clone(), calls, is_frozen })
 }
 
-/// Lets `new` be filled from `old`, which is sealed, as a mover does.
+/// Seals `old` and marks `new` as being filled, as a mover does.
 async fn seal(old: &MemoryStore, new: &MemoryStore) -> StoreState {
     let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
     let filling = other.next(Phase::Filling { from: state.id });
@@ -78,7 +78,7 @@ async fn many_requests_that_wait_for_a_stuck_seal_do_not_multiply_the_polls() {
     }
     let began = Instant::now();
     assert!(waiting.join_all().await.into_iter().all(|waits| waits), "one was answered");
-    // One poll in 20 ms, and the first ones.
+    // One poll in 20 ms, and the first polls.
     let most = usize::try_from(began.elapsed().as_millis()).unwrap() / 20 + 5;
     for state in states {
         let calls = state.calls.load(Ordering::SeqCst);
@@ -118,7 +118,7 @@ async fn after_a_way_back_the_later_store_counts_whatever_the_other_says() {
     let open = new.state().await.unwrap();
     hand_over(&to, &from).await.unwrap();
     let now = new.state().await.unwrap();
-    assert!(new.change_state(now.revision, open).await.unwrap(), "it forgets its seal");
+    assert!(new.change_state(now.revision, open).await.unwrap(), "the new store loses its seal");
     for (first, next) in [(&from, &to), (&to, &from)] {
         let both = service(first, next).await;
         sleep(Duration::from_secs(1)).await;
@@ -129,7 +129,7 @@ async fn after_a_way_back_the_later_store_counts_whatever_the_other_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_was_refused_as_sealed_is_repeated() {
+async fn a_released_store_is_not_replaced_by_its_former_target() {
     let (old, new) = stores();
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
     hand_over(&from, &to).await.unwrap();
@@ -140,7 +140,7 @@ async fn only_what_was_refused_as_sealed_is_repeated() {
     let both = service(&from, &to).await;
     sleep(Duration::from_secs(1)).await;
     add(&*both).await;
-    assert_eq!(held(&*new).await.0, vec![], "it is a store of its own now");
+    assert_eq!(held(&*new).await.0, vec![], "the old store is a store of its own");
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,7 +157,7 @@ async fn a_release_waits_for_the_end_of_a_running_handover() {
     moving.await.unwrap().unwrap();
 }
 
-/// The service never saw the second store open, which was handed over to a third one since.
+/// The service never saw the second store open, because that store was handed over to a third one before.
 #[tokio::test(start_paused = true)]
 async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
     let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
@@ -184,7 +184,7 @@ async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
 }
 
-/// Each is sealed in favor of the other, as after a way back to a copy of the first one.
+/// Each store is sealed to the other, as after a way back to a copy of the first one.
 #[tokio::test(start_paused = true)]
 async fn a_service_of_two_stores_that_are_sealed_to_each_other_serves_neither() {
     let [a, b] = [(), ()].map(|()| Arc::new(MemoryStore::new()));

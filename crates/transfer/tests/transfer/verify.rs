@@ -65,7 +65,7 @@ async fn a_digest_is_over_every_field() {
     for (index, digest) in digests.iter().enumerate() {
         assert!(!digests[..index].contains(digest), "{index}");
     }
-    // The bytes: 1 and 1 as 8 bytes, no status, a zero byte, "a", a zero byte.
+    // The digest covers 1 and 1 as 8 bytes, no status, a zero byte, "a", and a zero byte.
     assert_eq!(&digests[0][..4], [0xa1, 0x01, 0x43, 0x6b]);
     let (first, last) = (PetId(1), PetId(100_000));
     let shown = RangeDigest { first, last, pets: 1, digest: digests[0] }.to_string();
@@ -105,7 +105,7 @@ async fn the_last_use_of_a_key_is_not_compared() {
     verify(&from, &to).await.unwrap();
 }
 
-/// A change of one field, and how the difference begins and ends.
+/// A change of one field, with the start and the end of the difference.
 type Change<T> = (fn(&mut T), &'static str, &'static str);
 
 #[tokio::test]

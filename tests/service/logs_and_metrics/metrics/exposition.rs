@@ -54,7 +54,7 @@ impl Exposition {
         self.0.keys().filter(|series| series.split('{').next() == Some(family)).count()
     }
 
-    /// Returns the names of all families, without the parts of histograms.
+    /// Returns whether a family has a series. A histogram has one if its `_count` is there.
     pub(super) fn has(&self, name: &str) -> bool {
         let histogram = format!("{name}_count");
         self.0.keys().any(|series| {

@@ -1,4 +1,4 @@
-"""What the programs of docs/CLIENTS.md must print: `blocks.py CLIENTS.md PROGRAMS FOLDER`.
+"""Extracts programs of docs/CLIENTS.md and their expected output: `blocks.py CLIENTS.md PROGRAMS FOLDER`.
 
 Writes the blocks of sh of the page as one program, `FOLDER/client.sh`, and for this and for each file of the folder
 PROGRAMS a file `.expected` with the lines behind the arrows.
@@ -20,5 +20,5 @@ shell.write_text("set -euo pipefail\n" + "\n".join(text for _, text in blocks))
 for program in [shell, *programs.iterdir()]:
     expected = ARROW.findall(program.read_text())
     if not expected:
-        sys.exit(f"{program}: nothing says with => what it prints")
+        sys.exit(f"{program}: no comment with => has its expected output")
     (folder / f"{program.name}.expected").write_text("".join(f"{line}\n" for line in expected))

@@ -1,4 +1,4 @@
-"""A bad network before a service: `flaky.py ADDRESS` prints the address to call instead.
+"""A proxy with faults in front of a service: `flaky.py ADDRESS` prints the address to call instead.
 
 Of four requests the first is answered 503 and not passed on, and the third is passed on, but its answer
 never arrives. Whoever comes back before the time of `Retry-After` has passed is told so with a 400.

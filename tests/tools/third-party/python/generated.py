@@ -1,4 +1,4 @@
-"""The client that openapi-python-client generates, against a live service."""
+"""Calls a live service with the client that openapi-python-client has generated."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def create(name: str) -> Pet:
 
 
 def pages() -> list[list[Pet]]:
-    """Two animals a page, along the links."""
+    """Walks the list by its links, two animals a page."""
     found: list[list[Pet]] = []
     cursor: str | Unset = UNSET
     while True:

@@ -1,4 +1,4 @@
-"""What schemathesis cannot know of petstore's requests from a schema."""
+"""Rules for petstore's requests that a schema cannot express."""
 
 import itertools
 import re
@@ -7,7 +7,7 @@ import schemathesis
 
 CURSOR_OF_NEXT = re.compile(r'[?&]cursor=([^&>]+)[^>]*>; *rel="next"')
 
-# status filter → the cursor that the last such page gave out
+# status filter → the cursor of the last page with this filter
 cursors: dict[object, str] = {}
 numbers = itertools.count()
 
@@ -47,12 +47,12 @@ def after_call(context, case, response):
 
 
 def is_rightly_refused(case, error):
-    """Whether a request that fits every schema is refused for a reason that no schema can say."""
+    """Returns whether petstore refuses a request for a reason that no schema can express."""
     match operation_of(case), error["code"], error["message"]:
-        # No schema tells an invented cursor from one that was handed out.
+        # A schema cannot distinguish an invented cursor from a genuine one.
         case "listPets", "invalid_query", message:
             return message.startswith("`cursor`: ") and message.count("`") == 2
-        # No schema knows that an earlier request had this key for another animal.
+        # An earlier request used this key for another animal.
         case "createPet", "idempotency_key_reused", _:
             return True
         # To JSON Schema 5.0 is a whole number, to petstore it is not: the description of the body says so.
@@ -64,7 +64,7 @@ def is_rightly_refused(case, error):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Whether a failure counts."""
+    """Returns whether a failure counts."""
     if type(failure).__name__ != "RejectedPositiveData":
         return True
     return not is_rightly_refused(case, response.json())

@@ -117,7 +117,7 @@ pub(super) struct Source<'f> {
     records: RecordReader,
     /// The size of the whole file, in bytes.
     size: u64,
-    /// Whether the records have identifiers; set by the first record.
+    /// `Some(true)` if the records have identifiers; the first record decides.
     with_ids: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! The cases that once went wrong, one by one, on the model.
+//! Single traces on the model, each of a fault of an earlier release.
 
 use petstore_domain::{Phase, StoreId};
 
@@ -32,7 +32,7 @@ impl World {
         *self = self.after(event);
     }
 
-    /// Lets a run go on until it is about to make a change, or to end.
+    /// Continues a run until its next step is `change`, or until it ends.
     fn until(&mut self, run: usize, change: Option<Change>) {
         for _ in 0..1_000 {
             match &self.runs[run].at {
@@ -42,7 +42,7 @@ impl World {
                 At::Ended(_) | At::Crashed => return,
             }
         }
-        panic!("it never ends: {self:#?}");
+        panic!("the run never ends: {self:#?}");
     }
 
     #[track_caller]
@@ -63,7 +63,7 @@ impl World {
     }
 }
 
-/// A source with animals, and a mover.
+/// Returns a source with two animals, and a mover whose next step is `before`.
 fn moving(before: Option<Change>) -> World {
     let mut world = World::new(fresh(), 0, MUCH);
     world.adds(0);
@@ -75,7 +75,7 @@ fn moving(before: Option<Change>) -> World {
 
 #[test]
 fn another_movers_claim_is_no_success() {
-    // The opening has no answer and never arrives, and another mover claims the target under that revision.
+    // The opening is lost, and another mover claims the target under the same revision.
     let mut world = moving(Some(Change::Open));
     world.happens(Event::HasNoAnswer(0));
     world.happens(Event::IsLost(0));
@@ -110,10 +110,10 @@ fn a_lost_answer_to_the_opening_is_asked_for_however_long_the_target_is_away() {
 fn an_opening_that_arrives_late_opens_nothing() {
     let mut world = moving(Some(Change::Open));
     world.happens(Event::HasNoAnswer(0));
-    // The next claim comes first.
+    // The next claim arrives first.
     world.until(0, Some(Change::Claim));
     world.happens(Event::Acts(0));
-    assert!(world.flights.is_empty(), "it can still arrive: {:?}", world.flights);
+    assert!(world.flights.is_empty(), "the opening can still arrive: {:?}", world.flights);
     world.until(0, Some(Change::Reopen));
     world.happens(Event::Acts(0));
     assert_eq!(world.phases(), ["open", "filling"]);
@@ -149,7 +149,7 @@ fn a_raw_copy_that_is_written_to_while_it_is_compared_is_opened_again() {
     world.adds(1);
     world.ends(0, End::Different);
     assert_eq!(world.phases(), ["open", "open"]);
-    // Services of the target do not go over to it.
+    // Services of the target do not switch to the source.
     assert_eq!(world.stores[0].state.phase, Phase::Open { from: None });
 }
 
@@ -182,7 +182,7 @@ fn a_target_that_never_opens_leaves_the_source_open() {
 #[test]
 fn a_source_is_opened_without_the_target_before_an_opening_was_sent() {
     let mut world = moving(Some(Change::Seal));
-    // The seal, and the work under it.
+    // Seals the source, and copies the rest.
     world.happens(Event::Acts(0));
     world.happens(Event::Acts(0));
     world.happens(Event::Reads(0));
@@ -200,7 +200,7 @@ fn a_way_back_that_is_refused_leaves_its_target_sealed() {
     world.ends(0, End::Different);
     let sealed = Phase::Sealed { to: StoreId([2; 16]), label: String::new() };
     assert_eq!(world.stores[0].state.phase, sealed);
-    // A service that begins with it goes over to the other one.
+    // A service that starts with the target switches to the source.
     assert!(crate::switch::takes_over(&world.stores[1].state, &world.stores[0].state));
 }
 

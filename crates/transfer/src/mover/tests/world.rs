@@ -1,4 +1,4 @@
-//! A model of two stores, two services, movers, and everything that may happen to them.
+//! A model of two stores, two services and movers, with every event that may occur.
 
 mod events;
 
@@ -30,7 +30,7 @@ impl Store {
         Self { state, rows: Vec::new() }
     }
 
-    /// Returns the store in short.
+    /// Returns a short description of the store.
     pub(super) fn shown(&self) -> String {
         let StoreState { revision, phase, .. } = &self.state;
         format!("{revision} {} {:?}", phase.parts().0, self.rows)
@@ -44,7 +44,7 @@ impl Store {
         changes
     }
 
-    /// Writes rows behind the first `from` under their own identifiers, as a mover.
+    /// Writes rows from the place `from` on, under their own identifiers, as a mover.
     fn write(&mut self, claim: i64, from: usize, rows: &[Row]) -> Outcome {
         if self.state.permit_write(WriterRole::Mover(claim)).is_err() {
             return Outcome::Fenced;
@@ -59,7 +59,7 @@ impl Store {
     }
 }
 
-/// A message to a store that is still under way although nobody waits for its answer.
+/// A message that may still arrive at a store although nobody waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Flight {
     Change(usize, i64, StoreState),
@@ -73,14 +73,14 @@ pub(super) struct Run {
     pub(super) source: usize,
     pub(super) seen: Observed,
     pub(super) at: At,
-    /// The number of rows that it has copied, and that it has compared.
+    /// The numbers of copied and of compared rows.
     copied: usize,
     checked: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum At {
-    /// It reads the states: that of the source first.
+    /// The run reads the states, the source first.
     Reads {
         has_source: bool,
     },
@@ -108,14 +108,14 @@ impl Run {
     }
 }
 
-/// How often something may still happen.
+/// The number of times that each event may still occur.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Budget {
     /// Requests that clients make.
     pub(super) additions: u8,
     /// Answers to clients that are lost.
     pub(super) unacknowledged: u8,
-    /// Calls of movers whose answer is lost, and that happen now, later or never.
+    /// Calls of movers whose answer is lost. The call takes effect later or never.
     pub(super) unanswered: u8,
     /// Calls of movers that fail without an effect.
     pub(super) failures: u8,
@@ -126,21 +126,21 @@ pub(super) struct Budget {
     pub(super) stops: u8,
     /// Changes of the first animal of the source by SQL.
     pub(super) sql: u8,
-    /// Rows that somebody adds to the target while it is a store of its own.
+    /// Rows that a stranger adds to the target while it is a store of its own.
     pub(super) strangers: u8,
-    /// Runs of the mover in turn.
+    /// Runs of the mover, one after the other.
     pub(super) runs: u8,
     /// Runs of the mover at any time.
     pub(super) movers: u8,
     pub(super) cancels: u8,
-    /// The source's file is replaced by an earlier copy of it.
+    /// Replacements of the source's file by an earlier copy.
     pub(super) restores: u8,
 }
 
-/// Something that happens. Runs, services and flights go by their place.
+/// An event. Runs, services and flights are numbered by their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A service goes over to the other store.
+    /// A service switches to the other store.
     Polls(usize),
     Adds {
         service: usize,
@@ -169,24 +169,24 @@ pub(super) enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct World {
     pub(super) stores: [Store; 2],
-    /// The store from which rows are to be moved.
+    /// The store that is handed over.
     pub(super) source: usize,
     /// The store that each service uses.
     pub(super) services: [usize; 2],
     pub(super) runs: Vec<Run>,
     pub(super) flights: Vec<Flight>,
     pub(super) budget: Budget,
-    /// Requests that were made, and the identifier in the answer.
+    /// The requests of clients, each with the identifier in its answer.
     pub(super) requests: Vec<Option<usize>>,
-    /// The number of tries of a run.
+    /// The number of retries of a run.
     pub(super) tries: u32,
     /// A run was killed.
     pub(super) killed: bool,
-    /// A message of a run that was killed has arrived since a run has read the state of the source.
+    /// A message of a killed run has arrived since the last read of the source's state.
     pub(super) surprised: bool,
-    /// A raw copy of the source, made before anything else happened.
+    /// A raw copy of the source, made before the first event.
     saved: Store,
-    /// The source is a raw copy, and these of its rows were acknowledged by it alone.
+    /// The rows that a raw copy of the source acknowledged alone; `None` if the source is no raw copy.
     pub(super) raw: Option<Vec<Row>>,
 }
 
@@ -228,7 +228,7 @@ impl World {
         following.swap_remove(place).1
     }
 
-    /// Returns every state that may follow, with the event.
+    /// Returns every possible event with the state that follows.
     pub(super) fn following(&self) -> Vec<(Event, World)> {
         let mut all = self.events();
         for (_, next) in &mut all {
@@ -237,7 +237,7 @@ impl World {
         all
     }
 
-    /// Forgets what makes no difference any more.
+    /// Removes details that have no effect any more.
     fn normalize(&mut self) {
         let stores = &self.stores;
         self.flights.retain(|flight| match flight {
@@ -285,7 +285,7 @@ impl World {
         }
     }
 
-    /// Returns the message of the next part of a step, if it is one.
+    /// Returns the message that a step sends, if it sends one.
     fn flight(&self, run: &Run, step: &Step) -> Option<Flight> {
         let store =
             |change: Change| if change.is_of_source() { run.source } else { 1 - run.source };
@@ -354,7 +354,7 @@ impl World {
         if !run.seen.note(step, outcome) {
             return run.decide();
         }
-        // Values that were read are not used again.
+        // States that were read are not used again.
         (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
         run.at = At::Reads { has_source: false };
     }

@@ -6,11 +6,11 @@ use crate::commands::records::Format::{self, Csv, Ndjson};
 const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
 const WITH_ID: &str = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
 
-/// A line's number and what is wrong with it.
-type Fault = (u64, String);
+/// The numbers of the lines with records, and the faults with the numbers of their lines.
+type Read = (Vec<u64>, Vec<(u64, String)>);
 
-/// Reads a file in batches of `max` lines: the lines with records, and the faults.
-fn read(format: Format, text: &str, max: usize) -> Result<(Vec<u64>, Vec<Fault>), String> {
+/// Reads a file in batches of `max` lines.
+fn read(format: Format, text: &str, max: usize) -> Result<Read, String> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let mut source = Source::new(&file, format, ',')?;
@@ -66,7 +66,7 @@ fn a_file_without_its_header_or_with_an_array_is_refused() {
 }
 
 #[test]
-fn line_ends_and_a_byte_order_mark_of_other_systems_are_taken() {
+fn line_ends_and_a_byte_order_mark_of_other_systems_are_accepted() {
     let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
     assert_eq!(read(Csv, text, 100), Ok((vec![2, 3], vec![])));
 }

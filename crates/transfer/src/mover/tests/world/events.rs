@@ -1,4 +1,4 @@
-//! Everything that may happen next.
+//! The events that may occur next.
 
 use petstore_domain::Phase;
 
@@ -92,7 +92,7 @@ impl World {
             next.budget.restores -= 1;
             next.stores[source] = next.saved.clone();
             next.raw = Some(Vec::new());
-            // Another service is started on it alone.
+            // Another service starts on the raw copy alone.
             next.services[1] = source;
         });
     }
