@@ -18,9 +18,9 @@ use crate::{
     samples,
 };
 
-/// How long a store may take to know its own version.
+/// The time limit for a store to learn its own version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
-/// How many purges may say that there are more, where a handful of records expired.
+/// The largest number of purges for a handful of expired records.
 const MAX_PURGES: u32 = 100;
 
 /// Adds `pet`, which must be new.
@@ -47,7 +47,7 @@ pub(crate) fn created(added: Added) -> PromiseResult<Pet> {
     }
 }
 
-/// Returns the animal, which must be that of an earlier request.
+/// Returns the animal, which must be a replay of an earlier request.
 pub(crate) fn replayed(added: Added) -> PromiseResult<Pet> {
     match added {
         Added::Replayed(pet) => Ok(pet),
@@ -59,7 +59,7 @@ pub(crate) async fn find(store: &Store, id: PetId) -> PromiseResult<Option<Pet>>
     Ok(store.pets.find(id).await?.value)
 }
 
-/// Purges, `limit` records at a time, until no more are left. Returns how many were deleted.
+/// Purges `limit` records at a time until none is left. Returns the number of deleted records.
 pub(crate) async fn purge(store: &Store, cutoff: Timestamp, limit: u32) -> PromiseResult<u32> {
     let mut all = 0;
     for _ in 0..MAX_PURGES {
@@ -105,8 +105,7 @@ pub(crate) async fn all(store: &Store) -> PromiseResult<Vec<Pet>> {
     walk(store, 100, None).await
 }
 
-/// Returns the version, which the harness declares. A store that has to poll for it may not know it
-/// for a moment on a busy machine.
+/// Returns the version, which the harness declares. Waits for a store that polls for its version.
 pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
     let deadline = Instant::now() + VERSION_TIMEOUT;
     loop {
@@ -118,7 +117,7 @@ pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
     }
 }
 
-/// Returns the version that came with a read.
+/// Returns the version of a read.
 pub(crate) fn required(version: Option<CatalogueVersion>) -> PromiseResult<CatalogueVersion> {
     version.ok_or_else(|| Failure::new("the version is None, but the harness declares a version"))
 }
@@ -129,12 +128,12 @@ pub(crate) fn archive(store: &Store) -> PromiseResult<&dyn Archive> {
     store.archive.as_deref().ok_or_else(missing)
 }
 
-/// Writes rows as a service. Returns how many animals were not there before.
+/// Writes rows as a service. Returns the number of animals that the store did not hold before.
 pub(crate) async fn write_rows(store: &Store, rows: Rows) -> PromiseResult<u64> {
     Ok(archive(store)?.write_rows(WriterRole::Service, rows).await?)
 }
 
-/// Returns rows of animals alone.
+/// Returns rows with animals alone.
 pub(crate) fn rows_of(pets: Vec<Pet>) -> Rows {
     Rows { pets, ..Rows::default() }
 }
@@ -145,13 +144,13 @@ pub(crate) fn handover(store: &Store) -> PromiseResult<&dyn Handover> {
     store.handover.as_deref().ok_or_else(missing)
 }
 
-/// Brings the store into another phase.
+/// Changes the phase of the store.
 pub(crate) async fn change_phase(store: &Store, phase: Phase) -> PromiseResult<StoreState> {
     let now = handover(store)?.state().await?;
     change_state(store, now.revision, now.next(phase)).await
 }
 
-/// Replaces the state, whose revision is `expected`, and reads it again.
+/// Replaces the state with the revision `expected`, and reads it again.
 pub(crate) async fn change_state(
     store: &Store,
     expected: i64,
@@ -160,7 +159,7 @@ pub(crate) async fn change_state(
     let handover = handover(store)?;
     ensure!(handover.change_state(expected, new.clone()).await?, "no change to {new:?}");
     let stored = handover.state().await?;
-    // Another writer may rewrite animals until then.
+    // Another writer may rewrite animals before the change.
     ensure_eq("the state", &stored, &StoreState { rewrites: stored.rewrites, ..new })?;
     Ok(stored)
 }
@@ -183,7 +182,7 @@ pub(crate) async fn still_works(store: &Store) -> PromiseResult {
     ensure_eq("finding a new animal", &find(store, pet.id).await?, &Some(pet))
 }
 
-/// The error of a store, out of the error of any call.
+/// Converts the error of any call to the store's error.
 pub(crate) struct Cause(pub(crate) StoreError);
 
 impl From<StoreError> for Cause {

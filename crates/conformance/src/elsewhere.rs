@@ -20,13 +20,13 @@ use crate::{
 
 const PLACE: &str = "PETSTORE_CONFORMANCE_PLACE";
 const ACTION: &str = "PETSTORE_CONFORMANCE_ACTION";
-/// How long the other process may take.
+/// The time limit of the other process.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// Does what a promise asks another process to do with the store, which that process has opened.
+/// Carries out `action` of a promise on the store, which another process has opened.
 ///
 /// # Errors
-/// The store failed, or it does not hold what the promise has written.
+/// The store failed, or it lacks rows that the promise wrote.
 pub async fn act(store: &Store, action: &str) -> Result<(), Failure> {
     match action {
         "add" => {
@@ -42,9 +42,8 @@ pub async fn act(store: &Store, action: &str) -> Result<(), Failure> {
     }
 }
 
-/// Starts this test program again, so that its test `name` acts on the store at `place`: the body of
-/// [`ScratchStore::act_elsewhere`](crate::ScratchStore::act_elsewhere). That test calls
-/// [`act_as_child`]. Blocks until the other process has ended.
+/// Starts this test program again with its test `name`, which acts on the store at `place` by [`act_as_child`]. The body
+/// of [`ScratchStore::act_elsewhere`](crate::ScratchStore::act_elsewhere). Blocks until the other process has ended.
 ///
 /// # Errors
 /// The other process failed, or took a minute.
@@ -67,8 +66,8 @@ pub fn act_in_child(name: &str, place: &str, action: &str) -> Result<(), BoxErro
     Err(format!("the process did not end within {TIME_LIMIT:?}").into())
 }
 
-/// Opens the place that [`act_in_child`] named by `open`, and acts there: the body of a test of its own.
-/// Does nothing where the test was not started by the kit.
+/// Opens the place that [`act_in_child`] named, by `open`, and acts there. The body of a test of its own, which does
+/// nothing unless [`act_in_child`] started it.
 ///
 /// # Errors
 /// The store does not open, or [`act`] failed.

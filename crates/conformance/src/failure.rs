@@ -1,24 +1,24 @@
-//! Why a promise was not kept, and the checks that find it.
+//! Failures of promises, and the checks that find them.
 
 use std::{
     error::Error,
     fmt::{self, Write as _},
 };
 
-/// Why a promise was not kept: what was expected, and what came instead.
+/// The reason why a promise was not kept: the expected and the actual result.
 ///
-/// Any error turns into a failure by `?`, because a store that fails where nothing is wrong breaks
-/// its promise. The `Debug` form is the plain text, so that a test that returns it is readable.
+/// `?` converts any error to a failure, because an unexpected error of a store breaks a promise. The `Debug` form is plain
+/// text, which the test runner prints.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure(String);
 
 impl Failure {
-    /// Makes a failure from its reason.
+    /// Creates a failure with a reason.
     pub fn new(reason: impl fmt::Display) -> Self {
         Self(with_short_digests(&reason.to_string()))
     }
 
-    /// Puts what was tried in front of the reason.
+    /// Prepends the attempted action to the reason.
     #[must_use]
     pub fn context(self, tried: impl fmt::Display) -> Self {
         Self::new(format_args!("{tried}: {}", self.0))
@@ -66,7 +66,7 @@ where
     Ok(())
 }
 
-/// Ends the promise unless two lists are equal; names the first element that differs.
+/// Ends the promise unless two lists are equal. Names the first different element.
 pub(crate) fn ensure_eq_lists<T: PartialEq + fmt::Debug>(
     what: impl fmt::Display,
     actual: &[T],
@@ -88,7 +88,7 @@ pub(crate) fn ensure_eq_lists<T: PartialEq + fmt::Debug>(
     )))
 }
 
-/// Returns the `Debug` form of `value` on one line, cut to a readable length.
+/// Returns the `Debug` form of `value` on one line, truncated to a readable length.
 pub(crate) fn short(value: &(impl fmt::Debug + ?Sized)) -> String {
     const MAX_CHARS: usize = 400;
     let text = with_short_digests(&format!("{value:?}"));

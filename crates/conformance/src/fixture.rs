@@ -1,4 +1,4 @@
-//! The store that a promise is checked on.
+//! The store on which a promise is checked.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,21 +7,21 @@ use crate::{
     harness::{Capability, Harness, ScratchStore, Store},
 };
 
-/// A new store that is open through each of its handles.
+/// A new store with open handles.
 pub(crate) struct Fixture {
-    // In the order in which they are dropped: the scratch store may remove the data.
-    /// Two handles, as of two processes, if the adapter supports that; otherwise one.
+    // The fields are dropped in this order: the scratch store is last, because it may remove the data.
+    /// Two handles, as if of two processes, or one if the adapter does not support two.
     pub(crate) handles: Vec<Store>,
     pub(crate) scratch: Arc<dyn ScratchStore>,
     pub(crate) harness: Arc<dyn Harness>,
     scratches: Scratches,
 }
 
-/// Every throw-away store of one promise, to be removed at its end.
+/// The throw-away stores of one promise, which are removed at its end.
 pub(crate) type Scratches = Arc<Mutex<Vec<Arc<dyn ScratchStore>>>>;
 
 impl Fixture {
-    /// Makes a store, notes it in `scratches`, and opens it.
+    /// Creates a store, notes it in `scratches`, and opens it.
     pub(crate) async fn new(
         harness: Arc<dyn Harness>,
         scratches: Scratches,
@@ -36,7 +36,7 @@ impl Fixture {
         Ok(Self { handles: Vec::new(), scratch, harness, scratches })
     }
 
-    /// Opens its handles.
+    /// Opens the handles of a store.
     pub(crate) async fn opened(mut self, reads_while_sealed: bool) -> PromiseResult<Self> {
         for _ in 0..if self.supports(Capability::SecondHandle) { 2 } else { 1 } {
             self.handles.push(open(&*self.scratch, reads_while_sealed).await?);
@@ -44,12 +44,12 @@ impl Fixture {
         Ok(self)
     }
 
-    /// Makes another store.
+    /// Creates another store.
     pub(crate) async fn another(&self) -> PromiseResult<Self> {
         Self::new(Arc::clone(&self.harness), Arc::clone(&self.scratches)).await
     }
 
-    /// Makes another store that nobody has opened yet.
+    /// Creates another store without opening it.
     pub(crate) async fn another_unopened(&self) -> PromiseResult<Self> {
         Self::unopened(Arc::clone(&self.harness), Arc::clone(&self.scratches)).await
     }
@@ -82,7 +82,7 @@ impl Fixture {
     }
 }
 
-/// For promises that need no more than the ports.
+/// Gives promises direct access to the ports.
 impl From<Fixture> for Store {
     fn from(fixture: Fixture) -> Self {
         fixture.store().clone()

@@ -1,11 +1,11 @@
-//! The two traits that a team with an adapter of its own implements.
+//! The two traits that the author of an adapter implements.
 
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{Archive, Handover, KeyStore, PetId, PetRepository};
 
-/// Why a harness could not do its part. It counts as a broken promise.
+/// The reason why a call of a harness failed. It counts as a broken promise.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Makes throw-away stores of one adapter.
@@ -41,21 +41,20 @@ pub trait Harness: Send + Sync + 'static {
 /// [`Store`] opened from it.
 #[async_trait]
 pub trait ScratchStore: Send + Sync {
-    /// Opens the store. The first call makes it.
+    /// Opens the store. The first call creates it.
     ///
     /// With `reads_while_sealed`, this handle reads animals while the store is sealed
     /// ([`Handover`]); adapters without that port ignore it.
     ///
-    /// A later call while the store is open gives another process's view of the same data
-    /// ([`Capability::SecondHandle`]). A later call when every earlier handle was closed opens the
-    /// store again ([`Capability::Reopen`]). Without these two capabilities it is called once.
+    /// A call while the store is open returns a second handle of the same data ([`Capability::SecondHandle`]). A call after
+    /// every earlier handle was closed reopens the store ([`Capability::Reopen`]). Without these capabilities, the kit
+    /// calls this method once.
     ///
     /// # Errors
     /// The store could not be opened.
     async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError>;
 
-    /// Closes an open store. The kit keeps no other clone of it. Dropping it is enough unless the
-    /// technology has to wait for something.
+    /// Closes an open store, of which the kit keeps no clone. The default drops `store`. Override it if closing must wait.
     ///
     /// # Errors
     /// The store could not be closed.
@@ -99,11 +98,11 @@ pub trait ScratchStore: Send + Sync {
         Err(format!("this harness has no other process to {action}").into())
     }
 
-    /// Makes the store itself refuse a second animal of a name that is there, as an operator does
-    /// with a unique index ([`Capability::RefusedRow`]).
+    /// Makes the store refuse a second animal with the same name, as an operator does with a unique index
+    /// ([`Capability::RefusedRow`]).
     ///
     /// # Errors
-    /// The store has no such rule now.
+    /// The store did not take the rule.
     async fn forbid_equal_names(&self) -> Result<(), BoxError> {
         Err("this harness cannot give the store a rule".into())
     }
@@ -112,7 +111,7 @@ pub trait ScratchStore: Send + Sync {
     /// ([`Capability::DeletedRow`]).
     ///
     /// # Errors
-    /// The row is still there.
+    /// The row was not deleted.
     async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
         Err(format!("this harness cannot delete animal {id}").into())
     }
@@ -132,12 +131,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Holds the ports of a store without an archive.
+    /// Wraps a store without an archive.
     pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         Self { pets: store.clone(), keys: store, archive: None, handover: None }
     }
 
-    /// Holds the ports of a store with an archive.
+    /// Wraps a store with an archive.
     pub fn with_archive<S>(store: Arc<S>) -> Self
     where
         S: PetRepository + KeyStore + Archive + 'static,
@@ -145,7 +144,7 @@ impl Store {
         Self { archive: Some(store.clone()), ..Self::new(store) }
     }
 
-    /// Adds the port by which the same store is handed over.
+    /// Adds the [`Handover`] port of the same store.
     #[must_use]
     pub fn with_handover(self, handover: Arc<dyn Handover>) -> Self {
         Self { handover: Some(handover), ..self }
@@ -158,7 +157,7 @@ impl fmt::Debug for Store {
     }
 }
 
-/// A property that not every adapter has, or that not every harness can bring about.
+/// A property that some adapters or harnesses lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// The data outlives the open store: it can be closed and opened again.

@@ -1,4 +1,4 @@
-//! A model of the catalogue: what a store should answer to random commands.
+//! A model of the catalogue, with the expected answers to random commands.
 
 mod command;
 mod keys;
@@ -12,8 +12,7 @@ use petstore_domain::{
 
 pub(crate) use self::{command::Command, keys::KeyModel};
 
-/// The catalogue as it should be. A store may assign any identifiers that grow, so the model takes
-/// them from the store.
+/// The expected catalogue. The model takes identifiers from the store, which may assign any ascending ones.
 #[derive(Debug, Default)]
 pub(crate) struct PetModel {
     pets: Vec<Pet>,
@@ -36,13 +35,13 @@ pub(crate) enum Addition {
 }
 
 impl PetModel {
-    /// Returns a catalogue of these animals, which ascend by identifier.
+    /// Returns a catalogue of these animals, in ascending order.
     pub(crate) fn of(pets: &[Pet]) -> Self {
         Self { pets: pets.to_vec(), ..Self::default() }
     }
 
-    /// Returns what adding an animal with `request` should come to. Said again here instead of asking the
-    /// domain: an adapter that asks it is compared with a second opinion.
+    /// Returns the expected outcome of adding an animal with `request`. Repeats the domain's rule, because adapters call the
+    /// domain: a fault of the rule itself then shows.
     pub(crate) fn addition(&self, request: Option<&IdempotencyRequest>) -> Addition {
         let live = request.and_then(|request| {
             let record = self.records.get(&request.id)?;

@@ -15,7 +15,7 @@ pub enum Outcome {
     NotChecked {
         /// The capability that the promise needs.
         unsupported: Capability,
-        /// Why the adapter, or the harness, does not support the capability.
+        /// The reason why the adapter, or the harness, does not support the capability.
         reason: &'static str,
     },
 }

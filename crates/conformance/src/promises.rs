@@ -23,7 +23,7 @@ use crate::{failure::PromiseResult, fixture::Fixture, harness::Capability};
 /// One promise of the contract.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    /// Its name, a fact: also the name of its test.
+    /// The name of the promise and of its test.
     pub name: &'static str,
     /// Capabilities that an adapter must have for the promise to be checked.
     pub needs: &'static [Capability],
@@ -32,8 +32,8 @@ pub struct Promise {
 
 pub(crate) type Check = fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult> + Send>>;
 
-/// Hands every promise to the macro `$then`, behind the tokens `$with`:
-/// `subject::name [what it needs];`. The words of the contract stand above the function.
+/// Passes every promise to the macro `$then`, after the tokens `$with`, as `subject::name [needs];`. The doc comment of the
+/// function quotes the contract.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_promise {
@@ -109,12 +109,12 @@ macro_rules! __for_each_promise {
     } };
 }
 
-/// Makes the table of the promises out of the list.
+/// Makes the table of promises from the list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __promise_table {
     ({} $($subject:ident :: $name:ident [$($need:ident),*];)*) => {
-        /// Every promise, in the order in which they are checked.
+        /// Every promise, in the order of the checks.
         pub static PROMISES: &[Promise] = &[$(Promise {
             name: stringify!($name),
             needs: &[$(Capability::$need),*],

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Set it to repeat a run: the seed that a broken promise printed.
+/// The environment variable with the seed of a run. A broken promise prints its seed.
 pub const SEED_VARIABLE: &str = "PETSTORE_CONFORMANCE_SEED";
 
 /// A generator of pseudo-random numbers (`SplitMix64`).
@@ -27,7 +27,7 @@ impl Random {
         u32::try_from(scaled).unwrap_or(0)
     }
 
-    /// Returns one of them; there is at least one.
+    /// Returns a random element of a slice that is not empty.
     pub(crate) fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
         let count = u32::try_from(choices.len()).unwrap_or(u32::MAX);
         choices[self.below(count) as usize].clone()

@@ -1,4 +1,4 @@
-//! Running the promises.
+//! Runs the promises.
 
 use std::{
     io::Write as _,
@@ -16,9 +16,9 @@ use crate::{
     promises::{PROMISES, Promise},
 };
 
-/// Checks one promise. A panic of the adapter, and a call without end, break it.
+/// Checks one promise. A panic or a hang of the adapter breaks the promise.
 ///
-/// Runs on a tokio runtime with timers; adapters that block want one with several threads.
+/// Needs a tokio runtime with timers, and with several threads for adapters that block.
 pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
     if let Some((unsupported, reason)) = unsupported(&**harness, promise) {
         return Outcome::NotChecked { unsupported, reason };
@@ -33,12 +33,13 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
         Ok(Err(error)) => Err(panicked(&error)),
         Err(_) => {
             task.abort();
-            Err(Failure::new(format!("it did not end within {limit:?}")))
+            Err(Failure::new(format!("the promise did not end within {limit:?}")))
         }
     };
     let removed = timeout(limit, remove(&scratches)).await;
-    let removed = removed
-        .unwrap_or_else(|_| Err(Failure::new(format!("it is not removed within {limit:?}"))));
+    let removed = removed.unwrap_or_else(|_| {
+        Err(Failure::new(format!("the store was not removed within {limit:?}")))
+    });
     match end.and(removed) {
         Ok(()) => Outcome::Kept,
         Err(failure) => Outcome::Broken(failure),
@@ -49,32 +50,33 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
 async fn remove(scratches: &Scratches) -> PromiseResult {
     let all = mem::take(&mut *scratches.lock().unwrap_or_else(PoisonError::into_inner));
     for scratch in all {
-        let failed = |problem| Failure::new(format!("the harness cannot remove it: {problem}"));
+        let failed =
+            |problem| Failure::new(format!("the harness cannot remove the store: {problem}"));
         scratch.remove().await.map_err(failed)?;
     }
     Ok(())
 }
 
-/// Returns the first capability that the promise needs and the adapter does not have, and why.
+/// Returns the first needed capability that the adapter does not support, and the reason.
 fn unsupported(harness: &dyn Harness, promise: &Promise) -> Option<(Capability, &'static str)> {
     promise.needs.iter().find_map(|&need| Some((need, harness.unsupported(need)?)))
 }
 
 fn panicked(error: &JoinError) -> Failure {
-    Failure::new(format!("it panicked: {error}"))
+    Failure::new(format!("the promise panicked: {error}"))
 }
 
-/// Checks the promise called `name` on a runtime of its own: the body of one test.
+/// Checks the promise `name` on a new runtime. The body of one test.
 ///
 /// # Errors
-/// The promise is broken, or there is none of this name. One that is not checked says so on stderr.
+/// The promise is broken, or `name` is unknown. A promise that is not checked prints a line on stderr instead.
 pub fn check(harness: impl Harness, name: &str) -> PromiseResult {
     let unknown = || Failure::new(format!("there is no promise '{name}'"));
     let promise = PROMISES.iter().find(|promise| promise.name == name).ok_or_else(unknown)?;
     let harness: Arc<dyn Harness> = Arc::new(harness);
     let runtime = runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build()?;
     let outcome = runtime.block_on(run(&harness, promise));
-    // A task that an adapter left running must not keep the test from ending.
+    // A task that the adapter left running must not hold up the end of the test.
     runtime.shutdown_background();
     match outcome {
         Outcome::Kept => Ok(()),
@@ -83,11 +85,11 @@ pub fn check(harness: impl Harness, name: &str) -> PromiseResult {
     }
 }
 
-/// Prints how many promises the tests of `harness` check, how many not, and why: the body of one more
-/// test. Without it, a promise that is not checked would read as a test that passed.
+/// Prints the number of promises that the tests of `harness` check, the number that they do not, and the reasons. The body
+/// of one test, without which an unchecked promise would look like a kept one.
 ///
 /// # Errors
-/// Nothing can be written to stderr.
+/// stderr cannot be written.
 pub fn print_coverage(harness: &impl Harness) -> PromiseResult {
     let missing = PROMISES.iter().filter_map(|promise| unsupported(harness, promise));
     let mut missing: Vec<_> = missing.collect();
@@ -100,7 +102,7 @@ pub fn print_coverage(harness: &impl Harness) -> PromiseResult {
     print(&format!("{total} promises: {} checked, {unchecked} not{reasons}", total - unchecked))
 }
 
-/// Writes to stderr without the macro, whose output the test runner hides.
+/// Writes to stderr directly, because the test runner hides the output of `eprintln!`.
 fn print(line: &str) -> PromiseResult {
     Ok(writeln!(std::io::stderr(), "{line}")?)
 }

@@ -1,4 +1,4 @@
-//! Animals, requests and keys to try a store with.
+//! Sample animals, requests and keys.
 
 #![expect(clippy::expect_used, reason = "the kit's own samples are valid")]
 
@@ -8,16 +8,15 @@ use petstore_domain::{
     PetId, PetName, PetQuery, PetStatus, Timestamp,
 };
 
-/// A limit that is never reached.
+/// A limit that no promise reaches.
 pub(crate) const NO_LIMIT: u32 = 1000;
-/// How long a sample request counts, in milliseconds.
+/// The lifetime of a sample request in milliseconds.
 pub(crate) const LIFETIME: i64 = 86_400_000;
-/// Every status that an animal may have, and none.
+/// Every status of an animal, and none.
 pub(crate) const STATUSES: [Option<PetStatus>; 4] =
     [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
 
-/// The moment of the samples, in the year 2001: a store that compares with the clock of its machine
-/// takes all of them for expired.
+/// The time of the samples, in the year 2001. A store that reads the clock of its machine treats them as expired.
 const EPOCH: i64 = 1_000_000_000_000;
 
 /// Returns the moment `millis` after [`EPOCH`].
@@ -34,7 +33,7 @@ pub(crate) fn rex() -> NewPet {
     pet("Rex", 1, Some(PetStatus::Available))
 }
 
-/// Returns the animal number `number` of many: no two are equal, and every status comes up.
+/// Returns one of many animals. No two are equal, and every status occurs.
 pub(crate) fn numbered(number: usize) -> NewPet {
     let category = i64::try_from(number).unwrap_or(i64::MAX);
     pet(&format!("pet {number}"), category, STATUSES[number % STATUSES.len()])
@@ -44,13 +43,13 @@ pub(crate) fn numbers(count: usize) -> impl Iterator<Item = NewPet> {
     (0..count).map(numbered)
 }
 
-/// Returns the id of an idempotency key of some caller.
+/// Returns the id of an idempotency key of a sample caller.
 pub(crate) fn id(key: &str) -> IdempotencyId {
     let key = IdempotencyKey::parse(key).expect("a valid idempotency key");
     Idempotency { caller: KeyDigest([1; 32]), key }.id()
 }
 
-/// Returns a request to add `pet` under `key`, `millis` after the samples' beginning.
+/// Returns a request to add `pet` under `key`, `millis` after [`EPOCH`].
 pub(crate) fn request(key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
     request_with(id(key), pet, millis)
 }
@@ -80,12 +79,12 @@ pub(crate) fn by_name(name: &str) -> KeySelector {
     KeySelector::Name(key_name(name))
 }
 
-/// Returns the key made from `seed`, called `name`, made at `created`, expiring at `expires`.
+/// Returns an API key with the name `name`, created at `created`, which expires at `expires`.
 pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> NewApiKey {
     key_with(KeyRights::Full, seed, name, created, expires)
 }
 
-/// Returns the same for a key that may only read.
+/// Returns the same key with the right to read alone.
 pub(crate) fn read_only_key(seed: u16, name: &str, created: i64) -> NewApiKey {
     key_with(KeyRights::ReadOnly, seed, name, created, None)
 }
@@ -103,7 +102,7 @@ fn key_with(
     NewApiKey::new(key_name(name), &secret, at(created), expires.map(at))
 }
 
-/// Returns the animals of random commands: few, so that the same one comes again.
+/// Returns the animals of random commands. They are few, so that they repeat.
 pub(crate) fn few() -> [NewPet; 4] {
     [0, 1, 2, 3].map(numbered)
 }

@@ -89,44 +89,28 @@ fn in_another_process() -> Result<(), Failure> {
     act_as_child(|url| async move { open(&url, false).await })
 }
 
-fn unsupported(capability: Capability) -> Option<&'static str> {
-    (capability == Capability::RefusedRow).then_some("etcd has no rules for values")
+/// The kit's harness, with one way to make nodes unreachable.
+struct OnEtcd(Outage);
+
+#[async_trait]
+impl Harness for OnEtcd {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
+        OnNode::start(self.0)
+    }
+
+    fn unsupported(&self, capability: Capability) -> Option<&'static str> {
+        (capability == Capability::RefusedRow).then_some("etcd has no rules for values")
+    }
 }
 
 mod killed {
-    use super::{BoxError, Capability, Harness, OnNode, Outage, ScratchStore};
+    use super::{OnEtcd, Outage};
 
-    struct Killed;
-
-    #[async_trait::async_trait]
-    impl Harness for Killed {
-        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-            OnNode::start(Outage::Killed)
-        }
-
-        fn unsupported(&self, capability: Capability) -> Option<&'static str> {
-            super::unsupported(capability)
-        }
-    }
-
-    petstore_conformance::conformance_tests!(Killed; #[petstore_testing::needs(etcd)]);
+    petstore_conformance::conformance_tests!(OnEtcd(Outage::Killed); #[petstore_testing::needs(etcd)]);
 }
 
 mod frozen {
-    use super::{BoxError, Capability, Harness, OnNode, Outage, ScratchStore};
+    use super::{OnEtcd, Outage};
 
-    struct Frozen;
-
-    #[async_trait::async_trait]
-    impl Harness for Frozen {
-        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-            OnNode::start(Outage::Frozen)
-        }
-
-        fn unsupported(&self, capability: Capability) -> Option<&'static str> {
-            super::unsupported(capability)
-        }
-    }
-
-    petstore_conformance::conformance_tests!(Frozen; #[petstore_testing::needs(etcd)]);
+    petstore_conformance::conformance_tests!(OnEtcd(Outage::Frozen); #[petstore_testing::needs(etcd)]);
 }

@@ -1,4 +1,4 @@
-//! The installed server: where its programs are, and how they are run.
+//! The programs of the installed PostgreSQL server, and the user that runs them.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,11 +8,10 @@ use std::{
 
 use crate::{programs, trouble::Trouble};
 
-/// Whom root becomes: the server refuses to run as root.
+/// The user that runs the server if this process is root: PostgreSQL refuses to run as root.
 const USER: &str = "postgres";
 
-/// A program of PostgreSQL, run as a user that the server accepts, in a folder that this user may
-/// enter.
+/// Returns a command for a program of PostgreSQL, run as a permitted user in a folder that this user may enter.
 pub(crate) fn program(name: &str) -> Result<Command, Trouble> {
     let path = folder()?.join(name);
     let mut command = as_server_user(&path);
@@ -20,18 +19,18 @@ pub(crate) fn program(name: &str) -> Result<Command, Trouble> {
     Ok(command)
 }
 
-/// A command, run by another user if this is root, for whom PostgreSQL's server does not run.
+/// Returns a command, which runs as another user if this process is root.
 pub(crate) fn as_server_user(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
     }
-    // util-linux has it, so every Debian has it; it neither asks PAM nor forks.
+    // `setpriv` is part of util-linux, so every Debian has it. It neither asks PAM nor forks.
     let mut command = Command::new("setpriv");
     command.args(["--reuid", USER, "--regid", USER, "--clear-groups", "--"]).arg(program);
     command
 }
 
-/// Gives a path to the user whom the server runs as.
+/// Changes the owner of a path to the user that runs the server.
 pub(crate) fn hand_over(path: &Path) -> Result<(), Trouble> {
     if is_root() {
         run(Command::new("chown").arg(USER).arg(path))?;
@@ -39,7 +38,7 @@ pub(crate) fn hand_over(path: &Path) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Runs a command to its end; its standard output, or what it complained about.
+/// Runs a command to its end. Returns its standard output, or its error output as the error.
 pub(crate) fn run(command: &mut Command) -> Result<String, Trouble> {
     let shown = format!("{command:?}");
     let output = command.output().map_err(|error| format!("cannot run {shown}: {error}"))?;
@@ -50,7 +49,7 @@ pub(crate) fn run(command: &mut Command) -> Result<String, Trouble> {
     Err(format!("{shown} failed ({}): {}", output.status, complaint.trim()))
 }
 
-/// Where the program `name` is installed.
+/// Returns the path of the program `name`.
 #[must_use]
 pub fn find_program(name: &str) -> Option<PathBuf> {
     programs::find(name)

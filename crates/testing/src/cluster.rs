@@ -1,4 +1,4 @@
-//! One server of PostgreSQL, in a folder of its own.
+//! A PostgreSQL server in its own folder.
 
 use std::{
     env, fs, iter,
@@ -17,21 +17,21 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// The role that owns everything. Connections from this machine are trusted to be it.
+/// The role that owns everything. The server trusts connections from this machine.
 pub(crate) const ROLE: &str = "petstore";
 
 /// A file system in memory. A database consists of some 300 files, and each test makes one: on a disk, the tests of
 /// PostgreSQL take half as long again.
 const MEMORY: &str = "/dev/shm";
-/// The room that it must have, in bytes. The black-box suite needs 135 MB, the long form of a move more.
+/// The free space that it must have, in bytes. The black-box suite needs 135 MB, the long form of a move more.
 const ROOM: u64 = 4 << 30;
 
-/// The wait of a server for the disk.
+/// Whether a commit waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// It does not: a commit outlasts the death of processes, not of the machine.
+    /// The server does not wait: a commit survives killed processes, but not a power cut.
     Fast,
-    /// It does, as in production.
+    /// The server waits, as in production.
     Full,
 }
 
@@ -58,7 +58,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// A folder for a server, a port, and a process that cleans up; no server yet.
+    /// Prepares a folder, a port and a watchdog for a server that does not run yet.
     pub(crate) fn prepare(durability: Durability) -> Result<Self, Trouble> {
         let home = folder("petstore-postgres-", durability)?;
         hand_over(&home)?;
@@ -87,7 +87,7 @@ impl Cluster {
         format!("postgres://{ROLE}:secret@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Appends lines to the server's configuration; they count after the next start.
+    /// Appends lines to the server's configuration, which apply from the next start.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -141,8 +141,7 @@ impl Cluster {
         let parent = file.lines().next().unwrap_or_default().to_owned();
         let children = processes::children_of(&parent);
         let all: Vec<String> = iter::once(parent).chain(children).collect();
-        // The parent first, or it would start what its children did anew. A child that ended with
-        // it cannot be killed, which is as well.
+        // Kills the parent first, because it restarts its children. A child that ended already cannot be killed.
         let _ = processes::send("KILL", &all);
         let what = format!("the end of the server at port {}", self.port);
         processes::wait_until(&what, || !all.iter().any(|process| processes::runs(process)))?;
@@ -154,10 +153,10 @@ impl Cluster {
             .map_err(|error| format!("the locks of the dead server stay: {error}"))
     }
 
-    /// Runs SQL as the owner of everything, in the database `postgres`; the rows as text.
+    /// Runs SQL as the owner of everything in the database `postgres`. Returns the rows as text.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error text of the server.
     pub fn sql(&self, sql: &str) -> Result<String, Trouble> {
         database::sql(&self.url("postgres"), sql)
     }

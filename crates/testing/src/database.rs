@@ -10,8 +10,7 @@ use crate::{
     trouble::Trouble,
 };
 
-/// A database that was new and empty when it was handed out. It is dropped with the value, also
-/// while there are connections.
+/// A new and empty database. It is dropped with the value, even if connections are open.
 #[derive(Debug)]
 pub struct Database {
     /// `postgres://…/NAME`, with the role and the parameters of the server's own URL.
@@ -21,7 +20,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// A new database on the server of `server`, the URL of any database there.
+    /// Creates a database on the server of `server`, the URL of any database there.
     pub(crate) fn fresh(server: &str) -> Result<Self, Trouble> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -31,18 +30,18 @@ impl Database {
         Ok(Self { url: with_database(server, &name), name, server: server.to_owned() })
     }
 
-    /// Runs SQL in it; the rows as text, `|` between the columns.
+    /// Runs SQL in the database. Returns the rows as text, with `|` between the columns.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error text of the server.
     pub fn sql(&self, sql_text: &str) -> Result<String, Trouble> {
         sql(&self.url, sql_text)
     }
 
-    /// Refuses new connections, and ends those that are open.
+    /// Refuses new connections, and ends the open ones.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error text of the server.
     pub fn cut_off(&self) -> Result<(), Trouble> {
         sql(&self.server, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", self.name))?;
         self.disconnect_all()
@@ -51,7 +50,7 @@ impl Database {
     /// Accepts connections again.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error text of the server.
     pub fn reconnect(&self) -> Result<(), Trouble> {
         sql(&self.server, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", self.name)).map(drop)
     }
@@ -59,7 +58,7 @@ impl Database {
     /// Ends every connection to this database.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error text of the server.
     pub fn disconnect_all(&self) -> Result<(), Trouble> {
         let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
         sql(&self.server, &format!("{all} = '{}'", self.name)).map(drop)
@@ -68,13 +67,13 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // A server that was stopped takes its databases with it.
+        // A stopped server needs no cleanup: its databases are removed with it.
         let _ = self.disconnect_all();
         let _ = sql(&self.server, &format!("DROP DATABASE IF EXISTS {}", self.name));
     }
 }
 
-/// The URL with another database.
+/// Returns the URL with another database.
 fn with_database(url: &str, name: &str) -> String {
     let (address, query) =
         url.split_once('?').map_or((url, ""), |(address, query)| (address, query));

@@ -1,4 +1,4 @@
-//! A guard that ends what runs beside a test. A test that fails unwinds, drops the guard, and so ends too.
+//! A guard that ends the processes and threads beside a test. A failed test unwinds and drops the guard, so it ends.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -11,9 +11,9 @@ use std::{
 
 use crate::{processes, trouble::Trouble};
 
-/// Something that runs beside a test and can be told to end.
+/// A process or threads beside a test, which can be ended.
 pub trait End {
-    /// Ends it. May be called after it has ended by itself.
+    /// Ends the process or the threads. May be called again after the end.
     fn end(&mut self);
 }
 
@@ -29,7 +29,7 @@ impl End for Child {
             all.extend(processes::children_of(&all[next]));
             next += 1;
         }
-        // A process that cannot be killed has ended meanwhile.
+        // A process that cannot be killed has ended already.
         let _ = self.kill();
         all.iter().skip(1).for_each(|descendant| {
             let _ = processes::send("KILL", std::slice::from_ref(descendant));
@@ -67,7 +67,7 @@ impl EndOnDrop<Child> {
     /// Waits until the process ends by itself.
     ///
     /// # Errors
-    /// It does not within a minute.
+    /// The process does not end within a minute.
     pub fn exit(&mut self) -> Result<ExitStatus, Trouble> {
         let mut status = None;
         processes::wait_until("the process ends", || {

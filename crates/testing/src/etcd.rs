@@ -19,11 +19,11 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// Runs a node until standard input is closed. What is read by the shell itself leaves it one child.
+/// Runs a node until standard input is closed. The shell reads by itself, so the node is its only child.
 const NODE: &str = "\"$@\" & read -r _; kill -KILL \"$!\"; wait";
-/// Removes the folder of all nodes, some of which may still write there.
+/// Removes the folder of all nodes, although some may still write there.
 const CLEANER: &str = "read -r _; until rm -rf \"$0\"; do sleep 0.1; done";
-/// How long a node may take for an answer.
+/// The time limit of a node's answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Nodes of one cluster, numbered from 0 on. They end with the value, and with this process at the latest.
@@ -37,7 +37,7 @@ pub struct Etcd {
 #[derive(Debug)]
 struct Node {
     host: String,
-    /// The words before the program.
+    /// The words before the program, which run it in another network.
     inside: Vec<String>,
     port: u16,
     peer_port: u16,
@@ -45,7 +45,7 @@ struct Node {
 }
 
 impl Etcd {
-    /// Starts so many nodes on 127.0.0.1, and waits until they have a leader.
+    /// Starts `nodes` nodes on 127.0.0.1, and waits until they have a leader.
     ///
     /// # Errors
     /// etcd is not installed, or a node does not start; the end of its log is part of the answer.
@@ -53,7 +53,7 @@ impl Etcd {
         Self::start_in(count, None)
     }
 
-    /// The same as the servers of `network`.
+    /// Starts the nodes as the servers of `network`.
     ///
     /// # Errors
     /// As for [`start`](Self::start).
@@ -64,7 +64,7 @@ impl Etcd {
         Ok(etcd)
     }
 
-    /// The place of each node; none runs yet.
+    /// Prepares the place of each node. No node runs yet.
     ///
     /// # Errors
     /// There is no room, or no port.
@@ -90,13 +90,13 @@ impl Etcd {
         all.join(",")
     }
 
-    /// The folder of a node's data, which is not there before the node has run.
+    /// The folder of a node's data. The node creates it.
     #[must_use]
     pub fn data(&self, node: usize) -> PathBuf {
         self.home.join(node.to_string())
     }
 
-    /// Starts a node that does not run. It answers as soon as most nodes run.
+    /// Starts a stopped node. It answers as soon as a majority of nodes runs.
     ///
     /// # Errors
     /// There is no shell.
@@ -104,7 +104,7 @@ impl Etcd {
         self.resume_with(node, &[])
     }
 
-    /// The same with further flags, the last of which count.
+    /// Starts a stopped node with further flags, which override earlier ones.
     ///
     /// # Errors
     /// There is no shell.
@@ -141,7 +141,7 @@ impl Etcd {
         Ok(())
     }
 
-    /// Ends a node by signal 9.
+    /// Kills a node with signal 9.
     pub fn kill(&self, node: usize) {
         *self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -163,10 +163,10 @@ impl Etcd {
         })
     }
 
-    /// Waits until there is a leader, another one than `old`.
+    /// Waits until a node other than `old` is the leader.
     ///
     /// # Errors
-    /// There is none within a minute.
+    /// There is no leader within a minute.
     pub fn wait_for_leader(&self, old: Option<usize>) -> Result<usize, Trouble> {
         let mut found = None;
         let happened = processes::wait_until("a leader", || {
@@ -179,7 +179,7 @@ impl Etcd {
         found.ok_or_else(logs)
     }
 
-    /// The node that says of itself that it is the leader, of the latest term.
+    /// Returns the node that reports itself as the leader of the latest term.
     #[must_use]
     pub fn leader(&self) -> Option<usize> {
         let term = |node| {
@@ -196,7 +196,7 @@ impl Etcd {
     /// Posts JSON to a node of etcd's gateway, such as `/v3/maintenance/status`. Returns the answer.
     ///
     /// # Errors
-    /// It does not answer 200 in time.
+    /// The node does not answer 200 in time.
     pub fn post(&self, node: usize, path: &str, json: &str) -> Result<String, Trouble> {
         self.nodes[node].post(path, json).map_err(|error| error.to_string()).and_then(|answer| {
             let body = answer.split_once("\r\n\r\n").filter(|_| answer.contains(" 200 OK\r\n"));
@@ -216,7 +216,7 @@ impl Node {
 
     fn post(&self, path: &str, json: &str) -> io::Result<String> {
         let address = self.endpoint().parse().map_err(io::Error::other)?;
-        // A node that is cut off does not even refuse.
+        // A node that is cut off does not refuse connections either.
         let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         write!(stream, "POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{json}", json.len())?;

@@ -13,13 +13,13 @@ use fastrand::Rng;
 
 use crate::skip::say;
 
-/// Mutated inputs for each target.
+/// The number of mutated inputs for each target.
 const INPUTS: u64 = 5_000;
 /// The longest mutated input, in bytes.
 const MAX_BYTES: usize = 4096;
-/// The most mutations of one input.
+/// The largest number of mutations of one input.
 const MAX_MUTATIONS: usize = 6;
-/// Pieces that mean something to one of the targets.
+/// Pieces with a meaning for at least one target.
 const TOKENS: [&[u8]; 40] = [
     b"\"",
     b"{",
@@ -63,10 +63,10 @@ const TOKENS: [&[u8]; 40] = [
     b"host: a\r\n",
 ];
 
-/// Runs `target` on its corpus, then on inputs mutated from it. An input that makes it panic is shown.
+/// Runs `target` on its corpus, then on inputs mutated from it. Prints an input that makes it panic.
 ///
 /// # Panics
-/// The target does, or it has no corpus.
+/// The target panics, or it has no corpus.
 pub fn fuzz(name: &str, target: impl Fn(&[u8])) {
     let corpus = corpus(name);
     for input in &corpus {
@@ -93,10 +93,10 @@ fn run(target: impl Fn(&[u8]), input: &[u8]) {
     }
 }
 
-/// The kept inputs of the target `name`.
+/// Returns the corpus of the target `name`.
 ///
 /// # Panics
-/// There is none.
+/// There is no corpus.
 #[must_use]
 pub fn corpus(name: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus");
@@ -141,13 +141,13 @@ impl Mutations {
         Self::with_seed(corpus, 1)
     }
 
-    /// The same with other random numbers.
+    /// Mutates the inputs with other random numbers.
     #[must_use]
     pub fn with_seed(corpus: Vec<Vec<u8>>, seed: u64) -> Self {
         Self { corpus, random: Rng::with_seed(seed) }
     }
 
-    /// The next one.
+    /// Returns the next input.
     pub fn next_input(&mut self) -> Vec<u8> {
         let mut input = self.random.choice(&self.corpus).cloned().unwrap_or_default();
         for _ in 0..self.random.usize(1..=MAX_MUTATIONS) {

@@ -1,5 +1,4 @@
-//! A network that can lose every packet: namespaces of the kernel, one for each server, one for
-//! the router on the way to them.
+//! A network that can lose every packet: one kernel namespace for each server, and one for the router in front.
 
 use std::{
     fs,
@@ -10,18 +9,18 @@ use std::{
 
 use crate::{binaries::run, cluster::Cluster, trouble::Trouble};
 
-/// The beginning of the names of our namespaces; behind it stand the role and the process.
+/// The prefix of our namespaces' names. The role and the process follow.
 const PREFIX: &str = "petstore-";
 
 /// A network for servers, numbered from 0 on, that are reached through a router. It ends with the value; what a process that
 /// was killed has left, the next one removes.
 #[derive(Debug)]
 pub struct Network {
-    /// Our end of the link to the router.
+    /// This process's end of the link to the router.
     link: String,
     router: String,
     servers: Vec<String>,
-    /// The beginning of all its addresses.
+    /// The prefix of all addresses.
     net: String,
 }
 
@@ -41,13 +40,13 @@ impl Network {
         network.connect().map(|()| network)
     }
 
-    /// The address of a server.
+    /// Returns the address of a server.
     #[must_use]
     pub fn address(&self, server: usize) -> String {
         format!("{}.{}", self.net, 4 * server + 2)
     }
 
-    /// How to run a program where a server is: the words before it.
+    /// Returns the words before a program that run it in a server's namespace.
     #[must_use]
     pub fn inside(&self, server: usize) -> [&str; 4] {
         ["ip", "netns", "exec", &self.servers[server]]
@@ -59,7 +58,7 @@ impl Network {
         cluster.url(database).replace("127.0.0.1", &self.address(0))
     }
 
-    /// From now on the router loses every packet from and to a server, without an error message.
+    /// Makes the router drop every packet from and to a server silently.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -75,7 +74,7 @@ impl Network {
         self.lose("del", server, "all")
     }
 
-    /// The same between a server and the other ones alone; this process still reaches it.
+    /// Cuts a server off from the other servers. This process still reaches it.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -93,8 +92,7 @@ impl Network {
 
     fn lose(&self, action: &str, server: usize, others: &str) -> Result<(), Trouble> {
         let (router, address) = (&self.router, self.address(server));
-        // A router is silent about what it forwards by such a rule; the sender of a packet would
-        // be told, which is why there is a router at all.
+        // A router drops forwarded packets silently. A rule at the sender would return an error, so there is a router.
         ip(&format!("-n {router} rule {action} from {address} to {others} blackhole"))?;
         ip(&format!("-n {router} rule {action} from {others} to {address} blackhole")).map(drop)
     }
@@ -159,7 +157,7 @@ impl Drop for Network {
     }
 }
 
-/// Removes namespaces whose process has ended without doing so.
+/// Removes the namespaces of processes that ended without removing them.
 fn remove_left_overs() {
     let all = ip("netns list").unwrap_or_default();
     let names = all.lines().filter_map(|line| line.split_whitespace().next());
@@ -171,7 +169,7 @@ fn remove_left_overs() {
     }
 }
 
-/// Runs what follows in a namespace.
+/// Returns the words that run a program in a namespace.
 fn inside(namespace: &str) -> Command {
     let mut command = Command::new("ip");
     command.args(["netns", "exec", namespace]);

@@ -1,14 +1,14 @@
-//! More ways in which a server is gone for a while.
+//! More kinds of outages of a server.
 
 use std::fs;
 
 use crate::{binaries::run, cluster::Cluster, processes, trouble::Trouble};
 
 impl Cluster {
-    /// Stops the server without a farewell: connections break, and the next start recovers.
+    /// Stops the server at once: connections break, and the next start recovers.
     ///
     /// # Errors
-    /// It does not stop.
+    /// The server does not stop.
     pub fn stop_at_once(&self) -> Result<(), Trouble> {
         run(self.pg_ctl()?.args(["-m", "immediate", "stop"])).map(drop)
     }
@@ -16,7 +16,7 @@ impl Cluster {
     /// Halts every process of the server: its connections stay, and nothing answers on them.
     ///
     /// # Errors
-    /// It does not run.
+    /// The server does not run.
     pub fn freeze(&self) -> Result<(), Trouble> {
         self.signal_all("STOP")
     }
@@ -24,7 +24,7 @@ impl Cluster {
     /// Ends [`Self::freeze`].
     ///
     /// # Errors
-    /// It does not run.
+    /// The server does not run.
     pub fn thaw(&self) -> Result<(), Trouble> {
         self.signal_all("CONT")
     }
@@ -33,9 +33,9 @@ impl Cluster {
         let file = fs::read_to_string(self.home().join("data/postmaster.pid"));
         let file = file.map_err(|error| format!("the server does not run: {error}"))?;
         let parent = file.lines().next().unwrap_or_default().to_owned();
-        // The parent first, so that the list of its children does not grow any more.
+        // Stops the parent first, so that it starts no more children.
         processes::send(signal, std::slice::from_ref(&parent))?;
-        // One may have ended since.
+        // A child may have ended already.
         let _ = processes::send(signal, &processes::children_of(&parent));
         Ok(())
     }

@@ -17,13 +17,13 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// Server connections of `PgBouncer` for each database, so few that many clients share them.
+/// The number of server connections for each database, so few that many clients share them.
 const SERVER_CONNECTIONS: u32 = 4;
 /// Runs the pooler until standard input is closed, which the kernel does for a process that was
 /// killed. The words are the program and its file of settings.
 const SCRIPT: &str = "\"$0\" \"$1\" & cat >/dev/null; kill \"$!\"; wait";
 
-/// How long `PgBouncer` lends a server connection.
+/// The time for which `PgBouncer` assigns a server connection to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// To one client until it leaves.
@@ -51,7 +51,7 @@ impl Pooler {
     /// Starts a pooler in front of the server of `url`, the URL of any database there.
     ///
     /// # Errors
-    /// It is not installed, or does not start.
+    /// `PgBouncer` is not installed, or does not start.
     pub(crate) fn start(pooling: Pooling, url: &str) -> Result<Self, Trouble> {
         let server = server(url).ok_or("a URL without user or address")?;
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
@@ -63,7 +63,7 @@ impl Pooler {
         Ok(pooler)
     }
 
-    /// The same database by way of the pooler.
+    /// Returns the URL of the same database through the pooler.
     #[must_use]
     pub fn url(&self, url: &str) -> String {
         let address = |url: &str| Some(url.split_once('@')?.1.split_once('/')?.0.to_owned());
@@ -72,10 +72,10 @@ impl Pooler {
         })
     }
 
-    /// Runs SQL in the database of `url` by way of the pooler; the rows as text.
+    /// Runs SQL in the database of `url` through the pooler. Returns the rows as text.
     ///
     /// # Errors
-    /// What the server or the pooler says.
+    /// The error text of the server or the pooler.
     pub fn sql(&self, url: &str, sql: &str) -> Result<String, Trouble> {
         database::sql(&self.url(url), sql)
     }
@@ -88,7 +88,7 @@ impl Pooler {
     }
 }
 
-/// Host, port, user and password of a URL.
+/// Returns the host, port, user and password of a URL.
 fn server(url: &str) -> Option<[&str; 4]> {
     let (credential, place) = url.split_once("://")?.1.split_once('@')?;
     let address = place.split_once('/')?.0;
@@ -108,7 +108,7 @@ fn settings(server: [&str; 4], port: u16, pooling: Pooling) -> String {
             ("transaction", "ignore_startup_parameters = options\n")
         }
     };
-    // A server that was out of reach is tried again at once.
+    // An unreachable server is tried again at once.
     format!(
         "[databases]\n* = host={host} port={server_port} user={user} password={password}\n\
          [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\

@@ -1,4 +1,4 @@
-//! Ports for programs that must be told theirs before they run.
+//! Ports for programs that must know their port before they start.
 
 use std::{
     net::{Ipv4Addr, TcpListener},
@@ -17,14 +17,14 @@ use crate::trouble::Trouble;
 /// connection (`ip_local_port_range` of ip(7)). Below it a port stays free until it is used, and
 /// while its server is down.
 const FIRST: u16 = 10_000;
-/// A process claims so many at a time.
+/// The number of ports that a process claims at a time.
 const BLOCK: u16 = 100;
 const BLOCKS: u16 = 220;
 
-/// A port of 127.0.0.1 without a listener, another one at each call, and in each process that runs.
+/// Returns a port of 127.0.0.1 without a listener. No other call and no other running process gets the same port.
 ///
 /// # Errors
-/// All are taken.
+/// All ports are taken.
 pub fn free_port() -> Result<u16, Trouble> {
     static PORTS: Mutex<Ports> = Mutex::new(Ports::new());
     PORTS.lock().unwrap_or_else(PoisonError::into_inner).next()

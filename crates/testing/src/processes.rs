@@ -1,4 +1,4 @@
-//! Processes, as the kernel tells of them: a bare Debian has no `ps` and no `kill`.
+//! Processes in `/proc`, because a bare Debian has neither `ps` nor `kill`.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::{binaries::run, trouble::Trouble};
 
-/// The processes whose parent is `parent`.
+/// Returns the children of the process `parent`.
 pub(crate) fn children_of(parent: &str) -> Vec<String> {
     let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
     let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
@@ -48,8 +48,7 @@ pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) -> Resu
     Ok(())
 }
 
-/// The state and the parent, see proc(5). The name of the program, in parentheses before them, may
-/// hold anything.
+/// Returns the state and the parent of a process (proc(5)). The program's name in front of them may contain anything.
 fn status(process: &str) -> Option<(String, String)> {
     process.parse::<u32>().ok()?;
     let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;

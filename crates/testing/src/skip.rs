@@ -1,4 +1,5 @@
-//! Needs of a test that may be missing here: the test is skipped then, loudly, or fails with `PETSTORE_TEST_ALL=1`.
+//! Needs of a test that this machine may lack. The test then prints that it is skipped, or fails with
+//! `PETSTORE_TEST_ALL=1`.
 
 use std::{
     env,
@@ -16,11 +17,10 @@ use crate::{
     trouble::Trouble,
 };
 
-/// A new and empty database for the test `test`, dropped with the value; `None` if there is no
-/// PostgreSQL.
+/// Returns a new and empty database for the test `test`, dropped with the value; `None` without PostgreSQL.
 ///
 /// # Panics
-/// There is none although `PETSTORE_TEST_ALL=1`, or the database cannot be made.
+/// The need is missing although `PETSTORE_TEST_ALL=1`, or the database cannot be made.
 #[must_use]
 pub fn postgres_or_skip(test: &str) -> Option<Database> {
     static SHARED: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
@@ -32,39 +32,38 @@ pub fn postgres_or_skip(test: &str) -> Option<Database> {
     Some(or_panic(Database::fresh(&url)))
 }
 
-/// A server of its own for the test `test`, which ends with the value; `None` if there is no
-/// PostgreSQL.
+/// Returns a server for the test `test` alone, which ends with the value; `None` without PostgreSQL.
 ///
 /// # Panics
-/// There is none although `PETSTORE_TEST_ALL=1`.
+/// The need is missing although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
     or_skip(test, Cluster::start(durability))
 }
 
-/// So many nodes of etcd for the test `test`, which end with the value; `None` if it is not installed.
+/// Returns `nodes` nodes of etcd for the test `test`, which end with the value; `None` without etcd.
 ///
 /// # Panics
-/// There is none although `PETSTORE_TEST_ALL=1`.
+/// The need is missing although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 pub fn etcd_or_skip(test: &str, nodes: usize) -> Option<Etcd> {
     or_skip_without("etcd", test, Etcd::start(nodes))
 }
 
-/// A network of its own for so many servers of the test `test`; `None` without root, without the right
-/// to make network namespaces, or without iproute2.
+/// Returns a network for the servers of the test `test`; `None` without root, without the right to create network
+/// namespaces, or without iproute2.
 ///
 /// # Panics
-/// It cannot be made although `PETSTORE_TEST_ALL=1`.
+/// The network cannot be created although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 pub fn network_or_skip(test: &str, servers: usize) -> Option<Network> {
     or_skip_without("root and iproute2", test, Network::new(servers))
 }
 
-/// A pooler for the test `test` in front of the server of `url`; `None` if it is not installed.
+/// Returns a pooler for the test `test` in front of the server of `url`; `None` without `PgBouncer`.
 ///
 /// # Panics
-/// There is none although `PETSTORE_TEST_ALL=1`.
+/// The need is missing although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 pub fn pooler_or_skip(test: &str, pooling: Pooling, url: &str) -> Option<Pooler> {
     or_skip_without("PgBouncer", test, Pooler::start(pooling, url))
@@ -74,11 +73,10 @@ fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {
     or_skip_without("PostgreSQL", test, found)
 }
 
-/// Returns a need of the test `test`, such as "PostgreSQL"; `None` if it is missing. The one place that
-/// decides between skipping and failing.
+/// Returns a need of the test `test`; `None` if it is missing. Only this function decides between skipping and failing.
 ///
 /// # Panics
-/// It is missing although `PETSTORE_TEST_ALL=1`.
+/// The need is missing although `PETSTORE_TEST_ALL=1`.
 #[must_use]
 #[expect(clippy::panic, reason = "this is how a test speaks")]
 pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T, E>) -> Option<T> {
@@ -94,10 +92,9 @@ pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T
     }
 }
 
-/// Tells whoever runs the tests, also when the test passes: the harness keeps what `eprintln!`
-/// prints to itself then.
+/// Prints a line on stderr, also if the test passes: the test runner hides the output of `eprintln!`.
 pub fn say(line: &str) {
-    // A line that cannot be written is lost.
+    // A failed write is ignored.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 

@@ -9,15 +9,15 @@ use crate::{
     trouble::Trouble,
 };
 
-/// How the standby calls itself when it follows.
+/// The name of the standby in its connection to the primary.
 const NAME: &str = "standby";
 
 impl Cluster {
-    /// Makes a synchronous standby: from then on, what this server has acknowledged is on both. It is
-    /// restarted for that, as binaries that are not Debian's may be without `pg_basebackup`.
+    /// Creates a synchronous standby: every later commit is on both servers. Restarts this server to copy its files, because
+    /// `pg_basebackup` may be missing.
     ///
     /// # Errors
-    /// It does not start, or does not follow.
+    /// The standby does not start, or does not follow.
     pub fn standby(&self) -> Result<Self, Trouble> {
         let standby = Self::prepare(Durability::Full)?;
         self.stop()?;
@@ -37,10 +37,10 @@ impl Cluster {
         Ok(standby)
     }
 
-    /// Makes a standby a server that takes writes.
+    /// Promotes a standby to a primary.
     ///
     /// # Errors
-    /// It refuses.
+    /// The standby refuses.
     pub fn promote(&self) -> Result<(), Trouble> {
         run(self.pg_ctl()?.arg("promote")).map(drop)
     }
@@ -48,7 +48,7 @@ impl Cluster {
     /// Waits until a query answers `expected`.
     ///
     /// # Errors
-    /// It does not within a minute.
+    /// The query does not return `expected` within a minute.
     pub fn wait_for(&self, query: &str, expected: &str) -> Result<(), Trouble> {
         let what = format!("'{query}' answers '{expected}'");
         processes::wait_until(&what, || self.sql(query).is_ok_and(|rows| rows.trim() == expected))

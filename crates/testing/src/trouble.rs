@@ -1,4 +1,4 @@
 //! The error of this crate.
 
-/// The fault of a server, for the reader of the test's output.
+/// The description of a server's fault, for the output of a test.
 pub type Trouble = String;

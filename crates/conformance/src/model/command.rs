@@ -1,4 +1,4 @@
-//! Commands for a store, chosen at random.
+//! Random commands for a store.
 
 use crate::{
     random::Random,
@@ -6,7 +6,7 @@ use crate::{
 };
 use petstore_domain::{NewPet, PetStatus};
 
-/// One command. Numbers stand for identifiers: the model says which one.
+/// One command. The model maps its numbers to identifiers.
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
     Add { pet: NewPet, key: Option<&'static str> },
@@ -20,11 +20,11 @@ pub(crate) enum Command {
 
 const KEY_NAMES: [&str; 4] = ["web", "Web", "shop", "x"];
 const IDEMPOTENCY_KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
-/// Chosen so that things often happen exactly at a boundary.
+/// Times that often lie exactly at a boundary.
 const SPANS: [i64; 4] = [0, 1, 2, 5];
 
 impl Command {
-    /// Returns the `step`th command of a run: no two steps make the same API key.
+    /// Returns the command of the step `step`. No two steps create the same API key.
     pub(crate) fn choose(random: &mut Random, step: u16) -> Self {
         match random.below(14) {
             0..=5 => Self::Add {

@@ -1,12 +1,12 @@
-//! The API keys as they should be.
+//! The expected API keys.
 
 use petstore_domain::{ApiKey, KeyId, Timestamp};
 
-/// Every key, ascending by identifier.
+/// All keys, ascending by identifier.
 #[derive(Debug, Default)]
 pub(crate) struct KeyModel {
     keys: Vec<ApiKey>,
-    /// The highest identifier there ever was.
+    /// The highest identifier ever assigned.
     highest: i64,
 }
 
@@ -20,7 +20,7 @@ impl KeyModel {
         self.keys.push(key);
     }
 
-    /// Writes a key whole, but for its last use.
+    /// Writes a whole key, except its last use.
     pub(crate) fn save(&mut self, key: &ApiKey) {
         for stored in self.keys.iter_mut().filter(|stored| stored.id == key.id) {
             *stored = ApiKey { last_used_at: stored.last_used_at, ..key.clone() };
@@ -37,17 +37,17 @@ impl KeyModel {
         }
     }
 
-    /// Returns whether `id` may be given to a new key.
+    /// Returns whether a new key may have the identifier `id`.
     pub(crate) fn is_above_all(&self, id: KeyId) -> bool {
         id.0 > self.highest
     }
 
-    /// Returns one of the keys; `None` as often as each of them.
+    /// Returns a random key, or `None` with the probability of one key.
     pub(crate) fn some_key(&self, number: u32) -> Option<&ApiKey> {
         self.keys.get(number as usize % (self.keys.len() + 1))
     }
 
-    /// Returns the identifier of one of the keys, or one that none has.
+    /// Returns the identifier of a random key, or an unused identifier.
     pub(crate) fn some_id(&self, number: u32) -> KeyId {
         self.some_key(number).map_or(KeyId(i64::MAX - 1), |key| key.id)
     }

@@ -36,7 +36,7 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     let store = fixture.store();
     let held = Content { pets: add_many(store, 5).await?, ..Content::default() };
     let mut after = content(&fixture).await?;
-    // As much as every store can write at once.
+    // Every store can write this many rows in one call.
     after.pets.drain(..after.pets.len() - 8);
     after.keys.truncate(3);
     after.records.retain(|record| after.pets.iter().any(|pet| pet.id == record.pet));
@@ -125,7 +125,7 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
         }
         PromiseResult::Ok(())
     };
-    // A busy machine may hold up a thread by itself, so all of three tries have to be bad.
+    // A busy machine may hold up a thread, so the promise is broken only if all three tries are slow.
     let mut gap = longest_gap(add_some()).await?;
     for _ in 0..2 {
         if gap.is_some() {
@@ -145,8 +145,7 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
     gap.map_or(Ok(()), |gap| Err(held_up(gap)))
 }
 
-/// Runs `call` beside a timer. Returns the longest gap between two turns of the timer if that is most of a call that
-/// took its time.
+/// Runs `call` beside a timer. Returns the longest gap between two ticks if it is most of a slow call.
 async fn longest_gap(call: impl Future<Output = PromiseResult>) -> PromiseResult<Option<Duration>> {
     const LONG: Duration = Duration::from_millis(100);
     let (begun, done) = (Instant::now(), Arc::new(AtomicBool::new(false)));

@@ -6,9 +6,9 @@ use crate::{
     harness::Capability,
 };
 
-/// Contract: what a harness declares unsupported is not there.
+/// Contract: the store lacks every capability that the harness declares unsupported.
 ///
-/// Looks at what can be seen from outside: a version, an archive, and a part in moves.
+/// Checks the visible capabilities: the version, the archive and the handover.
 pub(super) async fn what_is_declared_unsupported_is_not_there(fixture: Fixture) -> PromiseResult {
     for (capability, there) in [
         (Capability::Version, fixture.store().pets.version().is_some()),

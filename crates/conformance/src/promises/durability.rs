@@ -63,7 +63,7 @@ pub(super) async fn reopening_keeps_what_was_acknowledged(mut fixture: Fixture) 
     Ok(())
 }
 
-/// Contract: the first call makes the store; two that come at once open the same one.
+/// Contract: the first call creates the store; two calls at once open the same store.
 pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
     fixture: Fixture,
 ) -> PromiseResult {
@@ -122,7 +122,7 @@ pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> Pr
     still_works(store).await
 }
 
-/// How many futures are dropped.
+/// The number of dropped futures.
 const ROUNDS: usize = 60;
 
 /// Contract: whole or not at all, also when the future is dropped half way.
@@ -132,7 +132,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store)
         let adding = pin!(store.pets.add(pet.clone(), Some(request(&key, &pet, 0))));
         abandon(adding, round).await;
     }
-    // A repeat waits for what is still in flight, and then there must be one animal.
+    // A repeat waits for the write that is still in flight. The store must then hold one animal.
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
         let pet = numbered(round);
@@ -188,7 +188,7 @@ pub(super) async fn a_refused_row_fails_its_own_request_only(fixture: Fixture) -
     expected.push(first);
     expected.sort_by_key(|pet| pet.id);
     ensure_eq_lists("the animals", &all(fixture.store()).await?, &expected)?;
-    // A refused addition has left no record.
+    // A refused addition leaves no record.
     let again = fixture.store().pets.add(rex(), Some(request("0-0", &rex(), 1))).await;
     let refused = matches!(again, Err(AddError::Store(StoreError::Refused(_))));
     ensure!(refused, "the repeat of a refused addition: {again:?}");

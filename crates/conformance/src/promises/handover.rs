@@ -1,4 +1,4 @@
-//! A store that is handed over while it is in use.
+//! The handover of a store in use.
 
 use std::{
     collections::BTreeSet,
@@ -30,9 +30,9 @@ use crate::{
 const OTHER: StoreId = StoreId([7; 16]);
 const OPEN: Phase = Phase::Open { from: None };
 const FILLING: Phase = Phase::Filling { from: OTHER };
-/// How long the version of a store that is sealed may still be returned.
+/// The time for which the version of a sealed store may still be returned.
 const VERSION_AGE: Duration = Duration::from_millis(100);
-/// How long writers go on if no seal stops them.
+/// The time for which writers continue if no seal stops them.
 const NO_SEAL: Duration = Duration::from_secs(20);
 
 fn sealed() -> Phase {
@@ -74,7 +74,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
     still_works(fixture.store()).await
 }
 
-/// Reads at once, so that no handle goes by a state that it has seen earlier.
+/// Reads at once, so that no handle uses a state that it saw earlier.
 async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
     let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
@@ -176,13 +176,13 @@ pub(super) async fn a_state_is_replaced_by_its_revision_and_lasts(
         tasks.spawn(async move {
             let label = number.to_string();
             let new = begin.next(Phase::Sealed { to: OTHER, label });
-            // A lock that others hold may be a failure, never a change.
+            // A lock of another writer may cause a failure, but never a change.
             Ok(handover(&store)?.change_state(begin.revision, new).await.unwrap_or(false))
         });
     }
     let changed = join(tasks).await?.into_iter().filter(|changed| *changed).count();
     ensure_eq("how many of eight equal changes were made", &changed, &1)?;
-    // Another identity, a higher revision than the next one, and rewrites that are not taken.
+    // A new identity and a skipped revision are stored; the given rewrites are not.
     for (round, phase) in
         [OPEN, FILLING, sealed(), Phase::Open { from: Some(id) }].into_iter().enumerate()
     {
@@ -216,7 +216,7 @@ async fn write_until_sealed(
             tokio::task::yield_now().await;
         }
         let pet = numbered(number);
-        // Far above what is added until then.
+        // These identifiers are far above those of the additions.
         let id = PetId(i64::try_from((round + 1) * 1_000_000_000_000 + number * 1_000_000_000)?);
         let written = if writer == 0 && store.archive.is_some() {
             let rows = rows_of(vec![pet.with_id(id)]);
@@ -305,7 +305,7 @@ pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     }
     let (writing, mut found) = (tokio::spawn(join(tasks)), Vec::<Pet>::new());
     loop {
-        // A read after the last writer has ended is complete.
+        // A read after the end of the last writer is complete.
         let last = writing.is_finished();
         let after = found.last().map(|pet| pet.id);
         found.extend(archive(fixture.store())?.snapshot().await?.pets(after, 1000).await?);

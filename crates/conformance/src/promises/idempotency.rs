@@ -1,4 +1,4 @@
-//! Additions that happen once.
+//! Idempotent additions.
 
 use std::sync::{
     Arc,
@@ -48,7 +48,7 @@ pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) 
 
 /// Contract: the record that is stored under the request's id, of 16 bytes.
 pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> PromiseResult {
-    // Zeros would end a text. Of a letter, one bit is its case.
+    // A zero byte would end a text, and one bit of a letter is its case.
     let bases = [[0; 16], *b"An id of letters"].map(u128::from_be_bytes);
     let near = |base| (0..128).map(move |bit| base ^ 1_u128 << bit).chain([base]);
     for id in bases.into_iter().flat_map(near) {
@@ -83,8 +83,7 @@ pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> P
 
 /// Contract: adds an animal and, in the same transaction, its idempotency record.
 ///
-/// Every animal here is added with a record. So a snapshot that holds more of the one than of the
-/// other was taken between two transactions.
+/// Every animal here is added with a record. A snapshot with unequal numbers was taken between two transactions.
 pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -> PromiseResult {
     const WRITERS: usize = 4;
     const EACH: usize = 100;
@@ -101,7 +100,7 @@ pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -
             Ok(())
         });
     }
-    // Behind the writers: on one thread they run when each of those waits for something.
+    // The readers start after the writers: on one thread, they run whenever every writer waits.
     for watcher in 0..2 {
         let (store, done) = (fixture.handle(watcher).clone(), Arc::clone(&done));
         watchers.spawn(async move {
@@ -125,7 +124,7 @@ pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -
 pub(super) async fn a_replay_returns_the_animal_of_its_request(fixture: Fixture) -> PromiseResult {
     let (store, bello) = (fixture.store(), samples::pet("Bello", 2, None));
     let other = add(store, bello).await?;
-    // A record of an animal that was changed since, and a record of an animal that is gone.
+    // The animal of the first record was changed since; the animal of the second is gone.
     for (number, pet) in [(0, other.id), (1, PetId(5_000_000))] {
         let request = request_with(id(&format!("key-{number}")), &rex(), 0);
         let records = vec![request.into_record(pet)];

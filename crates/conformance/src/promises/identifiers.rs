@@ -1,4 +1,4 @@
-//! Identifiers: none is assigned twice, whatever happens.
+//! Identifiers: the store assigns none twice.
 
 use std::collections::HashSet;
 
@@ -47,7 +47,7 @@ pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture
 pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     mut fixture: Fixture,
 ) -> PromiseResult {
-    // Of the source, the last animal and the last key are gone.
+    // The last animal and the last key of the source are gone.
     let source = fixture.another().await?;
     let pets = add_many(source.store(), 3).await?;
     let left = keys::add(source.store(), key(1, "left", 0, None)).await?;
@@ -57,7 +57,7 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     let is_high = highest.pet >= Some(pets[2].id) && highest.key >= Some(gone);
     ensure!(is_high, "{highest:?}, but {} and {gone:?} were assigned", pets[2].id);
     let copied = Rows { pets: pets[..2].to_vec(), keys: vec![left], highest, ..Rows::default() };
-    // Rows far above, and then the highest identifiers alone, first far above, then below.
+    // Writes rows far above, then only highest identifiers: first far above, then below.
     let far = Rows {
         pets: vec![rex().with_id(PetId(1_000_000))],
         keys: vec![key(8, "far", 0, None).with_id(KeyId(5000))],
@@ -112,7 +112,7 @@ pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
         let refused = matches!(end, Err(ArchiveError::Store(StoreError::Refused(_))));
         ensure!(refused, "new animals behind the highest identifier: {end:?} instead of Refused");
         require_held(&fixture, &held).await?;
-        // Every other kind of write.
+        // Makes every other kind of write.
         let key = keys::add(store, key(round, &format!("k{round}"), 0, None)).await?;
         store.keys.note_uses(vec![(key.id, at(1))]).await?;
         purge(store, at(0), NO_LIMIT).await?;

@@ -44,7 +44,7 @@ pub(super) async fn listed(store: &Store) -> PromiseResult<Vec<ApiKey>> {
     Ok(loaded(store).await?.into_all()?)
 }
 
-/// Saves over the present revision.
+/// Saves over the current revision.
 pub(super) async fn save(
     store: &Store,
     changed: Vec<ApiKey>,
@@ -91,7 +91,7 @@ pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseRes
     expected.push(add(&store, read_only_key(10, "report", 0)).await?);
     expected.push(roll(&store, read_only_key(11, "report", 1), at(9)).await?);
     expected[6].expires_at = Some(at(9));
-    // Its first characters say otherwise; they are for people only.
+    // The prefix names other rights, but it is only for people.
     let odd = NewApiKey { rights: KeyRights::ReadOnly, ..key(12, "odd", 0, None) };
     expected.push(add(&store, odd).await?);
     ensure_eq_lists("the keys", &listed(&store).await?, &expected)
@@ -152,7 +152,7 @@ pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResu
         };
         is_new("a new store").await?;
         for seed in 0..40 {
-            // The same two states, again and again.
+            // The list alternates between two states.
             let added = add(store, key(seed % 2, "web", 0, None)).await?;
             is_new("a new key").await?;
             save(store, vec![ApiKey { revoked_at: Some(at(1)), ..added.clone() }], vec![]).await?;

@@ -14,10 +14,10 @@ use crate::{
 };
 
 const STEPS: u16 = 400;
-/// How long requests count in these runs, in milliseconds.
+/// The lifetime of requests in these runs, in milliseconds.
 const LIFETIME: i64 = 20;
 
-/// Contract: all of it together, by 400 random commands.
+/// Contract: all of it together, checked by 400 random commands.
 pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> PromiseResult {
     let seed = seed();
     let mut random = Random::new(seed);
@@ -37,7 +37,7 @@ pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> Pr
     Ok(())
 }
 
-/// A store, the model of it, and the time.
+/// A store, its model, and the time.
 struct Run {
     store: Store,
     pets: PetModel,
@@ -113,7 +113,7 @@ impl Run {
         revoked: Option<i64>,
     ) -> PromiseResult {
         let Some(key) = self.keys.some_key(number) else { return Ok(()) };
-        // As somebody writes it who has seen it before it ended.
+        // Writes the key as a caller with an older state of it would.
         let [expires_at, revoked_at] =
             [expires, revoked].map(|ago| ago.map(|ago| at(self.now - ago)));
         let ended = ApiKey { expires_at, revoked_at, last_used_at: None, ..key.clone() };

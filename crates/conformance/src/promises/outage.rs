@@ -45,7 +45,7 @@ async fn in_time<T>(
     end.map_err(|_| Failure::new(format!("{what} has no end within {limit:?}")))
 }
 
-/// Makes every write at the same time: each must fail as unavailable.
+/// Makes every kind of write at once. Each must fail as unavailable.
 async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -> PromiseResult {
     let Store { pets, keys, .. } = store;
     let (new, there) = (key(2, "b", 0, None).with_id(known.next_id), known.keys[0].clone());
@@ -60,7 +60,7 @@ async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -
     ends.0.and(ends.1).and(ends.2).and(ends.3).and(ends.4).and(ends.5)
 }
 
-/// Reads in every way: a read may still answer, but then rightly.
+/// Makes every kind of read. A read may still succeed, but its result must be right.
 async fn reads_are_right_or_refused(
     store: &Store,
     expected: &PetPage,
@@ -83,7 +83,7 @@ async fn reads_are_right_or_refused(
     Ok(())
 }
 
-/// Waits until the store takes animals again. What it takes is added under `key`, so once.
+/// Waits until the store accepts an animal again. The tries share `key`, so the animal is added once.
 async fn recovery(store: &Store, key: &str, limit: Duration) -> PromiseResult<Added> {
     let reconnected = Instant::now();
     loop {
@@ -110,7 +110,7 @@ pub(super) async fn an_unreachable_store_is_unavailable_and_comes_back(
     let writes = writes_are_refused(store, known, limit).await;
     let page = PetPage { pets: vec![first.clone()], more: false };
     let reads = reads_are_right_or_refused(store, &page, limit).await;
-    // Also when the promise is broken: a store that is cut off may not be able to clean up.
+    // Reconnects also after a broken promise: an unreachable store may be unable to clean up.
     reconnect(&fixture).await?;
     writes.and(reads)?;
     recovery(store, "once", limit).await?;

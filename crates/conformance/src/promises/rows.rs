@@ -1,4 +1,4 @@
-//! A store as a whole: writing rows and adding many animals.
+//! Writes of an archive: rows, and many new animals.
 
 use petstore_domain::{
     ApiKey, ArchiveError, CategoryId, Fingerprint, IdempotencyRecord, IdempotencyRequest,
@@ -19,9 +19,9 @@ use crate::{
     samples::{self, LIFETIME, at, key, pet, rex},
 };
 
-/// How many animals one call must take if an adapter has no limit.
+/// The number of animals that one call must accept if an adapter has no limit.
 const LARGE: usize = 10_000;
-/// How many rows one call must take on every store.
+/// The number of rows that one call must accept on every store.
 const SMALL: usize = 25;
 
 /// Returns the content of a populated store of the same adapter, with identifiers far above 1.
@@ -34,7 +34,7 @@ pub(super) async fn content(fixture: &Fixture) -> PromiseResult<Content> {
     Ok(content)
 }
 
-/// Fills the store with all of the content.
+/// Writes all of the content to the store.
 async fn fill(fixture: &Fixture) -> PromiseResult<Content> {
     let content = content(fixture).await?;
     let added = content.write(fixture.store(), WriterRole::Service).await?;
@@ -77,7 +77,7 @@ pub(super) async fn many_animals_are_added_in_their_order(store: Store) -> Promi
     ensure_eq("how many are listed", &listed.len(), &count)
 }
 
-/// Adds nine animals, of which `digest` is the name. Returns how many were added.
+/// Adds nine animals under the request `digest`. Returns the number that were added.
 async fn add_nine(store: &Store, digest: u8, millis: i64) -> PromiseResult<u64> {
     let request = Some(IdempotencyRequest::of_batch([digest; 32], at(millis)));
     Ok(archive(store)?.add_new(samples::numbers(9).collect(), request).await?)
@@ -131,7 +131,7 @@ pub(super) async fn a_key_that_is_there_already_is_merged(fixture: Fixture) -> P
     let (used, revoked, back) = (
         ApiKey { last_used_at: Some(at(1 << 30)), ..expected[0].clone() },
         ApiKey { revoked_at: Some(at(40)), ..expected[1].clone() },
-        // The third as it was before it was revoked.
+        // The third key as it was before its revocation.
         ApiKey { revoked_at: None, ..expected[2].clone() },
     );
     let keys = vec![used.clone(), revoked.clone(), back];
@@ -140,7 +140,7 @@ pub(super) async fn a_key_that_is_there_already_is_merged(fixture: Fixture) -> P
     ensure_eq_lists("the keys", &keys::listed(fixture.store()).await?, &expected)
 }
 
-/// Ends the promise unless it is a conflict that says in some words what is in the way.
+/// Ends the promise unless `error` is a conflict that names the row in the way.
 fn require_conflict<T: std::fmt::Debug>(
     about: &str,
     end: &Result<T, ArchiveError>,
@@ -197,7 +197,7 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
     still_works(store).await
 }
 
-/// Returns the fourth record of `content` as made `later` by so many milliseconds, for another animal.
+/// Returns the fourth record of `content` for another animal, made `later` milliseconds later.
 fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
     IdempotencyRecord {
         at: Timestamp(content.records[3].at.0 + later),
@@ -207,7 +207,7 @@ fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
     }
 }
 
-/// Writes rows behind good rows of each kind. Returns how that ended.
+/// Writes rows after valid rows of each kind. Returns the outcome.
 async fn write_among_others(store: &Store, rows: Rows) -> PromiseResult<Result<u64, ArchiveError>> {
     let Rows { mut pets, mut keys, mut records, highest } = rows;
     pets.insert(0, rex().with_id(PetId(7_000_000)));

@@ -1,4 +1,4 @@
-//! A store as a whole: reading it.
+//! Snapshots of an archive.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::{
     samples::{self, NO_LIMIT, at, by_name, key, read_only_key, request, request_with, rex},
 };
 
-/// Everything that a store holds.
+/// The content of a store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Content {
     pub(super) pets: Vec<Pet>,
     pub(super) keys: Vec<ApiKey>,
-    /// Ascending by position.
+    /// The records, ascending by position.
     pub(super) records: Vec<IdempotencyRecord>,
 }
 
@@ -29,7 +29,7 @@ impl Content {
         Self::read_batches(&mut *archive(store)?.snapshot().await?, 100).await
     }
 
-    /// Writes everything, each kind of rows by itself. Returns how many animals were not there before.
+    /// Writes the content, one kind of rows at a time. Returns the number of new animals.
     pub(super) async fn write(&self, store: &Store, writer: WriterRole) -> PromiseResult<u64> {
         let (archive, mut added) = (archive(store)?, 0);
         let max = archive.max_batch();
@@ -44,7 +44,7 @@ impl Content {
         Ok(added)
     }
 
-    /// Reads everything in batches of `limit`, which must be ascending.
+    /// Reads the content of a snapshot in batches of `limit`, which must ascend.
     async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> PromiseResult<Self> {
         let mut content = Self { keys: snapshot.keys().await?, ..Self::default() };
         let mut is_end = false;
@@ -77,7 +77,7 @@ impl Content {
         }
     }
 
-    /// Ends the promise unless this is the expected content.
+    /// Ends the promise unless this content is the expected one.
     pub(super) fn require(&self, expected: &Self) -> PromiseResult {
         ensure_eq_lists("the animals of the archive", &self.pets, &expected.pets)?;
         ensure_eq_lists("the keys of the archive", &self.keys, &expected.keys)?;
@@ -91,14 +91,14 @@ impl Content {
     }
 }
 
-/// Ids that together have every byte, out of order, and the lowest and the highest id.
+/// Returns ids out of order that contain every byte together, and the lowest and the highest id.
 fn ids() -> Vec<IdempotencyId> {
     let bytes: Vec<u8> = (0..=255).rev().collect();
     let (all, _) = bytes.as_chunks();
     all.iter().copied().chain([[0; 16], [255; 16]]).map(IdempotencyId).collect()
 }
 
-/// Fills a store with animals, records and keys of every kind. Returns what it holds then.
+/// Fills a store with animals, records and keys of every kind. Returns its content.
 pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
     let mut content = Content { pets: add_many(store, 25).await?, ..Content::default() };
     for id in ids() {
@@ -123,7 +123,7 @@ pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
 /// the bytes of their ids, also those whose animal is gone.
 pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> PromiseResult {
     let mut expected = populate(fixture.store()).await?;
-    // Several records of one animal, which is not there.
+    // Several records of one animal that does not exist.
     let records = [[255; 16], [0; 16], [127; 16], [128; 16]].map(|id: [u8; 16]| {
         let id = IdempotencyId(id.map(|byte| byte ^ 1));
         request_with(id, &rex(), 9).into_record(PetId(77_000))

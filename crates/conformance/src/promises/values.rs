@@ -1,4 +1,4 @@
-//! Values come back as they were given.
+//! Stored values come back unchanged.
 
 use petstore_domain::{HighestIds, NewPet, PetId, PetPage, PetStatus, StoreCounts};
 
@@ -25,7 +25,7 @@ pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {
     Ok(())
 }
 
-/// Names at the limits of the rule, and names that a store may be tempted to tidy up.
+/// Returns names at the limits of the rule, and names that a store may normalize by mistake.
 fn names() -> Vec<String> {
     let printable: String = (' '..='~').collect();
     let odd = [
@@ -61,7 +61,7 @@ pub(super) async fn categories_and_statuses_come_back_as_given(fixture: Fixture)
     come_back(fixture, pets.collect()).await
 }
 
-/// Adds the animals, and compares them with each way of reading, on each handle.
+/// Adds the animals, and compares them with every kind of read on every handle.
 async fn come_back(fixture: Fixture, pets: Vec<NewPet>) -> PromiseResult {
     let mut expected = Vec::new();
     for (number, pet) in pets.into_iter().enumerate() {

@@ -20,10 +20,10 @@ use crate::{
     samples::{self, query, rex},
 };
 
-/// How often the reads are repeated if the version changed meanwhile. No write does that here, but a
-/// store that is being moved takes another version now and then.
+/// The number of repeated reads if the version changes during them. A store that is being moved may change its version
+/// without a write.
 const MAX_TRIES: u32 = 20;
-/// How soon a write by another handle must show.
+/// The time within which a write by another handle must show.
 const PROMISED: Duration = Duration::from_millis(100);
 /// The time after which a write that does not show counts as lost.
 const NEVER: Duration = Duration::from_secs(5);
@@ -31,7 +31,7 @@ const NEVER: Duration = Duration::from_secs(5);
 /// Contract: a read carries the version of the state that it saw, and the version is answered without a call
 /// to the store that takes long.
 ///
-/// A single call may be slow on a busy machine, so most of the calls have to be.
+/// One call may be slow on a busy machine, so the promise is broken only if most calls are slow.
 pub(super) async fn the_version_is_that_of_reads_and_answered_at_once(
     store: Store,
 ) -> PromiseResult {
@@ -79,10 +79,10 @@ pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseR
             ensure!(seen.insert(now.0), "the version {now:?} came back for another state");
         }
         fixture = fixture.reopened_if_supported().await?;
-        // Nothing was added: the version may be the last one, but none before that.
+        // Nothing was added, so the version may be the last one, but no earlier one.
         seen.insert(version(fixture.store()).await?.0);
     }
-    // Where the data does not outlive the process, a new store is what a restart gives.
+    // If the data does not outlive the process, a restart gives a new store.
     let other = fixture.another().await?;
     add(other.store(), samples::pet("Bello", 2, None)).await?;
     let foreign = version(other.store()).await?;
@@ -116,7 +116,7 @@ pub(super) async fn reads_under_one_version_are_equal(fixture: Fixture) -> Promi
         writers.spawn(async move {
             for pet in samples::numbers(20) {
                 add(&store, pet).await?;
-                // So that readers see many states.
+                // The pause lets readers see many states.
                 sleep(Duration::from_millis(1)).await;
             }
             Ok(())
@@ -128,8 +128,7 @@ pub(super) async fn reads_under_one_version_are_equal(fixture: Fixture) -> Promi
     written.map(drop)
 }
 
-/// Returns the time between an addition by `writer` and the change of the version that `reader`
-/// knows.
+/// Returns the time from an addition by `writer` to the change of the version of `reader`.
 async fn delay(reader: &Store, writer: &Store) -> PromiseResult<Duration> {
     let before = version(reader).await?;
     add(writer, rex()).await?;
@@ -144,8 +143,7 @@ async fn delay(reader: &Store, writer: &Store) -> PromiseResult<Duration> {
 
 /// Contract: an addition by anybody else on the same store changes the version within 100 ms.
 ///
-/// On a busy machine a single delay may be long. So the median of a series counts, and the series is
-/// repeated if it is too long.
+/// One delay may be long on a busy machine, so the median of a series counts. A series that is too slow is repeated.
 pub(super) async fn an_addition_elsewhere_changes_the_version_within_100_ms(
     fixture: Fixture,
 ) -> PromiseResult {

@@ -1,4 +1,4 @@
-//! Every kind of write, seen through every handle: what it changes, and what it leaves as it was.
+//! The effects of every kind of write, seen through every handle.
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,8 @@ use crate::{
 /// The time after which a write that does not show counts as lost.
 const NEVER: Duration = Duration::from_secs(5);
 
-/// Ends the promise unless every handle shows this and nothing else: in the walk of all animals and of
-/// each status, by their identifiers, and in the archive if there is one.
+/// Ends the promise unless every handle shows exactly this content: in walks of all animals and of each status, by
+/// identifier, and in a snapshot of the archive.
 pub(super) async fn require_held(fixture: &Fixture, held: &Content) -> PromiseResult {
     for (number, store) in fixture.handles.iter().enumerate() {
         let on_handle = |failure: Failure| failure.context(format!("handle {number}"));
@@ -60,24 +60,24 @@ enum Write {
     NewPets,
     /// Animals under their own identifiers.
     Pets,
-    /// A key and records: one of an animal that is there, one of an animal that is not.
+    /// A key, a record of an existing animal, and a record of a missing one.
     OtherRows,
-    /// Rows that are there already.
+    /// Rows that the store holds already.
     Again,
-    /// Rows that are refused.
+    /// Rows that the store refuses.
     Refuse,
 }
 
 use Write::{Add, AddOnce, Again, Key, NewPets, OtherRows, Pets, Purge, Refuse};
 
-/// In this order, each by the next handle.
+/// The writes in their order, each by the next handle.
 const OF_SERVICES: [Write; 16] = [
     Add, AddOnce, Key, Pets, Add, NewPets, Pets, AddOnce, Again, OtherRows, Purge, Pets, Refuse,
     NewPets, Add, Purge,
 ];
 const OF_MOVERS: [Write; 8] = [Pets, OtherRows, Pets, Again, Refuse, Pets, OtherRows, Again];
 
-/// A store to which writes are made, and the content that it must have.
+/// A store, and the content that it must have.
 struct Run {
     fixture: Fixture,
     held: Content,
@@ -85,7 +85,7 @@ struct Run {
 }
 
 impl Run {
-    /// Makes the write, and notes what it must have changed.
+    /// Makes the write, and notes its expected effect.
     async fn make(&mut self, write: Write, writer: WriterRole, store: &Store) -> PromiseResult {
         self.writes += 1;
         let (number, held) = (self.writes, &mut self.held);
@@ -116,7 +116,7 @@ impl Run {
                 held.pets.extend(new);
             }
             Pets => {
-                // Each time below the ones before, and above what was added.
+                // The identifiers are below those of earlier rows, and above those of additions.
                 let pets = nine(1_000_000 - 1000 * millis);
                 archive(store)?.write_rows(writer, rows_of(pets.clone())).await?;
                 held.pets.extend(pets);
@@ -155,8 +155,8 @@ impl Run {
         Ok(versions)
     }
 
-    /// Ends the promise unless the store holds what it must, and the version has changed if animals
-    /// have: at once on the handle `writer`, soon on the other.
+    /// Ends the promise unless the store has the expected content, and its version changed with the animals: at once on
+    /// the handle `writer`, soon on the other.
     async fn require(
         &self,
         before: &[CatalogueVersion],
@@ -176,7 +176,7 @@ impl Run {
     }
 }
 
-/// Makes the writes, each by the next handle; with a mover, while the store is filling.
+/// Makes the writes, each by the next handle. With a mover, the store is being filled meanwhile.
 async fn make_all(fixture: Fixture, writes: &[Write], by_mover: bool) -> PromiseResult {
     let held = populate(fixture.store()).await?;
     let mut run = Run { fixture, held, writes: 0 };

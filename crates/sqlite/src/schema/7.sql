@@ -1,5 +1,5 @@
--- The first schema. The domain has the rules for values and checks each row that is read. The constraints here are for
--- other programs that write to the file.
+-- The whole schema. The rules about values are the domain's, and are checked where rows are read; the
+-- constraints here are for whoever writes to the file by other means.
 
 CREATE TABLE pet (
     -- AUTOINCREMENT: an identifier is never assigned twice, even when the highest row is deleted.
@@ -9,15 +9,16 @@ CREATE TABLE pet (
     status TEXT CHECK (status IN ('available', 'pending', 'sold'))
 ) STRICT;
 
--- A page of one status is read from one of these indexes alone. With one index for each status, SQLite compares only
--- identifiers; in a common index, it would also compare the text of the status at each step.
+-- A page of one status is read from one of these alone: it holds all that such a page shows. One index
+-- for each status, as SQLite then compares identifiers only; in one index of all statuses it compares
+-- the text of the status first, at each step of its search.
 CREATE INDEX pet_available ON pet (id, name, category_id) WHERE status = 'available';
 
 CREATE INDEX pet_pending ON pet (id, name, category_id) WHERE status = 'pending';
 
 CREATE INDEX pet_sold ON pet (id, name, category_id) WHERE status = 'sold';
 
--- The version of the catalogue in one row.
+-- The version of the catalogue, in one row.
 CREATE TABLE catalogue (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     version BLOB NOT NULL
@@ -25,7 +26,8 @@ CREATE TABLE catalogue (
 
 INSERT INTO catalogue (only, version) VALUES (1, randomblob(16));
 
--- The triggers renew the version in each transaction that changes an animal, also of an operator at the `sqlite3` prompt.
+-- The triggers change the version in the transaction that changes an animal, whoever does that: an
+-- operator at the `sqlite3` prompt, too.
 CREATE TRIGGER pet_added AFTER INSERT ON pet BEGIN
     UPDATE catalogue SET version = randomblob(16);
 END;
@@ -38,8 +40,8 @@ CREATE TRIGGER pet_removed AFTER DELETE ON pet BEGIN
     UPDATE catalogue SET version = randomblob(16);
 END;
 
--- One row for each addition with an idempotency key, until it is purged. The rows are in the order of additions, so a
--- group of additions changes few pages, and so does a purge.
+-- One row for each addition that had an idempotency key, until it is purged, in the order in which
+-- they come: a group of additions changes few pages of the table, and so does a purge.
 CREATE TABLE idempotency (
     -- AUTOINCREMENT: what is above a number has come later, also when rows have been deleted.
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -51,8 +53,8 @@ CREATE TABLE idempotency (
 
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
 
--- The seq of the row with an id. Releases before 2.0 write it later than the row, so it is no index of SQLite. An entry
--- whose row is gone or has another id is ignored.
+-- Where the row of an id is. It is written later than the row (pets/idempotency/recent.rs), so it is
+-- no index of SQLite's own. What it says of a row that is gone, or has another id, means nothing.
 CREATE TABLE idempotency_index (
     id BLOB NOT NULL,
     seq INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- Selects a text for each row that 8.sql would refuse.
+-- A text for each row that is in the way of 8.sql.
 SELECT 'animal ' || id || ' (its name is empty, too long, white space, or has control characters)'
 FROM pet
 WHERE NOT (

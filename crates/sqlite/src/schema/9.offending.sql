@@ -1,4 +1,4 @@
--- Selects a text if an older release is moving the store, or has moved it.
+-- A text if a move of an older release is on, or has ended here.
 SELECT 'a store that an older release is moving, or has moved (finish that with that release)'
 FROM sqlite_schema
 WHERE name = 'relocation'

@@ -1,5 +1,5 @@
--- The state of the handover to another store, in the row that every writer reads or changes. The version of a store that
--- is not open is an empty blob, so that no release reads animals from it.
+-- What handing the store over to another one needs, in the one row that every writer reads or changes. The
+-- version of a store that is not open is an empty blob, so that no release reads animals from it.
 ALTER TABLE catalogue ADD COLUMN identity BLOB;
 
 ALTER TABLE catalogue ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
@@ -14,7 +14,8 @@ ALTER TABLE catalogue ADD COLUMN label TEXT;
 
 UPDATE catalogue SET identity = randomblob(16);
 
--- A change of an animal by another program counts as a rewrite, and fails in a store that is not open.
+-- Whoever changes an animal otherwise than by this release counts as having rewritten some, and is refused by a
+-- store that is not open.
 DROP TRIGGER pet_added;
 
 DROP TRIGGER pet_changed;
@@ -39,11 +40,11 @@ CREATE TRIGGER pet_removed AFTER DELETE ON pet BEGIN
     UPDATE catalogue SET version = randomblob(16), rewrites = rewrites + 1;
 END;
 
--- The mover finds the records of new animals by this index.
+-- The mover finds the records of new animals by it.
 CREATE INDEX IF NOT EXISTS idempotency_by_pet ON idempotency (pet_id);
 
--- The revision of the API keys, 16 random bytes. The triggers renew it in each transaction that changes a key. A use of a
--- key is no change.
+-- The revision of the API keys, 16 random bytes. The triggers renew it in the transaction that changes a
+-- key, whoever does that; a use of a key is no change.
 ALTER TABLE catalogue ADD COLUMN key_revision BLOB NOT NULL DEFAULT x'';
 
 UPDATE catalogue SET key_revision = randomblob(16);
