@@ -43,8 +43,8 @@ fn a_fault_has_the_number_of_its_line_and_the_next_line_is_read() {
         (Ndjson, format!("\n\nx\n\n{GOOD}"), vec![5], 3, "the line must be one JSON document"),
         (Csv, "name,categoryId\n\"Rex,1\nTom,2\n".to_owned(), vec![3], 2, open_quote),
         (Ndjson, format!("{}\n{GOOD}", "x".repeat(70_000)), vec![2], 1, "the line is longer than "),
-        (Ndjson, format!("{GOOD}{WITH_ID}"), vec![1], 2, "`id`: is there, but records before"),
-        (Ndjson, format!("{WITH_ID}{GOOD}"), vec![1], 2, "`id`: is missing, but records before"),
+        (Ndjson, format!("{GOOD}{WITH_ID}"), vec![1], 2, "`id`: is present, but earlier records"),
+        (Ndjson, format!("{WITH_ID}{GOOD}"), vec![1], 2, "`id`: is missing, but earlier records"),
     ] {
         let (records, faults) = read(format, &text, 100).unwrap();
         assert_eq!((records, faults.len()), (good, 1), "{faults:?}");
@@ -58,7 +58,7 @@ fn a_file_without_its_header_or_with_an_array_is_refused() {
         (Csv, "", "line 1: the file is empty"),
         (Csv, "name\nRex\n", "line 1: the column 'categoryId' is missing"),
         (Csv, "\n\n1,Rex,2,\n", "line 3: there is no field '1'"),
-        (Ndjson, "\u{feff}[{}]", "line 1: the file must have one JSON object a line"),
+        (Ndjson, "\u{feff}[{}]", "line 1: the file must have one JSON object per line"),
     ] {
         let refused = read(format, text, 100).unwrap_err();
         assert!(refused.starts_with(refusal), "{text:?}: {refused}");
