@@ -26,7 +26,7 @@ const MEMORY: &str = "/dev/shm";
 /// The free space that it must have, in bytes. The black-box suite needs 135 MB, the long form of a move more.
 const ROOM: u64 = 4 << 30;
 
-/// Whether a commit waits for the disk.
+/// The durability of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// The server does not wait: a commit survives killed processes, but not a power cut.
