@@ -56,7 +56,7 @@ fn a_move_asks_before_it_begins() {
     run(&words).fails(2, "--yes begins without asking");
     let dry = [&words[..], &["--dry-run"]].concat();
     let said = run(&dry).succeeds();
-    assert!(said.contains(" holds 3 animals") && said.contains("is not there yet"), "{said}");
+    assert!(said.contains(" holds 3 animals") && said.contains("does not exist yet"), "{said}");
     assert!(!to.is_made());
     let taken = made(Kind::Sqlite);
     taken.new_key("web");
