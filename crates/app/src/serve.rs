@@ -15,6 +15,7 @@ mod tls;
 mod tests;
 
 use std::{
+    future,
     io::{self, IsTerminal as _},
     sync::Arc,
 };
@@ -150,9 +151,11 @@ async fn serve(
 
     running.shutdown().await;
     housekeeping::finish(&key_ring).await;
-    if signals.is_first_end() {
-        report(drained);
+    if !signals.is_first_end() {
+        // The log says that a second signal ended the process. So the signal's task ends it, with exit code 1.
+        future::pending::<()>().await;
     }
+    report(drained);
     failure.map_or(Ok(()), Err)
 }
 
