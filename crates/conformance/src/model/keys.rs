@@ -42,7 +42,7 @@ impl KeyModel {
         id.0 > self.highest
     }
 
-    /// Returns a random key, or `None` with the probability of one key.
+    /// Returns a random key or `None`. `None` is as likely as each key.
     pub(crate) fn some_key(&self, number: u32) -> Option<&ApiKey> {
         self.keys.get(number as usize % (self.keys.len() + 1))
     }
