@@ -1,10 +1,8 @@
-//! The command `config`, and the sources of settings: flags, variables, the settings file, and files that contain a
-//! secret.
+//! The command `config`, and the sources of settings: flags, variables, the settings file, and files with a secret.
 //!
-//! clap's definition is the only declaration of a setting. Each flag of `serve` has a variable, also in other commands
-//! that share the flag. Other flags have no variable. The keys of the settings file are the flags of `serve`. A value
-//! of the file becomes the default of its flag, so flags and variables take precedence. An argument whose value may
-//! contain a password has a companion `--NAME-file` that names a file with the value.
+//! clap's definition is the only declaration of a setting. Only flags of `serve` have a variable and are keys of the
+//! settings file. A value of the file becomes the default of its flag, so flags and variables take precedence. A flag
+//! `--NAME` whose value may contain a password has a companion `--NAME-file`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
