@@ -108,7 +108,7 @@ fn settings(server: [&str; 4], port: u16, pooling: Pooling) -> String {
             ("transaction", "ignore_startup_parameters = options\n")
         }
     };
-    // An unreachable server is tried again at once.
+    // The pooler retries an unreachable server immediately.
     format!(
         "[databases]\n* = host={host} port={server_port} user={user} password={password}\n\
          [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\

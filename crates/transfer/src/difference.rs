@@ -119,7 +119,7 @@ impl Row for ApiKey {
         snapshot: &mut dyn Snapshot,
         after: Option<KeyId>,
     ) -> Result<Vec<Self>, StoreError> {
-        // A snapshot returns all keys at once.
+        // A snapshot returns all keys in one call.
         if after.is_some() { Ok(Vec::new()) } else { snapshot.keys().await }
     }
 

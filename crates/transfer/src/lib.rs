@@ -1,4 +1,4 @@
-//! Copies, verifies and hands over whole stores, by their ports alone (`docs/STORES.md`).
+//! Copies, verifies and hands over stores, only through their ports (`docs/STORES.md`).
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -1,8 +1,8 @@
 //! The storage ports of a service, over its current store. A call that the current store refuses as *sealed* had no
 //! effect. The call waits for the [`Poller`], and is repeated on the open store.
 //!
-//! Reads continue while neither store is open. No read misses an acknowledged animal: a service serves cached pages for at
-//! most 100 ms after the seal, and a mover opens the next store at least 200 ms after the seal.
+//! Reads continue while neither store is open. No read misses an acknowledged animal: a service serves cached pages for
+//! at most 100 ms after the seal. A mover opens the next store at least 200 ms after the seal.
 
 mod poller;
 

@@ -1,4 +1,4 @@
-//! Small files that are read as a whole, and large files that appear under their name complete or not at all.
+//! Reads small files completely, and writes large files that get their final name only when they are complete.
 
 use std::{
     fs::{self, File, Permissions, TryLockError},

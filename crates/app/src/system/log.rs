@@ -128,7 +128,7 @@ impl Drop for Log {
 }
 
 impl Write for Lines {
-    /// Accepts the whole line, also if it is dropped, so that the caller does not retry.
+    /// Reports the line as written, also if it is dropped, so that the caller does not retry.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if self.queue.try_send(line.to_owned()).is_err() {

@@ -135,7 +135,8 @@ pub(crate) fn disable_core_dumps() {
 /// Raises the soft limit on open files to the number that `max_connections` needs, as far as the hard limit permits.
 /// Common soft limits are far lower. A process without a free descriptor cannot read its store.
 ///
-/// Returns the number of connections that may be served at once, which is below `max_connections` if the limit is too low.
+/// Returns the number of connections that may be served at the same time, which is below `max_connections` if the limit
+/// is too low.
 pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroUsize, Failure> {
     let wanted = OWN_FILES.saturating_add(max_connections.get() as u64);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

@@ -20,7 +20,7 @@ impl KeyModel {
         self.keys.push(key);
     }
 
-    /// Writes a whole key, except its last use.
+    /// Writes every field of a key, except its last use.
     pub(crate) fn save(&mut self, key: &ApiKey) {
         for stored in self.keys.iter_mut().filter(|stored| stored.id == key.id) {
             *stored = ApiKey { last_used_at: stored.last_used_at, ..key.clone() };

@@ -63,7 +63,7 @@ pub(super) async fn reopening_keeps_what_was_acknowledged(mut fixture: Fixture) 
     Ok(())
 }
 
-/// Contract: the first call creates the store; two calls at once open the same store.
+/// Contract: the first call creates the store. Two calls at the same time open the same store.
 pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
     fixture: Fixture,
 ) -> PromiseResult {

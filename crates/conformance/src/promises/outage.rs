@@ -45,7 +45,7 @@ async fn in_time<T>(
     end.map_err(|_| Failure::new(format!("{what} has no end within {limit:?}")))
 }
 
-/// Makes every kind of write at once. Each must fail as unavailable.
+/// Makes every kind of write at the same time. Each write must fail as unavailable.
 async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -> PromiseResult {
     let Store { pets, keys, .. } = store;
     let (new, there) = (key(2, "b", 0, None).with_id(known.next_id), known.keys[0].clone());

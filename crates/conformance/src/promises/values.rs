@@ -1,4 +1,4 @@
-//! Stored values come back unchanged.
+//! Stored values are returned unchanged.
 
 use petstore_domain::{HighestIds, NewPet, PetId, PetPage, PetStatus, StoreCounts};
 

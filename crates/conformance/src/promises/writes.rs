@@ -155,8 +155,8 @@ impl Run {
         Ok(versions)
     }
 
-    /// Ends the promise unless the store has the expected content, and its version changed with the animals: at once on
-    /// the handle `writer`, soon on the other.
+    /// Ends the promise unless the store has the expected content, and its version changed with the animals. The handle
+    /// `writer` must show the new version immediately, the other handle soon after.
     async fn require(
         &self,
         before: &[CatalogueVersion],

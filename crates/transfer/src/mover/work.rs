@@ -23,7 +23,7 @@ const QUICK: Duration = Duration::from_millis(400);
 /// The number of short passes after which the mover seals the source although no pass was quick, because the stores are
 /// far apart.
 const SLOW_PASSES: u32 = 5;
-/// The number of passes before the mover gives up.
+/// The largest number of passes of a mover.
 const MAX_PASSES: u32 = 100;
 
 impl Run<'_> {
@@ -141,7 +141,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns the outcome that an error stands for.
+/// Returns the outcome of work that failed with `error`.
 fn outcome(error: &TransferError) -> Outcome {
     match error {
         TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {

@@ -52,7 +52,7 @@ fn watched(store: &Arc<MemoryStore>) -> Arc<Watched> {
     Arc::new(Watched { store: store.clone(), calls, is_frozen })
 }
 
-/// Seals `old` and marks `new` as being filled, as a mover does.
+/// Seals `old` and marks `new` as being filled, like a mover.
 async fn seal(old: &MemoryStore, new: &MemoryStore) -> StoreState {
     let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
     let filling = other.next(Phase::Filling { from: state.id });
