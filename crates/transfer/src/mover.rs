@@ -1,6 +1,6 @@
 //! The mover: hands one store over to another while services use both. [`next_step`] decides each step.
 //!
-//! 1. *Claim* the new store, which is then being filled. A claim raises the revision, so requests of earlier movers fail.
+//! 1. *Claim* the new store, which is then being filled. The revision rises, so requests of earlier movers fail.
 //! 2. *Compare and copy* in passes, each from a snapshot, until a pass is short and quick.
 //! 3. *Seal the old store, copy the rest, compare, open the new store*, all within [`SEAL_LIMIT`].
 

@@ -1,6 +1,6 @@
 //! Explores every course of a handover on a model of two stores, with the real [`next_step`](super::decide::next_step).
 //!
-//! The model carries out the steps in every order that crashes, lost answers, other movers, operators and clients permit.
+//! The model carries out the steps in every order that crashes, lost answers, movers, operators and clients permit.
 //! Every run ends, and leaves one store open unless it was killed. A service then uses that store, whichever store the
 //! service starts with.
 
@@ -35,7 +35,7 @@ fn handed_over() -> [Store; 2] {
 
 /// Returns the fault of a state, if it has one. In every state:
 /// - no store that serves lacks an acknowledged animal, or holds two animals of one request;
-/// - two stores never serve at once. Only a raw copy of the source may be open beside the target, until a mover finds it;
+/// - two stores never serve at once. A raw copy of the source may be open beside the target until a mover seals it;
 /// - an open target holds the animals of the source unchanged.
 fn fault(world: &World) -> Option<&'static str> {
     let serving: Vec<usize> = (0..2).filter(|store| world.serves(*store)).collect();
