@@ -35,7 +35,7 @@ fn handed_over() -> [Store; 2] {
 
 /// Returns the fault of a state, if it has one. In every state:
 /// - no store that serves lacks an acknowledged animal, or holds two animals of one request;
-/// - two stores never serve at once. A raw copy of the source may be open beside the target until a mover seals it;
+/// - two stores never serve at once. Only a raw copy of the source may be open beside the target;
 /// - an open target holds the animals of the source unchanged.
 fn fault(world: &World) -> Option<&'static str> {
     let serving: Vec<usize> = (0..2).filter(|store| world.serves(*store)).collect();
