@@ -1,4 +1,4 @@
-//! Searches for the programs that tests need, and again after a package was installed or removed.
+//! Searches for the programs that tests need. Runs again after a package was installed or removed.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn main() {
     for variable in [TEST_ALL, EXTERNAL, FOLDER] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
-    // Cargo takes a missing folder for a changed one in each build.
+    // Cargo treats a missing folder as changed in every build.
     for folder in FOLDERS.iter().filter(|folder| Path::new(folder).exists()) {
         println!("cargo::rerun-if-changed={folder}");
     }

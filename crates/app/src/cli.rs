@@ -114,7 +114,7 @@ pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
 }
 
 /// Adds examples to `command`, whose parents are `path`, and to its subcommands. A subcommand without examples inherits
-/// those of its parent.
+/// its parent's.
 fn with_examples(command: clap::Command, path: &str, inherited: &str) -> clap::Command {
     let path = format!("{path} {}", command.get_name());
     let own = EXAMPLES.split("\n#").find_map(|part| part.strip_prefix(&format!("{path}\n")));
@@ -131,7 +131,7 @@ pub(crate) fn parse(sources: &Sources, words: &[OsString]) -> Result<Command, cl
     cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
 }
 
-/// Prints the help or the version if `error` is one of these; otherwise returns the error as one line.
+/// Prints the help or the version if clap returned it as `error`; otherwise returns the error as one line.
 pub(crate) fn explain(error: clap::Error, sources: &Sources) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if !error.use_stderr() {

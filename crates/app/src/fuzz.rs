@@ -19,7 +19,7 @@ const PASSWORD: &str = "CANARY";
 /// Imports `data` as NDJSON and as CSV.
 ///
 /// # Panics
-/// If a reader breaks a promise.
+/// A reader breaks a promise.
 pub fn import(data: &[u8]) {
     import_with(data, &RecordReader::Ndjson, |line, read| {
         assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
@@ -66,7 +66,7 @@ fn check_round_trip(record: &Record) {
 /// Parses `data` as a store URL, and its lines as the parts of a URL around a password.
 ///
 /// # Panics
-/// If a store URL breaks a promise.
+/// A store URL breaks a promise.
 pub fn store_url(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let built_in = Registry(stores::BUILT_IN.to_vec());

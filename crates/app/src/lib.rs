@@ -1,7 +1,8 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
-//! [`App`] runs every command (`petstore --help` lists them) with the registered stores. The binary `petstore` registers
-//! SQLite, PostgreSQL, etcd and memory. A team adds a store of its own in a `main` like this one, without a fork:
+//! [`App`] runs every command (`petstore --help` lists them) with the registered stores. The binary `petstore`
+//! registers SQLite, PostgreSQL, etcd and memory. A team adds its own store in a `main` function like the following,
+//! without a fork:
 //!
 //! ```
 //! use std::{fmt, process::ExitCode, sync::Arc};
@@ -61,7 +62,7 @@
 //! - `stores`: the kinds of store, the arguments that name a store, and how a command opens one.
 //! - `system`: the clock, signals, files, the console and the log.
 //!
-//! No other crate knows every adapter. This crate contains no rule of the domain.
+//! No other crate depends on every adapter. This crate contains no rule of the domain.
 
 mod app;
 mod cli;

@@ -40,7 +40,7 @@ pub(crate) const BUILT_IN: &[StoreDriver] = &[
     MEMORY,
 ];
 
-/// The schemes of the built-in stores that a program may lack, and the names of these stores.
+/// The schemes and the names of built-in stores that a program may be built without.
 const OPTIONAL: [(&str, &str); 4] = [
     ("sqlite", "SQLite"),
     ("postgres", "PostgreSQL"),
@@ -67,7 +67,7 @@ impl Registry {
         })
     }
 
-    /// Parses the URL of a store. Refuses a store that ends with the process if it `must_last`.
+    /// Parses the URL of a store. With `must_last`, refuses a store whose data ends with the process.
     pub(crate) fn parse(&self, url: &str, must_last: bool) -> Result<StoreArg, BoxError> {
         let scheme = url.split_once(':').map(|(scheme, _)| scheme);
         let has_scheme =
@@ -113,7 +113,7 @@ impl Registry {
 #[derive(Clone)]
 pub(crate) struct StoreArg {
     pub(crate) location: Arc<dyn StoreLocation>,
-    /// `true` if it outlasts the process.
+    /// `true` if the data outlasts the process.
     pub(crate) is_persistent: bool,
 }
 
@@ -140,8 +140,8 @@ pub(crate) struct StoreArgs {
     pub(crate) store: StoreArg,
 }
 
-/// Gives every argument that names a store its parser, its help and its default. Only the store of `serve` may end with
-/// the process.
+/// Adds the parser, the help and the default to every argument that names a store. Only `serve` accepts a store whose
+/// data ends with the process.
 pub(crate) fn with_stores(command: Command, stores: &Arc<Registry>) -> Command {
     let serves = command.get_arguments().any(|arg| arg.get_id() == "next-store");
     command

@@ -1,4 +1,4 @@
-//! The baseline: bare hyper, or h2 for HTTP/2, with one constant response, the service's page of 20.
+//! The baseline: bare hyper, or h2 for HTTP/2. Every response is the service's page of 20 animals.
 //!
 //! The baseline routes, checks and logs nothing, so no service on hyper is faster.
 

@@ -1,7 +1,7 @@
 //! System calls of each workload.
 //!
-//! `perf stat` counts them at full speed. Where perf does not work, strace counts them, and the report says so: strace slows
-//! the server down, and counts waits for locks that do not happen at full speed.
+//! `perf stat` counts them at full speed. Where perf does not work, strace counts them, and the report says so. strace
+//! slows the server down, and counts waits for locks that do not occur at full speed.
 
 use std::{
     collections::BTreeMap,
@@ -25,13 +25,13 @@ use crate::{
     setup::Setup,
 };
 
-/// The events for perf: all calls together, and each frequent call of the server.
+/// The events for perf: the sum of all calls, and each frequent call of the server.
 const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_accept4,syscalls:sys_enter_epoll_wait,\
     syscalls:sys_enter_fcntl,syscalls:sys_enter_fdatasync,syscalls:sys_enter_futex,syscalls:sys_enter_newfstat,\
     syscalls:sys_enter_newfstatat,syscalls:sys_enter_pread64,syscalls:sys_enter_pwrite64,syscalls:sys_enter_read,\
     syscalls:sys_enter_recvfrom,syscalls:sys_enter_sendto,syscalls:sys_enter_statx,syscalls:sys_enter_write,\
     syscalls:sys_enter_writev";
-/// The least number of calls per request at which a call is named.
+/// The smallest number of calls per request for which the report names a call.
 const RARE: f64 = 0.01;
 /// The name of the sum of all calls.
 const TOTAL: &str = "total";

@@ -1,7 +1,7 @@
 //! Instructions of the hot paths, compared with the counts in the repository.
 //!
-//! The release binary runs under callgrind with one worker thread, and is warmed up. The compared counts leave SHA-256
-//! out: callgrind computes it in software, and real processors have instructions for it.
+//! The release binary runs under callgrind with one worker thread, and is warmed up. The compared counts exclude
+//! SHA-256, because callgrind computes it in software. Real processors have instructions for SHA-256.
 
 mod callgrind;
 mod counts;
@@ -91,7 +91,8 @@ fn start(setup: &Setup, seed: &Seed, settings: &[&str]) -> Result<(Server, Callg
     Ok((server, callgrind))
 }
 
-/// Returns the requests of a workload, from a service outside callgrind, where thousands of links would take long.
+/// Returns the requests of a workload. Gets them from a service outside callgrind, because following thousands of links
+/// under callgrind would take long.
 fn requests(setup: &Setup, seed: &Seed, workload: &Workload) -> Result<Vec<Request>> {
     let folder = setup.new_folder()?;
     let mut command = server::petstore(&setup.binary);

@@ -7,7 +7,7 @@ pub(crate) const KEY: &str = "the-key-of-the-benchmark";
 
 /// The header of an addition with an idempotency key.
 pub(crate) const KEY_HEADER: &str = "Idempotency-Key";
-/// The placeholder that each request replaces by an idempotency key of its own with the same length.
+/// The placeholder for an idempotency key. Each request replaces it by a new key of the same length.
 pub(crate) const KEY_MARK: &str = "@@@@@@@@@@@@@@@@";
 
 /// A request, and the form of a correct response.

@@ -13,7 +13,7 @@ use crate::{
 const PAGES: usize = 1000;
 /// The largest number of different animals in the workload `get`, which exceeds the cache.
 const MAX_IDS: u64 = 100_000;
-/// The number of different animals in the workload `hits`, which all are cached.
+/// The number of different animals in the workload `hits`. All of them are cached.
 const CACHED_IDS: u64 = 20;
 /// The number of different animals that are added in turn.
 const NEW_ANIMALS: u64 = 100;
@@ -29,7 +29,7 @@ pub(crate) struct Workload {
     pub(crate) large: bool,
     /// Further flags of `serve`.
     pub(crate) settings: &'static [&'static str],
-    /// `true` to send its only request over HTTP/2.
+    /// `true` to send the only request over HTTP/2.
     pub(crate) http2: bool,
     /// The number of idempotency records in the store before the measurement.
     pub(crate) records: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Workload {
 pub(crate) struct Source<'a> {
     /// A client of a running service.
     pub(crate) client: &'a mut Client,
-    /// The number of animals in its catalogue.
+    /// The number of animals in the service's catalogue.
     pub(crate) animals: u64,
 }
 

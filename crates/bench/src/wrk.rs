@@ -1,4 +1,4 @@
-//! Runs wrk: load over HTTP/1.1, by a script that sends prepared requests in turn.
+//! Runs wrk: load over HTTP/1.1. A script sends prepared requests in turn.
 
 use std::{fmt::Write as _, fs, process::Command};
 

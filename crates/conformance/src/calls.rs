@@ -59,7 +59,7 @@ pub(crate) async fn find(store: &Store, id: PetId) -> PromiseResult<Option<Pet>>
     Ok(store.pets.find(id).await?.value)
 }
 
-/// Purges `limit` records at a time until none is left. Returns the number of deleted records.
+/// Purges `limit` records at a time until no expired record is left. Returns the number of deleted records.
 pub(crate) async fn purge(store: &Store, cutoff: Timestamp, limit: u32) -> PromiseResult<u32> {
     let mut all = 0;
     for _ in 0..MAX_PURGES {
@@ -77,7 +77,7 @@ pub(crate) async fn page(store: &Store, query: PetQuery) -> PromiseResult<PetPag
     Ok(store.pets.list(query).await?.value)
 }
 
-/// Returns every animal of this status, or every animal, read page by page.
+/// Walks the animals page by page. Returns those with `status`, or all animals without a status.
 pub(crate) async fn walk(
     store: &Store,
     limit: u8,
@@ -176,7 +176,7 @@ pub(crate) async fn join<T: 'static>(
     Ok(results)
 }
 
-/// Ends the promise unless the store still takes an animal and shows it.
+/// Ends the promise unless the store accepts an animal and returns it again.
 pub(crate) async fn still_works(store: &Store) -> PromiseResult {
     let pet = add(store, samples::rex()).await?;
     ensure_eq("finding a new animal", &find(store, pet.id).await?, &Some(pet))

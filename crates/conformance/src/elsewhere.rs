@@ -23,7 +23,7 @@ const ACTION: &str = "PETSTORE_CONFORMANCE_ACTION";
 /// The time limit of the other process.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// Carries out `action` of a promise on the store, which another process has opened.
+/// Carries out `action` on `store`. A promise calls this function in another process.
 ///
 /// # Errors
 /// The store failed, or it lacks rows that the promise wrote.
@@ -42,11 +42,12 @@ pub async fn act(store: &Store, action: &str) -> Result<(), Failure> {
     }
 }
 
-/// Starts this test program again with its test `name`, which acts on the store at `place` by [`act_as_child`]. The body
-/// of [`ScratchStore::act_elsewhere`](crate::ScratchStore::act_elsewhere). Blocks until the other process has ended.
+/// Starts this test program again with its test `name`, which acts on the store at `place` by [`act_as_child`]. This
+/// function is the body of [`ScratchStore::act_elsewhere`](crate::ScratchStore::act_elsewhere). Blocks until the other
+/// process has ended.
 ///
 /// # Errors
-/// The other process failed, or took a minute.
+/// The other process failed, or took longer than a minute.
 pub fn act_in_child(name: &str, place: &str, action: &str) -> Result<(), BoxError> {
     let mut child = Command::new(env::current_exe()?)
         .args(["--exact", name, "--nocapture"])
@@ -66,8 +67,8 @@ pub fn act_in_child(name: &str, place: &str, action: &str) -> Result<(), BoxErro
     Err(format!("the process did not end within {TIME_LIMIT:?}").into())
 }
 
-/// Opens the place that [`act_in_child`] named, by `open`, and acts there. The body of a test of its own, which does
-/// nothing unless [`act_in_child`] started it.
+/// Opens the place that [`act_in_child`] named, by `open`, and acts there. This function is the body of a separate
+/// test, which does nothing unless [`act_in_child`] started it.
 ///
 /// # Errors
 /// The store does not open, or [`act`] failed.

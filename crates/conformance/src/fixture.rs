@@ -10,7 +10,7 @@ use crate::{
 /// A new store with open handles.
 pub(crate) struct Fixture {
     // The fields are dropped in this order: the scratch store is last, because it may remove the data.
-    /// Two handles, as if of two processes, or one if the adapter does not support two.
+    /// Two handles, which stand for two processes; one handle if the adapter does not support two.
     pub(crate) handles: Vec<Store>,
     pub(crate) scratch: Arc<dyn ScratchStore>,
     pub(crate) harness: Arc<dyn Harness>,
@@ -21,7 +21,7 @@ pub(crate) struct Fixture {
 pub(crate) type Scratches = Arc<Mutex<Vec<Arc<dyn ScratchStore>>>>;
 
 impl Fixture {
-    /// Creates a store, notes it in `scratches`, and opens it.
+    /// Creates a store, adds it to `scratches`, and opens it.
     pub(crate) async fn new(
         harness: Arc<dyn Harness>,
         scratches: Scratches,

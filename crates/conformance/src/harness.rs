@@ -11,8 +11,8 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 /// Makes throw-away stores of one adapter.
 #[async_trait]
 pub trait Harness: Send + Sync + 'static {
-    /// Returns the place of a new store. [Removing](ScratchStore::remove) or dropping it removes
-    /// all data, also after a broken promise.
+    /// Returns the place of a new store. [Removing](ScratchStore::remove) or dropping the place removes all data, also
+    /// after a broken promise.
     ///
     /// # Errors
     /// No place could be made.
@@ -37,8 +37,8 @@ pub trait Harness: Send + Sync + 'static {
     }
 }
 
-/// The place of one throw-away store: a directory, a schema, a value in memory. It outlives every
-/// [`Store`] opened from it.
+/// The place of one throw-away store: a directory, a schema, a value in memory. The place outlives every [`Store`]
+/// opened from it.
 #[async_trait]
 pub trait ScratchStore: Send + Sync {
     /// Opens the store. The first call creates it.
@@ -54,7 +54,8 @@ pub trait ScratchStore: Send + Sync {
     /// The store could not be opened.
     async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError>;
 
-    /// Closes an open store, of which the kit keeps no clone. The default drops `store`. Override it if closing must wait.
+    /// Closes an open store. The kit keeps no clone of `store`. The default drops `store`; override the method if
+    /// closing must wait.
     ///
     /// # Errors
     /// The store could not be closed.
@@ -98,17 +99,16 @@ pub trait ScratchStore: Send + Sync {
         Err(format!("this harness has no other process to {action}").into())
     }
 
-    /// Makes the store refuse a second animal with the same name, as an operator does with a unique index
+    /// Makes the store refuse a second animal with the same name, as with a unique index that an operator creates
     /// ([`Capability::RefusedRow`]).
     ///
     /// # Errors
-    /// The store did not take the rule.
+    /// The store did not accept the rule.
     async fn forbid_equal_names(&self) -> Result<(), BoxError> {
         Err("this harness cannot give the store a rule".into())
     }
 
-    /// Deletes the row of an animal without the adapter, as an operator does with SQL
-    /// ([`Capability::DeletedRow`]).
+    /// Deletes the row of an animal without the adapter, like an operator with SQL ([`Capability::DeletedRow`]).
     ///
     /// # Errors
     /// The row was not deleted.
@@ -126,7 +126,7 @@ pub struct Store {
     pub keys: Arc<dyn KeyStore>,
     /// The store as a whole ([`Capability::Archive`]).
     pub archive: Option<Arc<dyn Archive>>,
-    /// The state by which the store is handed over ([`Capability::Handover`]).
+    /// The handover port, with the state of the store ([`Capability::Handover`]).
     pub handover: Option<Arc<dyn Handover>>,
 }
 
@@ -160,9 +160,9 @@ impl fmt::Debug for Store {
 /// A property that some adapters or harnesses lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Capability {
-    /// The data outlives the open store: it can be closed and opened again.
+    /// The data outlives the open store: the store can be closed and opened again.
     Reopen,
-    /// The store can be opened twice, as two processes do.
+    /// The store can be opened twice, as by two processes.
     SecondHandle,
     /// The harness can open the store in another process.
     OtherProcess,
@@ -172,7 +172,7 @@ pub enum Capability {
     RefusedRow,
     /// The harness can delete a row without the adapter.
     DeletedRow,
-    /// The adapter knows the version of the catalogue (`version` is not `None`).
+    /// The adapter returns the version of the catalogue (`version` is not `None`).
     Version,
     /// The adapter implements [`Archive`].
     Archive,

@@ -58,11 +58,11 @@ pub use promises::{PROMISES, Promise};
 pub use random::SEED_VARIABLE;
 pub use run::{check, print_coverage, run};
 
-/// Makes one test for each promise, and one that prints how many promises are not checked, and why: the test runner
-/// counts their tests as passed.
+/// Defines one test for each promise. One more test prints how many promises are not checked, and why, because the test
+/// runner counts unchecked promises as passed.
 ///
-/// Each test evaluates `$harness`, an expression for a [`Harness`](crate::Harness). Attributes behind it apply to each
-/// test of a promise: `conformance_tests!(MyHarness; #[ignore = "no server"])`.
+/// Each test evaluates `$harness`, an expression for a [`Harness`](crate::Harness). Attributes after the expression
+/// apply to each test of a promise: `conformance_tests!(MyHarness; #[ignore = "no server"])`.
 #[macro_export]
 macro_rules! conformance_tests {
     ($harness:expr $(; $(#[$attribute:meta])+)?) => {
@@ -70,7 +70,7 @@ macro_rules! conformance_tests {
     };
 }
 
-/// Makes the tests from the list of promises.
+/// Defines the tests from the list of promises.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __promise_tests {
@@ -85,7 +85,7 @@ macro_rules! __promise_tests {
     };
 }
 
-/// Makes the test of one promise.
+/// Defines the test of one promise.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __promise_test {

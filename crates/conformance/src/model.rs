@@ -40,8 +40,8 @@ impl PetModel {
         Self { pets: pets.to_vec(), ..Self::default() }
     }
 
-    /// Returns the expected outcome of adding an animal with `request`. Repeats the domain's rule, because adapters call the
-    /// domain: a fault of the rule itself then shows.
+    /// Returns the expected outcome of adding an animal with `request`. Repeats the domain's rule, because adapters
+    /// call the domain. A fault in the domain's rule is therefore noticed.
     pub(crate) fn addition(&self, request: Option<&IdempotencyRequest>) -> Addition {
         let live = request.and_then(|request| {
             let record = self.records.get(&request.id)?;

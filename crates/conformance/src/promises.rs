@@ -32,8 +32,8 @@ pub struct Promise {
 
 pub(crate) type Check = fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult> + Send>>;
 
-/// Passes every promise to the macro `$then`, after the tokens `$with`, as `subject::name [needs];`. The doc comment of the
-/// function quotes the contract.
+/// Passes every promise to the macro `$then`, after the tokens `$with`, as `subject::name [needs];`. The doc comment of
+/// each function states the part of the contract that the function checks.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_promise {
@@ -109,7 +109,7 @@ macro_rules! __for_each_promise {
     } };
 }
 
-/// Makes the table of promises from the list.
+/// Defines the table of promises from the list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __promise_table {

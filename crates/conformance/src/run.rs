@@ -66,7 +66,7 @@ fn panicked(error: &JoinError) -> Failure {
     Failure::new(format!("the promise panicked: {error}"))
 }
 
-/// Checks the promise `name` on a new runtime. The body of one test.
+/// Checks the promise `name` on a new runtime. This function is the body of each test.
 ///
 /// # Errors
 /// The promise is broken, or `name` is unknown. A promise that is not checked prints a line on stderr instead.
@@ -76,7 +76,7 @@ pub fn check(harness: impl Harness, name: &str) -> PromiseResult {
     let harness: Arc<dyn Harness> = Arc::new(harness);
     let runtime = runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build()?;
     let outcome = runtime.block_on(run(&harness, promise));
-    // A task that the adapter left running must not hold up the end of the test.
+    // A task that the adapter left running must not delay the end of the test.
     runtime.shutdown_background();
     match outcome {
         Outcome::Kept => Ok(()),
@@ -85,8 +85,8 @@ pub fn check(harness: impl Harness, name: &str) -> PromiseResult {
     }
 }
 
-/// Prints the number of promises that the tests of `harness` check, the number that they do not, and the reasons. The body
-/// of one test, without which an unchecked promise would look like a kept one.
+/// Prints the number of checked promises, the number of unchecked promises, and the reasons. This function is the body
+/// of one test. Without that test, an unchecked promise would look like a kept one.
 ///
 /// # Errors
 /// stderr cannot be written.

@@ -33,7 +33,7 @@ pub(crate) fn rex() -> NewPet {
     pet("Rex", 1, Some(PetStatus::Available))
 }
 
-/// Returns one of many animals. No two are equal, and every status occurs.
+/// Returns the animal with this number. No two animals are equal, and every status occurs.
 pub(crate) fn numbered(number: usize) -> NewPet {
     let category = i64::try_from(number).unwrap_or(i64::MAX);
     pet(&format!("pet {number}"), category, STATUSES[number % STATUSES.len()])

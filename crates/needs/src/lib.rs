@@ -1,7 +1,8 @@
 //! `#[needs(postgres)]` above a test: the test is ignored where PostgreSQL is not installed, and the reason names the
 //! packages to install.
 //!
-//! `#[needs(time)]` marks a test of more than some seconds. With `PETSTORE_TEST_ALL=1`, these two kinds are never ignored.
+//! `#[needs(time)]` marks a test that takes more than a few seconds. With `PETSTORE_TEST_ALL=1`, tests of these two
+//! kinds are never ignored.
 //!
 //! `#[needs(quiet)]` marks a test that measures time, which needs a machine without other work. The test is always
 //! ignored. These tests run alone, one after the other:
@@ -43,7 +44,7 @@ pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
             });
         }
     }
-    // Another such attribute may have ignored it already.
+    // Another `needs` attribute may have ignored the test already.
     if missing.is_empty() || test.to_string().contains("#[ignore") {
         return test;
     }

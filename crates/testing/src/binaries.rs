@@ -11,7 +11,7 @@ use crate::{programs, trouble::Trouble};
 /// The user that runs the server if this process is root: PostgreSQL refuses to run as root.
 const USER: &str = "postgres";
 
-/// Returns a command for a program of PostgreSQL, run as a permitted user in a folder that this user may enter.
+/// Returns a command that runs a program of PostgreSQL as a permitted user, in a folder that this user may enter.
 pub(crate) fn program(name: &str) -> Result<Command, Trouble> {
     let path = folder()?.join(name);
     let mut command = as_server_user(&path);
@@ -19,7 +19,7 @@ pub(crate) fn program(name: &str) -> Result<Command, Trouble> {
     Ok(command)
 }
 
-/// Returns a command, which runs as another user if this process is root.
+/// Returns a command that runs as [`USER`] if this process is root.
 pub(crate) fn as_server_user(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
@@ -38,7 +38,7 @@ pub(crate) fn hand_over(path: &Path) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Runs a command to its end. Returns its standard output, or its error output as the error.
+/// Runs a command to its end. Returns its standard output; the error is its error output.
 pub(crate) fn run(command: &mut Command) -> Result<String, Trouble> {
     let shown = format!("{command:?}");
     let output = command.output().map_err(|error| format!("cannot run {shown}: {error}"))?;

@@ -20,10 +20,11 @@ use crate::{
 /// The role that owns everything. The server trusts connections from this machine.
 pub(crate) const ROLE: &str = "petstore";
 
-/// A file system in memory. A database consists of some 300 files, and each test makes one: on a disk, the tests of
-/// PostgreSQL take half as long again.
+/// A file system in memory. Each test creates a database, which has about 300 files. On a disk, the tests of PostgreSQL
+/// take half as long again.
 const MEMORY: &str = "/dev/shm";
-/// The free space that it must have, in bytes. The black-box suite needs 135 MB, the long form of a move more.
+/// The free space in [`MEMORY`] that a server requires, in bytes. The black-box suite needs 135 MB, and the long form
+/// of a move needs more.
 const ROOM: u64 = 4 << 30;
 
 /// The durability of a commit.
@@ -35,7 +36,7 @@ pub enum Durability {
     Full,
 }
 
-/// A server on 127.0.0.1. It ends with the value, and with this process at the latest.
+/// A server on 127.0.0.1. Dropping the value ends the server; it never outlives this process.
 #[derive(Debug)]
 pub struct Cluster {
     home: PathBuf,
@@ -44,10 +45,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes a new server and starts it.
+    /// Creates a new server and starts it.
     ///
     /// # Errors
-    /// No PostgreSQL is installed, or it does not start.
+    /// PostgreSQL is not installed, or the server does not start.
     pub fn start(durability: Durability) -> Result<Self, Trouble> {
         let cluster = Self::prepare(durability)?;
         run(program("initdb")?
@@ -69,19 +70,19 @@ impl Cluster {
         self.home.join("data")
     }
 
-    /// The folder of the server: the data in `data`, the log in `log`.
+    /// Returns the folder of the server, with the data in `data` and the log in `log`.
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// The server's port on 127.0.0.1.
+    /// Returns the server's port on 127.0.0.1.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
     }
 
-    /// The URL of a database of this server. The password is made up, as the server does not ask for one.
+    /// Returns the URL of a database of this server. The password is made up, because the server asks for none.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{ROLE}:secret@127.0.0.1:{}/{database}", self.port)
@@ -105,7 +106,7 @@ impl Cluster {
     /// Starts the server again after it was stopped or killed.
     ///
     /// # Errors
-    /// It does not start; the end of its log is part of the answer.
+    /// The server does not start; the end of its log is part of the error.
     pub fn resume(&self) -> Result<(), Trouble> {
         let log = self.home.join("log");
         let started = run(self.pg_ctl()?.arg("-l").arg(&log).arg("start"));
@@ -114,10 +115,10 @@ impl Cluster {
         })
     }
 
-    /// Stops the server as an administrator would: connections are closed, nothing is lost.
+    /// Stops the server like an administrator: connections are closed, and nothing is lost.
     ///
     /// # Errors
-    /// It does not stop.
+    /// The server does not stop.
     pub fn stop(&self) -> Result<(), Trouble> {
         run(self.pg_ctl()?.args(["-m", "fast", "stop"])).map(drop)
     }
@@ -125,7 +126,7 @@ impl Cluster {
     /// Stops the server and starts it again.
     ///
     /// # Errors
-    /// It does not.
+    /// The server does not stop, or does not start.
     pub fn restart(&self) -> Result<(), Trouble> {
         self.stop()?;
         self.resume()
@@ -134,14 +135,14 @@ impl Cluster {
     /// Kills every process of the server with signal 9, as a power cut would.
     ///
     /// # Errors
-    /// They cannot be killed.
+    /// The processes cannot be killed.
     pub fn kill9(&self) -> Result<(), Trouble> {
         let file = fs::read_to_string(self.data().join("postmaster.pid"));
         let file = file.map_err(|error| format!("the server does not run: {error}"))?;
         let parent = file.lines().next().unwrap_or_default().to_owned();
         let children = processes::children_of(&parent);
         let all: Vec<String> = iter::once(parent).chain(children).collect();
-        // Kills the parent first, because it restarts its children. A child that ended already cannot be killed.
+        // Kills the parent first, because it restarts its children. The call fails for a child that has ended already.
         let _ = processes::send("KILL", &all);
         let what = format!("the end of the server at port {}", self.port);
         processes::wait_until(&what, || !all.iter().any(|process| processes::runs(process)))?;
@@ -174,7 +175,7 @@ impl Cluster {
     }
 }
 
-/// A new folder, in memory if all tests that run at the same time find room there.
+/// Creates a folder, in memory if there is room for all tests that run at the same time.
 pub(crate) fn folder(prefix: &str, durability: Durability) -> Result<PathBuf, Trouble> {
     let has_room = |found: StatVfs| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM;
     let parent = match durability {

@@ -10,7 +10,7 @@ use crate::{
     trouble::Trouble,
 };
 
-/// A new and empty database. It is dropped with the value, even if connections are open.
+/// A new and empty database. Dropping the value drops the database, even if connections are open.
 #[derive(Debug)]
 pub struct Database {
     /// `postgres://…/NAME`, with the role and the parameters of the server's own URL.
@@ -25,7 +25,7 @@ impl Database {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("petstore_{}_{number}", process::id());
-        // Another collation or encoding than the server's own needs this template.
+        // PostgreSQL requires this template for an encoding or collation that differs from the server's own.
         sql(server, &format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))?;
         Ok(Self { url: with_database(server, &name), name, server: server.to_owned() })
     }
@@ -73,7 +73,7 @@ impl Drop for Database {
     }
 }
 
-/// Returns the URL with another database.
+/// Replaces the database in the URL by `name`.
 fn with_database(url: &str, name: &str) -> String {
     let (address, query) =
         url.split_once('?').map_or((url, ""), |(address, query)| (address, query));

@@ -1,4 +1,5 @@
-//! A guard that ends the processes and threads beside a test. A failed test unwinds and drops the guard, so it ends.
+//! A guard that ends the processes and threads beside a test. A failed test unwinds and drops the guard, so the test
+//! does not hang.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -29,7 +30,7 @@ impl End for Child {
             all.extend(processes::children_of(&all[next]));
             next += 1;
         }
-        // A process that cannot be killed has ended already.
+        // The call fails only if the process has ended already.
         let _ = self.kill();
         all.iter().skip(1).for_each(|descendant| {
             let _ = processes::send("KILL", std::slice::from_ref(descendant));
@@ -123,7 +124,7 @@ mod tests {
         }));
         assert!(failed.is_err() && stop.load(Ordering::SeqCst));
         assert!(!all.iter().any(String::is_empty), "{all:?}");
-        // The system reaps the child of the shell a moment after it was killed.
+        // The system reaps the child of the shell a moment after the kill.
         wait_until("both processes are gone", || !all.iter().any(|process| runs(process))).unwrap();
     }
 }

@@ -21,12 +21,12 @@ use crate::{
 
 /// Runs a node until standard input is closed. The shell reads by itself, so the node is its only child.
 const NODE: &str = "\"$@\" & read -r _; kill -KILL \"$!\"; wait";
-/// Removes the folder of all nodes, although some may still write there.
+/// Removes the folder of all nodes. Retries, because some nodes may still write there.
 const CLEANER: &str = "read -r _; until rm -rf \"$0\"; do sleep 0.1; done";
 /// The time limit of a node's answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Nodes of one cluster, numbered from 0 on. They end with the value, and with this process at the latest.
+/// Nodes of one cluster, numbered from 0 on. Dropping the value ends the nodes; they never outlive this process.
 #[derive(Debug)]
 pub struct Etcd {
     nodes: Vec<Node>,
@@ -48,7 +48,7 @@ impl Etcd {
     /// Starts `nodes` nodes on 127.0.0.1, and waits until they have a leader.
     ///
     /// # Errors
-    /// etcd is not installed, or a node does not start; the end of its log is part of the answer.
+    /// etcd is not installed, or a node does not start. The end of its log is part of the error.
     pub fn start(count: usize) -> Result<Self, Trouble> {
         Self::start_in(count, None)
     }
@@ -67,7 +67,7 @@ impl Etcd {
     /// Prepares the place of each node. No node runs yet.
     ///
     /// # Errors
-    /// There is no room, or no port.
+    /// There is no space, or no free port.
     pub fn prepare(count: usize, network: Option<&Network>) -> Result<Self, Trouble> {
         let home = folder("petstore-etcd-", Durability::Fast)?;
         let mut cleaner = Command::new("/bin/sh");
@@ -83,20 +83,20 @@ impl Etcd {
         Ok(Self { nodes, home, _cleaner: cleaner })
     }
 
-    /// `HOST:PORT,…`, for clients.
+    /// Returns the addresses for clients: `HOST:PORT,…`.
     #[must_use]
     pub fn endpoints(&self) -> String {
         let all: Vec<_> = self.nodes.iter().map(Node::endpoint).collect();
         all.join(",")
     }
 
-    /// The folder of a node's data. The node creates it.
+    /// Returns the folder of a node's data. The node creates the folder.
     #[must_use]
     pub fn data(&self, node: usize) -> PathBuf {
         self.home.join(node.to_string())
     }
 
-    /// Starts a stopped node. It answers as soon as a majority of nodes runs.
+    /// Starts a stopped node. The node answers as soon as a majority of nodes runs.
     ///
     /// # Errors
     /// There is no shell.
@@ -146,10 +146,10 @@ impl Etcd {
         *self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Sends a node a signal, such as `STOP` and `CONT`.
+    /// Sends a signal to a node, such as `STOP` or `CONT`.
     ///
     /// # Errors
-    /// It does not run.
+    /// The node does not run.
     pub fn signal(&self, node: usize, signal: &str) -> Result<(), Trouble> {
         let process = self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner);
         let children = process.as_ref().ok_or("it does not run")?.children();
@@ -216,7 +216,7 @@ impl Node {
 
     fn post(&self, path: &str, json: &str) -> io::Result<String> {
         let address = self.endpoint().parse().map_err(io::Error::other)?;
-        // A node that is cut off does not refuse connections either.
+        // A node that is cut off does not even refuse connections.
         let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         write!(stream, "POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{json}", json.len())?;

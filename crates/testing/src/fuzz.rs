@@ -1,7 +1,7 @@
 //! Fuzz targets in an ordinary test: the kept corpus, and inputs mutated from it.
 //!
-//! The corpus of a target is the file with its name in `tests/fuzz/corpus`: one input a line, escaped as in a byte string
-//! of Rust. The inputs are the same in every run, unless `PETSTORE_TEST_FUZZ` gives another number of them.
+//! The corpus of a target is the file with its name in `tests/fuzz/corpus`: one input per line, escaped as in a byte
+//! string of Rust. The inputs are the same in every run, unless `PETSTORE_TEST_FUZZ` sets another number of inputs.
 
 use std::{
     env, fs,
@@ -127,7 +127,7 @@ fn unescaped(line: &str) -> Vec<u8> {
     input
 }
 
-/// Inputs mutated from a corpus, in an order that is always the same.
+/// Inputs mutated from a corpus, in the same order in every run.
 #[derive(Debug)]
 pub struct Mutations {
     corpus: Vec<Vec<u8>>,
@@ -141,7 +141,7 @@ impl Mutations {
         Self::with_seed(corpus, 1)
     }
 
-    /// Mutates the inputs with other random numbers.
+    /// Mutates the inputs of `corpus` with the random numbers of `seed`.
     #[must_use]
     pub fn with_seed(corpus: Vec<Vec<u8>>, seed: u64) -> Self {
         Self { corpus, random: Rng::with_seed(seed) }

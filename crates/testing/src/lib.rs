@@ -1,16 +1,16 @@
-//! Throw-away PostgreSQL servers and etcd nodes for tests, mutated inputs, ports for what tests start, and
-//! how a test that lacks something is skipped. A dev-dependency only: in no release build.
+//! Tools for tests: throw-away PostgreSQL servers and etcd nodes, mutated inputs, free ports, and skipped tests. A
+//! dev-dependency only, so no release build contains it.
 //!
-//! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
-//! share; [`cluster_or_skip`] a server of one test's own, which it may stop, kill and fail over.
+//! [`postgres_or_skip`] returns a new, empty database on a server that all tests of one process share.
+//! [`cluster_or_skip`] returns a separate server, which the test may stop, kill and fail over.
 //!
-//! The server is made from the installed binaries: those in `PETSTORE_TEST_POSTGRES_BIN`, else the
-//! newest of Debian's versions, else what `pg_config` names. `PETSTORE_TEST_POSTGRES=URL` takes a
-//! running server for [`postgres_or_skip`] instead (a role that may create databases).
+//! The server runs the binaries in `PETSTORE_TEST_POSTGRES_BIN`, else Debian's newest version, else the version that
+//! `pg_config` names. With `PETSTORE_TEST_POSTGRES=URL`, [`postgres_or_skip`] uses a running server instead; the role
+//! in the URL must be able to create databases.
 //!
-//! A test that needs a program says so, `#[needs(postgres)]`, and is ignored where it is not installed. What cannot be
-//! told while building, such as root, is looked for by the test itself, which is skipped loudly without it. With
-//! `PETSTORE_TEST_ALL=1` either fails.
+//! A test that needs a program has the attribute `#[needs(postgres)]`, and is ignored if the program is not installed.
+//! A test checks other needs, such as root, when it runs: without them, it prints that it is skipped. With
+//! `PETSTORE_TEST_ALL=1`, a test with a missing need fails.
 
 mod binaries;
 mod cluster;

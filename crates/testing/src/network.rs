@@ -9,11 +9,11 @@ use std::{
 
 use crate::{binaries::run, cluster::Cluster, trouble::Trouble};
 
-/// The prefix of our namespaces' names. The role and the process follow.
+/// The prefix of the namespaces' names. The role and the process follow.
 const PREFIX: &str = "petstore-";
 
-/// A network for servers, numbered from 0 on, that are reached through a router. It ends with the value; what a process that
-/// was killed has left, the next one removes.
+/// A network for servers, numbered from 0 on, behind a router. Dropping the value removes the network. The namespaces
+/// of a killed process are removed when the next network is created.
 #[derive(Debug)]
 pub struct Network {
     /// This process's end of the link to the router.
@@ -25,7 +25,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Makes the namespaces, and the ways through the router between this process and so many servers.
+    /// Creates the namespaces, and the routes between this process and `servers` servers.
     pub(crate) fn new(servers: usize) -> Result<Self, Trouble> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         remove_left_overs();
@@ -34,7 +34,7 @@ impl Network {
             link: format!("pst{id}.{count}"),
             router: format!("{PREFIX}router-{count}-{id}"),
             servers: (0..servers).map(|n| format!("{PREFIX}server{n}-{count}-{id}")).collect(),
-            // Out of 198.18.0.0/15, which is kept for tests of networks (RFC 2544).
+            // A part of 198.18.0.0/15, which is reserved for tests of networks (RFC 2544).
             net: format!("198.{}.{}", 18 + count % 2, (id + count / 2) % 256),
         };
         network.connect().map(|()| network)
@@ -52,13 +52,13 @@ impl Network {
         ["ip", "netns", "exec", &self.servers[server]]
     }
 
-    /// The URL of a database of the server that runs as the first of this network.
+    /// Returns the URL of a database of `cluster`, which is the first server of this network.
     #[must_use]
     pub fn url(&self, cluster: &Cluster, database: &str) -> String {
         cluster.url(database).replace("127.0.0.1", &self.address(0))
     }
 
-    /// Makes the router drop every packet from and to a server silently.
+    /// Makes the router silently drop every packet from and to a server.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -132,10 +132,10 @@ impl Network {
 }
 
 impl Cluster {
-    /// Starts the server, which must not run, in `network`; it is not reachable on 127.0.0.1 then.
+    /// Starts the stopped server in `network`. The server is then not reachable on 127.0.0.1.
     ///
     /// # Errors
-    /// It does not start.
+    /// The server does not start.
     pub fn resume_in(&self, network: &Network) -> Result<(), Trouble> {
         let rules = self.home().join("data/pg_hba.conf");
         let trust_all = "host all,replication all 0.0.0.0/0 trust\n";
@@ -151,7 +151,7 @@ impl Cluster {
 impl Drop for Network {
     fn drop(&mut self) {
         for namespace in self.servers.iter().chain([&self.router]) {
-            // Their links are removed with them. The server's namespace exists until its last process ends.
+            // Removing a namespace removes its links. A server's namespace exists until its last process ends.
             let _ = ip(&format!("netns del {namespace}"));
         }
     }

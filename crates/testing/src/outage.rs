@@ -5,7 +5,7 @@ use std::fs;
 use crate::{binaries::run, cluster::Cluster, processes, trouble::Trouble};
 
 impl Cluster {
-    /// Stops the server at once: connections break, and the next start recovers.
+    /// Stops the server immediately: connections break, and the next start runs crash recovery.
     ///
     /// # Errors
     /// The server does not stop.
@@ -13,7 +13,7 @@ impl Cluster {
         run(self.pg_ctl()?.args(["-m", "immediate", "stop"])).map(drop)
     }
 
-    /// Halts every process of the server: its connections stay, and nothing answers on them.
+    /// Halts every process of the server. Connections stay open, and the server does not respond.
     ///
     /// # Errors
     /// The server does not run.

@@ -17,28 +17,28 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// The number of server connections for each database, so few that many clients share them.
+/// The number of server connections for each database. It is small, so that many clients share a connection.
 const SERVER_CONNECTIONS: u32 = 4;
-/// Runs the pooler until standard input is closed, which the kernel does for a process that was
-/// killed. The words are the program and its file of settings.
+/// Runs the pooler until standard input is closed, which the kernel does for a killed process. The arguments are the
+/// program and its settings file.
 const SCRIPT: &str = "\"$0\" \"$1\" & cat >/dev/null; kill \"$!\"; wait";
 
 /// The time for which `PgBouncer` assigns a server connection to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// To one client until it leaves.
+    /// To one client until the client disconnects.
     Session,
-    /// To one client until it leaves, while others wait for theirs.
+    /// To one client until the client disconnects, while other clients wait.
     FewSessions,
     /// For one transaction.
     Transaction,
-    /// For one transaction; it passes over the options of a client's first message.
+    /// For one transaction. Ignores the options in a client's startup message.
     TransactionWithoutOptions,
     /// For one statement.
     Statement,
 }
 
-/// A pooler on 127.0.0.1. It ends with the value, and with this process at the latest.
+/// A pooler on 127.0.0.1. Dropping the value ends the pooler; it never outlives this process.
 #[derive(Debug)]
 pub struct Pooler {
     port: u16,
@@ -108,7 +108,7 @@ fn settings(server: [&str; 4], port: u16, pooling: Pooling) -> String {
             ("transaction", "ignore_startup_parameters = options\n")
         }
     };
-    // An unreachable server is tried again at once.
+    // The pooler retries an unreachable server immediately.
     format!(
         "[databases]\n* = host={host} port={server_port} user={user} password={password}\n\
          [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\

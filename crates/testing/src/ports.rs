@@ -13,9 +13,9 @@ use std::{
 
 use crate::trouble::Trouble;
 
-/// Linux gives ports from 32,768 on to any process that asks for any port, also to the near end of each
-/// connection (`ip_local_port_range` of ip(7)). Below it a port stays free until it is used, and
-/// while its server is down.
+/// The first port that a process may claim. Linux assigns ports from 32,768 on by itself, also to the local end of each
+/// connection (`ip_local_port_range` in ip(7)). A lower port stays free before its server starts, and while its server
+/// is down.
 const FIRST: u16 = 10_000;
 /// The number of ports that a process claims at a time.
 const BLOCK: u16 = 100;
@@ -32,10 +32,10 @@ pub fn free_port() -> Result<u16, Trouble> {
 
 /// The ports of a process.
 struct Ports {
-    /// Each is a Unix socket with the name of a block. Two processes cannot have one name, and the kernel
-    /// takes it back when its process ends.
+    /// The claimed blocks. A claim is a Unix socket with the name of the block. Two processes cannot bind the same
+    /// name, and the kernel releases the name when the process ends.
     claims: Vec<UnixListener>,
-    /// The rest of the block that was claimed last.
+    /// The unused ports of the block that was claimed last.
     rest: Range<u16>,
 }
 
@@ -55,7 +55,7 @@ impl Ports {
         }
     }
 
-    /// Claims one more block: the first that is free, from a place on that depends on the process.
+    /// Claims another free block. The search starts at a block that depends on the process id.
     fn claim(&mut self) -> Result<(), Trouble> {
         let start = u16::try_from(process::id() % u32::from(BLOCKS)).unwrap_or(0);
         for block in (start..BLOCKS).chain(0..start) {

@@ -36,7 +36,7 @@ pub(crate) fn is_stopped(process: &str) -> bool {
         .all(|line| line.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
 }
 
-/// Polls for a minute at most until something has `happened`.
+/// Polls until `happened` returns `true`, for a minute at most.
 pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) -> Result<(), Trouble> {
     let start = Instant::now();
     while !happened() {
@@ -48,7 +48,8 @@ pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) -> Resu
     Ok(())
 }
 
-/// Returns the state and the parent of a process (proc(5)). The program's name in front of them may contain anything.
+/// Returns the state and the parent of a process (proc(5)). The program's name before these fields may contain any
+/// character.
 fn status(process: &str) -> Option<(String, String)> {
     process.parse::<u32>().ok()?;
     let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;

@@ -1,5 +1,5 @@
 //! The needs of tests, and the programs that meet them. `petstore-needs` compiles this file too: its build script
-//! searches for the programs, and its macro names the missing ones.
+//! searches for the programs, and its macro names the missing programs.
 
 use std::{
     env, fs,
@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-/// A name for `#[needs(…)]`, the programs that it stands for, and Debian's packages that have them.
+/// A name for `#[needs(…)]`, the programs that meet the need, and Debian's packages with these programs.
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
 /// Every need of `#[needs(…)]`. No program meets the first two: [`TEST_ALL`] meets `time`, and nothing meets [`QUIET`].
@@ -36,16 +36,16 @@ pub(crate) const NEEDS: [Need; 14] = [
 /// The need of a test that measures time. Such a test is ignored in every build, so that `--ignored` selects it: with
 /// [`TEST_ALL`], no other test is ignored.
 pub(crate) const QUIET: &str = "quiet";
-/// With the value `1`, a test whose need is not met fails, instead of being ignored or skipped.
+/// The variable that, with the value `1`, makes a test with a missing need fail, instead of being ignored or skipped.
 pub(crate) const TEST_ALL: &str = "PETSTORE_TEST_ALL";
-/// Names a running server of PostgreSQL that tests may use.
+/// The variable with the URL of a running PostgreSQL server that tests may use.
 pub(crate) const EXTERNAL: &str = "PETSTORE_TEST_POSTGRES";
-/// Names the folder that holds `postgres`, `initdb` and the others.
+/// The variable with the folder of `postgres`, `initdb` and the other programs.
 pub(crate) const FOLDER: &str = "PETSTORE_TEST_POSTGRES_BIN";
-/// Where packages put programs. Not all of these are on the PATH of every user.
+/// The folders in which packages install programs. Some of these folders are not on the PATH of every user.
 pub(crate) const FOLDERS: [&str; 4] =
     ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
-/// Where Debian keeps its versions of PostgreSQL.
+/// The folder of Debian's PostgreSQL versions.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 /// Returns whether a test whose need is not met fails, instead of being ignored or skipped.
@@ -60,7 +60,7 @@ pub(crate) fn is_met((name, programs, _): &Need) -> bool {
     external || !programs.is_empty() && installed()
 }
 
-/// Where the program `name` is.
+/// Returns the path of the program `name`.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let fixed = FOLDERS.iter().map(PathBuf::from);
@@ -68,7 +68,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     all.map(|folder| folder.join(name)).find(|program| is_program(program))
 }
 
-/// The folder of the programs of PostgreSQL's server.
+/// Returns the folder of PostgreSQL's server programs.
 pub(crate) fn postgres() -> Option<PathBuf> {
     let named = env::var_os(FOLDER).map(PathBuf::from);
     let found = named.or_else(newest_of_debian).or_else(of_pg_config);

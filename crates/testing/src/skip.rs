@@ -1,4 +1,4 @@
-//! Needs of a test that this machine may lack. The test then prints that it is skipped, or fails with
+//! Needs of a test that this machine may not meet. The test then prints that it is skipped, or fails with
 //! `PETSTORE_TEST_ALL=1`.
 
 use std::{
@@ -17,7 +17,7 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Returns a new and empty database for the test `test`, dropped with the value; `None` without PostgreSQL.
+/// Returns a new and empty database for the test `test`; `None` without PostgreSQL.
 ///
 /// # Panics
 /// The need is missing although `PETSTORE_TEST_ALL=1`, or the database cannot be made.
@@ -32,7 +32,7 @@ pub fn postgres_or_skip(test: &str) -> Option<Database> {
     Some(or_panic(Database::fresh(&url)))
 }
 
-/// Returns a server for the test `test` alone, which ends with the value; `None` without PostgreSQL.
+/// Returns a server for the test `test` alone; `None` without PostgreSQL.
 ///
 /// # Panics
 /// The need is missing although `PETSTORE_TEST_ALL=1`.
@@ -41,7 +41,7 @@ pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
     or_skip(test, Cluster::start(durability))
 }
 
-/// Returns `nodes` nodes of etcd for the test `test`, which end with the value; `None` without etcd.
+/// Returns `nodes` nodes of etcd for the test `test`; `None` without etcd.
 ///
 /// # Panics
 /// The need is missing although `PETSTORE_TEST_ALL=1`.

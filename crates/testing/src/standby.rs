@@ -45,7 +45,7 @@ impl Cluster {
         run(self.pg_ctl()?.arg("promote")).map(drop)
     }
 
-    /// Waits until a query answers `expected`.
+    /// Waits until a query returns `expected`.
     ///
     /// # Errors
     /// The query does not return `expected` within a minute.

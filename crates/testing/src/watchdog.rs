@@ -12,8 +12,8 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Waits until standard input is closed, which the kernel does for a killed process. Continues a halted server first, because
-/// it could not stop otherwise.
+/// Waits until standard input is closed, which the kernel does for a killed process. Continues a halted server first,
+/// because a halted server cannot stop.
 const SCRIPT: &str = r#"
 cat >/dev/null
 kill -CONT "$(head -n 1 "$1/data/postmaster.pid")"

@@ -40,7 +40,7 @@ pub(crate) struct Pair {
     pub(crate) cutoff: Timestamp,
 }
 
-/// Returns the cutoff for `now`: records made at that moment or before have expired.
+/// Returns the cutoff for `now`. Records made at the cutoff or before have expired.
 pub(crate) fn cutoff(now: Timestamp) -> Timestamp {
     now.minus(IdempotencyKey::LIFETIME)
 }
@@ -57,8 +57,8 @@ impl Pair {
         Ok(Self { source, target: target.map_err(TransferError::target)?, cutoff })
     }
 
-    /// Compares the rows behind `after`, and passes each animal to `on_pet`. `rows` are the rows of the source if they were
-    /// read already.
+    /// Compares the rows after `after`, and passes each animal to `on_pet`. `rows` are the rows of the source if they
+    /// were read already.
     ///
     /// # Errors
     /// [`TransferError::OtherData`] names the first difference.
@@ -135,7 +135,7 @@ async fn compare<'s, R: Row>(
         let (source, target) = if is_reversed { (other, one) } else { (one, other) };
         TransferError::OtherData(Difference::between(source, target))
     };
-    // Rows that only the target holds: the source must have replaced them.
+    // Rows that only the target holds. Each must have been replaced in the source.
     let (mut replaced, mut count) = (HashMap::new(), 0);
     let (mut our, mut their) = (ours.next().await?, theirs.next().await?);
     loop {
@@ -189,7 +189,7 @@ struct Reader<'s, R: Row> {
     /// The last row that was read.
     after: Option<R::Place>,
     batch: vec::IntoIter<R>,
-    /// No row follows the batch.
+    /// `true` if no row follows the batch.
     is_end: bool,
     failed: fn(StoreError) -> TransferError,
 }

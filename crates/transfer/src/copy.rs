@@ -20,7 +20,7 @@ const UNKNOWN: StoreId = StoreId([0; 16]);
 pub struct CopyPorts<'s> {
     /// The store as a whole.
     pub archive: &'s dyn Archive,
-    /// The state of the store, if it has one.
+    /// The port for the state of the store, if the store has one.
     pub handover: Option<&'s dyn Handover>,
 }
 
@@ -33,9 +33,9 @@ impl std::fmt::Debug for CopyPorts<'_> {
 /// The rows of a copy that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopySummary {
-    /// The number of animals that the target held before.
+    /// The number of animals that the target held before the copy.
     pub found: u64,
-    /// The number of animals that were copied now.
+    /// The number of copied animals.
     pub pets: u64,
     /// The number of API keys in the source. The target holds all of them.
     pub keys: u64,
@@ -48,9 +48,9 @@ pub struct CopySummary {
 /// Copies the animals with their identifiers, the API keys, and the idempotency records that have not expired at `now`.
 /// All rows are from one snapshot of the source.
 ///
-/// Before it writes, `copy` compares every row of the target with the source. The target is then
-/// [being filled](Phase::Filling) until the copy is complete, so no service uses it. A target without a state is not
-/// marked. Run an interrupted copy again to continue it, and a complete one to add what the source has gained.
+/// Before it writes, `copy` compares every row of the target with the source. The target is then [being
+/// filled](Phase::Filling) until the copy is complete, so no service uses it. A target without a state is not marked.
+/// Run an interrupted copy again to continue it. Run a complete copy again to add the new rows of the source.
 ///
 /// # Errors
 /// [`TransferError`].
@@ -75,7 +75,7 @@ pub async fn copy(
     let compared =
         pair.compare(Expect::Part, Position::default(), None, |_| (), on_progress).await?;
     let Pair { mut source, target: snapshot, cutoff } = pair;
-    // An open snapshot would hold up the housekeeping of the target.
+    // An open snapshot would delay the housekeeping of the target.
     drop(snapshot);
     let claim = match (target.handover, &found) {
         (Some(handover), Some(found)) => Some((handover, claim(handover, found, source_id).await?)),
@@ -135,7 +135,8 @@ fn require_fillable(target: &StoreState, source: StoreId) -> Result<(), Transfer
     why.map_or(Ok(()), |why| Err(TransferError::Refused(format!("the target {why}"))))
 }
 
-/// Gives the target back if another program wrote to it between the comparison and the claim.
+/// Checks that no other program wrote to the target between the comparison and the claim. If one did, gives the target
+/// back.
 async fn require_unchanged(
     archive: &dyn Archive,
     handover: &dyn Handover,

@@ -18,7 +18,7 @@ pub(crate) enum Expect {
     /// An earlier copy of the source: its first animals, and some of its keys and records. The source may have replaced
     /// records of the copy since.
     Part,
-    /// The rows of the source and others: the source is a `Part` of the target.
+    /// The rows of the source and further rows: the source is a `Part` of the target.
     Whole,
 }
 
@@ -27,9 +27,9 @@ pub(crate) enum Expect {
 pub struct Difference {
     /// The row, for example `animal 7`.
     pub what: String,
-    /// The row of the source in words; `None` if it has none.
+    /// The row of the source in words; `None` if the source lacks the row.
     pub source: Option<String>,
-    /// The row of the target in words; `None` if it has none.
+    /// The row of the target in words; `None` if the target lacks the row.
     pub target: Option<String>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
 
     fn place(&self) -> Self::Place;
 
-    /// Reads a [`BATCH`]. A shorter one is the last.
+    /// Reads up to [`BATCH`] rows. Fewer rows are the last ones.
     fn read(
         snapshot: &mut dyn Snapshot,
         after: Option<Self::Place>,
@@ -119,7 +119,7 @@ impl Row for ApiKey {
         snapshot: &mut dyn Snapshot,
         after: Option<KeyId>,
     ) -> Result<Vec<Self>, StoreError> {
-        // A snapshot returns all keys at once.
+        // A snapshot returns all keys in one call.
         if after.is_some() { Ok(Vec::new()) } else { snapshot.keys().await }
     }
 

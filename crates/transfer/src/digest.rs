@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 /// The number of animals in a range of identifiers, and a digest of all their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeDigest {
-    /// The first identifier of the range. No animal needs to have it.
+    /// The first identifier of the range. An animal need not have this identifier.
     pub first: PetId,
     /// The last identifier of the range.
     pub last: PetId,
@@ -45,7 +45,7 @@ impl Ranges {
         hash.update(id.0.to_be_bytes());
         hash.update(category_id.0.to_be_bytes());
         hash.update(status.map_or("", PetStatus::as_str));
-        // Neither a status nor a name contains a zero byte, so it separates the fields.
+        // A zero byte separates the fields, because neither a status nor a name contains it.
         hash.update([0]);
         hash.update(name.as_str());
         hash.update([0]);

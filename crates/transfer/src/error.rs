@@ -1,4 +1,4 @@
-//! The reasons why two stores were not copied, found equal, or handed over.
+//! The reasons why a copy, a comparison or a handover failed.
 
 use petstore_domain::{ArchiveError, StoreCounts, StoreError};
 
@@ -59,7 +59,7 @@ pub enum TransferError {
          identifiers or by SQL); stop that, and run it again"
     )]
     Rewritten,
-    /// Additions come faster than they are copied.
+    /// Animals are added faster than they are copied.
     #[error("animals are added faster than they are copied; run it again at a quieter hour")]
     TooFast,
     /// The last rows were not copied within the longest pause of writes.

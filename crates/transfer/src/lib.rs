@@ -1,4 +1,4 @@
-//! Copies, verifies and hands over whole stores, by their ports alone (`docs/STORES.md`).
+//! Copies, verifies and hands over stores, only through their ports (`docs/STORES.md`).
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -24,7 +24,7 @@
 //! # }
 //! ```
 //!
-//! A [`Mover`] hands a store over while services use it. It is the only one that changes the state of a store.
+//! A [`Mover`] hands a store over while services use it. Services read the state of a store, and never change it.
 //! [`CurrentStore`] implements the ports of a service; its [`Poller`] selects the store that is open.
 
 mod compare;

@@ -1,10 +1,8 @@
-//! The mover: hands one store over to another while services use both.
+//! The mover: hands one store over to another while services use both. [`next_step`] decides each step.
 //!
-//! 1. *Claim* the new store, which is then being filled. A claim raises the revision: requests of earlier movers fail.
+//! 1. *Claim* the new store, which is then being filled. The revision rises, so requests of earlier movers fail.
 //! 2. *Compare and copy* in passes, each from a snapshot, until a pass is short and quick.
 //! 3. *Seal the old store, copy the rest, compare, open the new store*, all within [`SEAL_LIMIT`].
-//!
-//! [`next_step`] decides; the mover reads the states, carries the step out, and notes the result.
 
 mod decide;
 mod observed;
@@ -50,7 +48,7 @@ const ASK_PAUSE: Duration = Duration::from_millis(100);
 const TRIES: u32 = 60;
 /// The pause before a retry.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// The time for which a mover still waits for an answer after the user asked for a stop.
+/// The time for which a mover waits for an answer after the user has asked for a stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 /// Hands one store over to another.
@@ -74,7 +72,7 @@ impl fmt::Debug for Mover {
 pub enum MoveOutcome {
     /// The target has taken the source's place.
     HandedOver {
-        /// The longest time that a write can have waited: since the seal was sent.
+        /// The longest time that a write can have waited, counted from sending the seal.
         writes_waited: Duration,
     },
     /// The target had taken the source's place before.
@@ -129,7 +127,8 @@ impl Mover {
         Ok(MovePreview { source, target, is_handed_over })
     }
 
-    /// Hands the store over, or continues an earlier run. Boxed so that the future is compiled here, not in each caller.
+    /// Hands the store over, or continues an earlier run. Boxed so that the future is compiled here, not in each
+    /// caller.
     ///
     /// # Errors
     /// [`TransferError`].
@@ -161,9 +160,10 @@ struct Run<'m> {
     copied: Copied,
     checked: Position,
     is_first_pass: bool,
-    /// The highest identifiers and the rewrites of a source that lost its seal, when the target held all of its rows.
+    /// The highest identifiers and the rewrites of a source that lost its seal, read when the target held all of the
+    /// source's rows.
     behind: Option<(HighestIds, i64)>,
-    /// When the seal was sent: writes may wait since then.
+    /// The time at which the seal was sent. Writes may wait from then on.
     sealed_at: Option<Instant>,
     stop_at: Option<Instant>,
 }

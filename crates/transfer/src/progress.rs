@@ -11,7 +11,7 @@ pub struct TransferProgress {
     pub step: TransferStep,
     /// The number of rows of this step that are done.
     pub done: u64,
-    /// The number of all rows of this step; 0 if it is not known.
+    /// The number of all rows of this step; 0 if the number is unknown.
     pub total: u64,
 }
 

@@ -37,11 +37,11 @@ pub(crate) struct Copied {
 }
 
 impl RowWriter<'_> {
-    /// Copies the animals and live records behind the last copied ones, changed keys, and the highest identifiers.
+    /// Copies the animals and live records after the last copied rows, the changed keys, and the highest identifiers.
     ///
-    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one call. Returns the
-    /// copied rows if one call wrote all of them. `found` and `total` are for the progress: the animals that the target
-    /// held before, and the rows that it will hold.
+    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one call. Returns
+    /// the copied rows if one call wrote all of them. `found` and `total` are for the progress: the number of animals
+    /// in the target before, and the number of rows afterwards.
     pub(crate) async fn copy(
         &self,
         source: &mut dyn Snapshot,

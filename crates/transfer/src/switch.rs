@@ -1,8 +1,8 @@
 //! The storage ports of a service, over its current store. A call that the current store refuses as *sealed* had no
-//! effect: the call waits for the [`Poller`], and is repeated on the store that is open.
+//! effect. The call waits for the [`Poller`], and is repeated on the open store.
 //!
-//! Reads continue while neither store is open. No read misses an acknowledged animal: a service serves cached pages for at
-//! most 100 ms after the seal, and a mover opens the next store at least 200 ms after the seal.
+//! Reads continue while neither store is open. No read misses an acknowledged animal: a service serves cached pages for
+//! at most 100 ms after the seal. A mover opens the next store at least 200 ms after the seal.
 
 mod poller;
 
@@ -23,7 +23,7 @@ use tokio::{
 pub(crate) use self::poller::takes_over;
 pub use self::poller::{NextStoreOpener, Poller};
 
-/// The time limit of a call that waits for an open store. The limit of an HTTP request is mostly shorter.
+/// The time limit of a call that waits for an open store. The time limit of an HTTP request is usually shorter.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 /// The time limit of a read of a sealed store that waits for a poll.
 const MAX_READ_WAIT: Duration = Duration::from_secs(1);
@@ -85,13 +85,14 @@ impl fmt::Debug for CurrentStore {
 }
 
 impl CurrentStore {
-    /// Uses this store, without a next store. Before the first `set`, every call is unavailable.
+    /// Sets the current store, without a next store. Before the first `set`, every call fails with
+    /// [`StoreError::Unavailable`].
     pub fn set(&self, pets: Arc<dyn PetRepository>, keys: Arc<dyn KeyStore>) {
         let ports = Some(Arc::new(Ports { pets, keys }));
         self.view.send_replace(View { ports, ..View::default() });
     }
 
-    /// Removes the current store: every call is then unavailable.
+    /// Removes the current store. Every call then fails with [`StoreError::Unavailable`].
     pub fn clear(&self) {
         self.view.send_replace(View::default());
     }
@@ -138,8 +139,8 @@ impl CurrentStore {
         }
     }
 
-    /// Returns whether rows that were read from `ports`, which is sealed, are the newest. Returns `false` if another store
-    /// has become the current one.
+    /// Returns whether rows read from the sealed store `ports` are the newest. Returns `false` if another store has
+    /// become the current one.
     async fn is_newest(&self, ports: &Arc<Ports>) -> Result<bool, StoreError> {
         let is_current =
             |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));

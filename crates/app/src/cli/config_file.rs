@@ -15,7 +15,8 @@ const SIMILAR: f64 = 0.8;
 /// The content of a settings file: the values of each setting, by the name of the setting.
 pub(super) type Values = BTreeMap<String, Vec<String>>;
 
-/// Reads a TOML file whose keys are in `known`. A value is a scalar, or also a list if the setting takes several values.
+/// Reads a TOML file whose keys are in `known`. A value is a scalar. A setting that takes several values also accepts a
+/// list.
 pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values, Failure> {
     let shown = quotable_path(path);
     let text = read_text(path)

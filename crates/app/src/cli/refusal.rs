@@ -7,7 +7,7 @@ use clap::{
 
 use crate::system::failure::quotable;
 
-/// Words that other programs use, and the words of petstore.
+/// Flags that other programs use, and the hint that names petstore's own.
 const HINTS: [(&str, &str); 5] = [
     ("petstore serve --port", "'--listen ADDRESS:PORT'"),
     ("petstore serve -p", "'--listen ADDRESS:PORT'"),
@@ -59,8 +59,7 @@ fn message(error: &Error) -> String {
         .join("; ")
 }
 
-/// Returns the error with its quotes escaped, and `…` in the place of a possible password. Never quotes the value of a
-/// secret.
+/// Escapes the text that the error quotes, and replaces a possible password by `…`. Never quotes the value of a secret.
 fn with_harmless_quotes(mut error: Error, is_secret: bool) -> Error {
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
     {

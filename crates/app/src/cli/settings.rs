@@ -1,9 +1,8 @@
-//! The command `config`, and where settings come from: flags, variables, the file of settings, and files that hold a secret.
+//! The command `config`, and the sources of settings: flags, variables, the settings file, and files with a secret.
 //!
-//! clap's definition is the only declaration of a setting. Each flag of `serve` has a variable, also where another command
-//! shares the flag; other flags have none. The keys of the settings file are the flags of `serve`. A value of the file
-//! becomes the default of its flag, so flags and variables take precedence. An argument whose value may contain a password
-//! has a companion `--NAME-file` that names a file with the value.
+//! clap's definition is the only declaration of a setting. Only flags of `serve` have a variable and are keys of the
+//! settings file. A value of the file becomes the default of its flag, so flags and variables take precedence. A flag
+//! `--NAME` whose value may contain a password has a companion `--NAME-file`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -90,7 +89,7 @@ fn with_variable(arg: Arg, settings: &BTreeMap<String, bool>) -> Arg {
     if has_variable && !is_empty { arg.env(variable) } else { arg }
 }
 
-/// Returns the flags whose values may contain a password: those that `hide_env_values` marks.
+/// Returns the flags whose values may contain a password, which `hide_env_values` marks.
 fn secrets(command: &Command) -> impl Iterator<Item = &str> {
     let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
     secrets.filter_map(Arg::get_long)
@@ -101,7 +100,7 @@ fn file_of(secret: &str) -> String {
     format!("{secret}-file")
 }
 
-/// Returns the flags of `serve`, and whether each takes several values. They are the keys of the settings file.
+/// Returns the flags of `serve`, which are the keys of the settings file, and whether each takes several values.
 pub(super) fn settings(root: &Command) -> BTreeMap<String, bool> {
     let serve = root.find_subcommand("serve").into_iter();
     let flags = serve.flat_map(Command::get_arguments).filter_map(|arg| {
@@ -111,8 +110,8 @@ pub(super) fn settings(root: &Command) -> BTreeMap<String, bool> {
     flags.collect()
 }
 
-/// Returns one line for each unknown variable `PETSTORE_…`, at most [`MAX_UNKNOWN`]. Does not quote its value, which may
-/// be a secret.
+/// Returns one line for each unknown variable `PETSTORE_…`, at most [`MAX_UNKNOWN`] lines. Quotes no value, because it
+/// may be a secret.
 pub(crate) fn unknown_variables(
     root: &Command,
     variables: impl IntoIterator<Item = OsString>,

@@ -33,8 +33,8 @@ use crate::{
     },
 };
 
-/// The number of lines in a batch, which is one transaction. Never changes: with other batches, a file that an earlier
-/// release has imported in part would be added again (`docs/STORES.md`).
+/// The number of lines in a batch, which is one transaction. Must never change: with another number, a file that an
+/// earlier release has imported in part would be added again (`docs/STORES.md`).
 const BATCH_LINES: usize = 10_000;
 /// The largest number of lines in a message about one identifier.
 const MAX_LINES_NAMED: usize = 5;
@@ -92,7 +92,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     Console.print(&done.await?)
 }
 
-/// Adds the animals of a file, whose extension gives the format. Adds to `advance` whenever a part of the file is done.
+/// Adds the animals of a file, whose extension gives the format. Increments `advance` after each part of the file.
 /// Returns a summary for people.
 pub(crate) async fn all_of(
     file: &Path,
@@ -108,7 +108,7 @@ pub(crate) async fn all_of(
     Ok(done.trim_end().to_owned())
 }
 
-/// Prints that the command waits for lines from a terminal, because it would seem to hang.
+/// Prints that the command reads lines from a terminal. Without this note, the command would seem to hang.
 fn note_if_typed(file: Option<&Path>) {
     if file.is_none() && io::stdin().is_terminal() {
         Console.note("reading animals from standard input; end it with Ctrl-D, or name a FILE");
@@ -131,9 +131,9 @@ struct Import<'a> {
     /// The number of the last stored line. All earlier lines are stored too.
     kept: u64,
     added: u64,
-    /// Animals that the store had already, under the same identifiers or from the same file.
+    /// The number of animals that the store had already, under the same identifiers or from the same file.
     passed: u64,
-    /// Bad lines.
+    /// The number of bad lines.
     bad: u64,
 }
 
@@ -289,7 +289,7 @@ impl<'a> Import<'a> {
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
         let mut added = 0;
-        // Also without animals, so that the store assigns identifiers above those of later lines.
+        // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
         if !rows.pets.is_empty() || rows.highest.pet.is_some() {
             added += self.archive.write_rows(WriterRole::Service, rows).await?;
         }

@@ -43,8 +43,8 @@ impl RecordsArgs {
         Some(&*self.file).filter(|file| *file != Path::new("-"))
     }
 
-    /// Returns the format of `--format`, or else the format of the [file extension](Format::of); [`Format::Ndjson`] for a
-    /// standard stream.
+    /// Returns the format of `--format`. Without `--format`, returns the format of the [file extension](Format::of), or
+    /// [`Format::Ndjson`] for a standard stream.
     pub(crate) fn format(&self) -> Option<Format> {
         self.format.or_else(|| self.path().map_or(Some(Format::Ndjson), Format::of))
     }
@@ -98,8 +98,8 @@ fn write_csv(text: &mut Vec<u8>, pet: &Pet) {
     let _ = writeln!(text, "{id},{name},{},{status}", category_id.0);
 }
 
-/// Quotes a name if RFC 4180 requires it. Also quotes a name that begins or ends with a blank, which some programs would
-/// remove.
+/// Quotes a name if RFC 4180 requires it. Also quotes a name that begins or ends with a blank, because some programs
+/// would remove the blank.
 fn quoted(name: &str) -> Cow<'_, str> {
     if name.contains([',', '"']) || name.trim() != name {
         Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))

@@ -328,7 +328,7 @@ async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<Str
     Ok(format!("{location} is a store of its own now, and open\n"))
 }
 
-/// Gives a copied store an identity of its own, and opens it.
+/// Opens a copied store under a new identity of its own.
 pub(crate) async fn give_identity(
     store: &OpenStore,
     location: &dyn StoreLocation,

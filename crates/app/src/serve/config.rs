@@ -1,4 +1,4 @@
-//! The flags of `serve`, some of which `openapi` shares, and the configuration that they make.
+//! The flags of `serve`, and the checked configuration. The command `openapi` shares some of the flags.
 
 use std::{
     collections::BTreeSet,
@@ -201,7 +201,7 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Returns the settings of the HTTP adapter. A new setting does not compile until this function has it.
+    /// Returns the settings of the HTTP adapter. A new setting does not compile until this function sets it.
     pub(crate) fn settings(&self) -> Settings {
         let DeploymentArgs { environment, public_url, staging_url } = self.deployment.clone();
         let files = (!self.no_docs).then(|| static_files(environment.as_deref()));

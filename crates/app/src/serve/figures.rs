@@ -1,6 +1,6 @@
 //! Metrics of the certificate, of reloaded files, and of the process as in
-//! <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Prometheus's client library would add
-//! a dependency on `procfs` for the last part.
+//! <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Prometheus's client library would
+//! add a dependency on `procfs` for the metrics of the process.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -60,7 +60,7 @@ fn of_process() -> Vec<Sample> {
         text.and_then(|(process, system)| of_stat(&process, &system)).unwrap_or_default();
     if let Ok(open) = fs::read_dir("/proc/self/fd") {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        // Reading the directory opens one more.
+        // Reading the directory opens one more descriptor.
         let open = (open.count() as u64).saturating_sub(1);
         samples.push(Sample::gauge("process_open_fds", "Open file descriptors.", open));
         samples.push(Sample::gauge("process_max_fds", "Limit on open file descriptors.", limit));

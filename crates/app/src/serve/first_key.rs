@@ -86,10 +86,10 @@ async fn on_terminal(
     show(keys, &key, &text, out).await
 }
 
-/// Creates a key and writes it into `file`. Returns why if it does not.
+/// Creates a key and writes it into `file`. Returns the reason if it creates no key.
 async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Failure> {
     let shown = file.display();
-    // Two processes that start at once create one key.
+    // The lock makes two processes that start at the same time create one key.
     let _lock = match lock_folder_of(file).await {
         Ok(lock) => lock,
         Err(error) => return Ok(Some(format!("cannot lock the folder of {shown}: {error}"))),

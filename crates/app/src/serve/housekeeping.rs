@@ -81,7 +81,7 @@ fn take_new(known: &mut HashSet<Corruption>, current: Vec<Corruption>) -> Vec<Co
     new
 }
 
-/// Returns `true` if a revoked key is to be logged now, and records that.
+/// Returns `true` if the last log line about a revoked key is old enough for another, and records the time.
 fn is_due(logged: &mut BTreeMap<KeyId, Instant>, id: KeyId) -> bool {
     let now = Instant::now();
     logged.retain(|_, at| now.duration_since(*at) < REVOKED_EVERY);
@@ -140,8 +140,8 @@ async fn purge_expired(catalogue: &Catalogue) {
 
 /// Runs `batch`, one small transaction, until it returns `false`.
 ///
-/// Pauses after each batch for as long as the batch took, so that a purge takes at most half of the writer's time. It
-/// takes less while others write, because the time that a batch waits counts too.
+/// Pauses after each batch for as long as the batch took, so that a purge takes at most half of the writer's time. The
+/// share is smaller while others write, because the pause includes the time that the batch waited.
 async fn in_batches<F>(mut batch: impl FnMut() -> F) -> Result<(), StoreError>
 where
     F: Future<Output = Result<bool, StoreError>>,

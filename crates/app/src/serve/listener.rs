@@ -77,9 +77,9 @@ impl fmt::Display for BoundAddress {
 /// A listening socket and its address.
 type Socket = (Listener, BoundAddress);
 
-/// Returns the sockets that the service manager has opened (`LISTEN_FDS`, `LISTEN_PID`), or else binds `addresses`. For a
-/// host name, binds the first address that can be bound. `backlog` is the length of each accept queue, by default the
-/// system's limit. `scheme` is the protocol over TCP, `http` or `https`.
+/// Returns the sockets that the service manager has opened (`LISTEN_FDS`, `LISTEN_PID`). Without such sockets, binds
+/// `addresses`. For a host name, binds the first address that can be bound. `backlog` is the length of each accept
+/// queue, by default the system's limit. `scheme` is the protocol over TCP, `http` or `https`.
 pub(super) async fn listen(
     addresses: &[ListenAddress],
     backlog: Option<NonZeroU32>,
@@ -106,7 +106,7 @@ pub(super) async fn listen(
 }
 
 fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
-    // Without LISTEN_PID, LISTEN_FDS is meant for a parent process: sd_listen_fds(3).
+    // Without LISTEN_PID, LISTEN_FDS was set for a parent process: sd_listen_fds(3).
     if variable("LISTEN_PID").is_none() {
         return Ok(Vec::new());
     }
@@ -188,12 +188,12 @@ fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
     Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
 }
 
-/// A socket file. Dropping the value removes the file.
+/// A Unix socket's file. Dropping the value removes the file.
 #[derive(Debug)]
 struct SocketFile {
     /// The absolute path.
     path: PathBuf,
-    /// Device and inode, because another process may have replaced the file.
+    /// Device and inode: a file that another process has put in its place is not removed.
     identity: (u64, u64),
 }
 
@@ -217,7 +217,7 @@ async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     let socket = UnixSocket::new_stream()?;
     socket.bind(&path)?;
     let file = SocketFile { identity: identity(&path)?, path };
-    // Set before `listen`, so that nobody else can connect.
+    // Set before `listen`, so that no other user can connect.
     fs::set_permissions(&file.path, Permissions::from_mode(MODE))?;
     let listener = Listener::from(socket.listen(backlog)?);
     let bound = BoundAddress::Unix(file.path.clone());
@@ -240,7 +240,7 @@ async fn remove_stale(path: &Path) -> io::Result<()> {
             tracing::warn!(path = %path.display(), "replacing the socket file of a process that has ended");
             fs::remove_file(path)
         }
-        // Also if the queue is full, or this user may not connect.
+        // An error may also mean that the queue is full, or that this user may not connect.
         Ok(_) | Err(_) => Err(io::Error::other(
             "a process listens there; stop it ('ss -lxp' shows it), or choose another path with --listen",
         )),

@@ -25,11 +25,11 @@ use crate::system::{
     files::read_secret,
 };
 
-/// The polling interval. Changed files are read once they are unchanged for one interval, because a pair is written one
-/// file after the other. A change takes effect within a second.
+/// The polling interval. A change is read one unchanged interval later, because the files of a pair are written one
+/// after the other. A change takes effect within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
-/// The time for which changed files that cannot be used are read again before the reload fails. The second file of a pair
-/// may be written a moment after the first.
+/// The time for which unusable files are read again before the reload fails. The second file of a pair may be written a
+/// moment after the first.
 const FAILURE_GRACE: Duration = Duration::from_secs(3);
 
 /// The variable for the API key of the service. The key has no flag, because every user can read a command line.
@@ -73,13 +73,13 @@ pub(super) struct WatchedFiles {
     pub(super) paths: Vec<PathBuf>,
     /// The state of the files when they were last read.
     stamp: Stamp,
-    /// The state of the files at the last poll, if it differs from `stamp`, and since when.
+    /// The state of the files at the last poll if it differs from `stamp`, and the time of the change.
     changing: Option<(Stamp, Instant)>,
     reload: Arc<Reload>,
     pub(super) reloads: Arc<Reloads>,
 }
 
-/// Reads the files and applies their content, or keeps the current content and returns why.
+/// Reads the files and applies their content. If that fails, keeps the current content and returns the reason.
 type Reload = dyn Fn() -> Result<(), String> + Send + Sync;
 
 impl WatchedFiles {
@@ -97,10 +97,10 @@ impl WatchedFiles {
         Self { name, paths, stamp, changing: None, reload, reloads }
     }
 
-    /// Reloads the files if that `is_asked`, or if they have changed and were unchanged for one interval.
+    /// Reloads the files if a reload `is_asked`, or if a change is one unchanged interval old.
     async fn poll(&mut self, is_asked: bool) {
         let paths = self.paths.clone();
-        // The file system may hang.
+        // On a blocking thread, because the file system may hang.
         let Ok(stamp) = spawn_blocking(move || stamp(&paths)).await else { return };
         let before = self.changing.take().filter(|(before, _)| *before == stamp);
         if is_asked || before.is_some() {

@@ -68,8 +68,8 @@ pub(super) struct ServedStore {
     pub(super) pets: Arc<dyn PetRepository>,
     pub(super) keys: Arc<dyn KeyStore>,
     pub(super) monitored: MonitoringSources,
-    /// One task, which ends with the reason why the service cannot continue: the store is unusable, or one of its tasks
-    /// has panicked.
+    /// One task. Its result is the reason why the service cannot continue: the store is unusable, or one of the store's
+    /// tasks has panicked.
     pub(super) watching: JoinSet<Failure>,
     current: Arc<CurrentStore>,
     opened: Slot<Opened>,
@@ -84,11 +84,11 @@ struct Opened {
 }
 
 impl ServedStore {
-    /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open. Opening continues in the
-    /// background.
+    /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open. After that time, opening
+    /// continues in the background.
     ///
     /// # Errors
-    /// The reason why the store is unusable, found within [`BACKLOG_WAIT`].
+    /// The reason why the store is unusable, if it is known within [`BACKLOG_WAIT`].
     pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
         let has_next = opening.next.is_some();
         let (current, slot) = (Arc::<CurrentStore>::default(), Slot::default());

@@ -29,8 +29,8 @@ pub(super) async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
     }
 }
 
-/// Runs `work`, a part of the start. Asks the service manager for more time at every interval in which `has_advanced`
-/// returns `true`, so that a part that hangs runs into the manager's own limit.
+/// Runs `work`, a part of the start. Asks the service manager for more time whenever `has_advanced` returns `true` at
+/// the end of an interval. Work that hangs runs into the manager's own time limit.
 pub(super) async fn extending<T>(
     work: impl Future<Output = T>,
     has_advanced: impl FnMut() -> bool,

@@ -55,7 +55,7 @@ fn percent(text: &str) -> Result<u64, String> {
     percent.ok_or_else(|| "the errors must be 0% to 100%, in whole per cent".to_owned())
 }
 
-/// The animals of another service, slower and with failures.
+/// A service that delays the calls of another service, and makes some of them fail.
 pub(super) struct Simulated {
     pets: Arc<dyn PetService>,
     simulation: Simulation,

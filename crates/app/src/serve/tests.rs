@@ -75,7 +75,8 @@ fn config(words: &str) -> Config {
     Config::read(*args).unwrap()
 }
 
-/// Returns the configuration of a command line as text. A new field of `Config` does not compile until it is here.
+/// Returns the configuration of a command line as text. A new field of `Config` does not compile until this function
+/// shows it.
 fn configured(words: &str) -> String {
     let Config { args, tls, service_key, key_file, settings, passwords: _ } = config(words);
     let next_store = args.next_store.map(|next| next.location.to_string());

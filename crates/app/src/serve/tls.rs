@@ -36,7 +36,7 @@ use crate::{
 const NAMES: [&str; 2] = ["the TLS certificate", "tls_certificate"];
 /// The interval between two log lines about the validity of the certificate.
 const REMINDER_INTERVAL: Duration = Duration::from_hours(24);
-/// The time before the expiry of the certificate from which the log warns.
+/// The log warns from this time before the certificate expires.
 const NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// The protocols by ALPN, the preferred one first.
@@ -94,7 +94,7 @@ impl Tls {
             .map_err(|error| Failure::runtime(format!("TLS: {error}")))?
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(self) as Arc<dyn ResolvesServerCert>);
-        // Old clients prefer weaker suites.
+        // Old clients prefer weaker cipher suites.
         config.ignore_client_order = true;
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
         Ok(Arc::new(config))

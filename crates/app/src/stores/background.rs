@@ -11,8 +11,8 @@ use tokio::{task::JoinSet, time::Instant};
 /// The shortest time between the starts of two reads.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Returns a function that returns the value of the last read and starts the next read when it is due. The value is
-/// `None` until the first read has ended, and after a failed read. Dropping the function aborts a running read.
+/// Returns a function that returns the value of the last read, and starts the next read when it is due. The value is
+/// `None` before the end of the first read, and after a failed read. Dropping the function aborts a running read.
 pub(super) fn in_background<R>(
     read: impl Fn() -> R + Send + Sync + 'static,
 ) -> impl Fn() -> Option<u64> + Send + Sync

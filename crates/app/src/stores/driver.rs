@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::system::failure::Failure;
 
-/// The time limit for closing a store. Acknowledged writes are durable before, so none is lost.
+/// The time limit for closing a store. Acknowledged writes are durable already, so an aborted close loses none.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which closing checks whether the store is still in use.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -124,7 +124,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     }
 }
 
-/// Receives the progress of a backup: the number of parts done, and of all parts. Returns whether to continue.
+/// Receives the progress of a backup: the number of copied parts, and the number of all parts. Returns whether to
+/// continue.
 pub type OnBackupProgress = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
 
 /// How to open a store.
@@ -195,7 +196,7 @@ pub struct OpenStore {
     pub(crate) keys: Arc<dyn KeyStore>,
     pub(crate) archive: Option<Arc<dyn Archive>>,
     pub(crate) handover: Option<Arc<dyn Handover>>,
-    /// The place of the store, if opening it has created it.
+    /// The place of the store if opening has created the store.
     pub(crate) created_at: Option<String>,
     pub(crate) samples: SampleSource,
     /// Canceled when a task or thread of the store has panicked.
@@ -205,8 +206,8 @@ pub struct OpenStore {
 }
 
 impl OpenStore {
-    /// Creates a store without an archive, which closes when it is dropped. `serve` and `keys` work on it. It cannot be
-    /// copied, verified, exported or imported into.
+    /// Creates a store without an archive, which closes when it is dropped. `serve` and `keys` accept such a store. The
+    /// commands that copy, verify, export or import refuse it.
     pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
         let (archive, handover, created_at, close) = (None, None, None, Mutex::default());
@@ -278,8 +279,8 @@ impl OpenStore {
         Self { panicked, ..self }
     }
 
-    /// Adds a future that runs before the store is dropped, for work that a destructor cannot await. Every command
-    /// awaits it for up to 5 seconds, also a command that fails.
+    /// Adds a future that runs before the store is dropped, for work that a destructor cannot await. Every command,
+    /// also one that fails, awaits the future for up to 5 seconds.
     #[must_use]
     pub fn with_close(self, close: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { close: Mutex::new(Some(Box::pin(close))), ..self }

@@ -1,4 +1,4 @@
-//! Opens the store of a command, and closes it whether the work succeeds or fails.
+//! Opens the store of a command, and closes the store after the work, also if the work fails.
 
 use petstore_domain::{Archive, StoreCounts};
 use petstore_storage::Severity;
@@ -85,8 +85,8 @@ pub(crate) fn not_open(problem: BoxError) -> Failure {
     }
 }
 
-/// Returns why the store of `--next-store` cannot be opened yet. Only `store move` may create this store: a handover needs
-/// an empty target, and other commands add an API key or animals.
+/// Returns why the store of `--next-store` cannot be opened yet. Only `store move` may create this store, because a
+/// handover needs an empty target. Other commands would add an API key or animals.
 pub(crate) fn next_not_open(problem: BoxError) -> Failure {
     match problem.downcast_ref::<StoreNotFound>() {
         Some(missing) => Failure::runtime(format!("{missing}; 'petstore store move' makes it")),

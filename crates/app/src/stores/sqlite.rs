@@ -135,8 +135,8 @@ impl StoreLocation for DatabaseFile {
 
 const NO_PATH: &str = "no path is given; use sqlite:PATH, for example sqlite:petstore.db";
 
-/// Parses the URL. The error repeats nothing of the URL, which may contain the password of a database. The path is not
-/// percent-encoded, and contains no `?`.
+/// Parses the URL. The error quotes no part of the URL, because it may contain the password of a database. The path is
+/// not percent-encoded, and contains no `?`.
 fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
     let rest = url.strip_prefix("sqlite:").ok_or(NO_PATH)?;
     let (path, query) =
@@ -168,7 +168,7 @@ fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
     Ok(SqliteConfig { path: path.into(), synchronous })
 }
 
-/// Refuses a missing or an empty file, which only `OpenMode::Create` makes a store.
+/// Refuses a missing or an empty file. Only `OpenMode::Create` creates a store there.
 fn require_store(path: &Path) -> Result<(), BoxError> {
     let shown = path.display();
     let missing = || Err(StoreNotFound::new(format_args!("there is no store at {shown}")).into());
@@ -187,14 +187,14 @@ fn log_of(database: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns a function that returns the last result of `read` for the file.
+/// Returns a function that returns the last result of `read` for the file at `path`.
 fn read_of(
     path: PathBuf,
     read: fn(&Path) -> Option<u64>,
 ) -> impl Fn() -> Option<u64> + Send + Sync {
     in_background(move || {
         let path = path.clone();
-        // The file system may hang.
+        // On a blocking thread, because the file system may hang.
         let value = task::spawn_blocking(move || read(&path));
         async { value.await.ok().flatten() }
     })

@@ -71,8 +71,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Returns `text` as one line for a message, or `…` if the text may contain a password, such as a URL, a connection string
-/// or a line of a password file.
+/// Returns `text` as one line for a message, or `…` if the text may contain a password. Examples are a URL, a
+/// connection string or a line of a password file.
 pub(crate) fn quotable(text: &str) -> String {
     let has = |word: &str| text.to_lowercase().contains(word);
     let may_hold_password = has("://")

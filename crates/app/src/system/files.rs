@@ -1,4 +1,4 @@
-//! Small files that are read as a whole, and large files that appear under their name complete or not at all.
+//! Reads small files completely, and writes large files that get their final name only when they are complete.
 
 use std::{
     fs::{self, File, Permissions, TryLockError},
@@ -15,7 +15,7 @@ use crate::system::failure::{Failure, quotable_path};
 
 /// The largest file of settings, of a secret or of certificates, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// The time limit for locking a folder. petstore itself holds such a lock for some milliseconds.
+/// The time limit for locking a folder. petstore itself holds such a lock for a few milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval between attempts to lock a folder.
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
@@ -23,7 +23,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 /// Reads a file of at most 1 MiB.
 ///
 /// # Errors
-/// The file cannot be read, or is larger, such as an endless device.
+/// The file cannot be read, or is larger than 1 MiB, such as an endless device.
 pub(crate) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
@@ -47,8 +47,8 @@ pub(crate) fn read_secret(path: &Path, what: &str) -> Result<String, Failure> {
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-/// A file under a temporary name beside its final one. Dropping the value removes an unfinished file. Each temporary name
-/// is new, so the file of a killed process disturbs nobody.
+/// A file under a temporary name beside its final one. Dropping the value removes an unfinished file. Each temporary
+/// name is new, so the file of a killed process is not in the way.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
     file: NamedTempFile,
@@ -56,7 +56,7 @@ pub(crate) struct PartialFile {
     if_exists: IfExists,
 }
 
-/// The handling of an existing file of the final name.
+/// The handling of an existing file with the final name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IfExists {
     /// Fail with this hint, and keep the existing file.

@@ -32,9 +32,9 @@ use tracing_subscriber::{
 
 use crate::system::failure::Failure;
 
-/// The default filter. hyper warns about every slow client, which no operator can change.
+/// The default filter. Leaves out hyper's warnings about slow clients, because no operator can act on them.
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
-/// The largest number of queued lines, of some hundred bytes each.
+/// The largest number of queued lines. A line has a few hundred bytes.
 const QUEUED_LINES: usize = 10_000;
 /// The time limit for the last lines at the end of the program, and the interval at which they are checked.
 const LAST_LINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(1));
@@ -128,7 +128,7 @@ impl Drop for Log {
 }
 
 impl Write for Lines {
-    /// Accepts the whole line, also if it is dropped, so that the caller does not retry.
+    /// Reports the line as written, also if it is dropped, so that the caller does not retry.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if self.queue.try_send(line.to_owned()).is_err() {

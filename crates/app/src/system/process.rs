@@ -43,8 +43,8 @@ pub(crate) struct Signals {
 impl Signals {
     /// Replaces the default actions of the signals. Call this method before work that a signal must not interrupt.
     ///
-    /// The second signal ends the process with exit code 1, whatever the process is doing, because a task of its own
-    /// waits for the signal.
+    /// A separate task waits for the second signal, and then ends the process with exit code 1, whatever the process is
+    /// doing.
     pub(crate) fn take_over() -> Result<Self, Failure> {
         survive_file_size_limit()?;
         let mut terminate = listen(SignalKind::terminate())?;
@@ -107,7 +107,7 @@ pub(crate) fn hangups() -> Result<Signal, Failure> {
 
 /// Makes a write beyond the limit on file sizes fail. By default, SIGXFSZ kills the process.
 pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
-    /// On Linux and on the BSDs, except on the MIPS processor.
+    /// The number on Linux and on the BSDs, except on MIPS processors.
     const SIGXFSZ: i32 = 25;
     listen(SignalKind::from_raw(SIGXFSZ)).map(drop)
 }
@@ -132,10 +132,11 @@ pub(crate) fn disable_core_dumps() {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum });
 }
 
-/// Raises the soft limit on open files to the need of `max_connections`, as far as the hard limit permits. Common soft
-/// limits are far lower, and a process without a free descriptor cannot read its store.
+/// Raises the soft limit on open files to the number that `max_connections` needs, as far as the hard limit permits.
+/// Common soft limits are far lower. A process without a free descriptor cannot read its store.
 ///
-/// Returns the number of connections that may be served at once, which is below `max_connections` if the limit is too low.
+/// Returns the number of connections that may be served at the same time, which is below `max_connections` if the limit
+/// is too low.
 pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroUsize, Failure> {
     let wanted = OWN_FILES.saturating_add(max_connections.get() as u64);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

@@ -23,7 +23,7 @@ pub(crate) struct Progress {
     is_terminal: bool,
     /// The name of the step, for example `copying`.
     step: &'static str,
-    /// The time and the count at which the step began. The rate leaves out this count.
+    /// The time and the count at the start of the step. The rate excludes this count.
     began: (Instant, u64),
     last_line: Instant,
 }

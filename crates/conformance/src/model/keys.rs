@@ -20,7 +20,7 @@ impl KeyModel {
         self.keys.push(key);
     }
 
-    /// Writes a whole key, except its last use.
+    /// Writes every field of a key, except its last use.
     pub(crate) fn save(&mut self, key: &ApiKey) {
         for stored in self.keys.iter_mut().filter(|stored| stored.id == key.id) {
             *stored = ApiKey { last_used_at: stored.last_used_at, ..key.clone() };
@@ -42,7 +42,7 @@ impl KeyModel {
         id.0 > self.highest
     }
 
-    /// Returns a random key, or `None` with the probability of one key.
+    /// Returns a random key or `None`. `None` is as likely as each key.
     pub(crate) fn some_key(&self, number: u32) -> Option<&ApiKey> {
         self.keys.get(number as usize % (self.keys.len() + 1))
     }

@@ -31,7 +31,7 @@ use crate::{
     samples::{NO_LIMIT, at, request, rex},
 };
 
-/// Contract: all of the rows or none, on every handle.
+/// Contract: a read on any handle returns all rows of one write, or none of them.
 pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
     let store = fixture.store();
     let held = Content { pets: add_many(store, 5).await?, ..Content::default() };
@@ -64,7 +64,7 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     join(watchers).await.map(drop)
 }
 
-/// Contract: writers beside rows wait for no more than those rows.
+/// Contract: other writers wait only until a running write of rows has ended.
 pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult {
     const BATCHES: i64 = 20;
     let limit = fixture.harness.time_limit() / 4;
@@ -100,8 +100,7 @@ pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult
     Ok(())
 }
 
-/// Contract: a method is asynchronous: a write that waits for the store holds up no other task of its
-/// thread.
+/// Contract: methods are asynchronous. A write that waits for the store blocks no other task of its thread.
 pub(super) async fn a_write_that_waits_holds_up_no_other_task(fixture: Fixture) -> PromiseResult {
     let (send, result) = oneshot::channel();
     thread::spawn(move || {
@@ -125,7 +124,7 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
         }
         PromiseResult::Ok(())
     };
-    // A busy machine may hold up a thread, so the promise is broken only if all three tries are slow.
+    // A busy machine may delay a thread, so the promise is broken only if all three tries are slow.
     let mut gap = longest_gap(add_some()).await?;
     for _ in 0..2 {
         if gap.is_some() {
@@ -145,7 +144,7 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
     gap.map_or(Ok(()), |gap| Err(held_up(gap)))
 }
 
-/// Runs `call` beside a timer. Returns the longest gap between two ticks if it is most of a slow call.
+/// Runs `call` beside a timer. Returns the longest gap between two ticks if the gap is most of a slow call.
 async fn longest_gap(call: impl Future<Output = PromiseResult>) -> PromiseResult<Option<Duration>> {
     const LONG: Duration = Duration::from_millis(100);
     let (begun, done) = (Instant::now(), Arc::new(AtomicBool::new(false)));

@@ -6,7 +6,7 @@ use crate::{
     harness::Capability,
 };
 
-/// Contract: the store lacks every capability that the harness declares unsupported.
+/// Contract: the store lacks each capability that the harness declares unsupported.
 ///
 /// Checks the visible capabilities: the version, the archive and the handover.
 pub(super) async fn what_is_declared_unsupported_is_not_there(fixture: Fixture) -> PromiseResult {

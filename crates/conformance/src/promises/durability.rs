@@ -1,4 +1,4 @@
-//! Acknowledged writes stay, and a dropped or refused write leaves no half of itself.
+//! Acknowledged writes are durable, and a dropped or refused write is never stored in part.
 
 use std::{
     pin::{Pin, pin},
@@ -23,7 +23,7 @@ use crate::{
     samples::{self, NO_LIMIT, at, by_name, key, numbered, request, rex},
 };
 
-/// Contract: what has been acknowledged is durable.
+/// Contract: acknowledged writes are durable.
 pub(super) async fn reopening_keeps_what_was_acknowledged(mut fixture: Fixture) -> PromiseResult {
     let mut expected = Vec::new();
     let mut highest = None;
@@ -63,7 +63,7 @@ pub(super) async fn reopening_keeps_what_was_acknowledged(mut fixture: Fixture) 
     Ok(())
 }
 
-/// Contract: the first call creates the store; two calls at once open the same store.
+/// Contract: the first call creates the store. Two calls at the same time open the same store.
 pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
     fixture: Fixture,
 ) -> PromiseResult {
@@ -89,7 +89,7 @@ pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
     Ok(())
 }
 
-/// Contract: as of two processes. This time it is one.
+/// Contract: two handles behave like two processes. This promise uses a real second process.
 pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> PromiseResult {
     let act = async |action: &str| {
         let failed = |problem| Failure::new(format!("another process that {action}s: {problem}"));
@@ -125,7 +125,7 @@ pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> Pr
 /// The number of dropped futures.
 const ROUNDS: usize = 60;
 
-/// Contract: whole or not at all, also when the future is dropped half way.
+/// Contract: an addition happens completely or not at all, also when the future is dropped half way.
 pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store) -> PromiseResult {
     for round in 0..ROUNDS {
         let (pet, key) = (numbered(round), format!("key-{round}"));
@@ -150,7 +150,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store)
     still_works(&store).await
 }
 
-/// Polls the future once, or for a time that grows with `round`, and drops it.
+/// Polls the future once or for a time that grows with `round`, and then drops it.
 async fn abandon<F: Future>(mut future: Pin<&mut F>, round: usize) {
     let once = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     if matches!(once, Poll::Pending) && !round.is_multiple_of(3) {
@@ -158,7 +158,7 @@ async fn abandon<F: Future>(mut future: Pin<&mut F>, round: usize) {
     }
 }
 
-/// Contract: a row that the store's own rules refuse is `Refused`, and fails its own request only.
+/// Contract: a row that the store's own rules refuse is `Refused`. Only the request of this row fails.
 pub(super) async fn a_refused_row_fails_its_own_request_only(fixture: Fixture) -> PromiseResult {
     let first = add(fixture.store(), rex()).await?;
     let failed = |problem| Failure::new(format!("the harness cannot make a rule: {problem}"));

@@ -45,9 +45,9 @@ fn ensure_sealed<T, E: Into<Cause>>(what: &str, done: Result<T, E>) -> PromiseRe
     Ok(())
 }
 
-/// Contract: a write of a service to a store that is not open, and a read of animals from it, fail in all
-/// processes from the moment at which the state was changed, also after the store was opened again. What fails
-/// changes nothing, and uses up no identifier.
+/// Contract: while a store is not open, writes of services and reads of animals fail. They fail in all processes from
+/// the change of the state on, also after the store was reopened. A failed call changes nothing, and uses up no
+/// identifier.
 pub(super) async fn a_store_that_is_not_open_refuses_everything(
     mut fixture: Fixture,
 ) -> PromiseResult {
@@ -74,7 +74,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
     still_works(fixture.store()).await
 }
 
-/// Reads at once, so that no handle uses a state that it saw earlier.
+/// Checks that every read and write is refused. Reads first and at once, before the handle can refresh a cached state.
 async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
     let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
@@ -108,7 +108,7 @@ async fn highest_ids(store: &Store) -> PromiseResult<Option<HighestIds>> {
     Ok(Some(archive.snapshot().await?.highest_ids().await?))
 }
 
-/// Rows of one kind only. `there` is an animal.
+/// Returns rows of one kind each. `there` is an existing animal.
 fn kinds_of_rows(there: PetId, number: i64) -> [Rows; 3] {
     let record = request("rows", &rex(), 5).into_record(there);
     let key = key(30, "rows", 5, None).with_id(petstore_domain::KeyId(number));
@@ -119,7 +119,7 @@ fn kinds_of_rows(there: PetId, number: i64) -> [Rows; 3] {
     ]
 }
 
-/// Contract: a handle that was opened with reads while sealed reads a sealed store, without a version.
+/// Contract: a handle opened with `reads_while_sealed` reads a sealed store, without a version.
 pub(super) async fn a_sealed_store_is_read_by_handles_opened_for_it(
     fixture: Fixture,
 ) -> PromiseResult {
@@ -154,8 +154,8 @@ pub(super) async fn a_sealed_store_is_read_by_handles_opened_for_it(
     still_works(fixture.store()).await
 }
 
-/// Contract: replaces identity, revision and phase if the stored revision is `expected`. The state is
-/// taken as it is, but for the rewrites, and outlasts the open store.
+/// Contract: a change replaces identity, revision and phase if the stored revision is `expected`. The new state is
+/// stored unchanged, except for the rewrites, and outlasts the open store.
 pub(super) async fn a_state_is_replaced_by_its_revision_and_lasts(
     mut fixture: Fixture,
 ) -> PromiseResult {
@@ -249,7 +249,7 @@ async fn stored_ids(store: &Store) -> PromiseResult<BTreeSet<PetId>> {
     }
 }
 
-/// Contract: a change of the state waits for writes that have begun, and no write follows it.
+/// Contract: a change of the state waits for writes that have begun. No write takes effect after the change.
 pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -> PromiseResult {
     const SEALS: usize = 25;
     add(fixture.store(), rex()).await?;
@@ -286,8 +286,8 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
     Ok(())
 }
 
-/// Contract: a snapshot of every handle is complete up to its last animal: none appears later at or below
-/// it, unless by a rewrite.
+/// Contract: a snapshot of every handle is complete up to its last animal. No animal with an equal or lower identifier
+/// appears later, except by a rewrite.
 pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     fixture: Fixture,
 ) -> PromiseResult {
@@ -320,7 +320,7 @@ pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     ensure_eq_lists("the animals that were read", &found, &all(fixture.store()).await?)
 }
 
-/// Contract: rows of a mover are refused unless the store is filling at its revision.
+/// Contract: rows of a mover are refused unless the store is being filled at the mover's revision.
 pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     fixture: Fixture,
 ) -> PromiseResult {
@@ -358,7 +358,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     Ok(())
 }
 
-/// Contract: the number of transactions that changed animals in another way than by adding them.
+/// Contract: `rewrites` counts the transactions that changed animals in another way than by adding them.
 pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> PromiseResult {
     let rewrites = async || Ok::<_, Failure>(handover(&store)?.state().await?.rewrites);
     let before = rewrites().await?;

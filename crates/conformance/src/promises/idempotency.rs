@@ -16,8 +16,8 @@ use crate::{
     samples::{self, LIFETIME, NO_LIMIT, at, id, numbered, request, request_with, rex},
 };
 
-/// Contract: a record counts that is younger than `request.cutoff`. An equal animal is a repeat,
-/// another animal is `IdempotencyKeyReused`, and an expired record is replaced.
+/// Contract: a record is valid if it is younger than `request.cutoff`. An equal animal is then a repeat, and another
+/// animal is `IdempotencyKeyReused`. An expired record is replaced.
 pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) -> PromiseResult {
     let others = [samples::pet("Bello", 1, rex().status), samples::pet("Rex", 2, rex().status)];
     let others = [&others[..], &[samples::pet("Rex", 1, None)]].concat();
@@ -46,7 +46,7 @@ pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) 
     ensure_eq("animals", &all(fixture.store()).await?.len(), &6)
 }
 
-/// Contract: the record that is stored under the request's id, of 16 bytes.
+/// Contract: a record is stored under all 16 bytes of the request's id.
 pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> PromiseResult {
     // A zero byte would end a text, and one bit of a letter is its case.
     let bases = [[0; 16], *b"An id of letters"].map(u128::from_be_bytes);
@@ -59,7 +59,7 @@ pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> 
     Ok(())
 }
 
-/// Contract: requests that run at the same time add one animal between them.
+/// Contract: equal requests that run at the same time add one animal.
 pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> PromiseResult {
     const TASKS: usize = 24;
     let start = Arc::new(Barrier::new(TASKS));
@@ -81,7 +81,7 @@ pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> P
     ensure_eq("how many were answered Created", &new, &1)
 }
 
-/// Contract: adds an animal and, in the same transaction, its idempotency record.
+/// Contract: an animal and its idempotency record are added in one transaction.
 ///
 /// Every animal here is added with a record. A snapshot with unequal numbers was taken between two transactions.
 pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -> PromiseResult {
@@ -119,8 +119,8 @@ pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -
     written.map(drop)
 }
 
-/// Contract: a replay returns the animal of the request under the recorded identifier, whatever has
-/// been done to the row since.
+/// Contract: a replay returns the animal of the request under the recorded identifier, even if the row was changed or
+/// deleted since.
 pub(super) async fn a_replay_returns_the_animal_of_its_request(fixture: Fixture) -> PromiseResult {
     let (store, bello) = (fixture.store(), samples::pet("Bello", 2, None));
     let other = add(store, bello).await?;
@@ -137,7 +137,7 @@ pub(super) async fn a_replay_returns_the_animal_of_its_request(fixture: Fixture)
     ensure_eq_lists("the animals", &all(store).await?, &[other])
 }
 
-/// Contract: whatever has been done to the row since.
+/// Contract: a replay succeeds even if the row of the animal was deleted since.
 pub(super) async fn a_record_outlasts_its_deleted_animal(fixture: Fixture) -> PromiseResult {
     let store = fixture.store();
     let kept = add(store, numbered(1)).await?;
@@ -163,8 +163,8 @@ pub(super) async fn a_record_outlasts_its_deleted_animal(fixture: Fixture) -> Pr
     Ok(())
 }
 
-/// Contract: deletes up to `limit` records made at `cutoff` or before, and says how many and whether
-/// there may be more.
+/// Contract: a purge deletes up to `limit` records made at `cutoff` or before. It returns their number, and whether
+/// more may be left.
 pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> PromiseResult {
     for number in 0..10 {
         let request = request(&format!("key-{number}"), &rex(), number);
@@ -183,7 +183,7 @@ pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> P
     ensure_eq("animals: none goes with its record", &all(&store).await?.len(), &17)
 }
 
-/// Contract: a purge skips younger records, also one that replaces an expired record meanwhile.
+/// Contract: a purge skips younger records, also a record that replaces an expired record meanwhile.
 pub(super) async fn a_purge_spares_a_record_that_is_replaced_meanwhile(
     fixture: Fixture,
 ) -> PromiseResult {

@@ -1,4 +1,4 @@
-//! Identifiers: the store assigns none twice.
+//! Identifiers: the store assigns no identifier twice.
 
 use std::collections::HashSet;
 
@@ -42,12 +42,12 @@ pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture
     ensure_eq("different identifiers", &seen.len(), &(TASKS * EACH))
 }
 
-/// Contract: the store assigns identifiers above those of every row, and above `Rows::highest`, also
-/// after it was opened again.
+/// Contract: the store assigns identifiers above the identifiers of all rows and above `Rows::highest`, also after it
+/// was reopened.
 pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     mut fixture: Fixture,
 ) -> PromiseResult {
-    // The last animal and the last key of the source are gone.
+    // The last animal and the last key of the source are deleted.
     let source = fixture.another().await?;
     let pets = add_many(source.store(), 3).await?;
     let left = keys::add(source.store(), key(1, "left", 0, None)).await?;
@@ -57,7 +57,7 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     let is_high = highest.pet >= Some(pets[2].id) && highest.key >= Some(gone);
     ensure!(is_high, "{highest:?}, but {} and {gone:?} were assigned", pets[2].id);
     let copied = Rows { pets: pets[..2].to_vec(), keys: vec![left], highest, ..Rows::default() };
-    // Writes rows far above, then only highest identifiers: first far above, then below.
+    // Writes rows with identifiers far above. Then writes only highest identifiers: first far above, then below.
     let far = Rows {
         pets: vec![rex().with_id(PetId(1_000_000))],
         keys: vec![key(8, "far", 0, None).with_id(KeyId(5000))],
@@ -90,8 +90,7 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     Ok(())
 }
 
-/// Contract: behind the highest identifier possible every animal is refused, and everything else
-/// continues.
+/// Contract: after the highest possible identifier, every new animal is refused. All other calls still succeed.
 pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
     fixture: Fixture,
 ) -> PromiseResult {

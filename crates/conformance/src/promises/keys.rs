@@ -44,7 +44,7 @@ pub(super) async fn listed(store: &Store) -> PromiseResult<Vec<ApiKey>> {
     Ok(loaded(store).await?.into_all()?)
 }
 
-/// Saves over the current revision.
+/// Saves keys with the current revision as `expected`.
 pub(super) async fn save(
     store: &Store,
     changed: Vec<ApiKey>,
@@ -55,7 +55,7 @@ pub(super) async fn save(
     Ok(())
 }
 
-/// Contract: values come back exactly as they were given: rights too, whatever the prefix says.
+/// Contract: values are returned unchanged. This includes rights that differ from the prefix.
 pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseResult {
     let longest = "n".repeat(64);
     let first = Timestamp(i64::MIN);
@@ -97,7 +97,8 @@ pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseRes
     ensure_eq_lists("the keys", &listed(&store).await?, &expected)
 }
 
-/// Contract: at most `MAX_KEYS_PER_SAVE` of `changed` and `removed` together, and as many uses.
+/// Contract: a save accepts `MAX_KEYS_PER_SAVE` keys in `changed` and `removed` together. `note_uses` accepts as many
+/// uses.
 pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> PromiseResult {
     let max = u16::try_from(MAX_KEYS_PER_SAVE)?;
     let next = loaded(&store).await?.next_id.0;
@@ -115,7 +116,7 @@ pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> PromiseResult {
     ensure_eq_lists("the keys that were not removed", &listed(&store).await?, &expected)
 }
 
-/// Contract: the digests of two keys differ; a removed key may come back; a save is atomic.
+/// Contract: the digests of two keys differ. A removed key may be added again. A save is atomic.
 pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseResult {
     let live = add(&store, key(1, "live", 0, None)).await?;
     add(&store, key(2, "revoked", 0, None)).await?;
@@ -127,7 +128,7 @@ pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseR
         let end = store.keys.save(expected.revision, changed, vec![]).await;
         let refused = matches!(end, Err(StoreError::Refused(_)));
         ensure!(refused, "the digest of key {seed} again: {end:?} instead of Refused");
-        // Not even the first of the two.
+        // Not even the first of the two keys was saved.
         ensure_eq_lists("the keys after a refusal", &loaded(&store).await?.keys, &expected.keys)?;
     }
     save(&store, vec![], vec![live.id]).await?;
@@ -136,8 +137,8 @@ pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseR
     ensure_eq("the key that came back", &listed(&store).await?.last(), &Some(&back))
 }
 
-/// Contract: each save gives the list another revision, and a use gives it none. A revision is
-/// random: it never comes back, in no other store either.
+/// Contract: each save changes the revision of the list, and a use does not. A revision is random, so it never occurs
+/// again, not even in another store.
 pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResult {
     let mut seen = BTreeSet::new();
     for round in 0..2 {
@@ -174,8 +175,8 @@ pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResu
     Ok(())
 }
 
-/// Contract: a changed key is stored whole, but keeps its last use. Of two uses the later one wins,
-/// and keys that are gone are skipped.
+/// Contract: a changed key is stored completely, except its last use. The later of two uses is kept, and removed keys
+/// are skipped.
 pub(super) async fn a_save_keeps_the_latest_use(fixture: Fixture) -> PromiseResult {
     let (store, other) = (fixture.handle(0), fixture.handle(1));
     let one = add(store, key(1, "a", 0, None)).await?;
@@ -213,7 +214,7 @@ pub(super) async fn a_save_keeps_the_latest_use(fixture: Fixture) -> PromiseResu
     Ok(())
 }
 
-/// Contract: writes and removes keys if the revision is still `expected`.
+/// Contract: a save writes and removes keys if the revision is still `expected`.
 pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> PromiseResult {
     const RACERS: u16 = 16;
     for round in 0..3 {

@@ -17,7 +17,7 @@ const STEPS: u16 = 400;
 /// The lifetime of requests in these runs, in milliseconds.
 const LIFETIME: i64 = 20;
 
-/// Contract: all of it together, checked by 400 random commands.
+/// Contract: the store and the model agree over 400 random commands.
 pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> PromiseResult {
     let seed = seed();
     let mut random = Random::new(seed);
@@ -113,7 +113,7 @@ impl Run {
         revoked: Option<i64>,
     ) -> PromiseResult {
         let Some(key) = self.keys.some_key(number) else { return Ok(()) };
-        // Writes the key as a caller with an older state of it would.
+        // Writes the key like a caller with an older state of the key.
         let [expires_at, revoked_at] =
             [expires, revoked].map(|ago| ago.map(|ago| at(self.now - ago)));
         let ended = ApiKey { expires_at, revoked_at, last_used_at: None, ..key.clone() };

@@ -24,7 +24,7 @@ pub(super) async fn reconnect(fixture: &Fixture) -> PromiseResult {
     fixture.scratch.reconnect().await.map_err(failed)
 }
 
-/// Ends the promise unless the call ends as `StoreError::Unavailable` in time.
+/// Ends the promise unless the call returns `StoreError::Unavailable` in time.
 async fn refused<T: std::fmt::Debug, E: Into<Cause>>(
     what: &str,
     limit: Duration,
@@ -45,7 +45,7 @@ async fn in_time<T>(
     end.map_err(|_| Failure::new(format!("{what} has no end within {limit:?}")))
 }
 
-/// Makes every kind of write at once. Each must fail as unavailable.
+/// Makes every kind of write at the same time. Each write must fail as unavailable.
 async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -> PromiseResult {
     let Store { pets, keys, .. } = store;
     let (new, there) = (key(2, "b", 0, None).with_id(known.next_id), known.keys[0].clone());
@@ -97,8 +97,8 @@ async fn recovery(store: &Store, key: &str, limit: Duration) -> PromiseResult<Ad
     }
 }
 
-/// Contract: a store that cannot answer is `Unavailable` within a bounded time, and answers again by itself
-/// once it can.
+/// Contract: a call to an unreachable store fails as `Unavailable` within a bounded time. Calls succeed again by
+/// themselves once the store is reachable.
 pub(super) async fn an_unreachable_store_is_unavailable_and_comes_back(
     fixture: Fixture,
 ) -> PromiseResult {
@@ -118,7 +118,7 @@ pub(super) async fn an_unreachable_store_is_unavailable_and_comes_back(
     still_works(store).await
 }
 
-/// Contract: an addition happens whole or not at all.
+/// Contract: an addition happens completely or not at all.
 pub(super) async fn a_retry_after_an_outage_adds_one_animal(fixture: Fixture) -> PromiseResult {
     cut_off(&fixture).await?;
     let adding = fixture.store().pets.add(rex(), Some(request("once", &rex(), 0)));

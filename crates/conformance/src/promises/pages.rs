@@ -12,11 +12,11 @@ use crate::{
     samples::{self, STATUSES, query},
 };
 
-/// Two full pages of the largest size, and five.
+/// Two full pages of the largest size, and five animals more.
 const ANIMALS: usize = 205;
 
-/// Contract: the animals that match, ascending by identifier, at most `query.limit`, and whether at
-/// least one more matches behind them.
+/// Contract: a page has the matching animals, ascending by identifier, at most `query.limit`. It also says whether
+/// another matching animal follows.
 pub(super) async fn a_page_is_the_query_s_and_says_whether_more_follow(
     store: Store,
 ) -> PromiseResult {

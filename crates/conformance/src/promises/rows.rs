@@ -34,7 +34,7 @@ pub(super) async fn content(fixture: &Fixture) -> PromiseResult<Content> {
     Ok(content)
 }
 
-/// Writes all of the content to the store.
+/// Writes the content of another store to this store.
 async fn fill(fixture: &Fixture) -> PromiseResult<Content> {
     let content = content(fixture).await?;
     let added = content.write(fixture.store(), WriterRole::Service).await?;
@@ -42,8 +42,8 @@ async fn fill(fixture: &Fixture) -> PromiseResult<Content> {
     Ok(content)
 }
 
-/// Contract: rows are durable and visible when the call returns. A row that the store holds already is
-/// kept, so the same rows may be written again.
+/// Contract: rows are durable and visible when the call returns. A row that the store holds already is unchanged, so
+/// the same rows may be written again.
 pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) -> PromiseResult {
     let before = keys::loaded(fixture.store()).await?.revision;
     let expected = fill(&fixture).await?;
@@ -64,7 +64,7 @@ pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) ->
     ensure_eq("the repeat of a record", &replayed(repeat)?.id, &record.pet)
 }
 
-/// Contract: how many animals one call takes; they ascend in their order.
+/// Contract: one call accepts `max_batch` animals. Their identifiers ascend in the order of the animals.
 pub(super) async fn many_animals_are_added_in_their_order(store: Store) -> PromiseResult {
     let count = archive(&store)?.max_batch().min(LARGE);
     ensure!(count >= SMALL, "one call takes {count} rows, fewer than {SMALL}");
@@ -83,8 +83,7 @@ async fn add_nine(store: &Store, digest: u8, millis: i64) -> PromiseResult<u64> 
     Ok(archive(store)?.add_new(samples::numbers(9).collect(), request).await?)
 }
 
-/// Contract: none of the new animals is added if the request is a repeat. Its record is that of the
-/// first animal.
+/// Contract: a repeated request adds none of its animals. The record of the request names the first animal.
 pub(super) async fn a_repeated_batch_adds_nothing(store: Store) -> PromiseResult {
     for (digest, millis, added) in [
         (1, 0, 9),
@@ -112,7 +111,7 @@ pub(super) async fn a_repeated_batch_adds_nothing(store: Store) -> PromiseResult
     ensure_eq_lists("the animals", &all(&store).await?, &content.pets)
 }
 
-/// Contract: none of the new animals is added if the request is a repeat.
+/// Contract: a repeated request adds none of its animals, also if equal requests run at the same time.
 pub(super) async fn of_equal_batches_at_once_one_is_added(fixture: Fixture) -> PromiseResult {
     let mut writers = JoinSet::new();
     for number in 0..6 {
@@ -125,7 +124,7 @@ pub(super) async fn of_equal_batches_at_once_one_is_added(fixture: Fixture) -> P
     ensure_eq("the animals", &all(fixture.store()).await?.len(), &9)
 }
 
-/// Contract: a key that is there already is merged: the earlier end, the later use.
+/// Contract: a key that the store holds already is merged: the earlier end and the later use are kept.
 pub(super) async fn a_key_that_is_there_already_is_merged(fixture: Fixture) -> PromiseResult {
     let mut expected = fill(&fixture).await?.keys;
     let (used, revoked, back) = (
@@ -150,8 +149,8 @@ fn require_conflict<T: std::fmt::Debug>(
     Ok(())
 }
 
-/// Contract: a different row in its place is a conflict, which says what; none of the rows is written.
-/// A record that is there already is replaced if it is older.
+/// Contract: a different row in the same place is a conflict, which names the row. None of the rows is then written. An
+/// older record is replaced instead.
 pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) -> PromiseResult {
     let (store, mut content) = (fixture.store(), fill(&fixture).await?);
     let new = nine(2_000_000);
@@ -197,7 +196,7 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
     still_works(store).await
 }
 
-/// Returns the fourth record of `content` for another animal, made `later` milliseconds later.
+/// Returns the fourth record of `content` with another animal and a time `later` milliseconds later.
 fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
     IdempotencyRecord {
         at: Timestamp(content.records[3].at.0 + later),

@@ -44,7 +44,7 @@ impl Content {
         Ok(added)
     }
 
-    /// Reads the content of a snapshot in batches of `limit`, which must ascend.
+    /// Reads the content of a snapshot in batches of `limit` rows. The rows must ascend.
     async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> PromiseResult<Self> {
         let mut content = Self { keys: snapshot.keys().await?, ..Self::default() };
         let mut is_end = false;
@@ -91,7 +91,7 @@ impl Content {
     }
 }
 
-/// Returns ids out of order that contain every byte together, and the lowest and the highest id.
+/// Returns ids out of order: together they contain every byte value, and the lowest and the highest id are included.
 fn ids() -> Vec<IdempotencyId> {
     let bytes: Vec<u8> = (0..=255).rev().collect();
     let (all, _) = bytes.as_chunks();
@@ -119,8 +119,8 @@ pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
     Ok(content)
 }
 
-/// Contract: a view of everything that the store holds, in ascending order; records of one animal by
-/// the bytes of their ids, also those whose animal is gone.
+/// Contract: a snapshot has every row of the store in ascending order. Records of one animal ascend by the bytes of
+/// their ids. Records of deleted animals are included.
 pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> PromiseResult {
     let mut expected = populate(fixture.store()).await?;
     // Several records of one animal that does not exist.
@@ -145,7 +145,7 @@ pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> Pr
     Ok(())
 }
 
-/// Contract: later writes do not show in it, as long as it is kept, and it blocks no writer.
+/// Contract: a snapshot never shows later writes, and blocks no writer.
 pub(super) async fn a_snapshot_does_not_see_later_writes(fixture: Fixture) -> PromiseResult {
     let (store, other) = (fixture.handle(0), fixture.handle(1));
     let expected = populate(store).await?;

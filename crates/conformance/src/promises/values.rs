@@ -1,4 +1,4 @@
-//! Stored values come back unchanged.
+//! Stored values are returned unchanged.
 
 use petstore_domain::{HighestIds, NewPet, PetId, PetPage, PetStatus, StoreCounts};
 
@@ -11,7 +11,7 @@ use crate::{
     samples::{self, STATUSES},
 };
 
-/// Contract: a new store holds no animal and no key, and never did.
+/// Contract: a new store holds no animal and no key, and has assigned no identifier.
 pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {
     let first = page(&store, samples::query(1, None, None)).await?;
     ensure_eq("the first page", &first, &PetPage::default())?;
@@ -44,14 +44,13 @@ fn names() -> Vec<String> {
     odd.map(str::to_owned).into_iter().chain([printable]).chain(limits).collect()
 }
 
-/// Contract: values come back exactly as they were given: names, to 255 characters of four bytes.
+/// Contract: values are returned unchanged: names of up to 255 characters of four bytes.
 pub(super) async fn a_name_comes_back_as_it_was_given(fixture: Fixture) -> PromiseResult {
     let pets = names().into_iter().map(|name| samples::pet(&name, 1, Some(PetStatus::Available)));
     come_back(fixture, pets.collect()).await
 }
 
-/// Contract: values come back exactly as they were given: any int64 as category, each status, and
-/// no status.
+/// Contract: values are returned unchanged: any int64 as category, each status, and no status.
 pub(super) async fn categories_and_statuses_come_back_as_given(fixture: Fixture) -> PromiseResult {
     let around = |edge: i64| [edge.saturating_sub(1), edge, edge.saturating_add(1)];
     let edges =

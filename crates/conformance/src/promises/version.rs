@@ -28,8 +28,7 @@ const PROMISED: Duration = Duration::from_millis(100);
 /// The time after which a write that does not show counts as lost.
 const NEVER: Duration = Duration::from_secs(5);
 
-/// Contract: a read carries the version of the state that it saw, and the version is answered without a call
-/// to the store that takes long.
+/// Contract: a read returns the version of the state that it saw. `version` returns without a slow call to the store.
 ///
 /// One call may be slow on a busy machine, so the promise is broken only if most calls are slow.
 pub(super) async fn the_version_is_that_of_reads_and_answered_at_once(
@@ -69,7 +68,7 @@ async fn reads_carry_the_version(store: &Store, pet: PetId) -> PromiseResult {
     Ok(())
 }
 
-/// Contract: a version never comes back for another state, restarts included.
+/// Contract: a version never occurs again for another state, not even after a restart.
 pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseResult {
     let mut seen = HashSet::from([version(fixture.store()).await?.0]);
     for _ in 0..5 {
@@ -79,7 +78,7 @@ pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseR
             ensure!(seen.insert(now.0), "the version {now:?} came back for another state");
         }
         fixture = fixture.reopened_if_supported().await?;
-        // Nothing was added, so the version may be the last one, but no earlier one.
+        // Nothing was added, so the version may be the last version, but not an earlier one.
         seen.insert(version(fixture.store()).await?.0);
     }
     // If the data does not outlive the process, a restart gives a new store.
@@ -90,7 +89,7 @@ pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseR
     Ok(())
 }
 
-/// Contract: two reads that carry the same version saw the same state.
+/// Contract: two reads that return the same version saw the same state.
 pub(super) async fn reads_under_one_version_are_equal(fixture: Fixture) -> PromiseResult {
     add_many(fixture.store(), 10).await?;
     let done = Arc::new(AtomicBool::new(false));
@@ -141,7 +140,7 @@ async fn delay(reader: &Store, writer: &Store) -> PromiseResult<Duration> {
     Ok(acknowledged.elapsed())
 }
 
-/// Contract: an addition by anybody else on the same store changes the version within 100 ms.
+/// Contract: an addition through another handle of the same store changes the version within 100 ms.
 ///
 /// One delay may be long on a busy machine, so the median of a series counts. A series that is too slow is repeated.
 pub(super) async fn an_addition_elsewhere_changes_the_version_within_100_ms(
@@ -162,7 +161,7 @@ pub(super) async fn an_addition_elsewhere_changes_the_version_within_100_ms(
     Err(Failure::new(format!("it takes longer than {PROMISED:?}: medians of 7 are {measured:?}")))
 }
 
-/// Contract: changes it within 100 ms, also after a time without requests.
+/// Contract: an addition changes the version within 100 ms, also after a time without requests.
 pub(super) async fn after_a_pause_the_version_is_not_an_old_one(fixture: Fixture) -> PromiseResult {
     let (reader, writer) = (fixture.handle(0), fixture.handle(1));
     let before = version(reader).await?;

@@ -155,8 +155,8 @@ impl Run {
         Ok(versions)
     }
 
-    /// Ends the promise unless the store has the expected content, and its version changed with the animals: at once on
-    /// the handle `writer`, soon on the other.
+    /// Ends the promise unless the store has the expected content, and its version changed with the animals. The handle
+    /// `writer` must show the new version immediately, the other handle soon after.
     async fn require(
         &self,
         before: &[CatalogueVersion],
@@ -205,15 +205,14 @@ async fn make_all(fixture: Fixture, writes: &[Write], by_mover: bool) -> Promise
     require_held(&run.fixture, &run.held).await
 }
 
-/// Contract: every later read sees a write, whatever kind of write it was, on every handle, and the
-/// version changes with every change of animals.
+/// Contract: every later read on every handle shows a write of any kind. Every change of animals changes the version.
 pub(super) async fn a_write_shows_everywhere_and_changes_nothing_else(
     fixture: Fixture,
 ) -> PromiseResult {
     make_all(fixture, &OF_SERVICES, false).await
 }
 
-/// Contract: what a mover writes is like what a service writes.
+/// Contract: writes of a mover have the same effects as writes of a service.
 pub(super) async fn what_a_mover_writes_shows_when_the_store_opens(
     fixture: Fixture,
 ) -> PromiseResult {

@@ -28,9 +28,9 @@ struct FaultySnapshot {
 
 #[derive(Clone, Copy, Default)]
 struct SnapshotFault {
-    /// Each call sees the store as it is then.
+    /// `true` if each call reads the current state of the store.
     live: bool,
-    /// It ends after a second.
+    /// `true` if the snapshot fails after a second.
     expires: bool,
     records: Option<fn(&mut Vec<IdempotencyRecord>)>,
     highest: Option<fn(&mut HighestIds)>,
@@ -98,13 +98,13 @@ fn highest(change: fn(&mut HighestIds)) -> Faults {
     snapshots(SnapshotFault { highest: Some(change), ..SnapshotFault::default() })
 }
 
-/// Takes ids for text of ASCII.
+/// Replaces the bytes that are not ASCII, like a store that keeps ids as text.
 fn read_as_text(records: &mut [IdempotencyRecord]) {
     let bytes = records.iter_mut().flat_map(|record| &mut record.id.0);
     bytes.filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
 }
 
-/// Rows that are changed before they are written.
+/// Changes rows by `edit` before they are written.
 fn edited(edit: fn(&mut Rows)) -> Faults {
     Faults::default().write_rows(move |store, (writer, mut rows)| async move {
         edit(&mut rows);
@@ -112,7 +112,7 @@ fn edited(edit: fn(&mut Rows)) -> Faults {
     })
 }
 
-/// Leaves the keys and records out that are there already.
+/// Skips the keys and records that the store holds already.
 fn without_old() -> Faults {
     Faults::default().write_rows(|store, (writer, mut rows)| async move {
         let mut snapshot = store.snapshot().await?;
@@ -123,14 +123,14 @@ fn without_old() -> Faults {
     })
 }
 
-/// New animals by another request.
+/// Adds new animals with the request that `change` returns.
 fn requested(change: fn(Request) -> Request) -> Faults {
     Faults::default().add_new(move |store, (pets, request)| async move {
         store.add_new(pets, change(request)).await
     })
 }
 
-/// Snapshots that are damaged when the store was purged.
+/// Makes snapshots fail after a purge.
 fn damaged_by_a_purge(notes: &Arc<Notes>) -> Faults {
     let (purged, is_purged) = (Arc::clone(notes), Arc::clone(notes));
     Faults::default()

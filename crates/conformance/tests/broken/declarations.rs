@@ -59,7 +59,7 @@ async fn what_is_unsupported_is_called_not_checked_with_its_reason() {
     assert_eq!(unchecked, needing);
 }
 
-/// Has no store to hand out.
+/// A harness that returns no store.
 struct Empty;
 
 #[async_trait]
@@ -96,7 +96,7 @@ fn no_two_promises_have_one_name_and_every_capability_is_needed() {
     }
 }
 
-/// Counts the stores that are closed and removed; `fails` to remove them.
+/// A harness that counts the closed and the removed stores. Removing a store fails if `fails` is `true`.
 struct Counting {
     harness: FaultyHarness,
     counts: Arc<Counts>,

@@ -15,20 +15,20 @@ type Fault<In, Out> = Arc<dyn Fn(Arc<MemoryStore>, In) -> Reply<Out> + Send + Sy
 
 pub(crate) type Request = Option<IdempotencyRequest>;
 
-/// Makes the struct, and for each call a method of its name that sets the fault.
+/// Defines the struct, and for each call a method with the same name that sets the fault.
 macro_rules! faults {
     ($($call:ident: $in:ty => $out:ty;)*) => {
-        /// The faults of one open handle. A call without one goes to the store in memory.
+        /// The faults of one open handle. A call without a fault goes to the store in memory.
         #[derive(Clone, Default)]
         pub(crate) struct Faults {
             $(pub(crate) $call: Option<Fault<$in, $out>>,)*
-            /// Changes every version, of reads too.
+            /// Changes every version, also the versions of reads.
             pub(crate) versions: Option<Arc<dyn Fn(u128) -> u128 + Send + Sync>>,
-            /// Changes the answer of `version` alone.
+            /// Changes only the result of `version`.
             pub(crate) own_version: Option<Arc<dyn Fn(Version) -> Version + Send + Sync>>,
-            /// Changes what there is when the store is opened again.
+            /// Changes the content when the store is reopened.
             pub(crate) reopened: Option<fn(&mut Content)>,
-            /// Two that open a new store at once make one each.
+            /// `true` if two callers that open a new store at once create a store each.
             pub(crate) made_twice: bool,
             /// `true` if changes by another process are not seen.
             pub(crate) alone: bool,
@@ -67,7 +67,7 @@ faults! {
 
 pub(crate) type Version = Option<CatalogueVersion>;
 
-/// All that a store holds.
+/// The content of a store.
 pub(crate) struct Content {
     pub(crate) pets: Vec<Pet>,
     pub(crate) keys: Vec<ApiKey>,
@@ -76,16 +76,16 @@ pub(crate) struct Content {
     pub(crate) state: StoreState,
 }
 
-/// The usual shapes.
+/// Frequent faults.
 impl Faults {
-    /// Stores what `change` makes of an animal.
+    /// Stores the animal that `change` returns.
     pub(crate) fn change_pet(change: fn(NewPet) -> NewPet) -> Self {
         Self::default().add(move |store, (pet, request)| async move {
             PetRepository::add(&*store, change(pet), request).await
         })
     }
 
-    /// Stores by a request that `change` has changed.
+    /// Adds an animal with the request that `change` has changed.
     pub(crate) fn change_request(
         change: impl Fn(&mut IdempotencyRequest) + Send + Sync + 'static,
     ) -> Self {
@@ -95,14 +95,14 @@ impl Faults {
         })
     }
 
-    /// Asks for what `change` makes of a query.
+    /// Lists with the query that `change` returns.
     pub(crate) fn change_query(change: fn(PetQuery) -> PetQuery) -> Self {
         Self::default().list(move |store, query| async move {
             PetRepository::list(&*store, change(query)).await
         })
     }
 
-    /// Answers what `change` makes of a page.
+    /// Returns the page that `change` has changed.
     pub(crate) fn change_page(
         change: impl Fn(PetQuery, &mut PetPage) + Clone + Send + Sync + 'static,
     ) -> Self {

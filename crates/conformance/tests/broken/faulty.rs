@@ -20,14 +20,14 @@ pub(crate) struct Faulty {
     pub(crate) faults: Faults,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) cut_off: Arc<AtomicBool>,
-    /// `true` if the store refuses a second animal of one name.
+    /// `true` if the store refuses a second animal with the same name.
     pub(crate) unique_names: Arc<AtomicBool>,
     /// Held while the handle is open.
     pub(crate) _open: Arc<()>,
 }
 
 impl Faulty {
-    /// The store, unless it cannot be reached.
+    /// Returns the store; fails while the store is cut off.
     async fn reach(&self) -> Result<Arc<MemoryStore>, StoreError> {
         let store = Arc::clone(&self.store);
         if self.cut_off.load(Ordering::SeqCst) {
@@ -49,7 +49,7 @@ impl Faulty {
     }
 }
 
-/// Calls the fault if there is one, else the store in memory.
+/// Calls the fault of the call. Without a fault, calls the store in memory.
 macro_rules! call {
     ($self:ident.$call:ident($($arg:ident),*), $honest:path) => {{
         let store = $self.reach().await?;
@@ -60,7 +60,7 @@ macro_rules! call {
     }};
 }
 
-/// Refuses an animal of a name that is there, as a unique index does.
+/// Refuses an animal whose name another animal has, like a unique index.
 pub(crate) async fn refuse_equal_names(
     store: &MemoryStore,
     pet: &NewPet,
@@ -145,7 +145,7 @@ impl Archive for Faulty {
     }
 
     fn max_batch(&self) -> usize {
-        // Few, as a store has that cannot make large transactions.
+        // A small number, like the limit of a store with small transactions.
         25
     }
 }

@@ -18,13 +18,13 @@ use crate::faults::Faults;
 pub(crate) struct Flaw {
     /// The fault, in a few words.
     pub(crate) what: &'static str,
-    /// The promises that must notice it, at least.
+    /// Promises that must catch the flaw. Others may catch it too.
     pub(crate) caught_by: &'static [&'static str],
-    /// The faults of one more open handle.
+    /// Returns the faults of a new handle.
     pub(crate) faults: fn(&Arc<Notes>) -> Faults,
-    /// Capabilities that its harness declares unsupported.
+    /// Capabilities that the harness declares unsupported.
     pub(crate) unsupported: &'static [Capability],
-    /// On one thread a call that yields is always overtaken by the others.
+    /// `true` to run on one thread, where other tasks always overtake a call that yields.
     pub(crate) one_thread: bool,
 }
 
@@ -46,16 +46,16 @@ impl Flaw {
     }
 }
 
-/// The memory of a flaw about one store, over all its handles.
+/// The notes of a flaw about one store, shared by all handles of the store.
 pub(crate) struct Notes {
     pub(crate) handles: AtomicU8,
     pub(crate) last_id: AtomicI64,
     pub(crate) flag: AtomicBool,
     pub(crate) uses: Mutex<HashMap<KeyId, Timestamp>>,
     pub(crate) keys: Mutex<HashMap<KeyId, ApiKey>>,
-    /// Animals that are not shown everywhere.
+    /// Animals that some reads leave out.
     pub(crate) hidden: Mutex<HashSet<PetId>>,
-    /// How far the versions, or the rewrites, are off.
+    /// The error of the versions or of the rewrites.
     pub(crate) offset: AtomicI64,
     /// The random half of the versions of this store.
     pub(crate) epoch: u128,

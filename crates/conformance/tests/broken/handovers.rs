@@ -20,7 +20,7 @@ use crate::{
     flaw::Flaw,
 };
 
-/// Rows of which `change` says, in view of the store's state, who writes them.
+/// Writes rows as the writer that `change` returns for the given writer and the store's state.
 pub(crate) fn written_by(change: fn(WriterRole, &StoreState) -> WriterRole) -> Faults {
     Faults::default().write_rows(move |store, (writer, rows)| async move {
         let writer = change(writer, &store.state().await?);
@@ -28,7 +28,7 @@ pub(crate) fn written_by(change: fn(WriterRole, &StoreState) -> WriterRole) -> F
     })
 }
 
-/// Changes of the state that are changed before they are made.
+/// Edits each change of the state by `change` before it is made.
 fn changes(change: fn(&mut i64, &mut StoreState, &StoreState)) -> Faults {
     Faults::default().change_state(move |store, (mut expected, mut new)| async move {
         change(&mut expected, &mut new, &store.state().await?);
@@ -46,7 +46,7 @@ async fn unfenced<T>(store: &MemoryStore, call: impl Future<Output = T>) -> T {
     result
 }
 
-/// Lists without looking whether the store is open where `believes` says that it is.
+/// Lists from a store that is not open if `believes` returns `true`.
 fn lists_while(
     believes: impl Fn(Option<bool>) -> bool + Clone + Send + Sync + 'static,
     faults: Faults,
@@ -66,7 +66,7 @@ fn lists_while(
     })
 }
 
-/// A handle that goes by its own changes of the state.
+/// A handle that notices only its own changes of the state.
 fn own_changes_alone() -> Faults {
     let sealed = Arc::new(AtomicBool::new(false));
     let seals = Arc::clone(&sealed);
@@ -77,7 +77,7 @@ fn own_changes_alone() -> Faults {
     lists_while(move |_| !sealed.load(Ordering::SeqCst), faults)
 }
 
-/// A handle that goes by a state of the last 30 ms.
+/// A handle that uses a state for 30 ms after it was read.
 fn cached_state() -> Faults {
     let seen: Arc<Mutex<Option<Instant>>> = Arc::default();
     let believes = move |is_open: Option<bool>| {
@@ -90,7 +90,7 @@ fn cached_state() -> Faults {
     lists_while(believes, Faults::default())
 }
 
-/// Looks whether the store is open, lets others run, and then adds.
+/// Checks that the store is open, yields to other tasks, and then adds.
 fn checked_before() -> Faults {
     Faults::default().add(|store, (pet, request)| async move {
         store.state().await?.permit_write(WriterRole::Service)?;

@@ -1,4 +1,4 @@
-//! A harness that has every capability: its stores lie in memory, but are opened like others.
+//! A harness with every capability. Its stores are in memory, but can be reopened like stores on a disk.
 
 use std::{
     sync::{
@@ -19,7 +19,7 @@ use crate::{
     flaw::{Flaw, Notes},
 };
 
-/// No flaw at all.
+/// An adapter without a flaw.
 pub(crate) const NOTHING: &Flaw = &Flaw::new("nothing", &[], |_| Faults::default());
 
 pub(crate) struct FaultyHarness(pub(crate) &'static Flaw);
@@ -51,7 +51,7 @@ impl Harness for FaultyHarness {
     }
 }
 
-/// The data that a disk would hold.
+/// The data of one store, in place of a disk.
 struct Disk {
     flaw: &'static Flaw,
     notes: Arc<Notes>,
@@ -127,7 +127,7 @@ impl ScratchStore for Disk {
     }
 }
 
-/// A store that holds what `change` makes of the content of another.
+/// Creates a store with the content of `store` after `change`.
 async fn changed(store: &MemoryStore, change: fn(&mut Content)) -> Result<MemoryStore, BoxError> {
     let mut snapshot = store.snapshot().await?;
     let mut content = Content {

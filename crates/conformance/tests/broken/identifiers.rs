@@ -22,7 +22,7 @@ async fn is_full(store: &MemoryStore) -> Result<bool, StoreError> {
     Ok(store.find(PetId(i64::MAX)).await?.value.is_some())
 }
 
-/// Adds otherwise when no identifier is left.
+/// Adds animals by `instead` once no identifier is left.
 fn behind_the_highest(instead: fn(Arc<MemoryStore>, NewPet, Request) -> Addition) -> Faults {
     Faults::default().add(move |store, (pet, request)| async move {
         if is_full(&store).await? {
@@ -32,7 +32,7 @@ fn behind_the_highest(instead: fn(Arc<MemoryStore>, NewPet, Request) -> Addition
     })
 }
 
-/// Stores an animal under an identifier of one's choice.
+/// Stores an animal under the identifier `id`.
 fn under(store: Arc<MemoryStore>, pet: NewPet, id: i64) -> Addition {
     Box::pin(async move {
         let pet = pet.with_id(PetId(id));
@@ -42,7 +42,7 @@ fn under(store: Arc<MemoryStore>, pet: NewPet, id: i64) -> Addition {
     })
 }
 
-/// A store whose writer ends when no identifier is left: `silent` says what fails then.
+/// A store whose writer ends when no identifier is left. `silent` adds the calls that fail from then on.
 fn ends_when_full(notes: &Arc<Notes>, silent: fn(Faults, Arc<Notes>) -> Faults) -> Faults {
     let kept = Arc::clone(notes);
     let faults = Faults::default().add(move |store, (pet, request)| {

@@ -1,4 +1,4 @@
-//! Flaws of keeping API keys.
+//! Flaws in storing API keys.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use petstore_memory::MemoryStore;
 
 use crate::{faults::Faults, flaw::Flaw};
 
-/// Loads what `change` makes of the keys, whatever the revision.
+/// Changes the loaded keys by `change`.
 fn change_loaded(change: impl Fn(&mut StoredKeys) + Clone + Send + Sync + 'static) -> Faults {
     Faults::default().load(move |store, unless| {
         let change = change.clone();
@@ -26,7 +26,7 @@ fn change_keys(change: fn(&mut Vec<ApiKey>)) -> Faults {
     change_loaded(move |loaded| change(&mut loaded.keys))
 }
 
-/// Gives another revision, which `mask` makes of the true keys, and takes it for the true one.
+/// Returns and expects the revision that `mask` computes from the keys, instead of the true revision.
 fn mask_revision(mask: impl Fn(&StoredKeys) -> u128 + Clone + Send + Sync + 'static) -> Faults {
     let masked = move |loaded: &StoredKeys| KeyRevision(mask(loaded));
     let of_saves = masked.clone();
@@ -51,7 +51,7 @@ fn mask_revision(mask: impl Fn(&StoredKeys) -> u128 + Clone + Send + Sync + 'sta
         })
 }
 
-/// Saves over whatever is there.
+/// Saves whatever the stored revision is.
 async fn force(
     store: &MemoryStore,
     changed: Vec<ApiKey>,
@@ -138,7 +138,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
                     return Ok(SaveOutcome::Conflict);
                 }
                 tokio::task::yield_now().await;
-                // As a store does that has the first identifier of its own choice.
+                // Like a store that chooses the first identifier by itself.
                 let next = load_keys(&*store).await?.next_id.0;
                 let renumber = |(key, id): (ApiKey, i64)| ApiKey { id: KeyId(id), ..key };
                 let changed = changed.into_iter().zip(next..).map(renumber).collect();
@@ -261,7 +261,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("the millisecond makes the revision", &["a_revision_never_comes_back"], |notes| {
         let (stamps, begun) = (Arc::clone(notes), std::time::Instant::now());
         mask_revision(move |loaded| {
-            // The moment at which this revision was first seen.
+            // The time at which this revision was first seen.
             let mut seen = stamps.uses.lock().unwrap();
             let known = KeyId(i64::try_from(loaded.revision.0 & u128::from(u32::MAX)).unwrap());
             let now = i64::try_from(begun.elapsed().as_millis()).unwrap();

@@ -1,5 +1,5 @@
-//! Tests of the kit: it catches what it is for. Each row of a table is an adapter that is broken on
-//! purpose, with the promises that must catch it. Others may catch it too.
+//! Tests that the kit catches broken adapters. Each row of a table is an adapter with a flaw, and the promises that
+//! must catch the flaw.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -46,8 +46,8 @@ const TABLES: [&[Flaw]; 12] = [
     writes::FLAWS,
 ];
 
-/// How often a promise is run in which a flaw does not show: some promises race tasks or choose at
-/// random. The random commands miss a name that is given twice once in some sixty runs.
+/// The largest number of runs of a promise until the flaw must show, because some promises race tasks or choose at
+/// random. For example, the random commands miss a name that is used twice in about one of sixty runs.
 const MAX_RUNS: u32 = 4;
 
 fn runtime(one_thread: bool) -> Runtime {
@@ -65,7 +65,8 @@ async fn catches(harness: &Arc<dyn Harness>, promise: &Promise) -> bool {
     false
 }
 
-/// Asserts that each flaw is caught by every promise that is named for it. Most of them wait, so all are tried at once.
+/// Asserts that every promise in `caught_by` catches its flaw. Most promises wait, so all flaws are tried at the same
+/// time.
 fn all_are_caught(flaws: &'static [Flaw]) {
     let missed: Vec<_> = thread::scope(|scope| {
         let running: Vec<_> = flaws.iter().map(|flaw| scope.spawn(|| missed(flaw))).collect();
@@ -74,7 +75,7 @@ fn all_are_caught(flaws: &'static [Flaw]) {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// Returns what does not catch a flaw although it is named for it.
+/// Returns a line for each promise in `caught_by` that does not catch the flaw.
 fn missed(flaw: &'static Flaw) -> Vec<String> {
     let harness: Arc<dyn Harness> = Arc::new(FaultyHarness(flaw));
     let mut missed = Vec::new();

@@ -10,7 +10,7 @@ fn renamed(pet: &NewPet, name: &str) -> NewPet {
     NewPet { name: PetName::parse(name).unwrap(), ..pet.clone() }
 }
 
-/// Every thirteenth animal is acknowledged and never seen again.
+/// Returns `true` for every thirteenth animal, which is acknowledged and then lost.
 fn is_lost(id: PetId) -> bool {
     id.0 % 13 == 0
 }
@@ -129,7 +129,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
 ];
 
-/// A store that refuses a second animal of a name.
+/// A store that refuses a second animal with the same name.
 fn refusing(
     refused: impl Fn(petstore_domain::StoreError) -> petstore_domain::StoreError
     + Clone

@@ -19,7 +19,7 @@ async fn add(
     PetRepository::add(store, pet, request).await
 }
 
-/// The record that counts for `request` now.
+/// Returns the valid record for `request`.
 async fn record(store: &MemoryStore, request: &IdempotencyRequest) -> Option<IdempotencyRecord> {
     let mut snapshot = store.snapshot().await.unwrap();
     let records = snapshot.records(None, u32::MAX).await.unwrap();
@@ -27,7 +27,7 @@ async fn record(store: &MemoryStore, request: &IdempotencyRequest) -> Option<Ide
     records.into_iter().find(counts)
 }
 
-/// Looks for a record, lets others run, and then writes as if nobody had.
+/// Looks for a record, yields to other tasks, and then writes as if no task had written meanwhile.
 async fn add_after_looking(
     store: &MemoryStore,
     pet: NewPet,
@@ -56,7 +56,7 @@ async fn add_in_two_transactions(
     yield_now().await;
     let Added::Created(pet) = &added else { return Ok(added) };
     let records = vec![request.into_record(pet.id)];
-    // Another task may have written one.
+    // Another task may have written a record.
     let rows = Rows { records, ..Rows::default() };
     let _ = store.write_rows(WriterRole::Service, rows).await;
     Ok(added)
@@ -202,14 +202,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
 ];
 
-/// A purge that says otherwise what it did.
+/// Purges, but returns the result of `otherwise`.
 fn purges(otherwise: fn(Purged) -> Purged) -> Faults {
     Faults::default().purge(move |store, (cutoff, limit)| async move {
         store.purge_expired(cutoff, limit).await.map(otherwise)
     })
 }
 
-/// Replays that read the row.
+/// Replays that read the row of the animal. With `needs_row`, a replay fails without the row.
 fn replays(needs_row: bool) -> Faults {
     Faults::default().add(move |store, (pet, request)| async move {
         let added = add(&store, pet, request).await?;

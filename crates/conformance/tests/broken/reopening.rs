@@ -1,4 +1,4 @@
-//! Flaws that show when a store is opened, or opened again.
+//! Flaws that show when a store is opened or reopened.
 
 use petstore_domain::{Phase, StoreId};
 

@@ -1,5 +1,5 @@
-//! Flaws of the version. The low half of a version of the store in memory counts its states, the high
-//! half is random.
+//! Flaws of the version. In a version of the store in memory, the low half counts the states, and the high half is
+//! random.
 
 use std::{
     sync::{
@@ -19,14 +19,14 @@ use crate::{
 
 const COUNT: u128 = 0xffff_ffff;
 
-/// The answer of `version`, and since when it is stale.
+/// The result of `version`, and the time from which it is stale.
 #[derive(Default)]
 struct Shown {
     version: Version,
     stale_since: Option<Instant>,
 }
 
-/// Answers with a version for some time more after somebody could have seen another one.
+/// Returns an old version until `lasts` has passed since the first call with a newer version.
 fn stale(shown: Arc<Mutex<Shown>>, lasts: Duration) -> Faults {
     let own_version = move |now: Version| {
         let mut shown = shown.lock().unwrap();

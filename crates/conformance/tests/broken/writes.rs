@@ -22,7 +22,7 @@ use crate::{
 type Wrote = Result<u64, ArchiveError>;
 type Addition = Pin<Box<dyn Future<Output = Result<Added, AddError>> + Send>>;
 
-/// Rows that `write` writes, while the flag in the notes says that some are being written.
+/// Writes rows by `write`, and sets the flag in the notes meanwhile.
 fn rows<F>(
     faults: Faults,
     notes: &Arc<Notes>,
@@ -43,7 +43,7 @@ where
     })
 }
 
-/// Rows of which `refused` says what becomes of those that were refused.
+/// Writes rows, and calls `refused` for the rows that the store refuses.
 fn refused_rows<F>(
     refused: impl Fn(Arc<MemoryStore>, Rows, ArchiveError) -> F + Clone + Send + Sync + 'static,
 ) -> Faults
@@ -61,7 +61,7 @@ where
     })
 }
 
-/// Returns whether this handle is not the first one opened.
+/// Returns `true` for every second handle that is opened.
 fn is_another(notes: &Notes) -> bool {
     !notes.handles.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)
 }
@@ -79,7 +79,8 @@ fn of_movers(writer: WriterRole) -> bool {
     writer != WriterRole::Service
 }
 
-/// Leaves animals that some writers wrote out of the lists that `hides` names.
+/// Leaves animals out of the lists for which `hides` returns `true`. These are animals of writers for which `by`
+/// returns `true`.
 fn hidden(
     notes: &Arc<Notes>,
     by: fn(WriterRole) -> bool,
@@ -114,7 +115,7 @@ fn hidden(
     })
 }
 
-/// Versions that do not change by rows of some writers, or by those of another handle.
+/// Versions that do not change with rows of some writers, or with rows of another handle.
 fn unversioned(notes: &Arc<Notes>, by: fn(WriterRole) -> bool, elsewhere: bool) -> Faults {
     let (kept, shown) = (Arc::clone(notes), Arc::clone(notes));
     let shows_less = !elsewhere || is_another(notes);
@@ -134,7 +135,7 @@ fn unversioned(notes: &Arc<Notes>, by: fn(WriterRole) -> bool, elsewhere: bool) 
     })
 }
 
-/// Writes what `first` takes out of some rows, and then the rest.
+/// Writes rows in two calls: first the rows that `first` takes out, then the rest.
 fn in_two(notes: &Arc<Notes>, first: fn(&mut Rows) -> Rows) -> Faults {
     rows(Faults::default(), notes, move |store, writer, mut rows| async move {
         let one = store.write_rows(writer, first(&mut rows)).await?;
@@ -143,7 +144,7 @@ fn in_two(notes: &Arc<Notes>, first: fn(&mut Rows) -> Rows) -> Faults {
     })
 }
 
-/// The animal with which rows were refused, and the one that the store holds in its place.
+/// Returns the animal because of which rows were refused, and the stored animal in the same place.
 async fn refused(
     store: &MemoryStore,
     rows: &Rows,
@@ -154,7 +155,7 @@ async fn refused(
     Some((rows.pets.iter().find(|pet| pet.id == *id)?.clone(), stored))
 }
 
-/// Holds rows up, and adds otherwise meanwhile.
+/// Delays rows, and adds animals by `beside` meanwhile.
 fn adds_beside(
     notes: &Arc<Notes>,
     beside: fn(Arc<Notes>, Arc<MemoryStore>, NewPet, Request) -> Addition,

@@ -83,7 +83,8 @@ fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     }
 }
 
-/// Returns the step of a mover that holds the claim of the target. `seals`: the source has this mover's seal.
+/// Returns the step of a mover that holds the claim of the target. `seals` is `true` if the source has this mover's
+/// seal.
 fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) -> Step {
     let own = &seen.own;
     if let (Some(End::Different), Some(Phase::Open { .. } | Phase::Sealed { .. })) =
@@ -170,8 +171,8 @@ fn seal(source: &StoreState, target: &StoreState) -> Step {
     Step::Change(Change::Seal, source.next(phase))
 }
 
-/// Gives the target back. First raises the revision of an open source above the next one of the target: even if the
-/// give-back arrives late, services that start with the target then use the source.
+/// Gives the target back. First raises the revision of an open source above the next revision of the target. Services
+/// that start with the target then use the source, even if the give-back arrives late.
 fn give_back(own: &Own, source: &StoreState, target: &StoreState, phase: Phase) -> Step {
     let (seals, back) = (matches!(phase, Phase::Sealed { .. }), target.next(phase));
     if seals && source.phase.is_open() && !source.is_successor_of(&back) {
@@ -180,8 +181,8 @@ fn give_back(own: &Own, source: &StoreState, target: &StoreState, phase: Phase) 
     Step::Change(Change::GiveBack, back)
 }
 
-/// Opens the source under a higher revision than the target has, or gets by a give-back. A source whose place the target
-/// has taken is opened as a store of its own, which services of the target do not use.
+/// Opens the source under a higher revision than the target has now or after a give-back. If the target has taken the
+/// source's place, the source is opened as a separate store, which services of the target do not use.
 fn reopen(own: &Own, source: &StoreState, target: Option<&StoreState>) -> Step {
     let from = match (&source.phase, target) {
         _ if own.is_behind => None,

@@ -86,7 +86,7 @@ impl Observed {
     }
 
     /// Notes the result of a step that `next_step` returned for these observations. Returns whether both states must be
-    /// read before the next step. After a seal they are not, because writes wait.
+    /// read before the next step. After a seal, the states are not read again, because writes wait.
     pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) -> bool {
         if let (Step::Change(Change::Seal, sealed), Outcome::Changed(true)) = (step, outcome) {
             self.own.changed(Change::Seal, sealed.revision, None);
@@ -148,7 +148,7 @@ impl Own {
                     self.found = before.map(|target| target.phase.clone());
                 }
                 if self.claim.is_some() && self.opening.is_none() {
-                    // Another command had claimed the target; this claim only ends a seal.
+                    // Another command had claimed the target, so this claim only serves to end a seal.
                     self.ending.get_or_insert(End::Overtaken);
                     self.tries_left = self.tries_left.saturating_sub(1);
                 }

@@ -33,7 +33,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// Returns whether this changes the state of the source, not of the target.
+    /// Returns whether the change is to the state of the source, not of the target.
     pub(crate) const fn is_of_source(self) -> bool {
         matches!(self, Self::Seal | Self::Reopen)
     }
@@ -66,19 +66,19 @@ pub(crate) enum End {
     Canceled,
     /// The user asked for a stop.
     Stopped,
-    /// Both stores have one identity.
+    /// Both stores have the same identity.
     SameStore,
     /// The phase of the source does not allow a handover.
     RefusedSource,
     /// The phase of the target does not allow a handover.
     RefusedTarget,
-    /// The target has been handed the source's place already, so there is nothing to cancel.
+    /// The target has taken the source's place already, so there is nothing to cancel.
     TooLate,
     /// The target holds other rows.
     Different,
     /// Another command changed a state during the run.
     Overtaken,
-    /// A call has failed, for good or too often.
+    /// A call has failed permanently or too often.
     Failed,
 }
 

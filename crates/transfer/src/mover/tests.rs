@@ -1,13 +1,8 @@
-//! Explores every course of a handover on a model of two stores.
+//! Explores every course of a handover on a model of two stores, with the real [`next_step`](super::decide::next_step).
 //!
-//! The real [`next_step`](super::decide::next_step) decides. The model carries out its steps in every order that crashes,
-//! lost answers, other movers, operators and clients permit. In every state:
-//! - no store that serves lacks an acknowledged animal, or holds two animals of one request;
-//! - two stores never serve at once. Only a raw copy of the source may be open beside the target, until a mover finds it;
-//! - an open target holds the animals of the source unchanged.
-//!
-//! A run always ends, and leaves one store open unless it was killed. A service then uses that store, whichever store it
-//! starts with.
+//! The model carries out the steps in every order that crashes, lost answers, movers, operators and clients permit.
+//! Every run ends, and leaves one store open unless it was killed. A service then uses that store, whichever store the
+//! service starts with.
 
 mod traces;
 mod world;
@@ -38,7 +33,10 @@ fn handed_over() -> [Store; 2] {
     [old, new]
 }
 
-/// Returns the fault of a state, if it has one.
+/// Returns the fault of a state, if it has one. In every state:
+/// - no store that serves lacks an acknowledged animal, or holds two animals of one request;
+/// - two stores never serve at once. Only a raw copy of the source may be open beside the target;
+/// - an open target holds the animals of the source unchanged.
 fn fault(world: &World) -> Option<&'static str> {
     let serving: Vec<usize> = (0..2).filter(|store| world.serves(*store)).collect();
     if serving.len() == 2 && world.raw.is_none() {

@@ -20,9 +20,10 @@ use crate::{
 const SHORT: u64 = 1_000;
 /// The longest time of a quick pass.
 const QUICK: Duration = Duration::from_millis(400);
-/// The number of short passes after which the mover seals the source although none was quick: the stores are far away.
+/// The number of short passes after which the mover seals the source although no pass was quick, because the stores are
+/// far apart.
 const SLOW_PASSES: u32 = 5;
-/// The number of passes before the mover gives up.
+/// The largest number of passes of a mover.
 const MAX_PASSES: u32 = 100;
 
 impl Run<'_> {
@@ -76,7 +77,7 @@ impl Run<'_> {
         let mut short = 0;
         for _ in 0..MAX_PASSES {
             let began = Instant::now();
-            // The first pass is the longest, and leaves half of the machine to services.
+            // The first pass is the longest, so it leaves half of the machine to services.
             let is_short = self.pass(self.is_first_pass, SHORT).await?;
             self.is_first_pass = false;
             short += u32::from(is_short);
@@ -87,7 +88,7 @@ impl Run<'_> {
         Err(TransferError::TooFast)
     }
 
-    /// Copies the rows added since the last pass. If these contain at most `short` animals, also compares all rows that
+    /// Copies the rows added since the last pass. If at most `short` animals were added, also compares all rows that
     /// were not compared yet, and returns `true`.
     async fn pass(&mut self, yields: bool, short: u64) -> Result<bool, TransferError> {
         let claim = self.seen.target.as_ref().map_or(0, |target| target.revision);
@@ -140,7 +141,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns the outcome that an error stands for.
+/// Returns the outcome of work that failed with `error`.
 fn outcome(error: &TransferError) -> Outcome {
     match error {
         TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {

@@ -1,5 +1,5 @@
-//! The task that polls two stores, and selects the one that a service uses. The polls of a hanging store do not delay the
-//! polls of the other.
+//! The task that polls two stores, and selects the one that a service uses. A store that hangs does not delay the polls
+//! of the other store.
 
 use std::{
     convert::Infallible,
@@ -48,7 +48,7 @@ pub struct Poller {
 struct Polls {
     /// The first store, and the next store once it was opened.
     stores: [Option<Store>; 2],
-    /// The reason why the last attempt did not open the next store.
+    /// The reason why the last attempt to open the next store failed.
     problem: String,
     is_next: bool,
     sealed_since: Option<Instant>,
@@ -103,12 +103,12 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Polls until it is dropped.
+    /// Polls both stores until the future is dropped.
     pub async fn run(self) -> Infallible {
         tokio::join!(self.follow(0), self.follow(1)).0
     }
 
-    /// Polls the store at `place` until it is dropped.
+    /// Polls the store at `place` until the future is dropped.
     async fn follow(&self, place: usize) -> Infallible {
         loop {
             let found = self.poll(place).await;
@@ -158,7 +158,7 @@ impl Poller {
 }
 
 impl Polls {
-    /// Notes the state of a store, and publishes the result. `state` is `None` if it could not be read.
+    /// Records the state of a store, and publishes the result. `state` is `None` if it could not be read.
     fn note(
         &mut self,
         place: usize,
@@ -203,7 +203,7 @@ impl Polls {
             self.is_next = !self.is_next;
             return (Found::Open, Instant::now());
         }
-        // The other store may hang, and does not matter while the current one is open.
+        // The other store does not matter while the current store is open, and it may hang.
         if now.phase.is_open() {
             let found = if store.is_read { Found::Open } else { Found::Unknown };
             return (found, store.began);

@@ -26,7 +26,7 @@ use crate::{
 /// A fault of a store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// The store opens, and the answer is lost.
+    /// The store opens, and the response is lost.
     OpensWithoutAnswer,
     /// The store does not open, and there is no answer.
     FailsToOpen,
@@ -34,9 +34,9 @@ enum Fault {
     HangsAtOpening,
     /// Filling fails while the old store is sealed.
     FailsToFill,
-    /// While a batch is copied, as many animals are added to the old store.
+    /// While a batch is copied, the same number of animals is added to the old store.
     Grows,
-    /// Copying takes a millisecond for each animal.
+    /// Copying takes one millisecond per animal.
     IsSlow,
     /// Each batch takes 300 ms.
     IsFar,
@@ -179,7 +179,7 @@ async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_th
     add(&*old).await;
 }
 
-/// A mover that paused after every batch would never catch up.
+/// A mover that paused after every batch would never copy all rows.
 #[tokio::test(start_paused = true)]
 async fn additions_that_come_nearly_as_fast_as_they_are_copied_are_followed_also_to_a_store_far_away()
  {
@@ -306,7 +306,7 @@ async fn a_new_store_that_loses_its_rows_is_not_opened() {
     }
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
     let both = service(&from, &to).await;
-    // Under the seal, the new store fails over to an empty server, so it is not being filled any more.
+    // While the old store is sealed, the new store fails over to an empty server, which is not being filled.
     let state = old.state().await.unwrap();
     let sealed =
         state.next(Phase::Sealed { to: new.state().await.unwrap().id, label: "new".to_owned() });

@@ -41,7 +41,7 @@ pub(crate) async fn add(
     }
 }
 
-/// Adds this many animals.
+/// Adds `count` animals.
 pub(crate) async fn fill(store: &MemoryStore, count: usize) {
     store.add_new(vec![new_pet("Rex"); count], None).await.unwrap();
 }
@@ -68,7 +68,7 @@ pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
     add_key(store, key).await.unwrap()
 }
 
-/// Notes when the first key was used.
+/// Records a use of the first key at `at`.
 pub(crate) async fn use_first_key(store: &MemoryStore, at: Timestamp) {
     let keys = load_keys(store).await.unwrap().keys;
     store.note_uses(vec![(keys[0].id, at)]).await.unwrap();

@@ -25,7 +25,7 @@ use crate::{
     stores::held,
 };
 
-/// Counts the reads of a state, and answers none while it is frozen.
+/// Counts the reads of the state. While the store is frozen, no read returns.
 struct Watched {
     store: Arc<MemoryStore>,
     calls: AtomicUsize,
@@ -52,7 +52,7 @@ fn watched(store: &Arc<MemoryStore>) -> Arc<Watched> {
     Arc::new(Watched { store: store.clone(), calls, is_frozen })
 }
 
-/// Seals `old` and marks `new` as being filled, as a mover does.
+/// Seals `old` and marks `new` as being filled, like a mover.
 async fn seal(old: &MemoryStore, new: &MemoryStore) -> StoreState {
     let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
     let filling = other.next(Phase::Filling { from: state.id });
@@ -78,7 +78,7 @@ async fn many_requests_that_wait_for_a_stuck_seal_do_not_multiply_the_polls() {
     }
     let began = Instant::now();
     assert!(waiting.join_all().await.into_iter().all(|waits| waits), "one was answered");
-    // One poll in 20 ms, and the first polls.
+    // One poll every 20 ms, and the first polls.
     let most = usize::try_from(began.elapsed().as_millis()).unwrap() / 20 + 5;
     for state in states {
         let calls = state.calls.load(Ordering::SeqCst);
@@ -157,7 +157,7 @@ async fn a_release_waits_for_the_end_of_a_running_handover() {
     moving.await.unwrap().unwrap();
 }
 
-/// The service never saw the second store open, because that store was handed over to a third one before.
+/// The service never saw the second store open, because that store had been handed over to a third store.
 #[tokio::test(start_paused = true)]
 async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
     let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
@@ -184,7 +184,7 @@ async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
 }
 
-/// Each store is sealed to the other, as after a way back to a copy of the first one.
+/// Each store is sealed to the other, as after a handover back to an earlier copy of the first store.
 #[tokio::test(start_paused = true)]
 async fn a_service_of_two_stores_that_are_sealed_to_each_other_serves_neither() {
     let [a, b] = [(), ()].map(|()| Arc::new(MemoryStore::new()));

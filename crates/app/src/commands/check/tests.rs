@@ -51,7 +51,7 @@ fn answer<T>(value: T) -> Versioned<T> {
     Versioned { value, version: None }
 }
 
-/// Returns a repository of the animals 1 to 999 whose lists lack the `lost` ones, which `find` returns.
+/// Returns a repository of the animals 1 to 999. Its lists lack the `lost` animals, but `find` returns them.
 fn lists_without(lost: fn(i64) -> bool) -> MockPetRepository {
     let mut pets = MockPetRepository::new();
     pets.expect_find().returning(|id| Ok(answer(Some(pet(id.0)))));

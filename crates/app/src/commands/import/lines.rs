@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 /// escaped.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// The number of bytes of a line that are kept: those of the longest line.
+/// The number of bytes of a line that are kept, which is enough for the longest line.
 const MAX_READ: usize = BYTE_ORDER_MARK.len() + MAX_LINE_BYTES + b"\r\n".len();
 
 /// Reads lines that end in LF, in CRLF or with the file. Skips a byte-order mark at the beginning of the file.

@@ -57,8 +57,7 @@ impl Input {
         })
     }
 
-    /// Returns a file that can be read twice.
-    /// Adds to `advance` with each piece of a file that is copied.
+    /// Returns a file that can be read twice. Copies any other input, and increments `advance` after each piece.
     pub(super) async fn into_file(self, advance: Arc<AtomicU64>) -> Result<File, String> {
         if self.can_be_read_twice {
             return Ok(self.file);
@@ -69,7 +68,7 @@ impl Input {
             Box::new(self.file)
         };
         let (sender, copied) = oneshot::channel();
-        // A thread of its own, because the runtime waits for its threads, and the input may be endless.
+        // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
         thread::spawn(move || {
             sender.send(tempfile::tempfile().and_then(|file| {
                 let mut copy = Counted { file, advance };
@@ -82,7 +81,7 @@ impl Input {
     }
 }
 
-/// A file that adds to `advance` with each write.
+/// A file that increments `advance` at each write.
 struct Counted {
     file: File,
     advance: Arc<AtomicU64>,

@@ -29,7 +29,7 @@ struct House {
 }
 
 impl House {
-    /// Drops the task and writes the last uses back, as the service does when it stops.
+    /// Drops the task and writes the last uses back, like a service that stops.
     async fn stop(&self) {
         self.task.abort();
         finish(&self.ring).await;

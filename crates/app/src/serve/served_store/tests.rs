@@ -18,7 +18,7 @@ use crate::{
     system::process::Signals,
 };
 
-/// The numbers of attempts to open a store, and of closes.
+/// The number of attempts to open a store, and the number of closes.
 #[derive(Default)]
 struct Counts {
     opened: AtomicUsize,

@@ -47,7 +47,7 @@ impl Log {
     }
 }
 
-/// Returns TLS with a certificate for this time.
+/// Returns TLS with a certificate that is valid from `from` until `until`.
 fn tls(from: Timestamp, until: Timestamp) -> Arc<Tls> {
     let folder = tempfile::tempdir().unwrap();
     let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));

@@ -1,4 +1,4 @@
-//! Single traces on the model, each of a fault of an earlier release.
+//! Single traces on the model, each a regression test.
 
 use petstore_domain::{Phase, StoreId};
 
@@ -9,7 +9,7 @@ use crate::mover::{
     tests::world::{At, Budget, Event, Run, World},
 };
 
-/// More than any trace needs.
+/// A budget larger than any trace needs.
 const MUCH: Budget = Budget {
     additions: 9,
     unacknowledged: 9,

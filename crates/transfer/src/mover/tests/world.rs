@@ -10,7 +10,8 @@ use crate::mover::{
     step::{Change, End, Outcome, Step, Work},
 };
 
-/// An animal: the request that added it, and a value that SQL may change. Its identifier is its place.
+/// An animal: the request that added it, and a value that SQL may change. Its index in `rows` determines its
+/// identifier.
 pub(super) type Row = (u8, u8);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +45,7 @@ impl Store {
         changes
     }
 
-    /// Writes rows from the place `from` on, under their own identifiers, as a mover.
+    /// Writes rows as a mover, from the place `from` on, under their own identifiers.
     fn write(&mut self, claim: i64, from: usize, rows: &[Row]) -> Outcome {
         if self.state.permit_write(WriterRole::Mover(claim)).is_err() {
             return Outcome::Fenced;
@@ -59,7 +60,7 @@ impl Store {
     }
 }
 
-/// A message that may still arrive at a store although nobody waits for its answer.
+/// A message that may still arrive at a store although its sender no longer waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Flight {
     Change(usize, i64, StoreState),
@@ -180,9 +181,9 @@ pub(super) struct World {
     pub(super) requests: Vec<Option<usize>>,
     /// The number of retries of a run.
     pub(super) tries: u32,
-    /// A run was killed.
+    /// `true` if a run was killed.
     pub(super) killed: bool,
-    /// A message of a killed run has arrived since the last read of the source's state.
+    /// `true` if a message of a killed run has arrived since the last read of the source's state.
     pub(super) surprised: bool,
     /// A raw copy of the source, made before the first event.
     saved: Store,
@@ -211,7 +212,7 @@ impl World {
         }
     }
 
-    /// Returns whether services may use a store: the target only once it was handed the source's place.
+    /// Returns whether services may use a store. They may use the target only after it has taken the source's place.
     pub(super) fn serves(&self, store: usize) -> bool {
         match &self.stores[store].state.phase {
             Phase::Open { from } => store == self.source || from.is_some(),
@@ -237,7 +238,7 @@ impl World {
         all
     }
 
-    /// Removes details that have no effect any more.
+    /// Removes details without an effect on later states.
     fn normalize(&mut self) {
         let stores = &self.stores;
         self.flights.retain(|flight| match flight {
@@ -354,7 +355,7 @@ impl World {
         if !run.seen.note(step, outcome) {
             return run.decide();
         }
-        // States that were read are not used again.
+        // A step uses up the states that the run has read.
         (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
         run.at = At::Reads { has_source: false };
     }

@@ -27,7 +27,7 @@ fn blank_lines_are_no_fault_wherever_they_are() {
     for (format, text, line) in [
         (Ndjson, format!("{GOOD}\n \r\n\n"), 1),
         (Csv, "name,categoryId\n\n \r\nRex,1\n\n".to_owned(), 4),
-        // More of them than a batch has lines.
+        // More blank lines than a batch has lines.
         (Ndjson, format!("\n\n\n\n\n{GOOD}"), 6),
         (Csv, "\n\n\n\n\nname,categoryId\nRex,1\n".to_owned(), 7),
     ] {
