@@ -1,7 +1,7 @@
-//! The binary on three nodes of etcd, which fail one by one, and all at once.
+//! The binary on three etcd nodes, which fail one by one and all at once.
 //!
-//! What was acknowledged is there once, and no read goes back. The tests that hold the bounds in `failover/times.rs`
-//! need a quiet machine.
+//! Each acknowledged animal is there once, and no read goes back in time. The tests that assert the time limits in
+//! `failover/times.rs` need a quiet machine.
 
 mod disk;
 mod leader;

@@ -1,6 +1,6 @@
 //! PostgreSQL fails under load or starts late, and many instances start at once.
 //!
-//! The tests that hold the bounds in `times.rs` need a quiet machine. They print what they measure.
+//! The tests that assert the time limits in `times.rs` need a quiet machine. Each test prints its measurements.
 
 mod cluster;
 pub(crate) mod outage;

@@ -34,7 +34,7 @@ use crate::support::{
 pub(crate) const NEED_THE_STORE: [Kind; 5] =
     [Kind::Add, Kind::AddWithStoredKey, Kind::Read, Kind::ReadWithStoredKey, Kind::Ready];
 
-/// The pause between two requests of a writer or reader, for other processes of the machine.
+/// The pause between two requests of a writer or reader, which leaves processor time to other processes.
 const BREATH: Duration = Duration::from_millis(8);
 /// The pause between two requests of a probe, and before a refused request is repeated.
 const PAUSE: Duration = Duration::from_millis(40);

@@ -8,7 +8,7 @@ use crate::{WORKSPACE, forwarders::sources, path};
 struct Arrow {
     from: String,
     to: String,
-    /// `true` for a dependency of tests and examples alone.
+    /// `true` for a dev-dependency.
     dev: bool,
 }
 
@@ -27,8 +27,7 @@ fn arrows() -> Vec<Arrow> {
     arrows.collect()
 }
 
-/// Each package of the workspace with the packages that it may depend on. A package that is not listed may depend on
-/// none.
+/// Each package of the workspace and the packages that it may depend on. An unlisted package may depend on none.
 const OURS: [(&str, &[&str]); 19] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
@@ -67,7 +66,8 @@ const OURS: [(&str, &[&str]); 19] = [
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];
 
-/// Further packages that every test may use: the store in memory, the contract for adapters, and test servers.
+/// Additional dev-dependencies that every package may have: the in-memory store, the conformance suite and test
+/// servers.
 const FOR_TESTS: [&str; 4] =
     ["petstore-domain", "petstore-memory", "petstore-conformance", "petstore-testing"];
 
@@ -86,7 +86,7 @@ fn io_in(source: &str) -> Vec<&str> {
     words.filter(|word| IO.contains(word)).collect()
 }
 
-/// Libraries that only one package may use. Only `http` serves HTTP; etcd is a client of it.
+/// Libraries that only the listed packages may use. Only `http` serves HTTP; etcd is an HTTP client.
 const ONLY_IN: [(&str, &[&str]); 5] = [
     ("hyper", &["petstore-http", "petstore-etcd"]),
     ("h2", &["petstore-http"]),
@@ -95,7 +95,7 @@ const ONLY_IN: [(&str, &[&str]); 5] = [
     ("tokio-postgres", &["petstore-postgres"]),
 ];
 
-/// The package that compares the service with these libraries. No package may depend on it.
+/// The benchmark package, which may use all of these libraries. No package may depend on it.
 const YARDSTICK: &str = "petstore-bench";
 
 fn forbidden(arrows: &[Arrow]) -> Vec<String> {

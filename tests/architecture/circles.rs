@@ -1,8 +1,8 @@
 //! Sibling modules never import each other, neither directly nor in a longer circle. A parent and its child may import
 //! each other. No module imports a name from the crate root.
 //!
-//! The test reads tokens, so paths in macros count and paths in comments do not. A path stands for the file of its
-//! longest prefix that is a module.
+//! The test reads tokens, so it sees paths in macros and skips paths in comments. A path belongs to the file of its
+//! longest module prefix.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -43,8 +43,8 @@ impl Crate {
         }
     }
 
-    /// Returns the faults of the imports. The root may name any module, because it declares modules and re-exports
-    /// their contents.
+    /// Returns the forbidden imports. The root may name any module, because it declares modules and re-exports their
+    /// contents.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut arrows: BTreeMap<&Segments, Vec<Segments>> = BTreeMap::new();
@@ -75,7 +75,7 @@ impl Crate {
         faults
     }
 
-    /// Returns the paths within this crate, from the root, that the tokens of a module name.
+    /// Returns the paths that a module's tokens name within this crate, from the crate root.
     fn targets(&self, module: &[String], tokens: TokenStream) -> Vec<Segments> {
         let mut targets = Vec::new();
         let tokens: Vec<_> = tokens.into_iter().collect();
@@ -137,7 +137,7 @@ impl Crate {
         }
     }
 
-    /// Returns the longest prefix of a path that is a file.
+    /// Returns the longest prefix of a path that has a source file.
     fn file_of(&self, target: &[String]) -> Segments {
         let mut module = target.to_vec();
         while !module.is_empty() && !self.files.contains_key(&module) {
@@ -195,7 +195,7 @@ fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
     }
 }
 
-/// Returns the groups of modules that reach each other.
+/// Returns the groups of modules that import each other, directly or through other modules.
 fn circles(arrows: &BTreeMap<&Segments, Vec<Segments>>) -> Vec<String> {
     let reach: BTreeMap<_, _> =
         arrows.keys().map(|from| (*from, reachable(arrows, from))).collect();

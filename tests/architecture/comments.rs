@@ -4,8 +4,7 @@ use std::{fs, path::Path};
 
 use crate::path;
 
-/// First words of comments that hide their subject: "What is kept" for "The kept bytes", "Whether it ends" for "`true`
-/// if it ends".
+/// First words of comments that hide their subject. "What is kept" should read "The kept bytes".
 const HIDING: [&str; 7] = ["What", "Whatever", "Whoever", "Whether", "Nobody", "Those", "That"];
 
 /// Returns the comments that begin with one of [`HIDING`], with their line numbers.

@@ -84,7 +84,7 @@ fn paths(text: &str) -> Vec<String> {
     named.filter(|word| !word.contains(['{', '*', 'N'])).map(str::to_owned).collect()
 }
 
-/// The places outside of the manifests that have the version or the address of the repository.
+/// The files outside the manifests that contain the version or the repository address.
 const RELEASED: [(&str, &str); 6] = [
     ("README.md", "\nVersion {version}."),
     ("README.md", "\nRepository: <{repository}>."),

@@ -15,7 +15,7 @@ const FORWARDING: [&str; 3] = ["app", "http", "transfer"];
 /// The methods of each trait, by the trait's name.
 type Traits = BTreeMap<String, Vec<String>>;
 
-/// Returns the names of the functions of a block, without those of inner blocks.
+/// Returns the names of the functions of a block, but not of its inner blocks.
 fn functions(block: TokenStream) -> Vec<String> {
     let tokens: Vec<_> = block.into_iter().collect();
     let named = tokens.windows(2).filter_map(|pair| match pair {

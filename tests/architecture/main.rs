@@ -1,6 +1,6 @@
 //! Rules for the workspace: allowed dependencies, the place of files, and true documents.
 //!
-//! Every check is a function from the observed data to a list of faults. So a test can show it forbidden data and see
+//! Every check is a function from observed data to a list of faults. A test can therefore pass forbidden data and check
 //! the report.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
@@ -17,7 +17,7 @@ use std::{fs, path::PathBuf, sync::LazyLock};
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-/// The workspace in the view of cargo.
+/// The workspace metadata from cargo.
 static WORKSPACE: LazyLock<Metadata> =
     LazyLock::new(|| MetadataCommand::new().no_deps().other_options(offline()).exec().unwrap());
 

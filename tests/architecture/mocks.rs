@@ -1,7 +1,7 @@
 //! No release build contains mocks.
 //!
-//! The test reads the manifests, because cargo unifies the features of one build. The resolved graph of a test run
-//! always has the mocks.
+//! The test reads the manifests, because cargo unifies features within one build. The resolved graph of a test run
+//! always includes the mocks.
 
 use cargo_metadata::{DependencyKind, Package};
 

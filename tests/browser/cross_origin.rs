@@ -10,8 +10,7 @@ use crate::support::{
     store::Store,
 };
 
-/// Sends a request from the page in the browser. Returns what the page's script may read of the answer, or the name of
-/// the error.
+/// Sends a request from the page in the browser. Returns the readable part of the answer, or the name of the error.
 fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &Value) -> Value {
     let url = format!("{}{target}", server.url());
     let body = if body.is_null() { String::new() } else { format!("body: '{body}',") };

@@ -65,8 +65,7 @@ fn nothing_of_the_frame_moves_from_page_to_page_or_while_a_page_loads() {
     assert_eq!(catalogue, docs);
 }
 
-/// On a line with latency, a load takes as long as its consecutive answers: a check of the cached page, and then its
-/// data.
+/// On a slow line, a load takes two consecutive answers: the revalidation of the cached page, and then its data.
 #[needs(chromium)]
 #[test]
 fn a_page_that_the_browser_has_costs_one_round_trip_and_its_data_another() {

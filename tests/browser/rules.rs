@@ -26,7 +26,7 @@ fn has_an_outline(name: &str, browser: &Browser) {
     browser.is("$$('main').length", 1);
 }
 
-/// Asserts that the page asks no other host and keeps its policy.
+/// Asserts that the page sends no request to another host, and keeps its policy.
 fn asks_nobody_else(name: &str, browser: &Browser) {
     let requests = browser.requests();
     let out = requests.iter().filter(|request| request.went_out());
@@ -79,7 +79,7 @@ fn can_be_skipped_to(_: &str, browser: &Browser) {
     browser.is("!!document.activeElement.closest('main')", true);
 }
 
-/// Returns the elements that leave their box or the window. Code scrolls.
+/// Returns the elements that leave their box or the window. Code blocks are exempt, because they scroll.
 const OUTSIDE: &str = "
     const boxes = '.card, .try, .panel, .row, .description, .aside', inputs = 'input, textarea, select';
     return $$('main *').filter(element => {

@@ -237,7 +237,7 @@ fn bad_cursor(zoo: &Zoo) {
     browser.reads("#list-retry", "Start from the first page");
 }
 
-/// The widest animal, found by its id, and its row.
+/// The widest animal, which is found by its id, and its row.
 fn one(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     find(browser, "121");

@@ -28,10 +28,10 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Mounts a disk. Returns `None` and prints why if that is impossible: without root, or without loop devices.
+    /// Mounts a disk. Prints the reason and returns `None` without root or without loop devices.
     ///
-    /// No package can mend either, so this is no failure with `PETSTORE_TEST_ALL=1`. `.ci/run` names the skipped tests at
-    /// its end. Any other error fails the test with `PETSTORE_TEST_ALL=1`.
+    /// No package can provide root or loop devices, so the test is skipped even with `PETSTORE_TEST_ALL=1`. `.ci/run`
+    /// lists the skipped tests at its end. Any other error fails the test with `PETSTORE_TEST_ALL=1`.
     pub(crate) fn new_or_skip(test: &str) -> Option<Self> {
         if let Some(missing) = missing() {
             say(&format!("\n*** SKIPPED: {test} needs {missing} ***\n"));
@@ -94,7 +94,7 @@ impl Drop for Disk {
     }
 }
 
-/// Returns what a disk needs and this machine lacks.
+/// Returns the first requirement of a disk that this machine does not meet.
 fn missing() -> Option<&'static str> {
     if !geteuid().is_root() {
         return Some("root");

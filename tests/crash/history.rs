@@ -9,12 +9,12 @@ use super::write_log::{Change, Record};
 pub(crate) struct File {
     /// The content that is certainly on the disk; `None` if the file may be missing.
     pub(crate) durable: Option<Vec<u8>>,
-    /// The later changes, with the numbers of their records. Each may be on the disk in whole, in part, or not at all.
+    /// The later changes, with their record numbers. Each may be on the disk in whole, in part, or not at all.
     pub(crate) pending: Vec<(usize, Change)>,
 }
 
 impl File {
-    /// Notes that the file's changes among the first `records` are on the disk.
+    /// Records that the changes of this file among the first `records` are on the disk.
     fn sync(&mut self, records: usize) {
         let covered = self.pending.iter().take_while(|(number, _)| *number < records).count();
         for (_, change) in self.pending.drain(..covered) {
@@ -22,8 +22,8 @@ impl File {
         }
     }
 
-    /// Notes that the folder's names after the first `records` are on the disk: a file that was unlinked by then does not
-    /// come back.
+    /// Records that the folder's entries are on the disk as of the first `records`. A file that was unlinked by then
+    /// stays deleted.
     fn sync_name(&mut self, records: usize) {
         let gone = self
             .pending

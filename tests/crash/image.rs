@@ -1,4 +1,4 @@
-//! A state of the files of a store that a crash may leave.
+//! One possible state of a store's files after a crash.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -12,10 +12,10 @@ use super::{
     write_log::Change,
 };
 
-/// The unit that a disk writes whole or not at all, in bytes.
+/// The unit that a disk writes atomically, in bytes.
 const SECTOR: usize = 512;
 
-/// A random generator with the same numbers in each run.
+/// A random generator that yields the same numbers in each run.
 pub(crate) struct Random(TestRng);
 
 impl Random {
@@ -36,11 +36,11 @@ impl Random {
 /// A crash, by its effect on changes that were not synchronised.
 #[derive(Clone, Copy, Debug)]
 enum Crash {
-    /// All are lost.
+    /// All changes are lost.
     Drops,
-    /// None is lost.
+    /// No change is lost.
     Keeps,
-    /// Some are lost. The others are whole and in order.
+    /// Some changes are lost. The others are whole and in order.
     Forgets,
     /// Some sectors are lost, and the others are written in another order.
     Tears,

@@ -16,7 +16,7 @@ on_stores! {
 
 /// The number of additions before a kill.
 const LOAD: usize = 150;
-/// The number of kills of one store. After each kill, all of its animals are read.
+/// The number of times one store is killed. After each kill, the test reads all of its animals.
 const KILLS_OF_A_STORE: usize = 3;
 
 fn a_killed_server_has_kept_every_acknowledged_animal_once(kind: Kind) {

@@ -15,7 +15,7 @@ use crate::{
 
 /// The number of additions before a power cut.
 const LOAD: usize = 300;
-/// The number of power cuts of which one must lose an animal, if the store does not wait for the disk.
+/// The largest number of power cuts for the control. At least one of them must lose an animal.
 const MOST_CONTROLS: usize = 10;
 
 #[needs(ext4, time)]
@@ -32,7 +32,7 @@ fn a_power_cut_loses_no_acknowledged_animal() {
         server.stop();
         is_sound(&folder.join("petstore.db"));
         if (round + 1) % 10 == 0 {
-            // A new store, because all animals of a store are read after each power cut.
+            // A new store, because the test reads all animals of a store after each power cut.
             journal = Journal::new();
             fs::remove_file(folder.join("petstore.db")).unwrap();
         }
@@ -46,7 +46,7 @@ fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
     let file = disk.mount_point().join("petstore.db");
     for _ in 0..MOST_CONTROLS {
         let store = store(&disk.mount_point(), "?synchronous=normal");
-        // Only the load can be lost: the file is on the disk before.
+        // The file is on the disk before the load starts, so only the load can be lost.
         Launch::on(&store).start().stop();
         let journal = Journal::new();
         write_until_cut(&disk, &store, &journal);
@@ -57,7 +57,7 @@ fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
         if faults.iter().any(|fault| fault.contains("is lost")) {
             return;
         }
-        // The kernel had written everything back, as the load took long.
+        // The load took so long that the kernel had written everything back.
         fs::remove_file(&file).unwrap();
     }
     panic!("{MOST_CONTROLS} power cuts have lost nothing");

@@ -19,17 +19,17 @@ use crate::{
     support::{catalogue::id_of, store::Store},
 };
 
-/// The number of additions: SQLite checkpoints its log several times meanwhile.
+/// The number of additions, enough for SQLite to checkpoint its log several times.
 const LOAD: usize = 2_000;
 
-/// The writes of a server, and each acknowledged animal with the length of the log at that moment.
+/// The writes of a server, and each acknowledged animal with the log length at that moment.
 struct Run {
     records: Vec<Record>,
     acknowledged: BTreeMap<i64, (usize, String)>,
 }
 
 impl Run {
-    /// Runs a server on a new store. Its URL has these parameters.
+    /// Runs a server on a new store with these URL parameters.
     fn new(parameters: &str) -> Self {
         let log = WriteLog::new();
         let mut store = Store::sqlite();
@@ -80,7 +80,7 @@ impl Run {
         cuts.into_iter().filter_map(look).collect()
     }
 
-    /// Returns the fault of an image that was made when the log had this length.
+    /// Returns the fault of a crash image from the moment when the log had this length.
     fn faults(&self, image: &Image, length: usize) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         image.write_to(folder.path());

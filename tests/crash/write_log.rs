@@ -32,7 +32,7 @@ pub(crate) enum Change {
         length: usize,
     },
     Unlink,
-    /// The file's changes among the first `records` of the log are on the disk.
+    /// Marks the file's changes among the first `records` of the log as being on the disk.
     Sync {
         records: usize,
     },
@@ -46,7 +46,7 @@ pub(crate) struct WriteLog {
 }
 
 impl WriteLog {
-    /// Compiles the library. There is no log before [`launch`](Self::launch).
+    /// Compiles the library. The log does not exist before [`launch`](Self::launch).
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let library = compile(LIBRARY, folder.path());
@@ -85,7 +85,7 @@ impl WriteLog {
     }
 }
 
-/// Reads the next record; `None` at the end, or if a kill has cut the record off.
+/// Reads the next record. Returns `None` at the end, or if a kill has cut the record off.
 fn read(rest: &mut &[u8], folder: &Path) -> Option<Record> {
     let mut bytes = *rest;
     let kind = bytes.split_off_first()?;

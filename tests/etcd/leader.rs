@@ -6,11 +6,11 @@ use petstore_testing::{Etcd, Network, needs, network_or_skip};
 
 use super::{NODES, nodes, trial::Trial};
 
-/// The absence of a leader: longer than an instance waits for an answer.
+/// The time for which the leader is absent, longer than an instance waits for an answer.
 const AWAY: Duration = Duration::from_secs(7);
 /// The time for which the leader is alone before it is lost.
 const IN_DOUBT: Duration = Duration::from_millis(300);
-/// The time for which the services are watched after its return.
+/// The time for which the services are watched after the leader's return.
 const BACK: Duration = Duration::from_secs(4);
 
 fn is_survived(
@@ -28,8 +28,8 @@ fn is_survived(
     trial.ends(what);
 }
 
-/// Loses the leader while its next entries are on their way to the other nodes, which read them afterwards. So these
-/// writes happen, without an acknowledgement.
+/// Loses the leader while its next entries are in transit to the other nodes. The other nodes read the entries
+/// afterwards, so these writes take effect without an acknowledgement.
 fn in_doubt(etcd: &Etcd, leader: usize, lose: &dyn Fn()) {
     let signal_others = |signal| {
         let others = (0..NODES).filter(|node| *node != leader);

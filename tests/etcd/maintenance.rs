@@ -33,7 +33,7 @@ fn compact(etcd: &Etcd, node: usize) {
     let revision = &status["header"]["revision"];
     let request = format!("{{\"revision\":{revision},\"physical\":true}}");
     let done = etcd.post(node, "/v3/kv/compaction", &request);
-    // A node that is behind may name a revision that is compacted already.
+    // A node that is behind may name a revision that is already compacted.
     assert!(
         done.as_ref().map_or_else(|error| error.contains("has been compacted"), |_| true),
         "{done:?}"
@@ -64,7 +64,7 @@ fn filled(etcd: &Etcd) -> Store {
     store
 }
 
-/// At the quota, etcd refuses writes, but no reads.
+/// At the quota, etcd refuses writes but serves reads.
 #[needs(etcd)]
 #[test]
 fn an_alarm_refuses_additions_until_it_is_disarmed() {

@@ -21,7 +21,7 @@ use crate::{
 /// The number of requests of each kind to the instance that is cut off.
 const ROUNDS: usize = 2;
 
-/// An instance on the host of a node, and its earlier answers.
+/// An instance on the host of a node, and the answers that it gave before the cut.
 struct Inside {
     client: Client,
     /// An animal of the store, and its tag.
@@ -51,7 +51,7 @@ impl Inside {
         ]
     }
 
-    /// Asserts that every answer is 503, within the time of a call. The additions are in doubt afterwards.
+    /// Asserts that every answer is a 503 within the call timeout. The additions are in doubt afterwards.
     #[track_caller]
     fn knows_that_it_knows_nothing(&self, what: &str, journal: &Journal) {
         for round in 0..ROUNDS {
@@ -78,7 +78,7 @@ impl Inside {
     }
 }
 
-/// Adds an animal as soon as that succeeds. Returns the animal of the answer.
+/// Adds an animal, with retries until an addition succeeds. Returns the animal of the answer.
 #[track_caller]
 fn adds(client: &Client, name: &str, journal: &Journal) -> Value {
     let addition = Addition::new(name, 3, true);
@@ -106,7 +106,7 @@ fn is_not_deceived(what: &str, network: &Network, etcd: &Etcd, cut_off: usize) {
     let inside = Inside::knows(server.client(), known);
 
     network.cut_from_others(cut_off).unwrap();
-    // Until then, the instance may use what it has read before.
+    // The instance may answer from its cache until `KNOWN` has passed.
     thread::sleep(KNOWN);
     inside.knows_that_it_knows_nothing(what, &journal);
     let meanwhile = adds(&outside.client(), &format!("{what}: meanwhile"), &journal);

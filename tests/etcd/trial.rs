@@ -17,7 +17,7 @@ use crate::{
     support::server::{Launch, Server},
 };
 
-/// Requests of each kind that succeed before and after an event.
+/// The number of requests of each kind that succeed before and after an event.
 const ENOUGH: usize = 20;
 
 struct Service {
@@ -45,7 +45,7 @@ impl Trial {
         trial
     }
 
-    /// Waits until requests of every kind have succeeded that began after `start`.
+    /// Waits until requests of every kind that began after `start` have succeeded.
     #[track_caller]
     pub(crate) fn works(&mut self, start: Instant) {
         for service in &mut self.services {
@@ -53,8 +53,8 @@ impl Trial {
         }
     }
 
-    /// Runs `event`, and watches the services for at least `watched`. Asserts that within [`RECOVERY`] each service adds
-    /// again, and then refuses no addition.
+    /// Runs `event`, and watches the services for at least `watched`. Asserts that each service adds again within
+    /// [`RECOVERY`], and refuses no addition after that.
     #[track_caller]
     pub(crate) fn happens(&mut self, what: &str, watched: Duration, event: impl FnOnce()) {
         event();

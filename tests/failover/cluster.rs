@@ -1,5 +1,5 @@
-//! A cluster of three nodes under Patroni in synchronous mode loses or changes its leader under load. One service finds
-//! the leader by the nodes' addresses, another one by `HAProxy`.
+//! A Patroni cluster of three nodes in synchronous mode loses or changes its leader under load. One service finds the
+//! leader by the nodes' addresses, and another one through `HAProxy`.
 //!
 //! The short form is one kill. `PETSTORE_TEST_CLUSTER=long` runs every case of `docs/POSTGRES.md`.
 
@@ -27,9 +27,9 @@ use crate::{
     },
 };
 
-/// The time limit for the first write after there is a new leader.
+/// The time limit for the first write after the election of a leader.
 const AFTER_LEADER: Duration = Duration::from_secs(2);
-/// Requests of each kind that succeed before and after an event.
+/// The number of requests of each kind that succeed before and after an event.
 const ENOUGH: usize = 20;
 
 fn is_long() -> bool {
@@ -52,9 +52,9 @@ struct Service {
 struct Trial {
     patroni: Patroni,
     services: Vec<Service>,
-    /// The requests of services that know only one node.
+    /// The requests to services that use only one node.
     strays: Vec<Arc<Journal>>,
-    /// When a frozen leader continued, and when it had become a replica.
+    /// The moments when a frozen leader continued and when it had become a replica.
     thawed: Option<(Instant, Instant)>,
 }
 
@@ -74,7 +74,7 @@ impl Trial {
         trial
     }
 
-    /// Waits until requests of every kind have succeeded that began after `start`.
+    /// Waits until requests of every kind that began after `start` have succeeded.
     fn works(&mut self, start: Instant) {
         for service in &mut self.services {
             service.load.works(start, &NEED_THE_STORE, ENOUGH);
@@ -82,7 +82,7 @@ impl Trial {
     }
 
     /// Runs `event`, and waits for a leader other than `gone`. Asserts that both services write within [`AFTER_LEADER`].
-    /// Returns the moment of the new leader.
+    /// Returns the moment when the new leader was found.
     fn happens(&mut self, what: &str, event: impl FnOnce(&Patroni), gone: &str) -> Instant {
         let start = Instant::now();
         event(&self.patroni);
@@ -100,7 +100,8 @@ impl Trial {
         leader
     }
 
-    /// Loses the leader by the command `lose`, and brings it back by `back`: as a replica, which accepts no write.
+    /// Loses the leader by the command `lose`, and brings the node back as a replica by `back`. A replica accepts no
+    /// write.
     fn loses_its_leader(&mut self, lose: &str, back: &str) {
         let leader = self.patroni.run("leader", "");
         let stray = Stray::start(&self.patroni.run("node-url", &leader));
@@ -156,8 +157,8 @@ impl Trial {
     }
 }
 
-/// Asserts that only reads in the period `thawed` missed acknowledged animals. Without a watchdog, a node that was frozen
-/// answers reads from its old data until its Patroni has noticed.
+/// Asserts that only reads in the period `thawed` missed acknowledged animals. Without a watchdog, a thawed node
+/// answers reads from its old data until its Patroni reacts.
 #[track_caller]
 fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)>) {
     let entries = journal.entries();

@@ -22,7 +22,7 @@ pub(crate) struct Outage<'a> {
     pub(crate) url: &'a str,
     /// Begins the outage.
     pub(crate) fail: &'a dyn Fn(),
-    /// The duration of the outage. It lasts at least until reads were refused.
+    /// The duration of the outage. The outage lasts at least until the service has refused reads.
     pub(crate) lasts: Duration,
     /// Ends the outage. The service must work again within [`RECOVERY`].
     pub(crate) mend: &'a dyn Fn(),
@@ -32,7 +32,7 @@ pub(crate) struct Outage<'a> {
 const BEFORE: usize = 40;
 const AFTER: usize = 40;
 
-/// Requests that cannot wait for the return of the store: a broken connection ends them.
+/// The kinds of request that a broken connection ends, because they cannot wait for the store's return.
 const READS: [Kind; 2] = [Kind::Read, Kind::Ready];
 
 impl Outage<'_> {
@@ -50,7 +50,7 @@ impl Outage<'_> {
             let is_refused = |entry: &Entry| entry.kind == kind && entry.status == 503;
             load.until("requests fail", failed, 1, is_refused);
         }
-        // For refusals of the other kinds.
+        // Leaves time for refusals of the other kinds.
         thread::sleep(Duration::from_millis(300));
         thread::sleep(self.lasts.saturating_sub(failed.elapsed()));
         let mending = Instant::now();
@@ -75,7 +75,7 @@ impl Outage<'_> {
         for kind in NEED_THE_STORE {
             let during = entries.iter().filter(|entry| entry.kind == kind && in_outage(entry));
             let during: Vec<_> = during.collect();
-            // In a short outage, all additions may have begun before, or still be waiting.
+            // In a short outage, every addition may have begun before the outage or may still be waiting.
             let known = READS.contains(&kind) || self.lasts > 2 * CALL;
             assert!(!known || !during.is_empty(), "{what}: nothing is known of {kind:?}");
             // The client checks that a 503 has Retry-After and the three fields.

@@ -40,7 +40,7 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
         what: "killed primary",
         url: &either(&format!("127.0.0.1:{}", primary.port()), &standby),
         fail: &|| {
-            // Open commits wait for the standby, which reads them after the kill. So they have happened, without an
+            // Open commits wait for the standby, which reads them after the kill. These commits take effect without an
             // acknowledgement.
             standby.freeze().unwrap();
             thread::sleep(IN_DOUBT);
@@ -53,7 +53,7 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
     .is_survived();
 }
 
-/// As if the machine had failed: no packet says that a port is closed.
+/// Simulates a machine failure: no packet reports a closed port.
 #[needs(postgres, ip, quiet)]
 #[test]
 fn a_primary_that_falls_silent_is_followed_by_its_standby_with_all_that_was_acknowledged() {

@@ -1,4 +1,4 @@
-//! A service that knows only one node of a cluster, and still uses that node when it is no longer the leader.
+//! A service that uses only one node of a cluster, even after that node is no longer the leader.
 
 use std::{sync::Arc, time::Instant};
 
@@ -22,7 +22,7 @@ pub(crate) struct Stray {
 }
 
 impl Stray {
-    /// Starts a service on the leader at `url`, with a writer that repeats nothing.
+    /// Starts a service on the leader at `url`, with one writer that never retries.
     pub(crate) fn start(url: &str) -> Self {
         let server = Launch::on(&Store::at(url)).start();
         let load = Load::on(&server.client(), &Journal::new(), Outages::Refuse);
@@ -31,7 +31,7 @@ impl Stray {
         Self { load, _server: server }
     }
 
-    /// Stops the service. Returns its requests. Asserts that none that was sent after `deposed` was acknowledged.
+    /// Stops the service and returns its requests. Asserts that no request sent after `deposed` was acknowledged.
     pub(crate) fn stop(mut self, deposed: Instant) -> Arc<Journal> {
         self.load.stop();
         let is_late = |entry: &&Entry| entry.began >= deposed && entry.succeeded();

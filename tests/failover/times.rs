@@ -4,20 +4,21 @@ use std::time::Duration;
 
 use crate::load::journal::Kind;
 
-/// The time limit for a call (`call_timeout` of the store's URL). A request with an API key of the store may need another
-/// call before.
+/// The time limit for a call (`call_timeout` of the store's URL). A request with an API key of the store may need a
+/// second call, which reads the keys.
 pub(crate) const CALL: Duration = Duration::from_secs(5);
 /// The time limit for the first success after the return of PostgreSQL.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
-/// The time for which a cached page may be sent without asking PostgreSQL. A write of another instance shows within it.
+/// The time for which a cached page may be sent without a query to PostgreSQL. Writes of other instances show within
+/// this time.
 pub(crate) const KNOWN: Duration = Duration::from_millis(100);
-/// The time for which `/readyz` may repeat its answer without asking PostgreSQL.
+/// The time for which `/readyz` may repeat its answer without a query to PostgreSQL.
 pub(crate) const KNOWN_READY: Duration = Duration::from_secs(1);
 
-/// The time that measuring adds: the client's next poll, and the kernel.
+/// The measuring error: the client's next poll, and the kernel.
 const MEASURING: Duration = Duration::from_millis(200);
 
-/// Prints `took`, and asserts that it is at most `limit`, without [`MEASURING`].
+/// Prints `took`, and asserts that it is at most `limit` plus [`MEASURING`].
 #[track_caller]
 pub(crate) fn hold(what: &str, took: Duration, limit: Duration) {
     petstore_testing::say(&format!("failover: {what}: {took:.2?} (at most {limit:?})"));

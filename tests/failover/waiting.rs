@@ -25,7 +25,7 @@ fn start(launch: Launch) -> Server {
     server
 }
 
-/// Asserts that the service serves, and that its log has each line about the wait once.
+/// Asserts that the service serves, and that its log contains each line about the wait once.
 #[track_caller]
 fn serves(server: Server) {
     let client = server.client();

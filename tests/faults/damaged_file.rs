@@ -27,7 +27,7 @@ fn large() -> (Store, Vec<u8>, Vec<Value>) {
     (store, bytes, pets)
 }
 
-/// Returns the bytes with noise in the page that has the name of `animal`.
+/// Returns the bytes with noise in the page that contains the name of `animal`.
 fn with_damage(bytes: &[u8], animal: &Value) -> Vec<u8> {
     let name = animal["name"].as_str().unwrap().as_bytes();
     let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
@@ -46,7 +46,7 @@ fn a_damaged_page_costs_what_needs_it_until_it_is_repaired() {
     let get = |pet: &Value| client.get(&format!("/v1/pets/{}", id_of(pet))).send();
     let id = "the-request-that-met-it";
     for _ in 0..3 {
-        // A new animal belongs on the page of the last one.
+        // SQLite puts a new animal on the page of the last animal.
         client.add(&pet("refused")).header("x-request-id", id).send().refuses(503, "unavailable");
         get(last).refuses(503, "unavailable");
         assert_eq!(&get(first).is(200).json(), first);
@@ -69,7 +69,7 @@ fn a_damaged_page_costs_what_needs_it_until_it_is_repaired() {
 #[test]
 fn a_file_that_is_cut_off_while_it_is_open_takes_no_write_until_it_is_whole() {
     let (store, whole, pets) = large();
-    // Every request is logged: otherwise the many requests to `/readyz` would use up the lines for failures.
+    // Every request is logged. Otherwise the many requests to `/readyz` would use up the log lines for failures.
     let server = Launch::on(&store).flag("--access-log", "all").start();
     let client = server.client();
     let before = add(&client, &pet("before"));

@@ -1,5 +1,5 @@
-//! Floods of cheap HTTP/2 frames without end. The service closes each such connection, answers other clients meanwhile,
-//! and does not grow.
+//! Endless floods of cheap HTTP/2 frames. The service closes each such connection, answers other clients meanwhile, and
+//! does not grow.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -38,8 +38,8 @@ fn server() -> Server {
         .start()
 }
 
-/// Asserts the promises of this file for a connection that sends `start`, then `next(0)`, `next(1)` and so on. Tries a
-/// client that reads the answers, and one that does not.
+/// Asserts the promises of this file for a connection that sends `start`, then `next(0)`, `next(1)` and so on. Tests
+/// one client that reads the answers, and one client that does not.
 fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
     for reads in [true, false] {
         let server = server();
@@ -125,7 +125,7 @@ fn pings() {
 #[petstore_testing::needs(time)]
 #[test]
 fn settings() {
-    // SETTINGS_INITIAL_WINDOW_SIZE with two values in turns.
+    // SETTINGS_INITIAL_WINDOW_SIZE with two alternating values.
     is_survived(&[], |number| {
         let value = (60_000 + number % 2).to_be_bytes();
         frame(SETTINGS, 0, 0, &[&[0, 4][..], &value].concat())

@@ -1,4 +1,4 @@
-//! The memory of a wave of connections is used again by the next waves.
+//! Later waves of connections reuse the memory of earlier waves.
 
 use std::{io::Write as _, net::TcpStream, thread, time::Duration};
 
@@ -30,7 +30,7 @@ fn the_memory_of_a_wave_of_connections_serves_the_next_waves() {
         wave(&server);
     }
     let grown = peak_memory(&server) - before - taken;
-    // It would be four times as much if each wave kept its memory. Under load, more threads allocate.
+    // The growth would be four times as large if each wave kept its memory. Under load, more threads allocate.
     assert!(
         grown < 2 * taken,
         "the first wave took {taken} KiB, and four more {grown} KiB besides"

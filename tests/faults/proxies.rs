@@ -11,7 +11,7 @@ use crate::support::{
     wait,
 };
 
-/// Returns how many requests the service has answered, without the health checks of the proxy.
+/// Returns the number of requests that the service has answered, without the proxy's health checks.
 fn seen(server: &Server) -> usize {
     let log = server.log();
     let requests = log.lines().filter(|line| line.contains("\"request_id\""));

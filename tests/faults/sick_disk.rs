@@ -1,5 +1,4 @@
-//! A disk that fails writes: the service refuses writes and answers reads. It works again when the disk does, without a
-//! restart.
+//! Disks that fail writes. The service refuses writes and answers reads, and recovers with the disk without a restart.
 
 use std::{cell::RefCell, fs, io, path::Path, sync::Arc, time::Instant};
 
@@ -26,11 +25,12 @@ const WRITERS: usize = 4;
 const READERS: usize = 2;
 /// The number of writes before and after a fault, and of reads during and after the fault.
 const ENOUGH: usize = 30;
-/// The number of writes during a fault: each waits for seconds if another process has the lock.
+/// The number of writes during a fault. Each write waits for seconds if another process holds the lock.
 const REFUSALS: usize = 8;
-/// The number of failures in the test of the log: many more than the log has lines for.
+/// The number of failures in the test of the log, far above the limit on log lines.
 const MANY: usize = 200;
-/// The number of lines about one cause that are written at once. After these, there is one line a second.
+/// The number of lines about one cause that are written at once. After these lines, at most one line a second is
+/// written.
 const LINES_AT_ONCE: usize = 10;
 
 /// Asserts the promises of this file for a fault from `begin` to `end`. The log must contain `cause`.
@@ -102,7 +102,7 @@ fn a_disk_that_became_read_only_refuses_writes_until_it_is_writable() {
     fault_is_survived(DiskFault::ReadOnly, "the store cannot be opened again: Error code 8: ");
 }
 
-/// The file system itself refuses, and does some writes in part.
+/// The file system itself refuses writes, and completes some of them only in part.
 #[needs(ext4)]
 #[test]
 fn a_file_system_without_space_refuses_writes_until_there_is_some() {

@@ -1,8 +1,8 @@
-//! Many clients at once that send slowly or nothing, or that read nothing. The service disconnects all of them in time,
-//! and answers other clients meanwhile.
+//! Many simultaneous clients that send slowly, send nothing, or read nothing. The service disconnects all of them in
+//! time, and answers other clients meanwhile.
 //!
-//! `PETSTORE_TEST_CRASHES=long` makes it 10,000 senders and 500 readers. The test prints how long other clients wait, and
-//! how long they wait beside as many silent connections.
+//! `PETSTORE_TEST_CRASHES=long` uses 10,000 senders and 500 readers. The test prints the waits of other clients, and
+//! their waits beside as many silent connections.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -35,10 +35,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The time to fill the buffers of all clients that read nothing, some megabytes each. Only then does the write timeout
 /// of a client begin.
 const FILLING: Duration = Duration::from_secs(10);
-/// The segment size of a client that reads nothing, in bytes: as on Ethernet. With the large segments of the loopback
-/// device, the kernel's buffers for all clients would reach their common limit.
+/// The segment size of a client that reads nothing, in bytes, as on Ethernet. With the loopback
+/// device's large segments, the kernel's buffers for all clients would reach their common limit.
 const SEGMENT: u32 = 1448;
-/// The lateness of the server and of this test together.
+/// The delay that is allowed for the server and this test together.
 const LATENESS: Duration = Duration::from_secs(1);
 /// The limit on the memory of the process, in KiB.
 const MAX_MEMORY: u64 = 400 * 1024;
@@ -145,7 +145,7 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     let deadline = LIMIT + LATENESS;
     while !slow.is_empty() {
         slow.retain_mut(|client| {
-            // Taken first, as the check may take long.
+            // The age is read first, because the check may take long.
             let age = client.began.elapsed();
             let closed = client.is_closed();
             let filling = if client.reads { Duration::ZERO } else { FILLING };

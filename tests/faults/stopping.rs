@@ -1,7 +1,7 @@
-//! Stops under load. The service answers each request on a connection from before the signal, and ends within the grace,
-//! whatever its clients do.
+//! Stops under load. The service answers each request on a connection that was open before the signal. It ends within
+//! the shutdown grace, whatever its clients do.
 //!
-//! `PETSTORE_TEST_CRASHES=long` makes it 100 stops.
+//! `PETSTORE_TEST_CRASHES=long` runs 100 stops.
 
 use std::{
     error::Error,
@@ -50,7 +50,8 @@ struct Answers {
 /// A client's connection.
 struct Connection {
     raw: Raw,
-    /// `true` if the connection may be newer than the signal, and has no answer yet: then the service may reset it.
+    /// `true` if the connection may be newer than the signal and has no answer yet. The service may reset such a
+    /// connection.
     may_be_reset: bool,
 }
 
@@ -140,7 +141,7 @@ impl Answers {
     }
 }
 
-/// Returns whether the system of the service has reset the connection.
+/// Returns whether the service's system has reset the connection.
 fn is_reset(error: &reqwest::Error) -> bool {
     let mut cause = Some(error as &dyn Error);
     while let Some(error) = cause {
@@ -184,7 +185,7 @@ fn a_stop_under_load_leaves_no_request_unanswered() {
     }
 }
 
-/// At the signal, connections wait to be accepted, each with a request.
+/// At the signal, connections with a request each wait to be accepted.
 #[test]
 fn requests_in_the_accept_queue_are_answered() {
     let store = Store::memory();
@@ -203,7 +204,7 @@ fn requests_in_the_accept_queue_are_answered() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-/// Makes clients that stop in the middle, each in another place.
+/// Makes clients that stop in the middle of a request, each at another point.
 fn stuck(server: &Server) -> Vec<Raw> {
     let whole = post(&pet("stuck").to_string());
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -212,7 +213,7 @@ fn stuck(server: &Server) -> Vec<Raw> {
     for (raw, start) in clients.iter_mut().zip(starts) {
         raw.send(start);
     }
-    // More answers than all buffers hold, which the client does not read.
+    // The client requests more bytes than all buffers hold, and reads none of them.
     let mut deaf = server.raw();
     deaf.try_send(head("GET", "/openapi.json", "").repeat(2000), Duration::from_secs(1));
     clients.push(deaf);
@@ -254,7 +255,7 @@ fn a_stop_ends_within_the_grace_whatever_clients_do() {
     assert!(took <= Duration::from_secs(3), "{took:.2?}");
 }
 
-/// Clients of HTTP/2 that send one kind of frame for ever: before their first request, and after it.
+/// HTTP/2 clients that send one kind of frame forever, before or after their first request.
 #[test]
 fn a_stop_does_not_wait_for_clients_that_send_only_control_frames() {
     const GRACE: Duration = Duration::from_secs(100);

@@ -1,4 +1,5 @@
-//! Clients that request much and read nothing: their waiting answers are bounded, and other clients are answered.
+//! Clients that request much and read nothing. Memory for their unsent answers is bounded, and other clients are
+//! answered.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -22,15 +23,15 @@ use crate::support::{
 /// The number of connections in the attack, and of requests on each: 50 MiB of pages.
 const CONNECTIONS: usize = 8;
 const STREAMS: u32 = 60;
-/// The limit on the growth of the process, in KiB. 4 MiB of it are for waiting answers.
+/// The limit on the growth of the process, in KiB. Of these, 4 MiB are for unsent answers.
 const MAX_GROWTH: u64 = 32 * 1024;
 /// The duration of the attack after its last request.
 const TIME: Duration = Duration::from_secs(5);
 /// The number of unread responses on the shared connection.
 const UNREAD: usize = 20;
 
-/// Returns a client whose responses share one connection, with a window each, as behind a proxy that uses HTTP/2.
-/// `HAProxy` 2.6 would not do: it stops reading the connection when one of its clients reads nothing.
+/// Returns a client whose responses share one connection with a window each, as behind an HTTP/2 proxy. `HAProxy` 2.6
+/// is unsuitable, because it stops reading the connection when one client reads nothing.
 fn shared_connection() -> reqwest::blocking::Client {
     let client = reqwest::blocking::Client::builder().http2_prior_knowledge();
     let client = client.http2_initial_stream_window_size(2048);

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::journal::Entry;
 use crate::support::catalogue::id_of;
 
-/// Returns the faults of `list`, all animals of a service in its order, after the requests of `history`. These are the rules:
+/// Returns the faults of `list`, the complete and ordered list of a service, given its request history. The rules are:
 ///
 /// - Every acknowledged animal is there once, with the values that were sent.
 /// - Identifiers are unique and ascend, in the list and in time.
-/// - An idempotency key has one animal, and each repeat is answered by that animal.
+/// - An idempotency key has one animal, and each repeat returns that animal.
 /// - Any other animal comes from an addition in doubt, which had no answer or a refusal.
 pub(crate) fn faults(history: &[Entry], list: &[Value]) -> Vec<String> {
     let mut faults = Vec::new();
@@ -71,7 +71,7 @@ fn keys_have_one_animal(history: &[Entry], faults: &mut Vec<String>) {
     }
 }
 
-/// Notes each addition that began after an acknowledgement and has a lower identifier.
+/// Reports each addition that began after an acknowledgement but has a lower identifier.
 fn identifiers_ascend_in_time(history: &[Entry], faults: &mut Vec<String>) {
     let created = acknowledgements(history).filter(|(entry, ..)| !entry.replayed);
     let mut by_start: Vec<_> = created.map(|(entry, _, pet)| (entry, pet)).collect();
@@ -89,7 +89,7 @@ fn identifiers_ascend_in_time(history: &[Entry], faults: &mut Vec<String>) {
     }
 }
 
-/// Counts the additions in doubt for each animal that was sent; 0 if all were acknowledged.
+/// Counts the additions in doubt for each animal that was sent; 0 if all additions were acknowledged.
 fn doubts(history: &[Entry]) -> HashMap<String, usize> {
     let acknowledged =
         acknowledgements(history).filter_map(|(_, addition, _)| addition.key.as_ref());
@@ -178,7 +178,7 @@ mod tests {
             list.push(pet);
         };
         is_found("once too often", |_, list| again(list, 0, 7));
-        // One with a key, and one in doubt.
+        // One addition has a key, and one is in doubt.
         is_found("once too often", |_, list| again(list, 1, 7));
         is_found("once too often", |_, list| again(list, 3, 7));
         is_found("is listed before", |_, list| again(list, 3, 6));
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn reordered_animals_are_found() {
         is_found("is listed before", |_, list| list.swap(0, 1));
-        // The list is in order, but the identifiers are not in the order of time.
+        // The list is ordered by identifier, but the identifiers do not ascend in time.
         is_found("was added after animal", |history, list| {
             (list[0]["id"], history[0].added.as_mut().unwrap()["id"]) = (4.into(), 4.into());
             list.swap(0, 1);

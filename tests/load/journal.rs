@@ -61,7 +61,7 @@ impl Addition {
         if self.api_key.is_some() { Kind::AddWithStoredKey } else { Kind::Add }
     }
 
-    /// Builds the request, which is equal each time.
+    /// Builds the request. Every call builds an equal request.
     pub(crate) fn call(&self, client: &Client) -> Call {
         let call = client.add(&self.pet);
         let call = self.key.iter().fold(call, |call, key| call.header("idempotency-key", key));
@@ -79,7 +79,7 @@ pub(crate) struct Entry {
     pub(crate) ended: Instant,
     /// 0 if no answer came.
     pub(crate) status: u16,
-    /// `true` if the answer is that of an earlier request.
+    /// `true` if the answer repeats the answer to an earlier request.
     pub(crate) replayed: bool,
     pub(crate) addition: Option<Addition>,
     /// The animal of a 201.
@@ -117,7 +117,7 @@ impl Journal {
         Self::measuring(|| 0)
     }
 
-    /// Makes a journal that notes the result of `measure` with each entry.
+    /// Makes a journal that stores the result of `measure` in each entry.
     pub(crate) fn measuring(measure: impl Fn() -> usize + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { entries: Mutex::default(), measure: Box::new(measure) })
     }
@@ -129,7 +129,7 @@ impl Journal {
         merged
     }
 
-    /// Notes animals that a store has already as acknowledged.
+    /// Records animals that a store already contains as acknowledged.
     pub(crate) fn note_stored(&self, pets: Vec<Value>) {
         self.note(pets.into_iter().map(|added| {
             let mut pet = added.clone();
@@ -142,7 +142,7 @@ impl Journal {
         self.entries.lock().unwrap().extend(entries);
     }
 
-    /// Sends a request and notes it.
+    /// Sends a request and records it.
     #[track_caller]
     pub(crate) fn send(
         &self,
@@ -163,7 +163,7 @@ impl Journal {
         answer
     }
 
-    /// Sends an addition and notes it. Panics if there is no answer.
+    /// Sends an addition and records it. Panics if there is no answer.
     #[track_caller]
     pub(crate) fn add(&self, client: &Client, addition: &Addition) -> Answer {
         self.send(client, addition.kind(), addition.call(client), Some(addition)).unwrap()
@@ -193,7 +193,7 @@ impl Journal {
         longest
     }
 
-    /// Notes all acknowledgements since `moment` as additions in doubt.
+    /// Turns all acknowledgements since `moment` into additions in doubt.
     pub(crate) fn doubt_since(&self, moment: Instant) {
         for entry in self.entries.lock().unwrap().iter_mut().filter(|entry| entry.ended >= moment) {
             (entry.status, entry.added) = (0, None);
@@ -237,7 +237,7 @@ impl Journal {
         );
     }
 
-    /// Asserts [the same](Self::is_kept_by) before and after all keys are repeated, and prints the numbers.
+    /// Asserts [`is_kept_by`](Self::is_kept_by) before and after all keys are repeated, and prints the numbers.
     #[track_caller]
     pub(crate) fn is_settled_by(&self, what: &str, client: &Client) {
         self.is_kept_by(client);

@@ -12,7 +12,7 @@ use crate::support::{
     client::{Call, Client},
 };
 
-/// The last known page of the list. When it has a next page, that page takes its place.
+/// The last known page of the list. The next page replaces it once a next page exists.
 pub(super) struct Tail {
     journals: Vec<Arc<Journal>>,
     lag: Duration,
@@ -38,8 +38,8 @@ impl Tail {
         tag.fold(client.get(&self.target), |call, tag| call.header("if-none-match", tag))
     }
 
-    /// Asserts that the page has all animals of the read before, and all that it must have. A 304 stands for the page of
-    /// the read before.
+    /// Asserts that the page has all animals of the previous read and all required animals. A 304 stands for the
+    /// previous page.
     #[track_caller]
     pub(super) fn sees(&mut self, answer: &Answer, began: Instant, service: &str) {
         if answer.status == 200 {

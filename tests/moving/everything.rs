@@ -1,5 +1,5 @@
-//! A copy, a move and a restore keep all animals, API keys and idempotency records, also after an operator has deleted and
-//! changed rows by SQL or `etcdctl`.
+//! A copy, a move and a restore keep all animals, API keys and idempotency records, even after an operator has deleted
+//! and changed rows by SQL or `etcdctl`.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ struct Source {
     firsts: Vec<Answer>,
     /// The animals, as `export` writes them.
     animals: String,
-    /// The highest identifier of an animal, which was deleted since.
+    /// The highest identifier that was assigned. Its animal has since been deleted.
     highest: i64,
 }
 
@@ -62,7 +62,7 @@ impl Source {
         Self { store, key, revoked, firsts, animals, highest }
     }
 
-    /// Asserts that `target` has every animal, API key and idempotency record, and assigns no identifier again.
+    /// Asserts that `target` has every animal, API key and idempotency record, and never reuses an identifier.
     #[track_caller]
     fn is_equal_in(&self, target: &Store) {
         run(&["check", "--store", &target.url]).succeeds();

@@ -219,7 +219,7 @@ fn an_import_that_waits_for_its_first_line_holds_nobody_up() {
     let store = made(Kind::Sqlite);
     let server = Launch::on(&store).start();
     let mut running = fed(&["import", "--store", &store.url]);
-    // Enough for the command to open the store, which nothing shows.
+    // Gives the command time to open the store. No output shows when the store is open.
     thread::sleep(Duration::from_millis(300));
     catalogue::add(&server.client(), &catalogue::pet("Beside"));
     signal(&running, "TERM");
@@ -266,7 +266,7 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
     assert!(said.starts_with("added 12000 animals, passed over 0 "), "{said}");
     let said = import(&store.url, "ndjson", &text).succeeds();
     assert!(said.starts_with("added 0 animals, passed over 12000 "), "{said}");
-    // All batches but the last one are equal.
+    // The repeated file differs only in its last batch.
     let same = 12_000 - 12_000 % kind.batch();
     let said = import(&store.url, "ndjson", &format!("{text}{GOOD}")).succeeds();
     let expected = format!("added {} animals, passed over {same} ", 12_001 - same);
@@ -276,8 +276,8 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
     assert_eq!(store.pets(), 24_000 + 12_001 - same);
 }
 
-/// PostgreSQL ends the transaction of a client that is frozen. A file of SQLite stays locked as long as the process that
-/// has locked it is frozen.
+/// PostgreSQL ends the transaction of a frozen client. A SQLite file stays locked while the process that holds the lock
+/// is frozen.
 #[needs(postgres, time)]
 #[test]
 fn an_import_that_is_frozen_in_its_transaction_refuses_no_addition() {

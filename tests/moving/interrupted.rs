@@ -25,8 +25,8 @@ fn copying(from: &Store, to: &Store) -> Running {
     petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
 }
 
-/// Makes a store with [`pets`] animals, and an empty one of the same kind. One kind is enough: the source and the target
-/// of a copy are cut off independently.
+/// Makes a store with [`pets`] animals, and an empty store of the same kind. One kind is enough, because the source and
+/// the target of a copy are cut off independently.
 fn ends(kind: Kind) -> [Store; 2] {
     let [from, to] = [made(kind), made(kind)];
     import(&from.url, "ndjson", &many(pets(kind))).succeeds();

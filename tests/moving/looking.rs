@@ -65,7 +65,7 @@ fn a_write_ahead_log_that_a_crash_has_left_stays() {
     let (store, equal) = pair();
     let file = Connection::open(store.file()).unwrap();
     file.execute_batch("UPDATE pet SET status = 'sold' WHERE id = 1").unwrap();
-    // A crash would leave the content that the files hold now.
+    // The copied files are those that a crash at this moment would leave.
     let crashed = Store::sqlite();
     for (path, bytes) in content(&store) {
         if !path.to_str().unwrap().ends_with("-shm") {
@@ -133,7 +133,7 @@ fn they_work_on_a_read_only_disk() {
     {
         petstore(words).on_read_only(&store.folder()).finish().fails(1, says);
     }
-    // It waits for the disk.
+    // The command waits for the disk.
     let words = ["serve", "--store", &store.url, "--listen", "127.0.0.1:0"];
     let mut waiting = petstore(&words).on_read_only(&store.folder()).spawn();
     let mut log = lines(waiting.stderr.take().unwrap());

@@ -1,5 +1,5 @@
-//! Targets of copies are marked until they are complete. Moves ask first, name obstacles, and release a target that they
-//! do not fill.
+//! Copy targets are marked until they are complete. A move first checks the target, names obstacles, and releases a
+//! target that it does not fill.
 
 use std::time::{Duration, Instant};
 
@@ -121,7 +121,7 @@ fn a_service_with_another_next_store_refuses_writes_and_names_the_new_one() {
 #[test]
 fn a_service_with_another_next_store_refuses_writes_soon() {
     let longest = writes_beside_a_move_to_another_store();
-    // A service looks for 2 s for the store that took over.
+    // A service looks for the store that took over for 2 s.
     assert!(longest < Duration::from_secs(3), "{longest:.2?}");
 }
 

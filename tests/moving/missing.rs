@@ -49,7 +49,7 @@ on_stores!(lasting: a_store_that_is_not_there_is_not_made);
 
 #[test]
 fn a_server_that_does_not_answer_ends_each_command() {
-    // The kernel accepts connections into the backlog, and nobody answers.
+    // The kernel accepts connections into the backlog, but no process answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let url = format!("postgres://me:hush@{address}/zoo?connect_timeout=100ms");

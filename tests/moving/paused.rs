@@ -10,8 +10,8 @@ use crate::support::{
 /// The time for which a command runs between two checks: at most one batch.
 const STRETCH: Duration = Duration::from_millis(30);
 
-/// Lets a command run, a stretch at a time, until `done`, and leaves it stopped. The command is stopped while `done`
-/// runs.
+/// Runs a command for one stretch at a time until `done` returns `true`, and leaves the command stopped. The command is
+/// also stopped while `done` runs.
 #[track_caller]
 pub(crate) fn run_until(running: &Running, what: &str, mut done: impl FnMut() -> bool) {
     wait::until(what, || {

@@ -161,7 +161,7 @@ fn a_backup_that_cannot_be_read_is_not_called_missing() {
         let words = ["restore", file.to_str().unwrap(), "--store", &target.url];
         let mut restore = petstore(&words);
         if fs::read(&file).is_ok() {
-            // Root reads it all the same, unless it gives up these rights.
+            // Root can read the file anyway, unless it drops these capabilities.
             let rights = "-dac_override,-dac_read_search";
             restore = restore.behind(["setpriv", "--bounding-set", rights, "--"]);
         }
@@ -201,7 +201,7 @@ fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
     verify(&store.url, &target.url);
 }
 
-/// Asserts that nobody can use a store after half a restore, and that another restore completes the store.
+/// Asserts that no process can use a half-restored store, and that another restore completes the store.
 fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
     let store = Store::sqlite();
     import_into_new(&store, 20_000);

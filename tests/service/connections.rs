@@ -1,4 +1,4 @@
-//! Connections: HTTP/1.1, HTTP/2, TLS, Unix sockets, timeouts, limits, and the drain at a stop.
+//! Connections: HTTP/1.1, HTTP/2, TLS, Unix sockets, timeouts, limits, and the drain during a stop.
 
 mod drain;
 mod http1;

@@ -85,7 +85,7 @@ impl Answer {
             .next()
     }
 
-    /// Returns the headers that do not differ between two equal requests: all but the date and the request identifiers.
+    /// Returns the headers that are equal for two equal requests, without the date and the request identifiers.
     pub(crate) fn lasting_headers(&self) -> Vec<(String, String)> {
         let passing = ["date", "x-request-id", "traceresponse"];
         let mut headers = self.headers.clone();

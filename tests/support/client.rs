@@ -104,7 +104,7 @@ impl Call {
         self.set(AUTHORIZATION, format!("Bearer {key}"))
     }
 
-    /// Sets an `Authorization` header. The rules do not look whether it is a credential.
+    /// Sets an `Authorization` header. The rules do not check whether its value is a credential.
     pub(crate) fn authorization(mut self, value: &str) -> Self {
         self.sent.credential = None;
         self.set(AUTHORIZATION, value)
@@ -159,7 +159,8 @@ impl Call {
         self.exchange(body)
     }
 
-    /// Returns the status alone: the HTTP library itself wrote the answer, so the rules do not count.
+    /// Sends the request and returns only the status. The HTTP library itself wrote the answer, so the rules do not
+    /// apply.
     #[track_caller]
     pub(crate) fn status_of_library(self) -> u16 {
         self.receive(None).unwrap().1.status

@@ -50,7 +50,7 @@ impl Run {
         self
     }
 
-    /// Puts these words before the command: they run it elsewhere (ip-netns(8)).
+    /// Puts these words before the command, for example to run it in a network namespace (ip-netns(8)).
     pub(crate) fn behind(self, words: [&str; 4]) -> Self {
         let mut command = Command::new(words[0]);
         command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
@@ -137,7 +137,7 @@ impl Run {
         Self(script)
     }
 
-    /// Runs the command to its end, and types `text`.
+    /// Runs the command to its end with `text` on standard input.
     #[track_caller]
     pub(crate) fn typing(self, text: &str) -> Finished {
         finish(self.spawn(), text)
@@ -270,7 +270,7 @@ impl Finished {
         self.stdout
     }
 
-    /// Asserts that the command ended with `code`, and wrote nothing but one line with `what` to standard error.
+    /// Asserts that the command ended with `code`, and that standard error is one line that contains `what`.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, what: &str) -> Self {
         assert_eq!(self.code, Some(code), "{what}: {self:?}");

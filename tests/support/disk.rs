@@ -18,7 +18,7 @@ pub(crate) enum DiskFault {
     BrokenWrites,
     /// Every synchronisation.
     BrokenSyncs,
-    /// Every write, and every opening of a file for writing: the system has made it read-only.
+    /// Every write, and every opening of a file for writing, as if the system had remounted the disk read-only.
     ReadOnly,
 }
 

@@ -1,4 +1,4 @@
-//! Frames of HTTP/2 over a socket, as no library would send them (RFC 9113).
+//! Raw HTTP/2 frames over a socket that no library would send (RFC 9113).
 
 use std::{
     io::{Read as _, Write as _},

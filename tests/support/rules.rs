@@ -65,7 +65,8 @@ pub(crate) struct Sent {
     /// Empty if the head of the request is not whole.
     pub(crate) target: String,
     pub(crate) request_id: Option<String>,
-    /// `None` if the request has an `Authorization` that may be a credential or not.
+    /// `true` with a credential, `false` without one; `None` if the request has an `Authorization` that may not be a
+    /// credential.
     pub(crate) credential: Option<bool>,
 }
 

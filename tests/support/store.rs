@@ -60,7 +60,7 @@ macro_rules! on_stores {
             $($tests)+
         }
     };
-    // A ring of the lasting kinds, so that each is a source and a target. Users also move within one kind.
+    // A ring of the lasting kinds, so that each is a source and a target. Users also move between stores of one kind.
     (pairs: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
             [

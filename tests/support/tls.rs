@@ -47,7 +47,7 @@ impl Pair {
         Self::valid(-1, 1000)
     }
 
-    /// Makes a certificate with another one between it and its authority.
+    /// Makes a certificate with an intermediate certificate between it and its authority.
     pub(crate) fn chained() -> Self {
         let named = |name: &str| {
             let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -84,7 +84,7 @@ pub(crate) struct Files {
     pub(crate) key: PathBuf,
 }
 
-/// A connection over TLS.
+/// A TLS connection.
 pub(crate) struct Tls(StreamOwned<ClientConnection, TcpStream>);
 
 impl Tls {

@@ -14,8 +14,8 @@ pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 /// The time limit for an answer. A test that fails waits no longer for its own clients.
 pub(crate) const ANSWER: Duration = Duration::from_secs(50);
 
-/// The shortest and the longest pause between two polls. A pause is a quarter of the time that was waited: a poll may be a
-/// process, or a script in a browser.
+/// The shortest and the longest pause between two polls. A pause is a quarter of the time waited so far, because a poll
+/// may start a process or run a script in a browser.
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 

@@ -29,7 +29,7 @@ fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
     let whole = fs::read(old.store.file()).unwrap();
     let mut seen = Vec::new();
     let mut delay = Duration::ZERO;
-    // Until an upgrade ends before its kill.
+    // Repeats until an upgrade ends before its kill.
     loop {
         fs::write(old.store.file(), &whole).unwrap();
         let mut upgrade = petstore(&["upgrade", "--store", &old.store.url]).spawn();

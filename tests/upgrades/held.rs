@@ -153,7 +153,7 @@ fn only_serve_and_upgrade_upgrade(kind: Kind) {
     }
 }
 
-/// Beside a process of an older release, the step to 2.0 would not be safe.
+/// The step to 2.0 would be unsafe beside a process of an older release.
 #[test]
 fn a_store_that_is_in_use_is_not_upgraded() {
     for release in old::releases().iter().filter(|release| *release != old::CURRENT) {
@@ -211,7 +211,7 @@ fn a_backup_of_an_older_release_is_restored_as_it_is() {
         let is_older = said.contains("upgrades its older schema");
         let is_refused = petstore(&["check", "--store", &backup.url]).finish().code == Some(1);
         assert_eq!(is_older, is_refused, "{release}: {said}");
-        // The schema is still that of the old release.
+        // The schema is still the schema of the old release.
         let version = |store: &Store| {
             let file = Connection::open(store.file()).unwrap();
             file.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0)).unwrap()

@@ -70,7 +70,7 @@ fn every_schema_of_a_release_has_its_store() {
             .split(|character: char| !character.is_ascii_digit())
             .filter_map(|number| number.parse().ok())
             .collect();
-        // The first release wrote one number. Since then, the version is the second number.
+        // The first release wrote one number. Later releases write the version as the second number.
         postgres.push(*numbers.get(1).unwrap_or(&numbers[0]));
     }
     let newest = |folder: &str| {

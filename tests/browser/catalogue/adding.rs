@@ -62,7 +62,7 @@ fn a_field_error_appears_before_anything_is_sent_and_goes_once_corrected() {
     browser.reads("#added", "Added Rex");
     browser.is("$('#add-failure').hidden", true);
     assert_eq!(zoo.everything().len(), 1);
-    // Another party answers between the page and the service. Its refusal names no field.
+    // A third party between the page and the service answers. Its refusal names no field.
     browser.answer_instead("POST", 413, "body_too_large");
     add(browser, "Rex", "1");
     browser.reads("#add-failure", "The service refused: the body_too_large.");
@@ -118,7 +118,7 @@ fn a_double_press_adds_one_animal_and_keeps_the_typed_text() {
     browser.double_click("#add-send");
     browser.reads("#added", "Added Cleo");
     assert_eq!((posts(browser).len(), zoo.everything().len()), (1, 5));
-    // The answer may come between the two clicks, and has emptied the form by then.
+    // The answer may come between the two clicks and empty the form.
     browser.js("add.addEventListener('click', event => window.clicks = event.detail)");
     browser.click_again("#add-send", 2);
     browser.until("window.clicks === 2");

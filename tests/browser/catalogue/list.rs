@@ -191,7 +191,7 @@ fn the_page_searches_animals_without_a_status_until_a_page_is_full() {
     reads(browser);
     browser.click("#filter label:has([value=none])");
     shows(browser, bare(0..50));
-    // The page has met a 51st animal, so there is a next page.
+    // The page has seen a 51st animal, so there is a next page.
     let far = "50 animals shown, page 1. Looked through 202 animals, up to id 202.";
     browser.reads("#list-status", far);
     assert!(browser.url().ends_with("?limit=50&status=none"), "{}", browser.url());

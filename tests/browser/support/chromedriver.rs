@@ -20,8 +20,8 @@ pub(crate) struct Chromedriver {
 }
 
 impl Chromedriver {
-    /// Starts chromedriver on a port that is free for IPv4 and IPv6. With port 0 it chooses a port of IPv6, and ends
-    /// if IPv4 has the same port in use.
+    /// Starts chromedriver on a port that is free for IPv4 and IPv6. With port 0, chromedriver chooses an IPv6 port,
+    /// and ends if the same IPv4 port is in use.
     #[track_caller]
     pub(crate) fn start() -> Self {
         let port = free_port().unwrap();
@@ -30,7 +30,7 @@ impl Chromedriver {
         // The browser joins the process group, so one signal ends both.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = spawn(&mut command);
-        // A driver whose output nobody reads would block on a full pipe.
+        // A driver would block on a full pipe if its output were not read.
         let said = follow(child.stdout.take().unwrap());
         wait::until("chromedriver starts", || {
             let ended = child.try_wait().unwrap();

@@ -53,7 +53,7 @@ impl Browser {
         self.click_again(selector, 2);
     }
 
-    /// Clicks with this number in a row: 2 is the second click of a double click.
+    /// Sends a click with this click count: 2 is the second click of a double click.
     #[track_caller]
     pub(crate) fn click_again(&self, selector: &str, number: u8) {
         let place = self.ask(self.see(selector).rect());
@@ -85,7 +85,7 @@ impl Browser {
              writeText: async text => { window.copied = text } } })");
     }
 
-    /// Moves the focus to where it is on a new page.
+    /// Moves the focus to its place on a new page.
     pub(crate) fn focus_nothing(&self) {
         self.js("document.body.tabIndex = -1; document.body.focus();
              document.body.removeAttribute('tabindex'); scrollTo(0, 0);");

@@ -49,7 +49,7 @@ impl Browser {
         self.js("window.let_through()");
     }
 
-    /// Loses the answer to the next addition, which the service carries out.
+    /// Loses the answer to the next addition. The service still adds the animal.
     pub(crate) fn lose_one_answer(&self) {
         let then = "window.fetch = real; await carry(); throw new TypeError('connection lost');";
         self.intercept("method === 'POST'", then);

@@ -1,5 +1,5 @@
-//! Other faults during a move: frozen movers, servers that are killed or fail over to an old standby, and idempotency
-//! records that expire.
+//! Other faults during a move: frozen movers, killed servers, failovers to an outdated standby, and expiring
+//! idempotency records.
 
 use std::cell::RefCell;
 
@@ -28,8 +28,8 @@ fn either(primary: &Cluster, standby: &Cluster) -> Store {
     ))
 }
 
-/// A mover freezes in each phase, another one completes the move, and then the first one continues. This needs
-/// PostgreSQL, which ends the transaction of a silent client. A SQLite file would stay locked.
+/// A mover freezes in each phase, another mover completes the move, and then the first mover continues. The test needs
+/// PostgreSQL, which ends a silent client's transaction. A SQLite file would stay locked.
 #[needs(postgres, time)]
 #[test]
 fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
@@ -61,7 +61,7 @@ fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
     petstore(&["check", "--store", &one.url]).finish().succeeds();
 }
 
-/// One store still has idempotency records that the other one has purged.
+/// One store still has idempotency records that the other store has purged.
 #[needs(time)]
 #[test]
 fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
@@ -99,8 +99,8 @@ fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
     all.is_kept_by(&server.client());
 }
 
-/// The server of the new store is lost after the move. Its standby has neither the last animals nor the opening. The
-/// command, when it is run again, copies them from the old store.
+/// The server of the new store is lost after the move. Its standby has neither the last animals nor the opened state. A
+/// second run of the command copies them from the old store.
 #[needs(postgres, time)]
 #[test]
 fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {

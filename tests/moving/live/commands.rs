@@ -45,7 +45,7 @@ pub(crate) fn pause(said: &str) -> u64 {
     words.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{said}"))
 }
 
-/// Makes a store with `count` animals. The journal has them as acknowledged.
+/// Makes a store with `count` animals, and records them in the journal as acknowledged.
 pub(crate) fn populate(store: &Store, count: usize) -> Arc<Journal> {
     feed(&["import", "--create", "--store", &store.url], &many(count)).succeeds();
     let (server, journal) = (Launch::on(store).start(), Journal::new());

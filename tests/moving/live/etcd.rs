@@ -22,7 +22,7 @@ use crate::{
 };
 
 const PETS: usize = 20_000;
-/// The number of writers. A mover copies faster than these add, also on a slow machine.
+/// The number of writers. A mover copies faster than this number of writers adds, even on a slow machine.
 const FEW: usize = 4;
 /// The time after which a command is under way.
 const MOMENT: Duration = Duration::from_millis(300);

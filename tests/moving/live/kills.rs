@@ -1,4 +1,4 @@
-//! Kills of the mover in each phase of a move, moves that are canceled in each, and kills of stores and services.
+//! Kills of the mover and cancellations in each phase of a move, and kills of stores and services.
 
 use std::{thread, time::Duration};
 
@@ -27,7 +27,7 @@ fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
         if is_canceled && phase < Phase::Done && to.state().is_some() {
             cancel(from, to).succeeds();
             if phase > Phase::Begun {
-                // No service can use a part of a copy.
+                // No service can use an incomplete copy.
                 Launch::on(to).finish().fails(78, "was handed over to ");
             }
         }

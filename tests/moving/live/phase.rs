@@ -44,8 +44,8 @@ impl Phase {
 /// The pause between two reads of the states: a phase may last for some 20 ms.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Starts a mover and stops it by `SIGSTOP` in the phase `wanted`, or in a later phase if the mover is faster. Returns the
-/// mover and its phase. The mover runs while the states are read, as it could not catch up with additions otherwise.
+/// Starts a mover and stops it by `SIGSTOP` in the phase `wanted`, or in a later phase if the mover is faster. Returns
+/// the mover and its phase. The mover runs during reads of the states; otherwise it could not catch up with additions.
 #[track_caller]
 pub(super) fn stand_still_in(wanted: Phase, from: &Store, to: &Store) -> (Running, Phase) {
     let (mut mover, start) = (spawn(from, to), Instant::now());

@@ -1,4 +1,4 @@
-//! A move to PostgreSQL behind a pooler that gives each session to another client after a transaction.
+//! A move to PostgreSQL behind a pooler that hands each session to another client after a transaction.
 
 use petstore_testing::{Pooling, needs, pooler_or_skip, postgres_or_skip};
 

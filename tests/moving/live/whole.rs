@@ -74,7 +74,7 @@ fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
     drop(servers);
     verify(&one.url, &other.url);
 
-    // Services with the stores in either order, and one with the new store alone.
+    // Two services have the stores in opposite orders, and one has the new store alone.
     for server in [serve(one, other), serve(other, one), Launch::on(other).start()] {
         all.repeat(&server.client(), REPEATED);
         all.is_kept_by(&server.client());

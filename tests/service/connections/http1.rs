@@ -35,7 +35,7 @@ fn a_request_names_its_host_once() {
     refused_in_words("GET /livez HTTP/1.1\r\n\r\n");
 }
 
-/// A proxy in between might use the other length, and read the rest as a second request.
+/// A proxy in between might use the other length and treat the rest as a second request.
 #[test]
 fn bytes_after_a_body_with_two_framings_are_no_request() {
     let added = pet("framed twice").to_string();

@@ -89,7 +89,7 @@ fn the_backlog_is_that_of_the_system_or_of_the_operator() {
     let many = allowed.trim().parse::<usize>().unwrap().min(500);
     let store = Store::memory();
     let full = Launch::on(&store).flag("--max-connections", "1").flag("--header-timeout", "1h");
-    // A connection that finds the queue full is never let in.
+    // A connection that finds the queue full is never accepted.
     assert_eq!(queued(&full.start(), many, wait::LIMIT), many);
 
     let short = Launch::on(&store).flag("--max-connections", "1").flag("--header-timeout", "1h");

@@ -63,7 +63,7 @@ fn a_new_key_works_at_its_first_use(kind: Kind) {
     let server = Launch::on(&store).start();
     let clients = [server.client(), server.http2()];
     for number in 0..8 {
-        // Other requests keep the keys fresh. Each round begins at another moment between two reads of the keys.
+        // Other requests keep the cached keys fresh. Each round begins at another moment between two reads of the keys.
         clients[0].get("/v1/pets").send().is(200);
         thread::sleep(Duration::from_millis(67) * number);
         clients[0].get("/v1/pets").send().is(200);
@@ -208,7 +208,7 @@ fn a_limit_on_the_size_of_files_is_reported_and_kills_nothing() {
 #[test]
 fn a_key_that_cannot_be_made_leaves_no_new_store() {
     let create = |store: &Store| petstore(&["keys", "create", "web", "--store", &store.url]);
-    // Some of these limits prevent the store file, and some its companion files.
+    // Some of these limits prevent the store file, and others its companion files.
     for blocks in [0, 1, 40, 70, 100] {
         let store = Store::sqlite();
         let failed = create(&store).with_no_larger_files_than(blocks).finish();

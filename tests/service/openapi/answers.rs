@@ -33,9 +33,9 @@ fn the_document_describes_every_answer_and_nothing_else() {
         }
         shown.note(&scenario, &answer);
     }
-    // Only the check of the key can fail here, and no built-in store finds all keys corrupt.
+    // Here only the key check can fail, and no built-in store reports all keys as corrupt.
     shown.assume_alike(500, "listOrders", "listPets");
-    // The header comes once the date has passed, not in a rehearsal of the end.
+    // The header is sent only after the date has passed, not in a rehearsal of the end.
     shown.headers.insert(("getPet".to_owned(), 410, "sunset".to_owned()));
     assert_eq!(document.statuses(), shown.statuses);
     let (mut examples, mut headers) = (BTreeSet::new(), BTreeSet::new());
@@ -51,7 +51,7 @@ fn the_document_describes_every_answer_and_nothing_else() {
 }
 
 impl Shown {
-    /// Copies the answers of `other` for a status to `operation`, which cannot be made to answer with it.
+    /// Copies the answers of `other` with this status to `operation`, which cannot be made to return the status.
     fn assume_alike(&mut self, status: u16, operation: &str, other: &str) {
         assert!(
             self.statuses.insert((operation.to_owned(), status)),

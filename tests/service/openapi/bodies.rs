@@ -87,7 +87,7 @@ fn a_category_is_taken_exactly_within_its_bounds() {
     for outside in [least - 1, most + 1] {
         add(outside).refuses(400, "invalid_pet");
     }
-    // An identifier outside of its bounds names no animal, like an identifier within the bounds that nothing has.
+    // An identifier outside its bounds names no animal, like an unassigned identifier within the bounds.
     let id = &document.at("/components/parameters/petId")["schema"];
     let all = &document.at("/components/schemas/Pet")["properties"];
     for bound in ["minimum", "maximum"] {

@@ -98,8 +98,8 @@ impl Stage {
     }
 }
 
-/// A server on a SQLite file with two animals that another program has damaged. The tests of the other stores hold
-/// their failures.
+/// A server on a SQLite file with two animals that another program has damaged. The tests of the other stores cover
+/// their own failures.
 pub(super) struct Vandalised {
     server: Server,
     key: String,

@@ -1,8 +1,8 @@
 //! Each rule for requests, once over the wire.
 //!
-//! The complete tables stand beside the code that decides: `crates/json/src/reader/tests.rs`, and in `crates/http/src`
-//! `request/{query,headers,auth}`, `route/tests.rs` and `answer/tests.rs`. `service::openapi` sends what the document
-//! allows and what it forbids.
+//! The complete tables are beside the code: `crates/json/src/reader/tests.rs`, and in `crates/http/src`
+//! `request/{query,headers,auth}`, `route/tests.rs` and `answer/tests.rs`. `service::openapi` sends allowed and
+//! forbidden requests according to the document.
 
 use std::io::Read as _;
 
@@ -247,7 +247,7 @@ fn the_body_of_a_get_is_skipped() {
     }
 }
 
-/// The rules for every answer require a usable identifier to come back, and no other.
+/// The rules for every answer require that it repeats a usable identifier and never an unusable one.
 #[test]
 fn a_usable_request_identifier_comes_back() {
     let client = shared::server().client();

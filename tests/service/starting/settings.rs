@@ -164,7 +164,7 @@ fn a_variable_changes_only_serve_and_commands_that_share_its_flags() {
         (&["import", &file, "--store", "sqlite:no"], "there is no store at"),
     ] {
         let Finished { code, stderr, .. } = run(words);
-        // After the warnings about variables that are no settings.
+        // The line comes after the warnings about unknown variables.
         let last = stderr.lines().last().unwrap();
         assert!(code == Some(1) && last.contains(says), "{stderr}");
         assert_eq!(stderr.matches("_READ_ONLY is not a setting").count(), 1, "{stderr}");

@@ -1,4 +1,4 @@
-//! A service for testing clients: seeded with animals of a file, on a store that is slow or fails.
+//! A service for testing clients: seeded with animals from a file, on a store that is slow or fails.
 
 use std::{
     fs,

@@ -19,7 +19,7 @@ on_stores!(
     the_schema_refuses_every_name_that_the_service_refuses,
 );
 
-/// Asks for a filtered page as a client that knows `tag`. Returns status, identifiers and entity tag.
+/// Requests a filtered page with the entity tag `tag`. Returns status, identifiers and entity tag.
 fn page(client: &Client, status: &str, tag: Option<&str>) -> (u16, Vec<i64>, String) {
     let call = client.get(&format!("/v1/pets?status={status}"));
     let call = match tag {
@@ -93,7 +93,7 @@ fn shows_in_tags(kind: Kind, limit: Duration) {
             targets.iter().zip(&tags).all(|(target, tag)| ask(target, tag).status == 200)
         });
     }
-    // A tag depends on the answer alone, so the first state has its first tag again.
+    // A tag depends on the answer alone, so the restored state has its first tag again.
     change(&store, &format!("UPDATE pet SET status = 'available' WHERE id = {}", ids[0]));
     wait::within(limit, "the first state shows", || {
         targets.iter().zip(&first).all(|(target, tag)| ask(target, tag).status == 304)

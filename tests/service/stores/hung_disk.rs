@@ -11,7 +11,7 @@ use crate::support::{
     wait,
 };
 
-/// Starts a server on a file of which only the pages for its writer are in memory.
+/// Starts a server on a file. Only the pages that its writer needs are in memory.
 fn server(disk: &Disk, flags: &[(&str, &str)]) -> (Store, Server) {
     let store = Store::sqlite();
     let first = Launch::on(&store).start();
@@ -89,7 +89,7 @@ fn a_stop_ends_also_while_reads_hang() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-/// The worker that waits for sockets gets the request, while no other worker is awake.
+/// The worker that waits for sockets gets the request while no other worker is awake.
 #[petstore_testing::needs(time)]
 #[test]
 fn a_hung_read_on_an_idle_service_does_not_block_sockets() {

@@ -79,7 +79,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
     };
     assert!(granted.works(launch().start()));
     let checked = petstore(&["check", "--store", &granted.clerk.url]).finish().succeeds();
-    // Only for the durability of the test server.
+    // The one warning is about the durability of the test server.
     assert_eq!(checked.matches("warning  ").count(), 1, "{checked}");
 
     let mut taken = 0;

@@ -51,8 +51,8 @@ fn an_import_and_a_copy_end_when_the_disk_has_them() {
     let mut store = Store::sqlite();
     store.url += "?synchronous=normal";
     let log = store.folder().join("petstore.db-wal");
-    // The store exists, so creating it synchronizes nothing. Another process has it open, because the last process to
-    // close it would synchronize what a commit did not.
+    // The store exists, so opening it synchronizes nothing. Another process keeps it open, because the last process to
+    // close a store would synchronize changes that a commit did not.
     let server = Launch::on(&store).start();
     store.new_key("web");
     let import = petstore(&["import", "-", "--store", &store.url]).fed().disk(&disk);

@@ -35,7 +35,7 @@ fn a_locked_store_is_unavailable_for_writes_until_the_lock_is_gone() {
     for word in ["sqlite", "lock", "busy", "database"] {
         assert!(!refusal.message().to_lowercase().contains(word), "{refusal:?}");
     }
-    // The limit of the service, not the time that SQLite itself waits for the lock.
+    // The service's limit applies, not SQLite's own wait for the lock.
     let line = server.log_line(id).to_string();
     assert!(line.contains("took longer than 700ms"), "{line}");
     // Reads still work.

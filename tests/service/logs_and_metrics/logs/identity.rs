@@ -160,8 +160,8 @@ fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
 
 fn the_client_behind_a_trusted_proxy_is_named(kind: Kind) {
     let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
-    // nginx and HAProxy pass on the fields of the client, which is on a trusted address too. No proxy passes on a
-    // field that it does not write itself.
+    // nginx and HAProxy pass on the client's header fields, because the client's address is trusted too. No proxy
+    // passes on a field that it does not write itself.
     let expected = if kind == Kind::Caddy { "127.0.0.1" } else { "203.0.113.7" };
     for path in ["/v1/pets", "/animals/v1/pets"] {
         assert_eq!(client_behind(kind, path, &trusted), expected, "{path}");

@@ -1,7 +1,7 @@
 """Extracts programs of docs/CLIENTS.md and their expected output: `blocks.py CLIENTS.md PROGRAMS FOLDER`.
 
-Writes the blocks of sh of the page as one program, `FOLDER/client.sh`, and for this and for each file of the folder
-PROGRAMS a file `.expected` with the lines behind the arrows.
+Writes the page's sh blocks as one program, `FOLDER/client.sh`. For this program and for each file in the folder
+PROGRAMS, writes a file `.expected` with the lines behind the arrows.
 """
 
 import pathlib
