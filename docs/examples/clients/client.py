@@ -1,5 +1,5 @@
 # Adds animals, walks over all pages and asks again only if something has changed: `docs/CLIENTS.md` of petstore
-# explains why each step is as it is. BASE and KEY are in the environment; needs httpx. Prints what stands behind =>.
+# explains each step. BASE and KEY are in the environment; needs httpx. Prints the text after each =>.
 
 import os, random, time, uuid
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def call(method: str, url: httpx.URL | str, **request: Any) -> httpx.Response:
     raise AssertionError
 
 class Refused(Exception):
-    """The code of the service, or "http_" and the status if somebody else has answered."""
+    """The code of the service, or "http_" and the status if another server, such as a proxy, has answered."""
 
 def checked(answer: httpx.Response) -> httpx.Response:
     if answer.status_code < 400:

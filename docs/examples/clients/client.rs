@@ -1,6 +1,6 @@
 //! Adds animals, walks over all pages and asks again only if something has changed: `docs/CLIENTS.md` of petstore
-//! explains why each step is as it is. `BASE` and `KEY` are in the environment; needs reqwest with `blocking`, `json` and
-//! `query`, serde, serde_json and fastrand. Prints what stands behind =>.
+//! explains each step. `BASE` and `KEY` are in the environment; needs reqwest with `blocking`, `json` and
+//! `query`, serde, serde_json and fastrand. Prints the text after each =>.
 
 use std::{env, error::Error, thread, time::Duration};
 

@@ -1,5 +1,5 @@
 // Adds animals, walks over all pages and asks again only if something has changed: `docs/CLIENTS.md` of petstore
-// explains why each step is as it is. BASE and KEY are in the environment. Prints what stands behind =>.
+// explains each step. BASE and KEY are in the environment. Prints the text after each =>.
 
 import { randomUUID } from "node:crypto";
 

@@ -61,7 +61,7 @@ impl Archive for FileStore {
     }
 }
 
-/// Asks `Resolution` about each row: the domain has the rules.
+/// Decides about each row by `Resolution`, because the domain has the rules.
 fn write_rows(draft: &mut Draft, rows: Rows) -> Result<u64, ArchiveError> {
     let Rows { pets, keys, records, highest } = rows;
     let before = draft.state.pets.len();
@@ -109,7 +109,7 @@ impl Handover for FileStore {
     }
 }
 
-/// A copy of the whole state: nothing changes it.
+/// A copy of the whole state, which no later write changes.
 struct FileSnapshot(State);
 
 #[async_trait]

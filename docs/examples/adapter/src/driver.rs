@@ -1,4 +1,4 @@
-//! How petstore's commands know this store: by URLs `file:PATH`.
+//! The entry through which petstore's commands open this store: URLs `file:PATH`.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -19,7 +19,7 @@ pub const FILE_STORES: StoreDriver = StoreDriver {
     parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: true })),
 };
 
-/// The same with their archives hidden.
+/// The same stores, with their archives hidden.
 pub const WITHOUT_ARCHIVE: StoreDriver = StoreDriver {
     parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: false })),
     ..FILE_STORES

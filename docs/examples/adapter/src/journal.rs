@@ -1,4 +1,4 @@
-//! The file.
+//! The append-only file: opens it, reads its lines and appends to it.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -17,18 +17,18 @@ use crate::{
 /// The purpose for which the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To read, beside others who read.
+    /// Reads only; other processes may read the file too.
     Read,
-    /// To read and write, alone.
+    /// Reads and writes; no other process has the file open.
     Write,
-    /// As `Write`; makes the file if there is none.
+    /// As `Write`, and creates the file if there is none.
     Create,
 }
 
 /// An append-only file of lines: a checksum, a space, and JSON.
 pub(crate) struct Journal {
     file: File,
-    /// Up to here the file holds whole lines that the disk has.
+    /// Total length of the whole lines on the disk, in bytes.
     length: u64,
 }
 
@@ -48,7 +48,7 @@ impl Journal {
         let mut journal = Self { file, length: length as u64 };
         let mut state = state;
         if writes {
-            // A new file is on the disk when its directory is. Another process may have died before it synced that.
+            // A new file is on the disk once its directory is synced. The process that created it may have died before.
             sync_directory(path).map_err(failed)?;
             if length == 0 {
                 let group = first().map_err(failed)?;
@@ -68,7 +68,7 @@ impl Journal {
         let mut line = format!("{:016x} ", checksum(&json)).into_bytes();
         line.extend(json);
         line.push(b'\n');
-        // An append that failed may have left something behind the whole lines.
+        // A failed append may have left bytes after the last whole line.
         self.file.set_len(self.length)?;
         self.file.seek(SeekFrom::End(0))?;
         self.file.write_all(&line)?;
@@ -106,7 +106,7 @@ fn parse(line: &[u8]) -> Option<StoredGroup> {
     if is_right { serde_json::from_slice(json).ok() } else { None }
 }
 
-/// FNV-1a, which finds what a disk damages.
+/// Returns the FNV-1a checksum, which detects damage by a disk.
 fn checksum(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
@@ -162,7 +162,7 @@ mod tests {
         drop(journal);
         let whole = fs::read(&path).unwrap();
         for torn in before..whole.len() {
-            // The end did not reach the disk, or it did and the middle did not.
+            // Either the end of the line is missing, or its middle is zeros.
             let mut zeros = whole.clone();
             zeros[torn..whole.len() - 1].fill(0);
             let cut = &whole[..torn];

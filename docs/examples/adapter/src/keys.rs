@@ -37,7 +37,7 @@ impl KeyStore for FileStore {
                     if keys.values().any(|it| it.digest == key.digest && it.id != key.id) {
                         return Err(StoreError::refused("another API key has this digest"));
                     }
-                    // A save never touches the last use of a key that is there.
+                    // A save keeps the last use of a stored key.
                     let stored = keys.get(&key.id);
                     let last_used_at = stored.map_or(key.last_used_at, |it| it.last_used_at);
                     draft.write(Write::Key(ApiKey { last_used_at, ..key }));

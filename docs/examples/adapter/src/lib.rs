@@ -1,14 +1,14 @@
 //! The worked example of `docs/ADAPTERS.md`: petstore's storage ports on one append-only file, and the
 //! service on them.
 //!
-//! Writes that wait share one line at the end of the file, and are acknowledged when the disk has the line. Opening the
-//! store reads all lines again into memory, where every read is answered. So it is small and durable, and meant for
-//! catalogues that fit into memory; the file only grows.
+//! Waiting writes share one line at the end of the file, and are acknowledged when the line is on the disk. Opening the
+//! store reads all lines into memory, which answers every read. So the store is small and durable. It is meant for
+//! catalogues that fit into memory, and its file only grows.
 //!
 //! # Where things are
 //! `pets.rs`, `keys.rs` and `archive.rs` are the ports. They run on `store.rs`: `journal.rs` is the file,
-//! `line.rs` the content of a line, and `state.rs` the state that all lines add up to. `driver.rs` is the entry by which
-//! the commands of petstore know the store, and `main.rs` the program.
+//! `line.rs` the content of a line, and `state.rs` the state after all lines. `driver.rs` is the entry through which
+//! the commands of petstore open the store, and `main.rs` the program.
 
 mod archive;
 mod driver;

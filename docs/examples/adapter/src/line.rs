@@ -6,10 +6,10 @@ use petstore_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One line: writes that the disk has all of, or none.
+/// The writes of one line: they are on the disk all together, or not at all.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// Random, so that no version of this file is one of another, or of a backup that was taken back.
+    /// Random, so that another file or a restored backup never has an equal version.
     pub(crate) random: u128,
     pub(crate) writes: Vec<Write>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Group {
 pub(crate) enum Write {
     /// An animal was added, or stored under its own identifier.
     Pet(Pet),
-    /// Animals were changed in another way than by adding them.
+    /// Animals were changed, other than by adding them.
     Rewrite,
     /// Identifiers of animals are assigned above this one.
     HighestPet(i64),
@@ -27,13 +27,13 @@ pub(crate) enum Write {
     HighestKey(i64),
     Record(IdempotencyRecord),
     PurgedRecord(IdempotencyId),
-    /// A key was added or changed: as it is now.
+    /// A key was added or changed; this is its new value.
     Key(ApiKey),
     UsedKey(KeyId, Timestamp),
     RemovedKey(KeyId),
     /// Keys were saved, perhaps without a change.
     Saved,
-    /// The state was replaced, but for its rewrites.
+    /// The state was replaced, except for its number of rewrites.
     State(StoreState),
 }
 
@@ -96,7 +96,7 @@ impl From<&Group> for StoredGroup {
     }
 }
 
-/// Through the constructors of the domain: another program may have written the file.
+/// Uses the constructors of the domain, because another program may have written the file.
 impl TryFrom<StoredGroup> for Group {
     type Error = Corruption;
 

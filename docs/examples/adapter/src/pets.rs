@@ -54,7 +54,7 @@ impl PetRepository for FileStore {
     }
 }
 
-/// Adds an animal: first it decides, then it writes.
+/// Adds an animal: decides by the rule of the domain, then writes.
 pub(crate) fn add(
     draft: &mut Draft,
     pet: NewPet,

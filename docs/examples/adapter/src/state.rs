@@ -1,4 +1,4 @@
-//! The state that all lines add up to.
+//! The state of the store after all lines of the file.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl State {
         }
     }
 
-    /// Gives what these writes change another version and another revision.
+    /// Sets the version to `random` if the writes change animals or the phase, and the revision if they save keys.
     fn renew(&mut self, random: u128, writes: &[Write]) {
         let any = |is: fn(&Write) -> bool| writes.iter().any(is);
         if any(|write| matches!(write, Write::Pet(_) | Write::State(_))) {
@@ -88,21 +88,21 @@ impl State {
         }
     }
 
-    /// Returns the identifier behind the highest, if one is left.
+    /// Returns the identifier after the highest one; refused if none is left.
     pub(crate) fn next_pet(&self) -> Result<PetId, StoreError> {
         let next = self.highest_pet.checked_add(1).map(PetId);
         next.ok_or_else(|| StoreError::refused("no identifier is left"))
     }
 }
 
-/// One group of writes, which the disk does not have yet, and the state that follows them.
+/// A group of writes that is not on the disk yet, and the state after them.
 pub(crate) struct Draft {
     pub(crate) state: State,
     pub(crate) group: Group,
 }
 
 impl Draft {
-    /// Begins a group, whose writes give the store the version and the revision `random`.
+    /// Begins a group. Its writes set the version and the revision of the store to `random`.
     pub(crate) fn new(state: State, random: u128) -> Self {
         Self { state, group: Group { random, writes: Vec::new() } }
     }
@@ -114,7 +114,7 @@ impl Draft {
         self.group.writes.push(write);
     }
 
-    /// Runs a job that may fail after some of its writes: none of them is left then.
+    /// Runs a job that may fail after some of its writes. A failed job leaves no write.
     pub(crate) fn or_nothing<T, E>(
         &mut self,
         job: impl FnOnce(&mut Self) -> Result<T, E>,

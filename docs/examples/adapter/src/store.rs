@@ -26,7 +26,7 @@ const MAX_GROUP: usize = 256;
 
 /// A catalogue and its API keys in one file. One process at a time writes to it.
 pub struct FileStore {
-    /// The content of the disk. Reads wait for no disk.
+    /// The content of the file, in memory, so that reads do not wait for the disk.
     state: Arc<RwLock<State>>,
     /// `None` if the store was opened only to read.
     writing: Option<Writing>,
@@ -100,8 +100,8 @@ impl FileStore {
         writing.map(|writing| &writing.queue).ok_or_else(refused)
     }
 
-    /// Lets the writing thread do `work`, and returns its result when the disk has it. A dropped future happens
-    /// whole, or not at all if it was never polled.
+    /// Runs `work` on the writing thread, and returns its result once the writes are on the disk. If the future is
+    /// dropped, `work` still runs whole, unless the future was never polled.
     pub(crate) async fn write<T: Send + 'static, E: From<StoreError> + Send + 'static>(
         &self,
         work: impl FnOnce(&mut Draft) -> Result<T, E> + Send + 'static,

@@ -1,6 +1,6 @@
-//! The HTTP interface alone, over a store of one's own: here, one in memory.
+//! The HTTP interface alone, over a store of your own: here, the store in memory.
 //!
-//! Whatever implements `PetRepository` and `KeyStore` can take the place of `MemoryStore`.
+//! Any type that implements `PetRepository` and `KeyStore` can replace `MemoryStore`.
 
 use std::{
     sync::Arc,
@@ -27,7 +27,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Serves a store on `listener` until `shutdown`; `key` is the API key that opens it.
+/// Serves a store on `listener` until `shutdown`; `key` is the API key for the clients.
 pub async fn serve(
     listener: TcpListener,
     key: ServiceKey,

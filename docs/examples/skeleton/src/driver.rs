@@ -1,4 +1,4 @@
-//! How petstore's commands know this store: by URLs `mine:NAME`.
+//! The entry through which petstore's commands open this store: URLs `mine:NAME`.
 
 use std::{fmt, sync::Arc};
 

@@ -12,17 +12,17 @@ pub struct AdoptionDesk {
     pets: Arc<dyn PetService>,
 }
 
-/// Why the desk does not take an animal in.
+/// The reason why the desk refuses an animal.
 #[derive(Debug)]
 pub enum Refusal {
     /// An animal that is sold already needs no home.
     AlreadySold,
-    /// The catalogue did not take it.
+    /// The catalogue failed to add the animal.
     Catalogue(AddError),
 }
 
 impl AdoptionDesk {
-    /// A desk in front of this catalogue.
+    /// Creates a desk that uses this catalogue.
     #[must_use]
     pub fn new(pets: Arc<dyn PetService>) -> Self {
         Self { pets }
@@ -39,7 +39,7 @@ impl AdoptionDesk {
         self.pets.add(pet, Some(form)).await.map(drop).map_err(Refusal::Catalogue)
     }
 
-    /// Every animal that can be adopted now, however many pages they fill.
+    /// Returns every animal that can be adopted now, from all pages.
     ///
     /// # Errors
     /// [`StoreError`].

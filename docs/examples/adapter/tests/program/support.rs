@@ -13,7 +13,7 @@ use std::{
 
 use tempfile::TempDir;
 
-/// How long a call or a command may take before its test fails.
+/// Time limit for a call or a command.
 const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A folder in which a program runs, removed afterwards.
@@ -62,14 +62,14 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Returns its output.
+    /// Returns the output of a command that succeeded.
     #[track_caller]
     pub(crate) fn succeeds(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.stdout
     }
 
-    /// It failed with this code and said so in one line.
+    /// Asserts that the command failed with this code and printed one line of error.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, reason: &str) {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -102,12 +102,12 @@ impl Service {
         service
     }
 
-    /// The whole answer to a GET.
+    /// Returns the whole answer to a GET.
     pub(crate) fn get(&self, key: &str, path: &str) -> String {
         self.call(&format!("GET {path} HTTP/1.1\r\nAuthorization: Bearer {key}\r\n"), "")
     }
 
-    /// The whole answer to the addition of an animal.
+    /// Returns the whole answer to the addition of an animal.
     pub(crate) fn post(&self, key: &str, pet: &str) -> String {
         let length = pet.len();
         let head = format!(
@@ -135,7 +135,7 @@ impl Service {
     }
 }
 
-/// Waits for the end of a process, and kills it if that does not come in time.
+/// Waits for the end of a process, and kills a process that does not end in time.
 fn end_of(process: &mut Child) -> ExitStatus {
     let began = Instant::now();
     loop {
