@@ -108,7 +108,7 @@ fn every_operation_but_the_orders_can_be_tried() {
         assert_eq!(count(&format!("{operation} .execute")), expected, "{operation}");
     }
     // An operation that is not offered has a title and a line.
-    browser.reads(ORDERS, "GET /v1/store/orders Named by the interface");
+    browser.reads(ORDERS, "GET /v1/store/orders The interface names this operation");
     assert_eq!(count(&format!("{ORDERS} > *")), 2);
     assert_eq!(count(&format!("{ORDERS} :is(input, form, details, pre)")), 0);
     assert_eq!(count(".operation"), OPERATIONS.len());
