@@ -95,7 +95,7 @@ const ONLY_IN: [(&str, &[&str]); 5] = [
     ("tokio-postgres", &["petstore-postgres"]),
 ];
 
-/// The benchmark package, which may use all of these libraries. No package may depend on it.
+/// The benchmark package, which compares the service with these libraries. No package may depend on it.
 const YARDSTICK: &str = "petstore-bench";
 
 fn forbidden(arrows: &[Arrow]) -> Vec<String> {

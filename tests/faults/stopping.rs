@@ -255,7 +255,7 @@ fn a_stop_ends_within_the_grace_whatever_clients_do() {
     assert!(took <= Duration::from_secs(3), "{took:.2?}");
 }
 
-/// HTTP/2 clients that send one kind of frame forever, before or after their first request.
+/// HTTP/2 clients that send one kind of frame forever: some before their first request, some after it.
 #[test]
 fn a_stop_does_not_wait_for_clients_that_send_only_control_frames() {
     const GRACE: Duration = Duration::from_secs(100);

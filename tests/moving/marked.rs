@@ -1,5 +1,5 @@
-//! Copy targets are marked until they are complete. A move first checks the target, names obstacles, and releases a
-//! target that it does not fill.
+//! Copy targets are marked until they are complete. A move asks before it begins, names obstacles, and
+//! releases a target that it does not fill.
 
 use std::time::{Duration, Instant};
 
