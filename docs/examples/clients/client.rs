@@ -1,5 +1,5 @@
 //! Adds animals, walks over all pages and asks again only if something has changed: `docs/CLIENTS.md` of petstore
-//! explains the reason for each step. `BASE` and `KEY` are in the environment; needs reqwest with `blocking`, `json` and
+//! explains each step. `BASE` and `KEY` are in the environment; needs reqwest with `blocking`, `json` and
 //! `query`, serde, serde_json and fastrand. Prints the text after each =>.
 
 use std::{env, error::Error, thread, time::Duration};

@@ -1,5 +1,5 @@
 // Adds animals, walks over all pages and asks again only if something has changed: `docs/CLIENTS.md` of petstore
-// explains the reason for each step. BASE and KEY are in the environment. Prints the text after each =>.
+// explains each step. BASE and KEY are in the environment. Prints the text after each =>.
 
 import { randomUUID } from "node:crypto";
 

@@ -34,7 +34,7 @@ async fn the_number_of_the_form_is_the_idempotency_key() {
     desk.take_in(rex, form("7")).await.unwrap();
 }
 
-// Pages are asked for in order, each after the last animal of the one before.
+// The desk asks for the pages in order, each after the last animal of the previous page.
 #[tokio::test]
 async fn the_sign_counts_the_animals_of_every_page() {
     let (mut pets, mut sequence) = (MockPetService::new(), Sequence::new());
@@ -52,7 +52,7 @@ async fn the_sign_counts_the_animals_of_every_page() {
     assert_eq!(AdoptionDesk::new(Arc::new(pets)).sign().await, "2 waiting for you!");
 }
 
-// A mock can fail at will, which no store in memory does.
+// A mock can fail on demand; the store in memory cannot.
 #[tokio::test]
 async fn the_sign_says_something_while_the_catalogue_cannot_be_reached() {
     let mut pets = MockPetService::new();
