@@ -31,8 +31,8 @@ use crate::{
 /// The number of entries in one page of a read, of at most 1.1 KiB each. etcd's gateway limits an answer to 4 MiB.
 const PAGE: usize = 1000;
 
-/// The shortest pause of a writer for one that has lost a comparison. The pause is twice the time that a try of the slower
-/// one takes.
+/// The shortest pause of a writer after another writer has lost a comparison. The pause is twice the time that a try of
+/// the slower writer takes.
 const MIN_PAUSE: Duration = Duration::from_millis(5);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
@@ -84,7 +84,7 @@ impl Core {
         Ok(self.try_read(ranges, deadline).await?.ok_or_else(no_head)?)
     }
 
-    /// Does the same as [`read`](Self::read), but returns `None` if there is no head.
+    /// Reads like [`read`](Self::read), but returns `None` if there is no head.
     pub(crate) async fn try_read(
         &self,
         ranges: &[Range],
@@ -98,7 +98,7 @@ impl Core {
         Ok(read)
     }
 
-    /// Does the same as [`try_read`](Self::try_read), with the head under another key.
+    /// Reads like [`try_read`](Self::try_read), with the head under another key.
     pub(crate) async fn try_read_at(
         &self,
         head: &str,
@@ -314,7 +314,7 @@ impl Core {
     }
 
     /// Returns a transaction that still lacks the new head. It compares that the keys `absent` have no entries. `losing` is
-    /// the duration of the last try if that lost a comparison.
+    /// the duration of the last try if that try lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| match value {
             Some(value) => Op::put(&key, value),

@@ -49,8 +49,8 @@ impl Range {
         Self { key: key.into(), ..Self::default() }
     }
 
-    /// Returns the range of the keys that begin with `folder`, which ends with a `/`. With `key`, it holds only the keys
-    /// behind that one.
+    /// Returns the range of the keys that begin with `folder`, which ends with a `/`. With `key`, the range
+    /// holds only the keys behind `key`.
     pub(crate) fn after(key: Option<String>, folder: &str) -> Self {
         // A zero byte makes the next possible key.
         let first = key.map_or_else(|| folder.to_owned(), |key| key + "\0");

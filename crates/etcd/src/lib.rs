@@ -16,13 +16,14 @@
 //!
 //! # Promises
 //! - An acknowledged write is on the disks of most nodes. Reads are linearizable: every later read through any node sees
-//!   the write. A node without a majority answers nothing.
+//!   the write. A node without a majority answers no call.
 //! - Any number of instances may share one prefix. Keys, idempotency records, cursors and versions hold on all of them.
-//! - Concurrent additions share one transaction (group commit). If its caller goes away, an addition happens whole or not
-//!   at all.
+//! - Concurrent additions share one transaction (group commit). An addition whose caller has left takes effect whole or
+//!   not at all.
 //! - A call ends within its deadline ([`EtcdConfig`]). A node that does not answer, or that has no leader, costs one
 //!   `request_timeout`; then the next node is asked.
-//! - A prefix with keys of another program is refused and not changed, and so is a store that this release cannot use.
+//! - These prefixes are refused and stay unchanged: a prefix with another program's keys, and a store that this release
+//!   cannot use.
 //!
 //! # Limits
 //! - Every write replaces one entry, the head. So transactions commit one after the other. `limits.rs` says how many
@@ -35,11 +36,11 @@
 //! # Files
 //! `pets.rs`, `api_keys.rs`, `archive.rs` and `handover.rs` implement the ports. They read and write through `core.rs`: a
 //! write fills a `draft.rs`, and its transaction compares `head.rs`. Additions go through `writer.rs` first. `rows.rs`
-//! defines the entries, `kv.rs` the requests, and `client.rs` sends them. `open.rs` opens a store, `schema.rs` upgrades
-//! one.
+//! defines the entries, `kv.rs` the requests, and `client.rs` sends them. `open.rs` opens a store, and `schema.rs`
+//! upgrades a store.
 //!
 //! # Size
-//! etcd offers less than a database. So this crate has code that a SQL store leaves to its server and its driver:
+//! etcd offers less than a database. So this crate contains code that a SQL store leaves to its server and driver:
 //! - a client with failover, deadlines, tokens and TLS (`client.rs`, `kv.rs`, `tls.rs`),
 //! - transactions by comparison, with lost answers and fairness between processes (`core.rs`, `head.rs`),
 //! - every index as entries of its own (`rows.rs`, `draft.rs`, the purge).

@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 1536 * 1024;
 const MAX_ENTRY: usize = 1536;
 // The largest transaction: each row is an animal with a status and a record, and the head is one more entry.
 const _: () = assert!((3 * MAX_ROWS + 1) * MAX_ENTRY <= MAX_BYTES);
-// The ports promise these even with the fewest operations.
+// The ports promise `MIN_ROWS` even with the fewest operations.
 const _: () = assert!(MaxOps::MIN.rows() >= MIN_ROWS);
 const _: () = assert!(MaxOps::MIN.entries() >= MAX_KEYS_PER_SAVE);
 
@@ -34,10 +34,10 @@ pub(crate) struct MaxOps(pub(crate) usize);
 impl MaxOps {
     /// etcd's default.
     pub(crate) const DEFAULT: Self = Self(128);
-    /// The smallest that keeps the promises of the ports.
+    /// The smallest limit that keeps the promises of the ports.
     pub(crate) const MIN: Self = Self(16);
 
-    /// Returns half as many, but not fewer than [`MIN`](Self::MIN).
+    /// Returns half of the limit, but at least [`MIN`](Self::MIN).
     pub(crate) fn halved(self) -> Self {
         Self((self.0 / 2).max(Self::MIN.0))
     }

@@ -45,7 +45,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
                 add.reply.send(outcome);
             }
         }
-        // They stay in `held`, and the next transaction is smaller.
+        // The additions stay in `held`, and the next transaction is smaller.
         Err(Failure::TooManyOps) if core.max_ops() != max_ops => {}
         Err(failure) => {
             for add in held.drain(..tried) {
@@ -55,7 +55,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
     }
 }
 
-/// Decides on additions in their order. Returns the outcomes of those that the transaction holds.
+/// Decides on additions in their order. Returns the outcomes of the additions that fit into the transaction.
 fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
     let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft)).collect();
     if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {

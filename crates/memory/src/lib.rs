@@ -19,7 +19,7 @@
 //! The smallest complete adapter: it keeps every promise of [`PetRepository`](petstore_domain::PetRepository),
 //! [`KeyStore`](petstore_domain::KeyStore), [`Archive`](petstore_domain::Archive) and
 //! [`Handover`](petstore_domain::Handover), except that its data is lost with the last handle of a [`MemoryStore`].
-//! Each method holds one lock for all its work, so it is atomic and never waits for anything else.
+//! Each method holds one lock for all its work, so each method is atomic and waits only for that lock.
 
 mod api_keys;
 mod archive;

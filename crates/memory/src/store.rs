@@ -30,8 +30,8 @@ impl MemoryStore {
         Self { state: Arc::clone(&self.state), reads_while_sealed }
     }
 
-    /// Deletes an animal, as an operator does with SQL on other stores, because no port does. Returns whether there was
-    /// one.
+    /// Deletes an animal, as an operator does with SQL on other stores, because no port deletes animals. Returns
+    /// whether the animal existed.
     #[must_use]
     pub fn delete_pet(&self, id: PetId) -> bool {
         let mut state = self.state();
@@ -41,7 +41,7 @@ impl MemoryStore {
         deleted
     }
 
-    /// Locks the state for a write of a service, unless the store is not open.
+    /// Locks the state for a service's write. Fails if the store is not open.
     pub(crate) fn writable(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let state = self.state();
         state.handover.permit_write(WriterRole::Service)?;

@@ -1,6 +1,6 @@
 //! One connection, and the transactions on it. A pooler such as `PgBouncer` lends a session of the server to another client
-//! after each transaction, so nothing may stay in it: each statement is sent with its values, each transaction begins with
-//! its settings. A read then costs the server three to four times as much, because the server plans it each time
+//! after each transaction, so no state may remain in it: each statement is sent with its values, and each transaction
+//! begins with its settings. A read then costs the server three to four times as much, because the server plans it each time
 //! (`docs/POSTGRES.md`). So a connection with its own session prepares its statements.
 
 #[cfg(test)]

@@ -17,16 +17,16 @@
 //! - An acknowledged write is as durable as the server's `synchronous_commit` makes it. If that is `off`, this crate
 //!   turns it on for its sessions. A commit whose wait for a standby was canceled is not acknowledged.
 //! - Any number of instances may share one database. Keys, idempotency records, cursors and versions hold on all of them.
-//! - Concurrent additions share one transaction and its round trip (group commit). If its caller goes away, an addition
-//!   happens whole or not at all, and not at all if its group has not started.
-//! - A row that the server refuses for good fails its own addition and no other one of its group.
+//! - Concurrent additions share one transaction and its round trip (group commit). An addition whose caller has left
+//!   takes effect whole or not at all. It has no effect if its group has not started.
+//! - A row that the server refuses permanently fails its own addition, not the other additions of its group.
 //! - Identifiers can be read in ascending order, whichever instance assigned them. Every writer locks the one row of
-//!   `petstore_state` before it draws an identifier, and so does everyone who changes or purges rows that it may meet.
+//!   `petstore_state` before it draws an identifier. Changes and purges of the same tables lock that row too.
 //! - Reads stay fast beside a snapshot that is open for hours (`version.rs`).
-//! - A call ends within its deadline ([`PostgresConfig`]). Calls work again without help as soon as a server that takes
-//!   writes can be reached.
-//! - A database with other tables under our names is refused and not changed, and so is a schema that this release cannot
-//!   use. Only [`PostgresStore::upgrade`] upgrades an older schema.
+//! - A call ends within its deadline ([`PostgresConfig`]). Calls succeed again, without a restart, as soon as a server
+//!   that takes writes can be reached.
+//! - These databases are refused and stay unchanged: a database with other tables under petstore's names, and
+//!   a store with a schema that this release cannot use. Only [`PostgresStore::upgrade`] upgrades an older schema.
 //! - A trigger changes the catalogue's version with every change of an animal, also by a person in `psql`.
 //!
 //! # Limits

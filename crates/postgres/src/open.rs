@@ -21,8 +21,8 @@ use crate::{
 const IDENTITY: &str = "SELECT extract(epoch FROM pg_postmaster_start_time()) || ':' || \
      oid || ':' || current_schema() FROM pg_catalog.pg_database WHERE datname = current_database()";
 
-/// Waits for reads and writes, and locks out others, so that nothing is added after [`IS_EMPTY`]. Additions lock the row
-/// of `petstore_state` first.
+/// Waits for running reads and writes, and blocks new ones, so that no row is added after [`IS_EMPTY`]. Additions lock
+/// the row of `petstore_state` first.
 const LOCK: &str = "LOCK TABLE petstore_state, pet, idempotency, api_key IN ACCESS EXCLUSIVE MODE";
 
 const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELECT FROM idempotency) \

@@ -35,7 +35,7 @@ const MAX_WAITING: usize = 4096;
 
 /// The time during which a refused call does not ask the server for a new connection again.
 const FULL_PAUSE: Duration = Duration::from_millis(500);
-/// The time that a new connection outside of the pool may take before the pool closes a connection for it, again and again.
+/// The time that a new connection outside of the pool may take before the pool repeatedly closes a connection for it.
 /// A pooler without a free session lets a new connection wait.
 const QUEUE_PAUSE: Duration = Duration::from_millis(500);
 /// The pause before the next try to connect after a connection of the pool was closed.
@@ -46,7 +46,7 @@ const CLOSE_PAUSE: Duration = Duration::from_millis(20);
 pub struct Activity {
     /// The number of connections that are open or being opened.
     pub connections: usize,
-    /// The number of these connections that no call uses.
+    /// The number of open connections that no call uses.
     pub idle: usize,
     /// The number of calls that wait for a connection.
     pub waiting: usize,
@@ -221,7 +221,7 @@ impl Pool {
         }
     }
 
-    /// Drops all connections; those in use are not used again.
+    /// Drops all connections. A connection that is in use is not used again.
     pub(crate) fn drop_all(&self) {
         let mut state = lock(&self.state);
         state.generation += 1;

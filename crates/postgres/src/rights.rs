@@ -1,4 +1,5 @@
-//! The rights that serving needs, and those that the role lacks. The server's errors name the object, but not the right.
+//! The rights that serving needs, and the missing rights of the role. The server's errors name the object, but not
+//! the right.
 
 use petstore_domain::StoreError;
 use tokio_postgres::error::SqlState;

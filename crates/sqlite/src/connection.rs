@@ -110,7 +110,7 @@ pub(crate) fn open_reader(
 
 /// Opens a connection that leaves all files unchanged when it is closed:
 /// - With a write-ahead log, it has no right to write. Otherwise it would move the log into the file.
-/// - Without a log, it has that right, with which SQLite removes the files that it adds.
+/// - Without a log, it may write, so that SQLite can remove the files that it adds.
 /// - If the file or the disk is read-only, nobody changes the file, and SQLite adds no files.
 fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path)? {
@@ -181,12 +181,12 @@ fn is_open_elsewhere(path: &Path) -> rusqlite::Result<bool> {
     Ok(["-wal", "-journal"].iter().any(|suffix| fs::exists(beside(&path, suffix)).unwrap_or(true)))
 }
 
-/// Opens a file as one that nobody changes: SQLite ignores its locks and its log, and adds no files.
+/// Opens a file as immutable: SQLite ignores its locks and its log, and adds no files.
 pub(crate) fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
     open(&immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
-/// Returns the URL that opens a file as one that nobody changes.
+/// Returns the URL that opens a file as immutable.
 fn immutable(path: &Path) -> PathBuf {
     let mut url = String::from("file:");
     for byte in path.as_os_str().as_bytes() {

@@ -66,7 +66,7 @@ pub(crate) fn open(
     let opened = try_to_open(config, settings, busy_timeout, shared_memory, &mut made_file);
     opened.map_err(|reason| {
         if let Some(file) = made_file {
-            // If the file remains, the first error still says more.
+            // The first error is more useful than a failed removal.
             drop(remove_unused(&file));
         }
         OpenError { path: config.path.clone(), reason }

@@ -1,4 +1,4 @@
-//! URLs and the configurations that they stand for.
+//! URLs and their parsed configurations.
 
 use std::time::Duration;
 
