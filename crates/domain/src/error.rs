@@ -28,8 +28,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Makes an [`Unavailable`](Self::Unavailable) error. Returns a `cause` that already is one, so that the log has
-    /// its words once.
+    /// Makes an [`Unavailable`](Self::Unavailable) error. Returns `cause` unchanged if it is already an `Unavailable`
+    /// error, so that the log contains its text once.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match cause.into().downcast::<Self>() {
             Ok(error) if matches!(*error, Self::Unavailable(_)) => *error,

@@ -19,8 +19,8 @@ impl Timestamp {
         Self(self.0.saturating_sub(millis(duration)))
     }
 
-    /// Returns the time that has passed since `earlier`; `None` if `earlier` is later than `self`, as after a wall clock
-    /// was set back.
+    /// Returns the time that has passed since `earlier`; `None` if `earlier` is later than `self`, for example because
+    /// the clock was set back.
     #[must_use]
     pub fn since(self, earlier: Self) -> Option<Duration> {
         let elapsed = self.0.checked_sub(earlier.0)?;

@@ -44,7 +44,7 @@ struct Refreshes {
     begun: u64,
     /// The number of the last refresh that has ended.
     ended: u64,
-    /// The begin of the last successful refresh.
+    /// The start of the last successful refresh.
     read_at: Option<Instant>,
     /// The error of the last refresh, if it failed.
     failure: Option<StoreError>,
@@ -104,7 +104,7 @@ impl KeyRingAuthenticator {
 }
 
 impl Refreshes {
-    /// Returns the time since the begin of the last successful refresh.
+    /// Returns the time since the start of the last successful refresh.
     fn age(&self) -> Option<Duration> {
         self.read_at.map(|at| at.elapsed())
     }

@@ -34,19 +34,19 @@
 //!
 //! [`Server::run`] serves the same over TCP and Unix sockets.
 //!
-//! # The way of a request
+//! # The path of a request
 //! 1. `server` accepts connections, and drains them at the end.
-//! 2. `connection` detects the version of HTTP and reads requests by hyper or, for HTTP/2, by h2.
+//! 2. `connection` detects the version of HTTP and reads requests with hyper or, for HTTP/2, with h2.
 //! 3. `answer` turns every request into a response. It cannot fail, and adds the headers that every response has.
-//! 4. `route` is the table of addresses: a row says what each operation needs.
+//! 4. `route` is the table of addresses: each row lists the checks of its operations.
 //! 5. `pipeline` is the checklist of every request, read from the row.
 //! 6. `handlers` run the operations.
 //! 7. `response` writes the parts of a response: `error` maps failures to statuses and codes, `representation` chooses the
 //!    content coding.
 //!
-//! `request` reads the parts of a request. `settings` has the choices of the operator, and `state` what all requests share.
-//! `authentication` keeps the API keys in memory fresh, and `rate_limit` bounds the requests of each key. `observe` writes
-//! the log and counts metrics.
+//! `request` reads the parts of a request. `settings` holds the operator's settings, and `state` the values that all
+//! requests share. `authentication` keeps the API keys in memory fresh, and `rate_limit` bounds the requests of each
+//! key. `observe` writes the log and counts metrics.
 //!
 //! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
 

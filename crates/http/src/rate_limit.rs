@@ -10,10 +10,10 @@ use std::{
 
 use tokio::time::Instant;
 
-/// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, keys at rest are dropped
-/// or, if too few are, all keys.
+/// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, the keys at rest
+/// are dropped. If few keys are at rest, all keys are dropped.
 const MAX_TRACKED: usize = 16_384;
-/// The burst of a key after a rest: the requests of this time may come at once.
+/// The burst after a rest: a key may send the requests of this duration at once.
 const BURST: Duration = Duration::from_secs(1);
 
 /// A rate limit for each key of type `K`.
@@ -22,7 +22,7 @@ pub(crate) struct RateLimit<K> {
     interval: Duration,
     /// The time by which a request may come early.
     tolerance: Duration,
-    /// The time of the next request of each key without a burst.
+    /// The time at which each key's next request is due at a steady rate.
     next: Mutex<HashMap<K, Instant>>,
 }
 

@@ -20,7 +20,8 @@ pub(crate) struct Route {
 
 /// One method of an address, with the checks that its requests need.
 ///
-/// Every operation under the base path needs a credential, and no other one does: see [`is_under_base`].
+/// Every operation under the base path needs a credential. No other operation needs a credential: see
+/// [`is_under_base`].
 #[derive(Debug)]
 pub(crate) struct Operation {
     method: Method,

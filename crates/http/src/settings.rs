@@ -110,7 +110,7 @@ pub struct Limits {
     pub write_timeout: Duration,
     /// The time for a whole request; then the answer is 503.
     pub request_timeout: Duration,
-    /// The largest number of open connections. Further ones wait in the accept queue.
+    /// The largest number of open connections. Further connections wait in the accept queue.
     pub max_connections: NonZeroUsize,
     /// The largest request body, in bytes.
     pub max_body: usize,
@@ -127,7 +127,7 @@ pub struct Limits {
     pub refusal_delay: Duration,
     /// The memory for encoded pages and animals, in bytes. With 0, each request reads from the store.
     pub page_cache: usize,
-    /// The time from the begin of a shutdown, when `/readyz` turns 503, to the last accepted connection. Load balancers
+    /// The time from the start of a shutdown, when `/readyz` turns 503, to the last accepted connection. Load balancers
     /// notice the change within this time.
     pub shutdown_delay: Duration,
     /// The time for remaining requests after `shutdown_delay`; then their connections are cut off.

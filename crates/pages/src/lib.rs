@@ -11,8 +11,8 @@
 //! and a page never loads a part of another release while two releases run behind a balancer. The policy names the
 //! script and the style by their hashes, without `'unsafe-inline'`.
 //!
-//! `/docs` is a page of our own because Swagger UI and Scalar take 485 and 989 kB compressed, show nothing until all of
-//! it has run, and round an int64. The page shows what `/openapi.json` says and contains no text about an operation.
+//! `/docs` is a page of our own because Swagger UI and Scalar take 485 and 989 kB compressed, show nothing until their
+//! whole script has run, and round int64 values. The page takes every text about an operation from `/openapi.json`.
 //!
 //! In `assets/`, each page has a folder of plain markup, style sheets and ES modules, and `shared/` has what both pages
 //! use. The build script puts the files together.

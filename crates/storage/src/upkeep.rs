@@ -57,7 +57,7 @@ pub enum UpgradeMode {
     Force,
 }
 
-/// The steps that a schema upgrade has run, or would run. There is none if this release can use the schema.
+/// The steps that a schema upgrade has run, or would run. `steps` is empty if this release can use the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
     /// The schema version before the upgrade.

@@ -119,7 +119,7 @@ pub fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
 /// lists all parameters, as `A, B`. The value of the parameter `lenient` may contain `;`, `&` and `=` without encoding.
 ///
 /// # Errors
-/// [`InvalidUrl`], also for an unknown parameter and for one that is given twice.
+/// [`InvalidUrl`], also for an unknown or repeated parameter.
 pub fn parameters(
     query: &str,
     names: &str,

@@ -92,8 +92,9 @@ impl Other for Infallible {
 }
 
 impl<W: Other> Job<W> {
-    /// Returns whether the caller no longer waits, because it has dropped its future or its deadline is over. An adapter
-    /// asks once it holds the store's write lock, and drops an abandoned job before its statements run.
+    /// Returns whether the caller no longer waits, because it has dropped its future or its deadline is over. An
+    /// adapter calls this method once it holds the store's write lock, and drops an abandoned job before its statements
+    /// run.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         match self {
@@ -253,7 +254,7 @@ impl<W: Other> Jobs<W> {
         Some(group)
     }
 
-    /// Does what [`next`](Self::next) does, for a thread outside of a runtime.
+    /// The blocking form of [`next`](Self::next), for a thread outside of a runtime.
     pub fn blocking_next(&mut self, held: usize) -> Option<Vec<Job<W>>> {
         let mut group = self.ready(held);
         while held == 0 && group.is_empty() {

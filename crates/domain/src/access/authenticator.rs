@@ -93,7 +93,7 @@ impl KeyLabel {
 /// A caller could not be authenticated.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticationError {
-    /// The presented key is not live. The label of a key that was live once is for the log alone.
+    /// The presented key is not live. The label of a formerly live key is only for the log.
     #[error("the API key is unknown, malformed, revoked or expired")]
     Refused(Option<KeyLabel>),
     /// The keys could not be read.

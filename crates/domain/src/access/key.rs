@@ -11,7 +11,8 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The identifier of an API key within one store. Stores assign identifiers in ascending order and none twice.
+/// The identifier of an API key within one store. Stores assign identifiers in ascending order, and each identifier
+/// only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(pub i64);
 
@@ -38,7 +39,7 @@ pub struct ApiKey {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// The state of a key. The service accepts live keys alone.
+/// The state of a key. The service accepts only live keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// The key is accepted.

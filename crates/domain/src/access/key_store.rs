@@ -18,8 +18,8 @@ pub const MAX_KEYS_PER_SAVE: usize = 100;
 /// - Methods are atomic and durable, and [`StoreError::Unavailable`] comes within a bounded time and passes, as for
 ///   [`PetRepository`](crate::PetRepository).
 /// - Each [`save`](Self::save) that returns [`SaveOutcome::Saved`], and each change of keys by
-///   [`write_rows`](crate::Archive::write_rows), gives the list a new revision. Revisions are random: none comes back, and
-///   no other store has the same.
+///   [`write_rows`](crate::Archive::write_rows), gives the list a new revision. Revisions are random: a revision never
+///   recurs, and two stores never share a revision.
 /// - No identifier is assigned twice, even after its key was removed.
 /// - The digests of two keys differ. A removed key may be stored again.
 /// - A corrupt row affects no other key. The list names it beside the readable keys, which can still be changed.

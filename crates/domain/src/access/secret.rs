@@ -97,7 +97,7 @@ impl fmt::Debug for ApiKeySecret {
 pub enum KeyRights {
     /// Reads and writes.
     Full,
-    /// Reads alone.
+    /// Only reads.
     ReadOnly,
 }
 
@@ -129,7 +129,8 @@ impl KeyRights {
         Self::ALL.into_iter().find(|rights| rights.as_str() == word)
     }
 
-    /// Returns the rights of a key that begins with `text`: read-only for every prefix but that of full rights.
+    /// Returns the rights of a key that begins with `text`: read-only for every prefix except the prefix of full
+    /// rights.
     #[must_use]
     pub fn of_prefix(text: &str) -> Self {
         if text.starts_with(Self::Full.prefix()) { Self::Full } else { Self::ReadOnly }

@@ -18,7 +18,7 @@ impl ServiceKey {
     /// Parses a key of any form that a header can carry.
     ///
     /// # Errors
-    /// If `text` has fewer than 16 or more than 1024 characters, or one that is not visible ASCII.
+    /// If `text` has fewer than 16 or more than 1024 characters, or a character that is not visible ASCII.
     pub fn parse(text: &str) -> Result<Self, InvalidServiceKey> {
         let fits = (Self::MIN_CHARS..=Self::MAX_CHARS).contains(&text.len());
         if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -23,7 +23,7 @@ impl IdempotencyKey {
     /// Takes `text` as it is.
     ///
     /// # Errors
-    /// If `text` is empty, has more than 255 characters, or one that is not visible ASCII (U+0021..=U+007E).
+    /// If `text` is empty, has more than 255 characters, or a character that is not visible ASCII (U+0021..=U+007E).
     pub fn parse(text: impl Into<String>) -> Result<Self, InvalidIdempotencyKey> {
         let text = text.into();
         let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -66,7 +66,7 @@ impl Idempotency {
 /// Identifies an idempotency key of one caller: the first 128 bits of SHA-256 over the caller's digest
 /// and the key's characters.
 ///
-/// The key itself is not stored, in case that a client sends a secret by mistake. 128 bits are enough: a collision takes
+/// The key itself is not stored, because a client may send a secret by mistake. 128 bits are enough: a collision takes
 /// 2^64 tries to find, and only mixes up additions of the caller who finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyId(pub [u8; 16]);
@@ -96,7 +96,7 @@ pub struct IdempotencyRequest {
     pub fingerprint: Fingerprint,
     /// The time of the request.
     pub at: Timestamp,
-    /// The time at or before which the records that have expired were made.
+    /// The expiry cutoff: a record made at or before this time has expired.
     pub cutoff: Timestamp,
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The name of an animal: 1 to 255 Unicode scalar values, kept byte for byte. A name is not white space alone, and has no
-/// control characters (U+0000..=U+001F and U+007F..=U+009F).
+/// The name of an animal: 1 to 255 Unicode scalar values, kept byte for byte. A name is not only white space, and has
+/// no control characters (U+0000..=U+001F and U+007F..=U+009F).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PetName(String);
 
@@ -83,7 +83,7 @@ pub enum PetNameViolation {
         /// The length in Unicode scalar values.
         chars: usize,
     },
-    /// The name is white space alone.
+    /// The name is only white space.
     #[error("must not be white space alone")]
     Blank,
     /// The name has a control character.

@@ -65,7 +65,7 @@ impl NewPet {
     }
 }
 
-/// The identifier of an animal. Stores assign identifiers in ascending order and none twice.
+/// The identifier of an animal. Stores assign identifiers in ascending order, and each identifier only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PetId(pub i64);
 
@@ -73,7 +73,7 @@ impl PetId {
     /// Parses the plain decimal form of an int64.
     ///
     /// # Errors
-    /// If `text` is anything else (`+1`, `01`, `1.0`, out of range). It names no animal then.
+    /// If `text` is anything else (`+1`, `01`, `1.0`, out of range). Such a text names no animal.
     pub fn parse(text: &str) -> Result<Self, InvalidPetId> {
         plain_integer::parse(text).map(Self).ok_or(InvalidPetId)
     }

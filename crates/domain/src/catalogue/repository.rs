@@ -15,10 +15,10 @@ use crate::{
 /// Keeps the catalogue of animals.
 ///
 /// # Contract
-/// - Every method is atomic: it takes effect whole or not at all, even if its future is dropped before
-///   it completes. A caller that drops the future of `add` does not know which.
+/// - Every method is atomic: it takes effect whole or not at all, even if its future is dropped before it completes. A
+///   caller that drops the future of `add` cannot tell whether the animal was added.
 /// - An acknowledged write is as durable as the store promises, and every later read sees it.
-/// - One caller sees identifiers ascend in the order of acknowledgment. None is assigned twice.
+/// - One caller sees identifiers ascend in the order of acknowledgment. No identifier is assigned twice.
 /// - Values come back exactly as they were stored.
 /// - A row that breaks a rule of the domain is [`StoreError::Corrupt`], neither a panic nor ignored.
 /// - A store that cannot answer returns [`StoreError::Unavailable`] within a bounded time, and recovers
@@ -29,8 +29,8 @@ pub trait PetRepository: Send + Sync {
     /// Adds an animal under a new identifier. A `request` is recorded in the same transaction.
     ///
     /// [`IdempotencyRequest::decide`] decides by the record that is stored under the id of the request. A replay
-    /// returns `pet` under the recorded identifier, even if the row has changed since. Of equal requests that run
-    /// at the same time, one adds an animal.
+    /// returns `pet` under the recorded identifier, even if the row has changed since. If equal requests run at the
+    /// same time, only one of the requests adds an animal.
     ///
     /// # Errors
     /// [`AddError`].

@@ -117,7 +117,7 @@ impl StoreState {
         self.phase == Phase::Open { from: Some(other.id) } && self.revision > other.revision
     }
 
-    /// Permits `writer` to write to the store. An adapter asks in the transaction that writes.
+    /// Permits `writer` to write to the store. An adapter calls this method in the transaction of the write.
     ///
     /// # Errors
     /// [`StoreError::Sealed`] if `writer` may not write.
@@ -131,9 +131,9 @@ impl StoreState {
         }
     }
 
-    /// Permits a read of animals, through a handle that was opened with or without `reads_while_sealed`. An adapter asks
-    /// in the snapshot that it reads. Returns whether the read has a [version](crate::CatalogueVersion): a read of a sealed
-    /// store has none.
+    /// Permits a read of animals, through a handle that was opened with or without `reads_while_sealed`. An adapter
+    /// calls this method in the snapshot of the read. Returns whether the read has a
+    /// [version](crate::CatalogueVersion): a read of a sealed store has none.
     ///
     /// # Errors
     /// [`StoreError::Sealed`] if animals may not be read.
@@ -180,8 +180,8 @@ pub trait Handover: Send + Sync {
     /// [`StoreError`].
     async fn state(&self) -> Result<StoreState, StoreError>;
 
-    /// Replaces identity, revision and phase if the stored revision is `expected`. Returns whether it was. The store
-    /// ignores the [`rewrites`](StoreState::rewrites) of `new`, and keeps its own.
+    /// Replaces identity, revision and phase if the stored revision is `expected`. Returns whether they were replaced.
+    /// The store ignores the [`rewrites`](StoreState::rewrites) of `new`, and keeps its own.
     ///
     /// # Errors
     /// [`StoreError`]; the state may or may not be replaced.

@@ -27,7 +27,7 @@ const MIN_RATE: u64 = 1024;
 
 /// The largest number of bytes that one HTTP/2 stream sends before other streams take their turn: one frame.
 const MAX_PIECE: usize = 16 * 1024;
-/// The smallest such number, unless the windows of the client are smaller.
+/// The smallest number of bytes of such a turn, unless the windows of the client are smaller.
 const MIN_PIECE: usize = 1024;
 
 /// The deadlines of a connection, shared by the tasks that serve it.
@@ -51,7 +51,7 @@ struct Inner {
     last_answer: usize,
     /// The memory of the last response over HTTP/1 while the socket is not writable.
     blocked: Option<WaitingBody>,
-    /// The deadline of the client while no request is in flight, for a whole head or for the begin of the next head.
+    /// The deadline of the client while no request is in flight, for a whole head or for the start of the next head.
     read_deadline: Option<(Instant, Reason)>,
     /// The deadline of the client for reading more of its responses, while there are `answers` or one is `blocked`.
     write_deadline: Option<Instant>,

@@ -1,8 +1,8 @@
 //! The ends of connections: the drain of the server, and an orderly close.
 //!
-//! To close a socket with unread bytes resets the connection, and the client may lose the last response. So the server
-//! shuts down its write side first, then reads and drops for a while what the client still sends. Over HTTP/2, a request
-//! that is dropped resets its stream in the same way. Some clients, such as curl 7.88, lose a response before a reset.
+//! Closing a socket with unread bytes resets the connection, and the client may lose the last response. So the server
+//! first shuts down its write side, then reads and drops further bytes for a while. Over HTTP/2, a request that is
+//! dropped resets its stream in the same way. Some clients, such as curl 7.88, lose a response before a reset.
 
 use std::time::Duration;
 
@@ -47,8 +47,8 @@ impl Drain {
         self.begun.is_closed()
     }
 
-    /// Resolves when idle connections close: `delay` after the begin of the drain. The delay gives a load balancer the time
-    /// to see that the service is not ready.
+    /// Resolves when idle connections close: `delay` after the start of the drain. The delay gives a load balancer the
+    /// time to see that the service is not ready.
     pub(crate) async fn last_call(&self) {
         // There are no permits, so `acquire` returns when the semaphore is closed.
         let _ = self.begun.acquire().await;

@@ -161,7 +161,7 @@ pub(super) struct WaitingBody {
     bytes: usize,
     /// `true` if more than half of the memory was used when the body was counted.
     is_short: bool,
-    /// The key of the body among those that wait, and what wakes its task.
+    /// The key of the body in the table of waiting bodies, and the notification that wakes its task.
     waiting: Option<(Progress, Arc<Notify>)>,
 }
 
@@ -175,7 +175,7 @@ impl WaitingBody {
         self.is_short = self.all.is_short(&inner);
     }
 
-    /// Lets the body end early, from now on.
+    /// Allows the body to end early from now on.
     fn wait(&mut self, wake: Arc<Notify>) {
         let (bytes, connection) = (self.bytes, Arc::clone(&self.connection));
         let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };

@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::response::error::ApiError;
 
-/// The longest time for which an outcome is reused, from the begin of its read.
+/// The longest time for which an outcome is reused, from the start of its read.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 type Outcome = Result<(), ApiError>;
@@ -32,7 +32,7 @@ struct Read {
 }
 
 impl Readiness {
-    /// Returns the outcome of the latest read, or reads again if that is too old. A read ends after `limit`.
+    /// Returns the outcome of the latest read, or reads again if that outcome is too old. A read ends after `limit`.
     ///
     /// # Errors
     /// The store did not answer the read.

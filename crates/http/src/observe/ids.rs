@@ -48,7 +48,7 @@ impl RequestIds {
         Self { random, process, next }
     }
 
-    /// Returns the id that the client sent if that has 1 to 128 visible ASCII characters; otherwise a new id of 32
+    /// Returns the client's request id if it has 1 to 128 visible ASCII characters; otherwise a new id of 32
     /// hexadecimal digits.
     pub(crate) fn choose(&self, headers: &HeaderMap) -> HeaderValue {
         let mut sent = headers.get_all(X_REQUEST_ID).iter();

@@ -40,8 +40,8 @@ thread_local! {
     static COMPRESSOR: RefCell<Compress> = RefCell::new(Compress::new(LEVEL, false));
 }
 
-/// The headers of 200. Bit 0 of the index is set for a `Link`, bit 1 for gzip. To copy a map is faster than to insert the
-/// headers. Each map has placeholders for the headers that a response adds, because a copy has no spare capacity.
+/// The headers of 200. Bit 0 of the index is set for a `Link`, bit 1 for gzip. Copying a map is faster than inserting
+/// the headers. Each map has placeholders for the headers that a response adds, because a copy has no spare capacity.
 static HEADERS: LazyLock<[HeaderMap; 4]> = LazyLock::new(|| {
     array::from_fn(|index| {
         let mut headers = template(HeaderMap::new());

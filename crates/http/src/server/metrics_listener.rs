@@ -35,7 +35,8 @@ use crate::{
     state::State,
 };
 
-/// The largest number of open connections. Further ones wait in the accept queue. A monitoring system needs one or two.
+/// The largest number of open connections. Further connections wait in the accept queue. A monitoring system needs one
+/// or two.
 pub(super) const MAX_CONNECTIONS: usize = 32;
 /// The time limit for reads of the store. Prometheus waits for 10 s.
 pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -127,7 +127,7 @@ async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2]
     beside_server_of(pets(false), max_connections, test).await;
 }
 
-/// Does the same with a service over `pets`.
+/// Runs `test` like [`beside_server`], with a service over `pets`.
 async fn beside_server_of(
     pets: Arc<dyn PetService>,
     max_connections: usize,

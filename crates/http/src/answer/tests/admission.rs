@@ -20,7 +20,7 @@ use crate::{
 /// A key that the store cannot look up.
 const UNREADABLE: &str = "the-store-is-gone-for-this-one";
 
-/// A key that is new: only the second check knows it.
+/// A new key, which only the second check accepts.
 const NEW: &str = "known-when-it-is-checked-again";
 
 fn state() -> State {
