@@ -115,8 +115,8 @@ const KEEPALIVES: [(&str, &str); 3] = [
 ];
 
 /// Makes plans of short statements use indexes from the start. A statement may be planned while its table is small, or
-/// before the server has statistics, and must not read a whole large table later. Forbidden plans have a huge estimated
-/// cost, for which the server would compile the statement, which takes longer than running it. Generic plans are made
+/// before the server has statistics, and must not read a whole large table later. Disabled plans have a huge estimated
+/// cost. The server would therefore compile the statement (`jit`), which takes longer than running it. Generic plans are made
 /// once; planning a page takes longer than reading it.
 const FOR_SHORT_STATEMENTS: [(&str, &str); 5] = [
     ("enable_seqscan", "off"),
