@@ -22,8 +22,8 @@ use crate::{
     version,
 };
 
-/// The outcome of an addition. `None` if the addition must be tried again: another addition of its group has the same idempotency
-/// key, or the record has expired or was deleted since.
+/// The outcome of an addition. `None` if the addition must be tried again: another addition of its group has the same
+/// idempotency key, or the record has expired or was deleted since.
 pub(super) type Outcome = Option<Result<Added, AddError>>;
 
 /// The outcome of a committed group.
