@@ -140,7 +140,7 @@ fn random() -> Result<u128, Failure> {
     Ok(u128::from_be_bytes(error::random()?))
 }
 
-/// The head at one revision of etcd, with other entries of that revision.
+/// The head at one revision of etcd, with other entries at the same revision.
 #[derive(Clone, Debug)]
 pub(crate) struct HeadRead {
     pub(crate) head: Head,

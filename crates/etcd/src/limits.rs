@@ -9,7 +9,7 @@ use crate::kv::{Op, Txn};
 /// The operations of a write beside its entries: the head and [`Keys::contender`](crate::rows::Keys::contender).
 const HEAD_OPS: usize = 2;
 /// The largest number of entries that one row changes: an animal, the animal by its status, a record, the record by its
-/// animal, and the deleted record that it replaces, by its animal.
+/// animal, and the deleted index entry of a replaced record.
 const ROW_ENTRIES: usize = 5;
 /// The largest number of rows in one transaction. etcd's gateway takes some 0.1 ms for an entry on a busy machine, and
 /// other writes wait meanwhile.
@@ -18,8 +18,8 @@ const MAX_ROWS: usize = 128;
 const MIN_ROWS: usize = 25;
 /// The largest size of a transaction: etcd's default (`--max-request-bytes`).
 const MAX_BYTES: usize = 1536 * 1024;
-/// The largest size of an animal's entry, with the longest name: 255 characters of 4 bytes. The head is smaller, and all
-/// entries of a record together are smaller.
+/// An upper bound in bytes of an animal's entry. The longest name, 255 characters of 4 bytes, makes about 1.1 KiB; the
+/// rest is reserve. The head is smaller, and so are all entries of one record together.
 const MAX_ENTRY: usize = 1536;
 // The largest transaction: each row is an animal with a status and a record, and the head is one more entry.
 const _: () = assert!((3 * MAX_ROWS + 1) * MAX_ENTRY <= MAX_BYTES);

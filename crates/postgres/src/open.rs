@@ -29,7 +29,7 @@ const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELE
      AND NOT EXISTS (SELECT FROM api_key) AND EXISTS (SELECT FROM petstore_state WHERE state = 'open')";
 
 /// Drops everything that the steps of the schema create. Indexes and triggers go with their tables. The server refuses
-/// this if another object, such as a view, depends on them.
+/// the statement if another object, such as a view, depends on the tables or functions.
 const DROP: &str = "DROP VIEW catalogue; \
      DROP TABLE pet, petstore_state, idempotency, api_key, petstore_schema; DROP SEQUENCE pet_id, api_key_id; \
      DROP FUNCTION petstore_renew_version, petstore_guard, petstore_require_open, petstore_sealed, \

@@ -78,7 +78,7 @@ impl PostgresStore {
             let rows = self.pool.query(sql, values).await?;
             let stored = version::from_row(rows.first())?;
             self.tasks.version.observe(stored, began);
-            // A store that is not open has no version. If its state is open now, it was opened since: reads again.
+            // A store that is not open has no version. If the store is open by now, read again.
             if stored.version.is_some()
                 || !self.state().await?.permit_read(self.reads_while_sealed)?
             {

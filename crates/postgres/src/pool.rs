@@ -71,12 +71,12 @@ struct State {
     in_use: usize,
     /// Grows when a connection breaks. Connections of an earlier generation are not used again.
     generation: u64,
-    /// `true` if the next returned connection is closed in favor of one outside of the pool.
+    /// `true` if the next returned connection is closed to make room for a connection outside of the pool.
     is_one_wanted: bool,
 }
 
-/// A connection that is in use or being opened. Dropping it returns the connection, unless that is broken, and then the
-/// permit.
+/// A connection that is in use or being opened. Dropping this value returns a usable connection to the pool, and then
+/// releases the permit.
 struct PooledConnection<'a> {
     /// `None` if it is not open yet, or must not be used again.
     connection: Option<Arc<Connection>>,

@@ -5,8 +5,9 @@
 
 use crate::{connection::READ_COMMITTED, connector::Purpose, error::StoreFailure, pool::Pool};
 
-/// Waits for running writers, and locks out others until the transaction ends. They queue behind this lock, so its time
-/// limit is short, but longer than `deadlock_timeout` (1 s), after which the server ends an automatic vacuum in its way.
+/// Waits for running writers, and locks out others until the transaction ends. Other writers queue behind this lock, so
+/// its time limit is short. The limit is longer than `deadlock_timeout` (1 s), after which the server ends an automatic
+/// vacuum in its way.
 const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 

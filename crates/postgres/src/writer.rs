@@ -88,7 +88,7 @@ struct Task {
 }
 
 impl Task {
-    /// Writes a group and replies to its additions. Returns those that must be tried again.
+    /// Writes a group and replies to its additions. Returns the additions to try again.
     async fn write(&mut self, mut group: Vec<Attempt>) -> Vec<Attempt> {
         let began = Instant::now();
         match self.try_to_write(&mut group).await {

@@ -66,10 +66,11 @@ pub enum BackupError {
 }
 
 impl SqliteStore {
-    /// Copies the store at `config.path` to `to`, an empty file that nobody else uses. Checks the copy and synchronizes it.
-    /// Blocks the thread, for minutes if the store is large. A store with an older schema is copied unchanged.
+    /// Copies the store at `config.path` to `to`, an empty file that no other process uses. Checks the copy and
+    /// synchronizes it. Blocks the thread, for minutes if the store is large. A store with an older schema is copied
+    /// unchanged.
     ///
-    /// Calls `watch` after each step, which may cancel the backup. The file is useless then.
+    /// Calls `watch` after each step, which may cancel the backup. `to` is then incomplete.
     ///
     /// # Errors
     /// [`BackupError`].

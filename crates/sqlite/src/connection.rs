@@ -109,9 +109,9 @@ pub(crate) fn open_reader(
 }
 
 /// Opens a connection that leaves all files unchanged when it is closed:
-/// - With a write-ahead log, it has no right to write. Otherwise it would move the log into the file.
-/// - Without a log, it may write, so that SQLite can remove the files that it adds.
-/// - If the file or the disk is read-only, nobody changes the file, and SQLite adds no files.
+/// - With a write-ahead log, the connection is read-only. Otherwise it would move the log into the file.
+/// - Without a log, the connection may write, so that SQLite can remove the files that it adds.
+/// - On a read-only file or disk, it opens the file as immutable, so SQLite adds no files.
 fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path)? {
         return open_unchanging(path);

@@ -119,7 +119,7 @@ impl Readers {
         }
         let pool = Arc::clone(self.pool());
         let read = move || pool.read(read);
-        // The clone is counted before the limit is compared, so that two concurrent reads cannot both miss each other.
+        // The clone is counted before the limit is compared, so that two concurrent reads count each other.
         let worker = Arc::clone(&self.shared.workers);
         // The use is noted afterwards, so that the threads of `watch.rs` see the read before they sleep.
         if Arc::strong_count(&worker) <= self.shared.max_workers + 1 {

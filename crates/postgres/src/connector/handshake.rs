@@ -106,8 +106,8 @@ impl Handshake {
     }
 }
 
-/// Makes the server probe an idle client after 10 seconds and give it up after 30. With the system's default of two hours,
-/// the server would hold the locks of a vanished client.
+/// Makes the server probe an idle client after 10 seconds and give it up after 30. With the system's default of two
+/// hours, the server would hold the locks of a vanished client.
 const KEEPALIVES: [(&str, &str); 3] = [
     ("tcp_keepalives_idle", "10"),
     ("tcp_keepalives_interval", "5"),
@@ -115,9 +115,9 @@ const KEEPALIVES: [(&str, &str); 3] = [
 ];
 
 /// Makes plans of short statements use indexes from the start. A statement may be planned while its table is small, or
-/// before the server has statistics, and must not read a whole large table later. Forbidden plans have a huge estimated
-/// cost, for which the server would compile the statement, which takes longer than running it. Generic plans are made
-/// once; planning a page takes longer than reading it.
+/// before the server has statistics, and must not read a whole large table later. Disabled plans have a huge estimated
+/// cost. The server would therefore compile the statement (`jit`), which takes longer than running it. Generic plans
+/// are made once; planning a page takes longer than reading it.
 const FOR_SHORT_STATEMENTS: [(&str, &str); 5] = [
     ("enable_seqscan", "off"),
     ("enable_hashjoin", "off"),

@@ -22,8 +22,8 @@ use crate::{
     version,
 };
 
-/// The outcome of an addition. `None` if it must be tried again: another addition of its group has the same idempotency
-/// key, or the record has expired or was deleted since.
+/// The outcome of an addition. `None` if the addition must be tried again: another addition of its group has the same
+/// idempotency key, or the record has expired or was deleted since.
 pub(super) type Outcome = Option<Result<Added, AddError>>;
 
 /// The outcome of a committed group.
@@ -36,7 +36,7 @@ pub(super) struct Written {
     pub(super) has_refused: bool,
 }
 
-/// A group that was not written, or for which that is unknown.
+/// A failed group: it was not written, or the outcome of its commit is unknown.
 pub(super) struct Failed {
     pub(super) failure: StoreFailure,
     /// `true` if the group may have been committed nevertheless.
@@ -55,14 +55,14 @@ impl Failed {
     }
 }
 
-/// Before the commit is sent, any failure means that nothing has happened.
+/// Before the commit is sent, any failure means that nothing was written.
 impl<E: Into<StoreFailure>> From<E> for Failed {
     fn from(error: E) -> Self {
         Self { failure: error.into(), in_doubt: false }
     }
 }
 
-/// Writes the group. If `are_refused`, each row gets a savepoint in the first try.
+/// Writes the group. If `are_refused` is `true`, each row gets a savepoint in the first try.
 pub(super) async fn write(
     connection: &Connection,
     group: &mut Vec<Attempt>,

@@ -36,7 +36,7 @@ macro_rules! page_with_status {
 
 /// Returns the statement for a page of one status. It reads the index alone, and the status is known from the filter.
 ///
-/// `INDEXED BY` prevents that statistics (`ANALYZE`) lead the planner to read every animal.
+/// With statistics (`ANALYZE`), the planner might otherwise read every animal; `INDEXED BY` forces the index.
 pub(crate) const fn page_with(status: PetStatus) -> &'static str {
     match status {
         PetStatus::Available => page_with_status!("pet_available", "available"),

@@ -70,7 +70,7 @@ impl Shared {
         let (caller, answer) = oneshot::channel();
         let job = move || {
             if !caller.is_closed() {
-                // Fails only if the caller has left.
+                // Fails only if the caller has dropped the receiver.
                 drop(caller.send(read()));
             }
         };
@@ -111,7 +111,7 @@ impl Shared {
             if let Some((_, job)) = queue.waiting.pop_front() {
                 queue.taken += 1;
                 drop(queue);
-                // A panic drops the caller's channel, which tells the caller.
+                // A panic drops the sender, so the caller receives an error.
                 drop(panic::catch_unwind(AssertUnwindSafe(job)));
                 queue = self.queue();
             } else if self.is_open() && queue.threads <= MIN_THREADS {

@@ -83,7 +83,7 @@ struct Anchor {
 
 impl Anchor {
     /// Reads the version. The transaction stays open only if the version is the last one, because an open transaction
-    /// prevents that a growing log starts again.
+    /// keeps the growing log from starting again at its beginning.
     fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure<StoreError>> {
         self.release();
         let connection = self.connection.take().map_or_else(|| pool.open(), Ok)?;

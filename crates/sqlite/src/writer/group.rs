@@ -1,7 +1,7 @@
 //! Groups of writes that share a transaction, and their failures.
 //!
 //! - A refused addition fails alone. If it has written something, the group runs again with a savepoint for each addition.
-//! - After a damaged page, each addition runs in its own transaction, so that only those that need the page fail.
+//! - After a damaged page, each addition runs in its own transaction, so that only additions that need the page fail.
 //! - After other failures, the connection is in doubt and replaced: its cache may hold pages that never reached the disk.
 
 use std::{collections::VecDeque, sync::Arc};
@@ -184,7 +184,7 @@ pub(super) fn failed(group: Group, error: &StoreError) -> GroupAnswers {
     answers
 }
 
-/// Adds an animal. Returns `None` if it has failed after its first change, which only a savepoint can undo.
+/// Adds an animal. Returns `None` if the addition failed after its first change, which only a savepoint can undo.
 fn add(
     statements: &mut Statements<'_>,
     job: &Add,
@@ -252,8 +252,8 @@ fn explain(failure: Failure<AddError>) -> StoreError {
     StoreError::unavailable(format!("{end}: {error}{}", error::io_step(&error)))
 }
 
-/// Returns whether the connection is in doubt. When SQLite waited in vain for a lock or for space, it has rolled back, and
-/// nothing is in doubt.
+/// Returns whether the connection is in doubt. After a refused row, a lock timeout or a full disk, the connection
+/// stays usable.
 fn is_in_doubt(error: &rusqlite::Error) -> bool {
     let harmless = [
         ErrorCode::ConstraintViolation,
