@@ -105,7 +105,7 @@ impl Activity {
         }
     }
 
-    /// Reduces the idle timeout to `timeout`, and drops the deadline of a head that is being read.
+    /// Sets the idle timeout to `timeout`, and drops the deadline of a head that is being read.
     pub(super) fn expect_end(&self, timeout: Duration) {
         let mut inner = self.lock();
         inner.limits.idle_timeout = timeout;
