@@ -6,7 +6,7 @@ use petstore_testing::{needs, network_or_skip};
 
 use super::{outage::Outage, zoo};
 
-/// Longer than the timeouts of a call on an open connection and of a new connection together.
+/// Longer than the sum of two timeouts: of a call on an open connection, and of a new connection.
 const PARTITION: Duration = Duration::from_secs(11);
 
 #[needs(postgres, ip, quiet)]

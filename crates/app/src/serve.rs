@@ -46,7 +46,7 @@ use crate::{
     },
 };
 
-/// The number of days before the sunset of getPet from which each start logs it.
+/// The notice period before the sunset of getPet, in days. In this period, each start logs the date of the sunset.
 const SUNSET_NOTICE_DAYS: u64 = 365;
 
 /// Serves until a signal asks for a stop.
@@ -152,7 +152,7 @@ async fn serve(
     running.shutdown().await;
     housekeeping::finish(&key_ring).await;
     if !signals.is_first_end() {
-        // The log says that a second signal ended the process. So the signal's task ends it, with exit code 1.
+        // The signal task has logged that a second signal stopped the process. That task exits with code 1.
         future::pending::<()>().await;
     }
     report(drained);

@@ -1,5 +1,5 @@
-//! The registered kinds of store, by URL scheme, and the command-line arguments that name a store. The built-in stores
-//! have entries like a team's own. The entry of `memory:` is in this file.
+//! The registered kinds of store, by URL scheme, and the command-line arguments that name a store. A
+//! built-in store is registered by a [`StoreDriver`], like a team's own store. The driver of `memory:` is in this file.
 
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "sqlite"))]
 mod background;
@@ -40,7 +40,7 @@ pub(crate) const BUILT_IN: &[StoreDriver] = &[
     MEMORY,
 ];
 
-/// The schemes and the names of built-in stores that a program may be built without.
+/// The URL scheme and the name of each built-in store that is behind a Cargo feature.
 const OPTIONAL: [(&str, &str); 4] = [
     ("sqlite", "SQLite"),
     ("postgres", "PostgreSQL"),
@@ -123,7 +123,8 @@ impl fmt::Debug for StoreArg {
     }
 }
 
-/// The parser of a store argument until [`with_stores`] replaces it, because stores are registered at run time.
+/// A placeholder for the parser, which clap requires. [`with_stores`] replaces the parser, because stores are
+/// registered at run time.
 impl FromStr for StoreArg {
     type Err = &'static str;
 
@@ -166,7 +167,7 @@ fn with_parser(arg: Arg, stores: &Arc<Registry>, must_last: bool) -> Arg {
     if has_default { arg.required(false).default_value(DEFAULT) } else { arg }
 }
 
-/// The entry of `memory:`.
+/// The driver of `memory:`.
 const MEMORY: StoreDriver = StoreDriver {
     schemes: &["memory"],
     usage: "memory:",

@@ -14,7 +14,7 @@ use crate::{
     error::Failure,
 };
 
-/// Connections that cannot write. The pool opens as many as are in use at the same time.
+/// Connections that cannot write. The pool opens a connection when a read finds no idle connection.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
@@ -34,8 +34,8 @@ impl Pool {
         connection::open_reader(&self.path, self.access, self.busy_timeout)
     }
 
-    /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new one is cheap and certainly
-    /// sound.
+    /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new connection is cheap
+    /// and certainly sound.
     pub(crate) fn read<T, E: From<StoreError>>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,

@@ -1,7 +1,7 @@
 //! Fuzz targets in an ordinary test: the kept corpus, and inputs mutated from it.
 //!
 //! The corpus of a target is the file with its name in `tests/fuzz/corpus`: one input per line, escaped as in a byte
-//! string of Rust. The inputs are the same in every run, unless `PETSTORE_TEST_FUZZ` sets another number of inputs.
+//! string of Rust. Every run uses the same inputs. `PETSTORE_TEST_FUZZ` sets the number of mutated inputs per target.
 
 use std::{
     env, fs,

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// The number of corrupt keys in a message; further ones are counted.
+/// The largest number of corrupt keys that a message names. The message counts the other corrupt keys.
 const MAX_CORRUPT_NAMED: usize = 10;
 
 /// Commands for API keys. A running service applies a change within one second.

@@ -1,8 +1,8 @@
 //! Creates the first API key of a store without keys.
 //!
-//! A terminal shows the key. Elsewhere the output goes to a log, so the key goes into a file beside the store. A store
-//! without such a file gets no key. The file is durable before the store has the key: after an interrupted start, the
-//! next start adds the key in the file.
+//! A terminal shows the key. Other output may be logged, so the key goes into a file beside the store instead; a store
+//! that has no such file gets no key then. The file is durable before the store has the key. After an interrupted
+//! start, the next start reads the key from the file and adds it to the store.
 
 use std::{
     fs, io,
@@ -86,10 +86,10 @@ async fn on_terminal(
     show(keys, &key, &text, out).await
 }
 
-/// Creates a key and writes it into `file`. Returns the reason if it creates no key.
+/// Creates a key and writes it into `file`. Returns the reason if the file cannot be used.
 async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Failure> {
     let shown = file.display();
-    // The lock makes two processes that start at the same time create one key.
+    // The lock prevents two processes that start at the same time from creating two keys.
     let _lock = match lock_folder_of(file).await {
         Ok(lock) => lock,
         Err(error) => return Ok(Some(format!("cannot lock the folder of {shown}: {error}"))),

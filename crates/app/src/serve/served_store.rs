@@ -1,5 +1,5 @@
-//! The store of the service, and the next store with `--next-store`. A store that cannot be reached at the start is opened
-//! later; until then its ports return [`StoreError::Unavailable`].
+//! The store of the service, and the next store with `--next-store`. A store that cannot be reached at the start is
+//! opened later; until then its ports return [`StoreError::Unavailable`].
 
 #[cfg(test)]
 mod tests;
@@ -41,10 +41,11 @@ use crate::{
 
 /// The interval between attempts to open a store that cannot be reached.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// The time that clients wait in the accept queue while the store is opened, so that a restart refuses nobody.
+/// The longest time for which a start waits for the store before requests get 503. Until then, clients wait in the
+/// accept queue, so that a quick restart fails no request.
 const BACKLOG_WAIT: Duration = Duration::from_secs(1);
-/// The time limit for extending the start during an upgrade. The progress of an upgrade cannot be observed, because each
-/// step is one transaction in the database.
+/// The longest time for which an upgrade asks the service manager to extend its start timeout. The progress of an
+/// upgrade cannot be observed, because each step is one transaction in the database.
 const UPGRADE_LIMIT: Duration = Duration::from_hours(1);
 
 /// The configuration of the service's store.
@@ -175,7 +176,8 @@ impl Opening {
         watch.await
     }
 
-    /// Opens the store and makes it the current one. Also returns a future that resolves when the service cannot continue.
+    /// Opens the store and makes it the current store. Also returns a future that resolves when the service cannot
+    /// continue.
     async fn open(
         &self,
         current: &Arc<CurrentStore>,
@@ -210,8 +212,8 @@ impl Opening {
         }
     }
 
-    /// Makes `store` the current store, and starts to poll both stores if there is a next one. Without a next store,
-    /// `store` must be open. Creates the first API key.
+    /// Makes `store` the current store, and starts to poll both stores if there is a next store. Without a next
+    /// store, refuses a `store` that was handed over or is being filled. Creates the first API key.
     async fn complete(
         &self,
         store: &OpenStore,
@@ -261,7 +263,8 @@ impl Opening {
     }
 }
 
-/// Returns the samples of the current store and, with a next store, which of the two is current.
+/// Returns the samples of the current store; none before a store is open. With a next store, adds two samples: whether
+/// the next store is reachable, and whether requests use it.
 fn samples(opened: Option<&Opened>, current: &CurrentStore, has_next: bool) -> Vec<Sample> {
     let Some(Opened { store, next }) = opened else { return Vec::new() };
     let of_next = locked(next).as_ref().map(|store| Arc::clone(&store.samples));

@@ -36,7 +36,7 @@ use crate::{
 const NAMES: [&str; 2] = ["the TLS certificate", "tls_certificate"];
 /// The interval between two log lines about the validity of the certificate.
 const REMINDER_INTERVAL: Duration = Duration::from_hours(24);
-/// The log warns from this time before the certificate expires.
+/// The period before the certificate expires in which each log line about its validity is a warning.
 const NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// The protocols by ALPN, the preferred one first.
@@ -171,8 +171,8 @@ impl PairFiles {
     /// Reads both files, and checks that the key belongs to the certificate.
     ///
     /// # Errors
-    /// The reason why a file or the pair is unusable. No error quotes a parser, whose message may contain a piece of the
-    /// private key.
+    /// The reason why a file or the pair is unusable. No error quotes a parser, whose message may contain a piece of
+    /// the private key.
     fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
         self.require_in_order()?;
         let chain = self.chain()?;
@@ -200,7 +200,7 @@ impl PairFiles {
         })
     }
 
-    /// Refuses swapped files, with a message of its own.
+    /// Returns a specific error if the two files are swapped.
     fn require_in_order(&self) -> Result<(), String> {
         let has = |path: &Path, label: &[u8]| {
             read(path).is_ok_and(|text| text.windows(label.len()).any(|words| words == label))

@@ -1,7 +1,8 @@
 //! The cache of encoded pages and animals, each valid for one version of the catalogue.
 //!
-//! A hit saves the query, the encoding and the compression: most of a list, and a quarter of the processor time of a get.
-//! The cache takes up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
+//! A hit needs no query, no encoding and no compression. This saves most of the processor time of a list, and a quarter
+//! of the time of a get. The cache takes up to
+//! [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use quick_cache::{Weighter, sync::Cache};
 
 use super::representation::Representation;
 
-/// The memory of an entry besides its texts, in bytes: its place in the table, and the allocations.
+/// The memory of an entry in addition to its representation, in bytes: the table slot and the allocations.
 const OVERHEAD: usize = 512;
 /// The assumed size of a page, in bytes, from which the cache computes the initial size of its table.
 const TYPICAL_PAGE: usize = 2048;

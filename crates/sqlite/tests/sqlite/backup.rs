@@ -7,9 +7,9 @@ use rusqlite::Connection;
 
 use crate::support::{Place, add, rex};
 
-/// More animals than two steps of a backup copy.
+/// The number of animals in the store. A backup copies them in more than two steps.
 const ANIMALS: i64 = 100_000;
-/// More steps than such a store needs.
+/// An upper limit for the steps of a backup of [`ANIMALS`] animals.
 const MAX_STEPS: i64 = 200;
 
 fn filled(place: &Place) -> SqliteStore {

@@ -119,7 +119,7 @@ async fn an_animal_that_was_changed_or_deleted_since_the_snapshot_is_no_fault() 
     assert_eq!(unlisted, Unlisted::new());
 }
 
-/// Returns an open store without an archive, whose keys are `loaded`.
+/// Returns an open store without an archive. Loading its keys returns the result of `loaded`.
 fn with_keys(loaded: fn() -> Result<StoredKeys, StoreError>) -> OpenStore {
     let mut keys = MockKeyStore::new();
     keys.expect_load().returning(move |_| loaded().map(Some));
@@ -134,7 +134,7 @@ fn with_archive(snapshot: fn() -> Result<Box<dyn Snapshot>, StoreError>) -> Open
     OpenStore::new(Arc::new(MemoryStore::new())).with_archive(Arc::new(archive))
 }
 
-/// A snapshot in which the rows that `broken` names cannot be read.
+/// Returns a snapshot that fails to read the `broken` rows: `counts`, `pets`, `records` or none (`""`).
 fn snapshot(broken: &str) -> Box<dyn Snapshot> {
     fn read<T: Default>(is_broken: bool) -> Result<T, StoreError> {
         if is_broken { Err(Corruption::new("a row", "a rule").into()) } else { Ok(T::default()) }

@@ -47,7 +47,7 @@ impl Files {
         self.files.read(&ring::default_provider()).err()
     }
 
-    /// Asserts that the pair is refused for its key, in a message without a piece of the key.
+    /// Asserts that the key is refused for `reason`. The message must not contain a piece of the key.
     #[track_caller]
     fn refuse_the_key(&self, reason: &str) {
         let path = self.files.key.display();
