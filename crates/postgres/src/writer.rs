@@ -31,7 +31,7 @@ use crate::{
 
 /// The largest number of additions in one transaction.
 pub(crate) const MAX_GROUP: usize = 1024;
-/// The time during which each row gets its own savepoint after the server refused a row. Mostly another refusal follows.
+/// The time during which rows get savepoints after the server refused a row. Mostly another refusal follows.
 const REFUSAL_MEMORY: Duration = Duration::from_secs(1);
 /// The time limit for naming the sessions that a group waits for.
 const BLOCKERS_TIMEOUT: Duration = Duration::from_secs(1);

@@ -86,7 +86,7 @@ pub(crate) const ADD: &str = concat!(
     renewed!("(SELECT count(*) FROM inserted)", "")
 );
 
-/// Adds animals like [`ADD`], each under its own savepoint. Returns every place with an identifier, with the server's
+/// Adds animals like [`ADD`], under savepoints, so that a refusal affects one animal. Returns every place with an identifier, with the server's
 /// refusal, or with neither if its idempotency key has a record already.
 pub(crate) const ADD_EACH: &str = concat!(
     "WITH new AS MATERIALIZED ( \

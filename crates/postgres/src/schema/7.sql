@@ -62,52 +62,71 @@ BEGIN
 END
 $$;
 
--- Adds each animal under its own savepoint with its idempotency record, unless its key has a record already. Returns its
--- place in the arrays, and its identifier or the server's refusal with its SQLSTATE. `is_own` is true if the statement
--- itself failed; an operator's trigger may raise any SQLSTATE. A store that is not open draws no identifiers.
+-- Adds the animals with their idempotency records, except those whose keys have records already. Sixteen animals share a
+-- savepoint; if the server refuses one of them, the function tries four at a time, and then each alone. Returns the place
+-- of each animal in the arrays, and its identifier or the server's refusal with its SQLSTATE. `is_own` is true if the
+-- statement itself failed; an operator's trigger may raise any SQLSTATE. A store that is not open draws no identifiers.
 CREATE FUNCTION petstore_add_each(
     state text, names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
 ) RETURNS TABLE (nth bigint, new_id bigint, refusal text, code text, is_own boolean) LANGUAGE plpgsql AS $$
 DECLARE
-    row record;
+    first_place integer := 1;
+    last_place integer;
+    shared integer;
+    new_ids bigint[];
     rule text;
     context text;
 BEGIN
+    PERFORM petstore_may_add();
     SET CONSTRAINTS ALL IMMEDIATE;
-    FOR row IN
-        SELECT * FROM unnest(names, categories, statuses, keys, fingerprints, times) WITH ORDINALITY
-            AS u (name, category_id, status, key, fingerprint, created_at, place)
-        WHERE state = 'open'
-    LOOP
-        nth := row.place;
+    WHILE state = 'open' AND first_place <= cardinality(names) LOOP
+        shared := coalesce(shared, CASE WHEN first_place % 16 = 1 THEN 16 WHEN first_place % 4 = 1 THEN 4 ELSE 1 END);
+        last_place := least(first_place + shared - 1, cardinality(names));
         refusal := NULL;
         BEGIN
-            new_id := nextval('pet_id');
-            IF row.key IS NOT NULL THEN
+            WITH wanted AS MATERIALIZED (
+                SELECT nextval('pet_id') AS id, u.*
+                FROM unnest(names[first_place:last_place], categories[first_place:last_place],
+                    statuses[first_place:last_place], keys[first_place:last_place],
+                    fingerprints[first_place:last_place], times[first_place:last_place]) WITH ORDINALITY
+                    AS u (name, category_id, status, key, fingerprint, created_at, place)
+            ), reserved AS (
                 INSERT INTO idempotency (id, fingerprint, pet_id, created_at)
-                    VALUES (row.key, row.fingerprint, new_id, row.created_at) ON CONFLICT (id) DO NOTHING;
-            END IF;
-            IF row.key IS NULL OR FOUND THEN
+                SELECT w.key, w.fingerprint, w.id, w.created_at FROM wanted w WHERE w.key IS NOT NULL
+                ON CONFLICT (id) DO NOTHING RETURNING pet_id
+            ), new AS MATERIALIZED (
+                SELECT * FROM wanted w WHERE w.key IS NULL OR w.id IN (SELECT r.pet_id FROM reserved r)
+            ), inserted AS (
                 INSERT INTO pet (id, name, category_id, status)
-                    VALUES (new_id, row.name, row.category_id, row.status);
-                IF NOT FOUND THEN
-                    RAISE EXCEPTION 'a trigger or a rule of the database kept the animal out of the table';
-                END IF;
-            ELSE
-                new_id := NULL;
+                SELECT n.id, n.name, n.category_id, n.status FROM new n RETURNING id
+            )
+            SELECT array_agg(n.id ORDER BY w.place) INTO new_ids FROM wanted w LEFT JOIN new n ON n.id = w.id
+            HAVING (SELECT count(*) FROM inserted) = count(n.id);
+            IF new_ids IS NULL THEN
+                RAISE EXCEPTION 'a trigger or a rule of the database kept the animal out of the table';
             END IF;
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS rule = CONSTRAINT_NAME, context = PG_EXCEPTION_CONTEXT;
             IF rule = 'pet_pkey' THEN
                 RAISE;
             END IF;
-            new_id := NULL;
+            new_ids := NULL;
             refusal := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
             code := SQLSTATE;
             -- Each running function of a trigger has a line above the line of the statement.
-            is_own := position(E'\n' IN split_part(context, 'INSERT INTO pet (id', 1)) = 0;
+            is_own := position(E'\n' IN split_part(context, 'WITH wanted AS', 1)) = 0;
         END;
-        RETURN NEXT;
+        IF refusal IS NOT NULL AND shared > 1 THEN
+            shared := shared / 4;
+            CONTINUE;
+        END IF;
+        FOR place IN first_place..last_place LOOP
+            nth := place;
+            new_id := new_ids[place - first_place + 1];
+            RETURN NEXT;
+        END LOOP;
+        first_place := last_place + 1;
+        shared := NULL;
     END LOOP;
 END
 $$;

@@ -1,8 +1,7 @@
 //! One transaction for a whole group of additions. It is sent at once, takes one round trip, and starts with the lock that
-//! every writer takes first. So no other writer waits for this process while it decides. If the lock comes late or the
-//! server refuses a row, nothing has happened. Then the lock is acquired first, additions without a waiting caller are
-//! dropped, and each row gets its own savepoint (`schema/7.sql`): a refused row fails its own addition and costs the others
-//! some milliseconds. For a second after a refusal, groups start like this.
+//! every writer takes first. If the lock comes late or the server refuses a row, nothing has happened. Then the lock is
+//! acquired first, additions without a waiting caller are dropped, and rows get savepoints (`schema/7.sql`): a refused row
+//! fails its own addition alone. For a second after a refusal, groups start with savepoints.
 
 use std::collections::HashMap;
 
@@ -62,7 +61,7 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
     }
 }
 
-/// Writes the group. If `are_refused` is `true`, each row gets a savepoint in the first try.
+/// Writes the group. If `are_refused` is `true`, rows get savepoints in the first try.
 pub(super) async fn write(
     connection: &Connection,
     group: &mut Vec<Attempt>,
@@ -73,13 +72,11 @@ pub(super) async fn write(
     {
         connection.prepare(sql).await?;
     }
-    if !are_refused {
-        let written = Box::pin(transaction(connection, group, false)).await;
-        let may_be_tried =
-            |failed: &Failed| !failed.in_doubt && failed.failure.may_not_meet_each_row();
-        if !written.as_ref().is_err_and(may_be_tried) || connection.rollback().await.is_err() {
-            return written;
-        }
+    let add = if are_refused { rows::ADD_EACH } else { rows::ADD };
+    let written = Box::pin(transaction(connection, group, add, false)).await;
+    let may_be_tried = |failed: &Failed| !failed.in_doubt && failed.failure.may_not_meet_each_row();
+    if !written.as_ref().is_err_and(may_be_tried) || connection.rollback().await.is_err() {
+        return written;
     }
     let (begun, locked) = tokio::join!(
         biased;
@@ -89,13 +86,14 @@ pub(super) async fn write(
     begun?;
     locked?;
     group.retain(|attempt| !attempt.add.reply.is_abandoned());
-    Box::pin(transaction(connection, group, true)).await
+    Box::pin(transaction(connection, group, rows::ADD_EACH, true)).await
 }
 
-/// Sends the whole transaction, or the rest of it, with a savepoint for each addition, if it `is_locked` already.
+/// Sends the whole transaction, or the rest of it if it `is_locked` already. The statement `add` adds the animals.
 async fn transaction(
     connection: &Connection,
     group: &[Attempt],
+    add: &'static str,
     is_locked: bool,
 ) -> Result<Written, Failed> {
     let pets = || group.iter().map(|attempt| &attempt.add.pet);
@@ -112,7 +110,6 @@ async fn transaction(
     let version = version.as_slice();
     let (known, expired): (Values<'_>, Values<'_>) = (&[&ids], &[&ids, &cutoffs]);
     let all: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
-    let add = if is_locked { rows::ADD_EACH } else { rows::ADD };
     let (begun, locked, purged, found, added, committed) = tokio::join!(
         biased;
         unless(is_locked, connection.begin(APPENDING)),

@@ -137,16 +137,15 @@ async fn a_client_with_refused_rows_leaves_the_others_more_than_half_of_their_th
     let store = Arc::new(open(&database.url).await);
     database.sql("CREATE UNIQUE INDEX no_lions ON pet (name) WHERE name = 'lion'").unwrap();
     database.sql("INSERT INTO pet (name, category_id) VALUES ('lion', 1)").unwrap();
-    let mut rounds = Vec::new();
-    // Other work on the machine delays single rounds.
-    for _ in 0..5 {
+    let mut percents = Vec::new();
+    for _ in 0..3 {
         let (without, _) = throughput(&store, "Rex").await;
         let (beside, refused) = throughput(&store, "lion").await;
         assert!(refused > 0);
-        if beside * 2 > without {
-            return;
-        }
-        rounds.push((without, beside));
+        percents.push(beside * 100 / without);
+        // The writer remembers a refusal for a second, so the next round would start slowly.
+        time::sleep(Duration::from_millis(1100)).await;
     }
-    panic!("without and beside: {rounds:?}");
+    percents.sort_unstable();
+    assert!(percents[1] > 50, "percent of the throughput without refusals: {percents:?}");
 }
