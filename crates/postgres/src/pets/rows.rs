@@ -86,8 +86,8 @@ pub(crate) const ADD: &str = concat!(
     renewed!("(SELECT count(*) FROM inserted)", "")
 );
 
-/// Adds animals like [`ADD`], under savepoints, so that a refusal affects one animal. Returns every place with an identifier, with the server's
-/// refusal, or with neither if its idempotency key has a record already.
+/// Adds animals like [`ADD`], under savepoints, so that a refusal affects one animal. Returns every place with an
+/// identifier, with the server's refusal, or with neither if its idempotency key has a record already.
 pub(crate) const ADD_EACH: &str = concat!(
     "WITH new AS MATERIALIZED ( \
        SELECT e.nth AS place, e.new_id AS id, e.refusal, e.code, e.is_own FROM ",
