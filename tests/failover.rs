@@ -1,6 +1,6 @@
 //! PostgreSQL fails under load or starts late, and many instances start at once.
 //!
-//! The tests that assert the time limits in `times.rs` need a quiet machine. Each test prints its measurements.
+//! The tests that assert the time limits in `times.rs` need a quiet machine, and print their measurements.
 
 mod cluster;
 pub(crate) mod outage;
@@ -20,8 +20,8 @@ use crate::support::{
     store::Store,
 };
 
-/// Starts a server with an empty database `zoo`. Each of its commits takes 20 ms, so that many additions of each kind are
-/// in flight at any time.
+/// Starts a PostgreSQL server with an empty database `zoo`. Every commit takes at least 20 ms, so that many additions
+/// are in flight when the server fails.
 fn zoo() -> Cluster {
     let cluster = Cluster::start(Durability::Full).unwrap();
     for setting in ["commit_delay = 20000", "commit_siblings = 0"] {
@@ -32,7 +32,7 @@ fn zoo() -> Cluster {
     cluster
 }
 
-/// Starts a service on the database at `url`. Returns an API key of the database too.
+/// Starts a service on the database at `url`. Also returns an API key that is stored in the database.
 fn serve(url: &str) -> (Server, String) {
     let store = Store::at(url);
     let key = store.new_key("kept-in-the-store");

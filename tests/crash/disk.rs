@@ -15,7 +15,7 @@ use crate::support::wait;
 const SIZE: &str = "64M";
 
 /// Stops ext4 at once, without writing its journal (`FS_IOC_SHUTDOWN` with `FS_SHUTDOWN_FLAGS_NOLOGFLUSH`). Data that was
-/// not synchronised is lost, as in a power cut.
+/// not synchronized is lost, as in a power cut.
 const CUT: &str = r#"
     my $flags = pack("L", 2);
     open(my $folder, "<", $ARGV[0]) or die $!;

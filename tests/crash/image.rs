@@ -33,7 +33,7 @@ impl Random {
     }
 }
 
-/// A crash, by its effect on changes that were not synchronised.
+/// A crash, by its effect on changes that were not synchronized.
 #[derive(Clone, Copy, Debug)]
 enum Crash {
     /// All changes are lost.

@@ -42,7 +42,7 @@ fn a_power_cut_loses_no_acknowledged_animal() {
 #[needs(ext4, time)]
 #[test]
 fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
-    let Some(disk) = Disk::new_or_skip("a power cut without synchronisation") else { return };
+    let Some(disk) = Disk::new_or_skip("a power cut without synchronization") else { return };
     let file = disk.mount_point().join("petstore.db");
     for _ in 0..MOST_CONTROLS {
         let store = store(&disk.mount_point(), "?synchronous=normal");
@@ -69,7 +69,7 @@ fn store(folder: &Path, parameters: &str) -> Store {
 
 fn write_until_cut(disk: &Disk, store: &Store, journal: &Arc<Journal>) {
     let mut server = Launch::on(store).start();
-    // Unlike a machine without power, this one still answers, and Linux may report an interrupted synchronisation as
+    // Unlike a machine without power, this one still answers, and Linux may report an interrupted synchronization as
     // complete. So acknowledgements after the cut do not count.
     let mut cut = Instant::now();
     write_until(&server.client(), journal, LOAD, || {

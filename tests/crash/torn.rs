@@ -1,4 +1,5 @@
-//! The machine fails at any point of the server's writes. Writes that were not synchronised are lost, reordered or torn.
+//! Machine failures at any point of the server's writes. A failure loses, reorders or tears writes that were not
+//! synchronized.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,14 +23,15 @@ use crate::{
 /// The number of additions, enough for SQLite to checkpoint its log several times.
 const LOAD: usize = 2_000;
 
-/// The writes of a server, and each acknowledged animal with the log length at that moment.
+/// The writes of a server and its acknowledged animals.
 struct Run {
     records: Vec<Record>,
+    /// For each animal identifier: the length of the write log at the acknowledgement, and the name.
     acknowledged: BTreeMap<i64, (usize, String)>,
 }
 
 impl Run {
-    /// Runs a server on a new store with these URL parameters.
+    /// Runs a server on a new store whose URL ends with `parameters`, and kills the server after [`LOAD`] additions.
     fn new(parameters: &str) -> Self {
         let log = WriteLog::new();
         let mut store = Store::sqlite();
@@ -45,7 +47,7 @@ impl Run {
         Self { records: log.records(&store), acknowledged: acknowledged.collect() }
     }
 
-    /// Removes the effect of every synchronisation.
+    /// Removes the effect of every synchronization.
     fn without_syncs(mut self) -> Self {
         for record in &mut self.records {
             if let Change::Sync { records } = &mut record.change {
@@ -55,7 +57,7 @@ impl Run {
         self
     }
 
-    /// Lets the machine fail at `points` places of the log. Returns the faults.
+    /// Simulates a machine failure at up to `points` random records of the write log. Returns the faults in the stores.
     fn fail_at(&self, points: usize) -> Vec<String> {
         let mut random = Random::new();
         let first = self.acknowledged.values().map(|(length, _)| *length).min().unwrap();
@@ -80,7 +82,7 @@ impl Run {
         cuts.into_iter().filter_map(look).collect()
     }
 
-    /// Returns the fault of a crash image from the moment when the log had this length.
+    /// Returns the fault in `image`, if there is one. `length` is the length of the write log at the crash.
     fn faults(&self, image: &Image, length: usize) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         image.write_to(folder.path());
@@ -98,7 +100,10 @@ impl Run {
     }
 }
 
-/// Returns the animals of a file, or the fault that SQLite finds in the file.
+/// Returns the names of the animals in a store file by identifier.
+///
+/// # Errors
+/// SQLite finds a fault in the file, or an idempotency record has no animal.
 fn stored(file: &Path) -> Result<BTreeMap<i64, String>, Box<dyn std::error::Error>> {
     let connection = Connection::open(file)?;
     let found: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
@@ -108,7 +113,7 @@ fn stored(file: &Path) -> Result<BTreeMap<i64, String>, Box<dyn std::error::Erro
     let orphans = "SELECT count(*) FROM idempotency WHERE pet_id NOT IN (SELECT id FROM pet)";
     let orphans: i64 = connection.query_row(orphans, [], |row| row.get(0))?;
     if orphans != 0 {
-        return Err(format!("{orphans} idempotency records are without their animals").into());
+        return Err(format!("{orphans} idempotency records have no animal").into());
     }
     let mut rows = connection.prepare("SELECT id, name FROM pet")?;
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -131,7 +136,7 @@ fn without_waiting_for_the_disk_a_failure_loses_animals() {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn without_synchronisation_a_failure_destroys_the_store() {
+fn without_synchronization_a_failure_destroys_the_store() {
     let faults = Run::new("").without_syncs().fail_at(20);
     assert!(!faults.is_empty());
 }

@@ -3,7 +3,7 @@
  *
  * A record: the kind (1 byte), a number (8 bytes), the lengths of the path and of the data (4 bytes
  * each), the path, the data. The number of a write is its offset, of a truncation the new length, of a
- * synchronisation the number of records when it began: it covers no later one. */
+ * synchronization the number of records when it began: it covers no later one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -33,7 +33,7 @@ fn compact(etcd: &Etcd, node: usize) {
     let revision = &status["header"]["revision"];
     let request = format!("{{\"revision\":{revision},\"physical\":true}}");
     let done = etcd.post(node, "/v3/kv/compaction", &request);
-    // A node that is behind may name a revision that is already compacted.
+    // A lagging node may return a revision that is already compacted.
     assert!(
         done.as_ref().map_or_else(|error| error.contains("has been compacted"), |_| true),
         "{done:?}"
@@ -57,7 +57,7 @@ fn compaction_and_defragmentation_under_load_lose_nothing() {
     trial.ends(what);
 }
 
-/// Returns a store with animals.
+/// Returns a store with [`PETS`] animals.
 fn filled(etcd: &Etcd) -> Store {
     let store = store(etcd, "zoo");
     feed(&["import", "--create", "--store", &store.url], &many(PETS)).succeeds();
@@ -85,10 +85,10 @@ fn an_alarm_refuses_additions_until_it_is_disarmed() {
     assert_eq!(pets(&client.get("/v1/pets").send().is(200)).len(), 2);
 }
 
-/// The export waits for the reader of its output during the compaction.
+/// The export has read only a part of the store when the compaction starts: its output pipe is full.
 #[needs(etcd, time)]
 #[test]
-fn an_export_across_a_compaction_is_whole_or_says_so() {
+fn an_export_across_a_compaction_is_complete_or_fails() {
     let etcd = nodes(None);
     let store = filled(&etcd);
     let server = Launch::on(&store).start();
@@ -108,7 +108,7 @@ fn an_export_across_a_compaction_is_whole_or_says_so() {
 
 #[needs(etcd, time)]
 #[test]
-fn a_copy_across_compactions_goes_on_or_says_so_and_ends_equal() {
+fn a_copy_across_compactions_succeeds_or_fails_and_can_be_repeated() {
     let etcd = nodes(None);
     let (from, to) = (filled(&etcd), Store::sqlite());
     let server = Launch::on(&from).start();

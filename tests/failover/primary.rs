@@ -9,7 +9,7 @@ use super::{outage::Outage, times::CALL, zoo};
 /// The time for which commits wait for a standby before the primary is killed.
 const IN_DOUBT: Duration = Duration::from_millis(300);
 
-/// Returns a URL of both servers. The service uses the one that accepts writes.
+/// Returns a store URL of both servers. The service uses the server that accepts writes.
 fn either(primary: &str, standby: &Cluster) -> String {
     format!(
         "postgres://petstore:secret@{primary},127.0.0.1:{}/zoo\
@@ -33,15 +33,15 @@ fn follow(standby: &Cluster, host: &str, port: u16) {
 
 #[needs(postgres, quiet)]
 #[test]
-fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() {
+fn the_standby_of_a_killed_primary_takes_over_every_acknowledged_animal() {
     let primary = zoo();
     let standby = primary.standby().unwrap();
     Outage {
         what: "killed primary",
         url: &either(&format!("127.0.0.1:{}", primary.port()), &standby),
         fail: &|| {
-            // Open commits wait for the standby, which reads them after the kill. These commits take effect without an
-            // acknowledgement.
+            // Open commits wait for the frozen standby. The standby reads them after the kill, so they take effect
+            // although no client got an acknowledgement.
             standby.freeze().unwrap();
             thread::sleep(IN_DOUBT);
             primary.kill9().unwrap();
@@ -53,11 +53,11 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
     .is_survived();
 }
 
-/// Simulates a machine failure: no packet reports a closed port.
+/// Simulates a machine failure: the primary's address answers no packet, not even with a reset.
 #[needs(postgres, ip, quiet)]
 #[test]
-fn a_primary_that_falls_silent_is_followed_by_its_standby_with_all_that_was_acknowledged() {
-    let test = "a primary that falls silent";
+fn the_standby_of_a_silent_primary_takes_over_every_acknowledged_animal() {
+    let test = "a silent primary";
     let Some(network) = network_or_skip(test, 1) else { return };
     let primary = zoo();
     let standby = primary.standby().unwrap();

@@ -93,7 +93,7 @@ fn a_disk_that_fails_writes_refuses_them_until_it_is_well() {
 }
 
 #[test]
-fn a_disk_that_fails_to_synchronise_acknowledges_nothing_until_it_is_well() {
+fn a_disk_that_fails_to_synchronize_acknowledges_nothing_until_it_is_well() {
     fault_is_survived(DiskFault::BrokenSyncs, "disk I/O error (a synchronization failed)");
 }
 
@@ -138,10 +138,10 @@ fn the_log_names_a_cause_at_once_and_then_once_a_second() {
     assert!(lines[0].contains("request failed"), "{lines:?}");
 }
 
-/// The kernel drops pages that it could not write, and later synchronisations succeed. SQLite's cache would still have
+/// The kernel drops pages that it could not write, and later synchronizations succeed. SQLite's cache would still have
 /// these pages.
 #[test]
-fn after_a_failed_synchronisation_the_writer_opens_another_connection() {
+fn after_a_failed_synchronization_the_writer_opens_another_connection() {
     let disk = Disk::new();
     let store = Store::sqlite();
     let server = Launch::on(&store).disk(&disk).start();

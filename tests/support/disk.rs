@@ -1,4 +1,4 @@
-//! A preloaded library that makes the disk of a process hang or fail, and that notes opened and synchronised files.
+//! A preloaded library that makes the disk of a process hang or fail, and that notes opened and synchronized files.
 
 use std::{fs, path::PathBuf};
 
@@ -16,7 +16,7 @@ pub(crate) enum DiskFault {
     Full,
     /// Every write.
     BrokenWrites,
-    /// Every synchronisation.
+    /// Every synchronization.
     BrokenSyncs,
     /// Every write, and every opening of a file for writing, as if the system had remounted the disk read-only.
     ReadOnly,
@@ -92,7 +92,7 @@ impl Disk {
         self.lines("opens").len()
     }
 
-    /// Returns the file of each synchronisation until now, in order.
+    /// Returns the file of each synchronization until now, in order.
     pub(crate) fn syncs(&self) -> Vec<PathBuf> {
         let lines = self.lines("syncs");
         lines.iter().filter_map(|line| Some(line.split_once(' ')?.1.into())).collect()

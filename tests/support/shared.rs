@@ -1,4 +1,4 @@
-//! Servers shared by tests that depend only on the animals that they add themselves.
+//! Servers that several tests share. Such a test depends only on its own animals.
 
 use std::{process::Child, sync::OnceLock};
 
@@ -8,7 +8,7 @@ use super::{
     store::{Kind, Store},
 };
 
-/// Returns the shared server for tests that do not depend on the store.
+/// Returns the shared server on a memory store, for tests of behavior that is the same on every store.
 pub(crate) fn server() -> &'static Server {
     server_on(Kind::Memory)
 }

@@ -8,10 +8,10 @@ use std::{
 
 use petstore_testing::EndOnDrop;
 
-/// The time limit for an event on a slow, shared machine. Only a test that fails waits so long.
+/// The time limit for an event on a slow, shared machine. Only a failing test waits so long.
 pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 
-/// The time limit for an answer. A test that fails waits no longer for its own clients.
+/// The time limit for an answer of the service. The clients of the tests use it as their timeout.
 pub(crate) const ANSWER: Duration = Duration::from_secs(50);
 
 /// The shortest and the longest pause between two polls. A pause is a quarter of the time waited so far, because a poll
@@ -19,18 +19,18 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(50);
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
-/// Polls until `happened`. Returns how long that took.
+/// Polls until `happened` returns `true`. Returns the time until the successful poll began.
 #[track_caller]
 pub(crate) fn until(what: &str, happened: impl FnMut() -> bool) -> Duration {
     within(LIMIT, what, happened)
 }
 
-/// Polls until `happened`, and panics after `limit`. A test with a limit below [`LIMIT`] is `#[needs(quiet)]`.
+/// Polls like [`until`], but panics after `limit`. A test with a limit below [`LIMIT`] is `#[needs(quiet)]`.
 #[track_caller]
 pub(crate) fn within(limit: Duration, what: &str, mut happened: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     loop {
-        // A poll that began in time counts, whatever its own duration.
+        // A poll that began in time counts, even if it ends after the limit.
         let asked = start.elapsed();
         if happened() {
             return asked;
@@ -40,7 +40,7 @@ pub(crate) fn within(limit: Duration, what: &str, mut happened: impl FnMut() -> 
     }
 }
 
-/// Repeats `work` in several threads while `script` runs. A panic in either ends both.
+/// Repeats `work` in `threads` threads until `script` ends. Panics afterwards if `work` has panicked.
 pub(crate) fn beside<T>(threads: usize, work: impl Fn() + Sync, script: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     let repeat = || {

@@ -1,7 +1,7 @@
 //! The check of API keys against the keys in memory, and the task that keeps them fresh.
 //!
-//! While requests arrive, the task reads the keys every half second. No request makes the store read keys, whatever key the
-//! request sends.
+//! While requests arrive, the task reads the keys at most every half second. The number of requests and the keys that
+//! they send do not change this rate.
 
 use std::{
     convert::Infallible,
@@ -22,13 +22,13 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-/// The interval between the beginnings of two reads.
+/// The shortest interval between the starts of two reads.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// The longest time for which a request waits for fresh keys.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// An [`Authenticator`] over a [`KeyRing`]. [`keep_fresh`](Self::keep_fresh) must run beside it, or every request with a key
-/// fails.
+/// An [`Authenticator`] over a [`KeyRing`]. [`keep_fresh`](Self::keep_fresh) must run beside it. Otherwise every
+/// request with a key of the store fails.
 #[derive(Debug)]
 pub struct KeyRingAuthenticator {
     ring: Arc<KeyRing>,
@@ -58,12 +58,12 @@ impl KeyRingAuthenticator {
         Self { ring, refreshes, is_asked: AtomicBool::new(false), asked: Notify::new() }
     }
 
-    /// Reads the keys every half second while requests arrive. Never returns: run it in a task of its own.
+    /// Reads the keys at most every half second while requests arrive. Never returns: run it in a task of its own.
     pub async fn keep_fresh(&self) -> Infallible {
         loop {
             self.asked.notified().await;
             let began = Instant::now();
-            // Requests from here on wait for the next refresh.
+            // A request that arrives from here on asks for the next refresh.
             self.is_asked.store(false, Ordering::SeqCst);
             self.refreshes.send_modify(|refreshes| refreshes.begun += 1);
             let outcome = self.ring.refresh().await;
@@ -79,7 +79,7 @@ impl KeyRingAuthenticator {
     }
 
     fn ask(&self) {
-        // A load first: a store would take the cache line from the other threads at every request.
+        // Loads first: a swap at every request would take the cache line from the other threads.
         if !self.is_asked.load(Ordering::SeqCst) && !self.is_asked.swap(true, Ordering::SeqCst) {
             self.asked.notify_one();
         }
@@ -114,7 +114,7 @@ impl Refreshes {
         self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
     }
 
-    /// Returns a copy of the outcome of the last refresh, for a request that has waited.
+    /// Returns a copy of the last refresh's outcome, because several requests may have waited for it.
     fn outcome(&self) -> Result<(), StoreError> {
         match &self.failure {
             None => Ok(()),

@@ -1,7 +1,9 @@
-//! Connects to the first host that takes writes. The hosts are tried in their order, starting with the one that answered
-//! last. If a host does not answer for [`HEAD_START`], the next host is tried beside it, and hosts that refused are tried
-//! again. So a call finds the new primary after a failover, even if the call was connecting before. The driver tries its
-//! hosts one after the other.
+//! Connects to the first host that answers and satisfies `target_session_attrs`.
+//!
+//! The connector tries the hosts in the order of the URL, starting with the host of the last connection. If a host does
+//! not answer for [`HEAD_START`], the connector also tries the next host, and retries the hosts that refused. A call
+//! that started to connect before a failover therefore finds the new primary. The driver's own connect tries one host
+//! at a time.
 
 mod handshake;
 
@@ -25,15 +27,15 @@ use petstore_storage::{tls::TlsFailure, url::HostPort};
 use tokio::{task::JoinSet, time};
 use tokio_postgres::{Config, config::SslMode};
 
-/// The time for one host before the next host is tried beside it. A host that drops every packet costs this time, not the
-/// whole connect timeout.
+/// The time after which the next host is tried beside a silent one. A host that drops every packet delays a call by
+/// this time, not by the whole connect timeout.
 const HEAD_START: Duration = Duration::from_millis(500);
 
-/// Makes connections.
+/// Connects to the hosts of a store URL.
 pub(crate) struct Connector {
     hosts: Vec<(HostPort, Handshake)>,
     config: Arc<PostgresConfig>,
-    /// The index of the host that answered last, which is tried first.
+    /// The index of the host of the last connection. This host is tried first.
     preferred: AtomicUsize,
 }
 
@@ -54,8 +56,8 @@ impl Connector {
         &self.config
     }
 
-    /// Returns a connection to the first host that answers and satisfies `target_session_attrs`. The future is boxed so that
-    /// its callers compile without the driver.
+    /// Returns a connection to the first host that answers and satisfies `target_session_attrs`. The future is boxed so
+    /// that its callers compile without the driver.
     pub(crate) fn connect(
         &self,
         purpose: Purpose,
@@ -67,7 +69,7 @@ impl Connector {
         let preferred = self.preferred.load(Ordering::Relaxed);
         let (count, timeout) = (self.hosts.len(), self.config.connect_timeout);
         let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();
-        // The failure of each host that failed. A host that answered may be tried again.
+        // The last failure of each host, and the hosts that failed without a timeout. Only these hosts are tried again.
         let (mut failures, mut refused) = (BTreeMap::new(), VecDeque::new());
         // Dropping the set cancels all running attempts.
         let mut attempts = JoinSet::new();
@@ -106,7 +108,7 @@ impl Connector {
                     }
                     failures.insert(index, failure);
                 }
-                // The attempt panicked, which the panic hook has reported.
+                // The attempt panicked. The panic hook has reported the panic.
                 Err(_) => {}
             }
         }

@@ -1,8 +1,8 @@
-//! The catalogue's version: a column of the one row of `petstore_state`, which each change of animals updates. Reads select
-//! it in the same statement as their data.
+//! The catalogue's version: a column of the one row of `petstore_state`, which each change of animals updates. Reads
+//! select it in the same statement as their data.
 //!
-//! While an older snapshot is open, the server keeps every version of that row. So each statement finds the newest one at
-//! the end of an index, not by a value that all of them share (`schema/7.sql`).
+//! While an older snapshot is open, the server keeps every version of that row. So each statement finds the newest one
+//! at the end of an index, not by a value that all of them share (`schema/7.sql`).
 
 use std::{sync::Arc, time::Duration};
 
@@ -53,7 +53,9 @@ pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
         };
         Some(StoredVersion { version, changes: row.try_get(1).ok()? })
     };
-    let missing = || StoreError::corrupt("the catalogue's version", "there is one, of 16 bytes");
+    let missing = || {
+        StoreError::corrupt("the catalogue's version", "the version is present and has 16 bytes")
+    };
     row.and_then(columns).ok_or_else(missing)
 }
 

@@ -1,8 +1,8 @@
 //! The catalogue's version in the file.
 //!
-//! The schema's triggers renew the version for each row that another program changes. They are off on the connections of
-//! petstore's writes, as are the operator's triggers. There, [`renew`] renews the version once for each transaction: an
-//! addition in a group of 50 takes 35 % fewer instructions.
+//! The schema's triggers renew the version for each row that another program changes. They are off on the connections
+//! of petstore's writes, as are the operator's triggers. There, [`renew`] renews the version once for each transaction:
+//! an addition in a group of 50 takes 35 % fewer instructions.
 
 use petstore_domain::{CatalogueVersion, Corruption, StoreError};
 use petstore_storage::StoredVersion;
@@ -31,8 +31,8 @@ fn read<E: From<StoreError>>(statement: &mut Statement<'_>) -> Result<StoredVers
     Ok(stored(rows.next()?.ok_or_else(missing)?)?)
 }
 
-/// Renews the version at the end of a transaction that has changed animals. `rewrites` is 0 if it has only added animals,
-/// otherwise 1.
+/// Renews the version at the end of a transaction that has changed animals. `rewrites` is 0 if it has only added
+/// animals, otherwise 1.
 pub(crate) fn renew<E: From<StoreError>>(
     statements: &mut Statements<'_>,
     rewrites: i64,
@@ -78,5 +78,5 @@ pub(crate) fn of_column(
 
 /// The fault of a store without a version.
 pub(crate) fn missing() -> Corruption {
-    Corruption::new("the version of the catalogue", "there is one, of 16 bytes")
+    Corruption::new("the version of the catalogue", "the version is present and has 16 bytes")
 }

@@ -156,17 +156,17 @@ fn unusable_files_are_described_in_one_line() {
     for (certificate, key, message) in [
         (&own.certificate, &missing, "cannot read"),
         (&missing, &own.key, "cannot read"),
-        (&empty, &own.key, "empty.pem cannot be used: the file contains none; it takes PEM blocks"),
-        (&own.key, &own.key, "key.pem cannot be used: the file contains none; it takes PEM blocks"),
+        (&empty, &own.key, "empty.pem cannot be used: the file contains none; expected PEM blocks"),
+        (&own.key, &own.key, "key.pem cannot be used: the file contains none; expected PEM blocks"),
         (
             &own.certificate,
             &empty,
-            "empty.pem cannot be used: the file contains none; it takes a PEM block",
+            "empty.pem cannot be used: the file contains none; expected a PEM block",
         ),
         (
             &own.certificate,
             &one_line,
-            "one_line.pem cannot be used: the file is not well-formed PEM; it",
+            "one_line.pem cannot be used: the file is not well-formed PEM; expected",
         ),
     ] {
         let files = Files { certificate: certificate.clone(), key: key.clone() };

@@ -1,4 +1,4 @@
-//! Failed starts, each reported in one line.
+//! Failed starts, each reported in one line. Also help, version and file permissions.
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 
@@ -17,7 +17,7 @@ fn an_address_in_use_is_named_with_its_flag() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     for flag in ["--listen", "--metrics-listen"] {
-        // A second `--listen` adds a listener.
+        // `Launch` passes a `--listen` of its own; a second one adds a listener.
         let launch = Launch::on(&Store::memory()).flag(flag, &address);
         let refused = launch.finish().fails(1, &address);
         assert!(
@@ -49,7 +49,7 @@ fn a_missing_folder_is_named() {
     let folder = parent.folder().join("missing");
     let file = folder.join("petstore.db");
     let store = Store::at(&format!("sqlite:{}", file.display()));
-    // The disk of the folder may be mounted later.
+    // Exits with 1, not 2: the folder may appear when its disk is mounted.
     Launch::on(&store).finish().fails(1, file.to_str().unwrap());
     petstore(&["config", "check", "--store", &store.url]).finish().fails(2, "create it");
     assert!(!folder.exists());

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// The number of animals that are read and written at a time.
+/// The largest number of animals in one read and one write.
 const BATCH_PETS: u32 = 5_000;
 
 /// The flags of `export`.
@@ -44,14 +44,13 @@ impl ExportArgs {
     pub(crate) fn format(&self) -> Result<Format, Failure> {
         self.records.format().ok_or_else(|| {
             Failure::usage(
-                "the file extension names no format; use .ndjson, .jsonl or .csv, or name the format \
-                 with --format",
+                "the file extension is unknown; use .ndjson, .jsonl or .csv, or name the format with --format",
             )
         })
     }
 }
 
-/// Writes every animal of the store to a file, from one snapshot.
+/// Writes every animal of one snapshot of the store to a file or to standard output.
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let format = args.format()?;
@@ -97,7 +96,7 @@ async fn export(
     Ok(())
 }
 
-/// Creates the file. Refuses an existing file without `force`.
+/// Creates the file. Refuses a path that is no plain file, and an existing file without `force`.
 fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(Failure::runtime(format!(
@@ -109,7 +108,7 @@ fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
     PartialFile::begin(path, if_exists, Access::Everybody)
 }
 
-/// Writes to the file, or to stdout without a file.
+/// Writes `text` to `file`; to standard output if `file` is `None`.
 fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
     file.as_mut().map_or_else(|| write_stdout(text), |file| file.write(text))
 }

@@ -18,7 +18,7 @@ pub(crate) struct UpgradeArgs {
     /// Only print what the upgrade would do.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also run a step that excludes older releases while other processes use the store.
+    /// Even while other processes use the store, run steps that exclude older releases.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> R
     let location = &*store.store.location;
     let upgrade = location.upgrade(mode).await.map_err(Failure::of_store)?;
     let upgrade = upgrade.ok_or_else(|| {
-        Failure::runtime(format!("there is no store at {location}; 'petstore serve' makes one"))
+        Failure::runtime(format!("there is no store at {location}; 'petstore serve' creates one"))
     })?;
     let answer = account(&upgrade, mode, &location.to_string());
     Console.print(&answer)
@@ -55,7 +55,7 @@ pub(crate) async fn before_serving(location: &dyn StoreLocation) -> Result<(), F
     Ok(())
 }
 
-/// Returns a description of the upgrade for people.
+/// Returns the output of the command: the steps, and the path of the saved copy.
 fn account(Upgrade { from, steps, saved_to }: &Upgrade, mode: UpgradeMode, store: &str) -> String {
     if steps.is_empty() {
         return format!("the schema of {store} is version {from}: there is nothing to do\n");
@@ -69,12 +69,12 @@ fn account(Upgrade { from, steps, saved_to }: &Upgrade, mode: UpgradeMode, store
             "{saved}{store}, from schema version {from}:\n{steps}nothing was changed\n"
         );
     }
-    let saved = saved("the store as it was is in");
+    let saved = saved("the store before the upgrade is in");
     format!("upgraded {store} from schema version {from}:\n{steps}{saved}")
 }
 
 fn line(UpgradeStep { version, summary, oldest_release, is_compatible }: &UpgradeStep) -> String {
-    let alone = if *is_compatible { "" } else { "; no older one may be running" };
+    let alone = if *is_compatible { "" } else { "; no older release may use the store" };
     format!("  to {version}: {summary} (for petstore {oldest_release} and newer{alone})\n")
 }
 
@@ -97,7 +97,7 @@ mod tests {
             saved_to: saved_to.map(str::to_owned),
         };
         let steps = "  to 4: one (for petstore 1.0.0 and newer)\n  \
-                     to 5: two (for petstore 1.2.0 and newer; no older one may be running)\n";
+                     to 5: two (for petstore 1.2.0 and newer; no older release may use the store)\n";
         for (upgrade, mode, expected) in [
             (
                 upgrade(&[], None),
@@ -108,7 +108,7 @@ mod tests {
                 upgrade(&STEPS, Some("/x.before-upgrade")),
                 UpgradeMode::Run,
                 format!(
-                    "upgraded x: from schema version 3:\n{steps}the store as it was is in \
+                    "upgraded x: from schema version 3:\n{steps}the store before the upgrade is in \
                      /x.before-upgrade\n"
                 ),
             ),

@@ -1,4 +1,5 @@
-//! The certificate of the service and its private key, in two files that are reloaded when they change and at SIGHUP.
+//! The TLS certificate of the service and the private key. Their two files are reloaded when they change, and at
+//! SIGHUP.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -32,20 +33,20 @@ use crate::{
     },
 };
 
-/// The names of the pair in the log and in the metrics.
+/// The names of the pair (certificate and key) in the log and in the metrics.
 const NAMES: [&str; 2] = ["the TLS certificate", "tls_certificate"];
 /// The interval between two log lines about the validity of the certificate.
 const REMINDER_INTERVAL: Duration = Duration::from_hours(24);
-/// The period before the certificate expires in which each log line about its validity is a warning.
+/// The remaining validity at which the log starts to warn.
 const NOTICE: Duration = Duration::from_hours(14 * 24);
 
-/// The protocols by ALPN, the preferred one first.
+/// The ALPN protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// The rule for a private key, in messages.
-const KEY_RULE: &str = "a PEM block that begins with '-----BEGIN PRIVATE KEY-----', each line on its own, not \
+const KEY_RULE: &str = "a PEM block that begins with '-----BEGIN PRIVATE KEY-----', with its line breaks, not \
      encrypted, with an ECDSA key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits";
 /// The rule for certificates, in messages.
-const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----', each line on its own, \
+const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----', with their line breaks, \
      the first an X.509 certificate of version 3";
 /// The PEM labels of a certificate, and of a private key of any kind.
 const CERTIFICATE_LABEL: &[u8] = b"BEGIN CERTIFICATE";
@@ -68,7 +69,7 @@ impl ResolvesServerCert for Tls {
 }
 
 impl Tls {
-    /// Reads `files`. Also returns the watched files, which reload the pair.
+    /// Reads the pair from `files`. Also returns the watched files, which reload the pair.
     ///
     /// # Errors
     /// The reason why the pair is unusable.
@@ -87,7 +88,7 @@ impl Tls {
     /// Returns the server configuration: TLS 1.2 and 1.3, with the server's order of cipher suites.
     ///
     /// # Errors
-    /// The cryptography supports neither version.
+    /// The crypto provider supports neither version.
     pub(super) fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Failure> {
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()
@@ -107,7 +108,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Returns when the certificate expires, in seconds since 1970.
+    /// Returns the time at which the certificate expires, in seconds since 1970.
     pub(super) fn expiry(&self) -> u64 {
         u64::try_from(self.current.borrow().not_after.0 / 1000).unwrap_or(0)
     }
@@ -171,8 +172,8 @@ impl PairFiles {
     /// Reads both files, and checks that the key belongs to the certificate.
     ///
     /// # Errors
-    /// The reason why a file or the pair is unusable. No error quotes a parser, whose message may contain a piece of
-    /// the private key.
+    /// The reason why a file or the pair is unusable. No error quotes a parser's message, because the message may
+    /// contain a part of the private key.
     fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
         self.require_in_order()?;
         let chain = self.chain()?;
@@ -190,7 +191,7 @@ impl PairFiles {
             } else if let rustls::Error::InvalidCertificate(_) = error {
                 invalid()
             } else {
-                self.unusable_key("it is of another kind")
+                self.unusable_key("this kind of key is not supported")
             }
         })?;
         Ok(Pair {
@@ -227,7 +228,7 @@ impl PairFiles {
 
     fn private_key(&self) -> Result<PrivateKeyDer<'static>, String> {
         let text = read(&self.key)?;
-        // 'Proc-Type: 4,ENCRYPTED', or 'BEGIN ENCRYPTED PRIVATE KEY'.
+        // Matches both 'Proc-Type: 4,ENCRYPTED' and 'BEGIN ENCRYPTED PRIVATE KEY'.
         if text.windows(ENCRYPTED.len()).any(|window| window == ENCRYPTED) {
             return Err(self.unusable_key("it is encrypted"));
         }
@@ -248,7 +249,7 @@ impl PairFiles {
 }
 
 fn unusable(what: &str, path: &Path, reason: &str, rule: &str) -> String {
-    format!("the {what} in {} cannot be used: {reason}; it takes {rule}", path.display())
+    format!("the {what} in {} cannot be used: {reason}; expected {rule}", path.display())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

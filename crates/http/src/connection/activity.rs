@@ -1,6 +1,6 @@
 //! Deadlines of one connection: request head, keep-alive and response write.
 //!
-//! hyper's own timer covers the idle time and the request head with one deadline.
+//! hyper's own timer is not used: it has one deadline for both the idle time and the request head.
 
 use std::{
     pin::Pin,
@@ -22,12 +22,13 @@ use crate::settings::Limits;
 
 /// The largest request head in bytes, in both versions of HTTP.
 pub(super) const MAX_HEAD: u32 = 16 * 1024;
-/// The lowest rate at which a client may read responses, in bytes per second. The slowest honest line is faster.
+/// The lowest rate at which a client may read responses, in bytes per second. The slowest real network is faster.
 const MIN_RATE: u64 = 1024;
 
-/// The largest number of bytes that one HTTP/2 stream sends before other streams take their turn: one frame.
+/// The largest number of bytes that one HTTP/2 stream sends in its turn: one frame.
 const MAX_PIECE: usize = 16 * 1024;
-/// The smallest number of bytes of such a turn, unless the windows of the client are smaller.
+/// The smallest number of bytes that one HTTP/2 stream sends in its turn, unless the client's flow-control windows or
+/// the rest of the body are smaller.
 const MIN_PIECE: usize = 1024;
 
 /// The deadlines of a connection, shared by the tasks that serve it.
@@ -51,13 +52,15 @@ struct Inner {
     last_answer: usize,
     /// The memory of the last response over HTTP/1 while the socket is not writable.
     blocked: Option<WaitingBody>,
-    /// The deadline of the client while no request is in flight, for a whole head or for the start of the next head.
+    /// The deadline for a complete request head, or for the start of the next head. `None` while a request is in
+    /// flight.
     read_deadline: Option<(Instant, Reason)>,
-    /// The deadline of the client for reading more of its responses, while there are `answers` or one is `blocked`.
+    /// The deadline by which the client must read more of its responses. `None` if there are no `answers` and the
+    /// socket is not `blocked`.
     write_deadline: Option<Instant>,
 }
 
-/// Why the server ends a connection.
+/// A reason to end a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// A request head did not arrive in time.
@@ -95,8 +98,8 @@ impl Activity {
         InFlightRequest { activity: self.clone(), is_sending: false, length: 0 }
     }
 
-    /// Notes that bytes were read over HTTP/1. If no request is in flight, a request head begins with them, and so does
-    /// the header timeout.
+    /// Notes that bytes were read over HTTP/1. If no request is in flight, the bytes start a request head and the
+    /// header timeout.
     pub(super) fn note_read(&self) {
         let mut inner = self.lock();
         if inner.requests == 0 && !inner.awaits_head() {
@@ -105,7 +108,8 @@ impl Activity {
         }
     }
 
-    /// Sets the idle timeout to `timeout`, and drops the deadline of a head that is being read.
+    /// Sets the idle timeout to `timeout`, and drops the deadline of a request head. An idle connection ends after
+    /// `timeout`.
     pub(super) fn expect_end(&self, timeout: Duration) {
         let mut inner = self.lock();
         inner.limits.idle_timeout = timeout;
@@ -113,7 +117,7 @@ impl Activity {
         inner.note_end();
     }
 
-    /// Notes whether the socket of HTTP/1 is not writable.
+    /// Notes whether the HTTP/1 socket is blocked, that is, not writable.
     pub(super) fn set_blocked(&self, is_blocked: bool) {
         let mut inner = self.lock();
         if is_blocked {
@@ -127,21 +131,21 @@ impl Activity {
         }
     }
 
-    /// Counts the memory that waits for a blocked socket: the last response, and the buffer in which hyper collects others.
+    /// Counts the memory that waits for a blocked socket: the last response, and hyper's buffer for other responses.
     fn count_blocked(&self, inner: &mut Inner) {
         inner.blocked = None;
         let length = inner.last_answer + MAX_HEAD as usize;
         inner.blocked = Some(self.bodies.add(&self.memory, length, Arc::clone(&self.wake)));
     }
 
-    /// Counts the memory of a request over HTTP/2. Returns `None` if there is no room for another request of this
+    /// Counts the memory of an HTTP/2 request. Returns `None` if there is no room for another request of this
     /// connection.
     pub(super) fn try_count_request(&self) -> Option<WaitingBody> {
         self.bodies.try_begin(&self.memory)
     }
 
-    /// Extends the write deadline by `bytes / MIN_RATE` seconds, at most to now + `write_timeout`. So a client is late when
-    /// it has read nothing for `write_timeout`, or has read more slowly than `MIN_RATE` for long.
+    /// Extends the write deadline by `bytes / MIN_RATE` seconds, at most to now + `write_timeout`. A client is late
+    /// when it reads nothing for `write_timeout`, or when its average rate stays below `MIN_RATE`.
     pub(super) fn note_written(&self, bytes: usize) {
         let mut inner = self.lock();
         let limit = inner.limits.write_timeout;
@@ -155,7 +159,7 @@ impl Activity {
         }
     }
 
-    /// Resolves when a deadline has passed: of a request head, of keep-alive, or of a response.
+    /// Waits until the request head, keep-alive or response write deadline has passed. Returns the reason.
     pub(super) async fn wait_until_inactive(&self) -> Reason {
         loop {
             let wake = {
@@ -180,8 +184,8 @@ impl Activity {
         }
     }
 
-    /// Returns the reasons for which the server ends the connection, as they occur. `FuturesUnordered` polls a reason when
-    /// it is woken, not whenever the client sends something.
+    /// Returns a stream of the reasons to end the connection, as they occur. `FuturesUnordered` polls only the futures
+    /// that were woken, so bytes from the client do not poll the deadlines.
     pub(super) fn reasons<'c>(&'c self, drain: &'c Drain) -> Reasons<'c> {
         let reasons = Reasons::new();
         reasons.push(Box::pin(self.wait_until_inactive()));
@@ -204,7 +208,7 @@ impl Inner {
         self.write_deadline.get_or_insert_with(|| Instant::now() + limit);
     }
 
-    /// Notes that a request has ended or that the socket is writable again.
+    /// Updates the deadlines after a request has ended or the socket has become writable.
     fn note_end(&mut self) {
         let is_blocked = self.blocked.is_some();
         if self.answers == 0 && !is_blocked {
@@ -230,7 +234,7 @@ pub(super) struct InFlightRequest {
 }
 
 impl InFlightRequest {
-    /// Notes that its response over HTTP/2 begins to be sent.
+    /// Notes that the HTTP/2 response starts, and sets the write deadline unless there is one.
     pub(super) fn begin_answer(&mut self) {
         self.is_sending = true;
         let mut inner = self.activity.lock();
@@ -238,8 +242,9 @@ impl InFlightRequest {
         inner.begin_to_send();
     }
 
-    /// Returns the number of bytes to send before other responses of the connection take their turn. A client that reads
-    /// at [`MIN_RATE`] gets a piece of each response within the write timeout.
+    /// Returns the number of bytes to send before other responses of the connection take their turn. A client that
+    /// reads at [`MIN_RATE`] gets a piece of each response within the write timeout, unless it reads more responses at
+    /// once than the timeout has seconds: a piece has at least [`MIN_PIECE`] bytes.
     pub(super) fn next_piece(&self) -> usize {
         let inner = self.activity.lock();
         let in_time = MIN_RATE.saturating_mul(inner.limits.write_timeout.as_secs());

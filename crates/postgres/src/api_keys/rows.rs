@@ -23,8 +23,9 @@ macro_rules! columns {
 pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
 pub(crate) const BY_ID_OR_DIGEST: &str =
     concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
-/// Selects each key with the revision and the highest identifier of keys. There is one row without a key if there are no
-/// keys or if the revision is `$1`. The table is then not read, thanks to `OFFSET 0`.
+/// Selects each key, with the key revision and the highest key identifier. Returns one row without a key if there are
+/// no keys or if the revision is `$1`. If the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps
+/// the condition inside the subquery.
 pub(super) const LOAD: &str = concat!(
     "SELECT ",
     columns!(),
@@ -34,7 +35,7 @@ pub(super) const LOAD: &str = concat!(
      (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) k ON true \
      ORDER BY id"
 );
-/// Selects the revision, and locks its row, which every writer locks first.
+/// Selects the key revision and locks the state row. Every writer locks this row first.
 pub(super) const LOCK: &str =
     "SELECT key_revision FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
 macro_rules! write {
@@ -49,17 +50,17 @@ macro_rules! write {
         )
     };
 }
-/// Writes keys, but keeps the last use of existing ones.
+/// Writes keys, but keeps the last use of keys that exist.
 pub(super) const SAVE: &str = write!("");
 /// Writes keys with their last use.
 pub(crate) const WRITE: &str = write!("last_used_at = excluded.last_used_at, ");
 pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
-/// Notes uses, which does not change the revision. Locks the row of the state first, as every writer does.
+/// Records the last use of keys, without a change of the key revision. Locks the state row first, as every writer does.
 pub(super) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
      FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, \
        unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
 
-/// Returns the keys of [`LOAD`]; `None` if the revision is `unless`.
+/// Returns the keys in the rows of [`LOAD`]; `None` if the key revision is `unless`.
 pub(super) fn loaded(
     rows: &[Row],
     unless: Option<KeyRevision>,
@@ -75,12 +76,16 @@ pub(super) fn loaded(
     Ok(Some(StoredKeys::new(revision, next_id, rows.map(api_key))))
 }
 
-/// Reads the revision in a column of a row.
+/// Returns the key revision in `column` of `row`.
 pub(super) fn revision(row: Option<&Row>, column: usize) -> Result<KeyRevision, StoreError> {
     let bytes = row.and_then(|row| row.try_get::<_, &[u8]>(column).ok());
     let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
-    let missing =
-        || StoreError::corrupt("the revision of the API keys", "there is one, of 16 bytes");
+    let missing = || {
+        StoreError::corrupt(
+            "the revision of the API keys",
+            "the revision is present and has 16 bytes",
+        )
+    };
     bytes.map(|bytes| KeyRevision(u128::from_be_bytes(bytes))).ok_or_else(missing)
 }
 
@@ -112,7 +117,7 @@ fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
     ApiKey::from_stored(fields().map_err(unreadable)?)
 }
 
-/// Writes keys under their own identifiers by [`SAVE`] or [`WRITE`].
+/// Writes `keys` under their own identifiers. `sql` is [`SAVE`] or [`WRITE`].
 pub(crate) async fn write(
     transaction: &Connection,
     sql: &'static str,
@@ -133,7 +138,7 @@ pub(crate) async fn write(
     Ok(())
 }
 
-/// Returns one time of each key.
+/// Returns `time` of each key, in milliseconds since 1970.
 fn times(keys: &[ApiKey], time: impl Fn(&ApiKey) -> Option<Timestamp>) -> Vec<Option<i64>> {
     keys.iter().map(|key| time(key).map(|at| at.0)).collect()
 }

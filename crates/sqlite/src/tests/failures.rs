@@ -41,7 +41,7 @@ async fn a_write_is_unavailable_while_the_lock_is_held() {
     assert!(refusal.to_string().ends_with("database is locked"), "{refusal}");
     assert!(store.purge_expired(Timestamp(0), 1).await.is_err());
     assert!(store.save(KeyRevision(0), vec![], vec![]).await.is_err());
-    assert!(found(&store, PetId(1)).await, "reads go on");
+    assert!(found(&store, PetId(1)).await, "reads continue");
     assert_eq!(known_version(&store).await, version);
     assert_eq!(store.activity(), before, "nothing was committed");
 
@@ -53,7 +53,7 @@ async fn a_write_is_unavailable_while_the_lock_is_held() {
 async fn a_full_disk_is_unavailable_and_loses_nothing() {
     let place = Place::new();
     let store = place.open();
-    set_max_page_count(&store, 1).await; // SQLite uses the present size if the limit is lower.
+    set_max_page_count(&store, 1).await; // SQLite raises a lower limit to the current size.
     let mut added = 0;
     let refusal = loop {
         match PetRepository::add(&store, rex(), None).await {
@@ -120,7 +120,7 @@ async fn a_missing_file_is_unavailable_until_it_is_back() {
 async fn opening_a_locked_store_fails_in_a_bounded_time() {
     let place = Place::new();
     let raw = place.raw();
-    raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // There is no store at the path yet.
+    raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // The file has no schema yet.
     let began = Instant::now();
     let refusal =
         open(&place.config(), &SqliteSettings::default(), short_timeout()).unwrap_err().to_string();
@@ -144,7 +144,7 @@ async fn a_store_that_is_written_to_can_be_opened_and_read() {
     assert!(found(&place.open(), PetId(1)).await);
 }
 
-/// A checkpoint of another process writes the first page first, and leaves this state for a moment.
+/// A checkpoint in another process writes the first page before the last pages, so the file is too short for a moment.
 #[tokio::test]
 async fn a_file_whose_last_pages_are_not_written_yet_is_accepted() {
     let place = Place::new();

@@ -129,7 +129,7 @@ async fn a_missing_version_is_named() {
         place.raw().execute(change, []).unwrap();
         let (what, rule) = corrupt(store.find(PetId(1)).await);
         assert_eq!(what, "the version of the catalogue");
-        assert_eq!(rule, "there is one, of 16 bytes");
+        assert_eq!(rule, "the version is present and has 16 bytes");
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         assert_eq!(PetRepository::version(&store), None);
     }

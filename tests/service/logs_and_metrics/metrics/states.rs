@@ -1,4 +1,4 @@
-//! Metrics of an idle service: its state, and counters with the value 0.
+//! Metrics of the service's state, and counters that are exported with the value 0.
 
 use std::{fs, time::SystemTime};
 
@@ -51,7 +51,7 @@ fn counters_of_alerts_are_zero_before_the_first_request() {
     assert_eq!(
         before.series_of("petstore_revoked_key_requests_total"),
         0,
-        "the key is in no store"
+        "the service key is in no store"
     );
 }
 
@@ -77,18 +77,21 @@ fn every_live_key_has_counters_and_its_expiry() {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
     let left = after.value(&of(ends, "brief")) - now;
     assert!((29.0 * DAY..=30.0 * DAY).contains(&left), "{left}");
-    // The new key of a roll expires later, or not at all.
+    // The metric shows the newest key of a name: the rolled key expires later than the old one, or never.
     store.keys(&["roll", "brief", "--overlap", "24h"]).succeeds();
     watched.until("petstore_live_keys", 3.0);
     let rolled = watched.scrape();
     assert!(!rolled.has(ends) || rolled.value(&of(ends, "brief")) - now > 29.0 * DAY);
     store.keys(&["revoke", "brief"]).succeeds();
-    wait::until("the expiry is left out", || watched.scrape().series_of(ends) == 0);
-    assert!(watched.scrape().is_at_zero(&of(revoked, "brief")), "its counters stay");
+    wait::until("the revoked key's expiry is gone", || watched.scrape().series_of(ends) == 0);
+    assert!(
+        watched.scrape().is_at_zero(&of(revoked, "brief")),
+        "the counters of the revoked key stay"
+    );
 }
 
 #[test]
-fn a_service_that_is_not_ready_says_so_without_requests() {
+fn a_service_reports_that_it_is_not_ready_without_requests() {
     let watched = Watched::start(Kind::Sqlite);
     watched.until("petstore_ready", 1.0);
     let file = watched.store.file();
@@ -98,7 +101,7 @@ fn a_service_that_is_not_ready_says_so_without_requests() {
     assert!(watched.scrape().is_at_zero("petstore_store_errors_total"));
     fs::rename(&aside, &file).unwrap();
     watched.until("petstore_ready", 1.0);
-    // A thread of the service writes the log.
+    // The service writes its log on another thread, so a line may arrive late.
     let lines = ["the store does not answer: the service is not ready", "the store answers again"];
     for line in lines.into_iter().chain(["was removed"]) {
         wait::until(line, || watched.server.log().contains(line));
@@ -134,10 +137,10 @@ fn the_process_is_described() {
     assert!((1.0..1000.0).contains(&value("threads")));
     assert!((MIB..1024.0 * MIB).contains(&value("resident_memory_bytes")));
     assert!(value("virtual_memory_bytes") > value("resident_memory_bytes"));
-    assert!(value("max_fds") > 1234.0, "it has raised the limit");
+    assert!(value("max_fds") > 1234.0, "the service has raised the limit");
     let open = fs::read_dir(format!("/proc/{}/fd", watched.server.pid())).unwrap().count();
     let open = f64::from(u32::try_from(open).unwrap());
-    // The connection of the scrape opens and closes.
+    // The scrape's own connection may be counted in only one of the two numbers.
     assert!((value("open_fds") - open).abs() < 3.0, "{} {open}", value("open_fds"));
     let (client, used) = (watched.server.client(), value("cpu_seconds_total"));
     wait::until("the process uses time", || {
@@ -146,7 +149,7 @@ fn the_process_is_described() {
     });
 }
 
-/// Waits until the metrics with these names show a size.
+/// Asserts that each metric in `names` reaches the size of a page on a store of this kind.
 #[track_caller]
 fn have_sizes(kind: Kind, names: &[&str]) {
     let watched = Watched::start(kind);
@@ -157,18 +160,18 @@ fn have_sizes(kind: Kind, names: &[&str]) {
 }
 
 #[test]
-fn the_file_of_sqlite_and_its_log_have_sizes() {
+fn the_sqlite_database_and_its_write_ahead_log_have_sizes() {
     have_sizes(Kind::Sqlite, &["petstore_sqlite_database_bytes", "petstore_sqlite_wal_bytes"]);
 }
 
 #[needs(postgres)]
 #[test]
-fn the_database_of_postgres_has_a_size() {
+fn the_postgres_database_has_a_size() {
     have_sizes(Kind::Postgres, &["petstore_postgres_database_bytes"]);
 }
 
 #[needs(etcd)]
 #[test]
-fn the_data_of_etcd_have_a_size() {
+fn the_etcd_database_has_a_size() {
     have_sizes(Kind::Etcd, &["petstore_etcd_database_bytes"]);
 }

@@ -31,10 +31,12 @@ impl Counts {
     }
 }
 
-/// A store that can be opened at the second attempt if it `waits`, and supports a handover if it `has_ports`.
+/// A location of memory stores.
 struct Late {
     counts: Arc<Counts>,
+    /// `true` if the opened stores have the ports of a handover.
     has_ports: bool,
+    /// `true` if the first attempt to open a store fails.
     waits: bool,
 }
 
@@ -75,7 +77,7 @@ fn opening(first: Late, next: Late) -> Opening {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_opened_late_without_the_ports_of_a_handover_is_closed() {
+async fn a_late_store_without_handover_ports_is_closed() {
     let counts = [(); 2].map(|()| Arc::<Counts>::default());
     let [first, next] = counts.each_ref().map(|counts| Late {
         counts: counts.clone(),
@@ -94,7 +96,7 @@ async fn a_store_that_is_opened_late_without_the_ports_of_a_handover_is_closed()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_next_store_without_the_ports_of_a_handover_is_closed_each_time() {
+async fn a_next_store_without_handover_ports_is_closed_each_time() {
     let counts = [(); 2].map(|()| Arc::<Counts>::default());
     let [first, next] = [0, 1].map(|place| Late {
         counts: counts[place].clone(),

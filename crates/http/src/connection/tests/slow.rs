@@ -1,4 +1,4 @@
-//! A service whose store is slow.
+//! A slow pet service, for tests of connections with requests in flight.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio::{io::DuplexStream, time::sleep};
 use super::{HEADER, connect_to};
 use crate::state::Ports;
 
-/// A store that takes longer than the idle timeout after GOAWAY.
+/// A service whose `list` and `add` take longer than the idle timeout after GOAWAY.
 pub(super) struct Slow;
 
 #[async_trait]
@@ -38,7 +38,7 @@ impl PetService for Slow {
     }
 }
 
-/// A slow service at which every key is good.
+/// Returns ports with a [`Slow`] service and an authenticator that accepts every key.
 pub(super) fn slow_ports() -> Ports {
     let mut authenticator = MockAuthenticator::new();
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
@@ -48,7 +48,7 @@ pub(super) fn slow_ports() -> Ports {
     Ports { pets, authenticator, clock: Arc::new(ManualClock::new(Timestamp(0))) }
 }
 
-/// A connection to that service.
+/// Returns the client's end of a connection to a [`Slow`] service.
 pub(super) fn connect_to_slow() -> DuplexStream {
     connect_to(1 << 16, HEADER, slow_ports()).0
 }

@@ -52,8 +52,8 @@ impl Files {
     fn refuse_the_key(&self, reason: &str) {
         let path = self.files.key.display();
         let expected = format!(
-            "the private key in {path} cannot be used: {reason}; it takes a PEM block that begins \
-             with '-----BEGIN PRIVATE KEY-----', each line on its own, not encrypted, with an ECDSA \
+            "the private key in {path} cannot be used: {reason}; expected a PEM block that begins \
+             with '-----BEGIN PRIVATE KEY-----', with its line breaks, not encrypted, with an ECDSA \
              key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits"
         );
         assert_eq!(self.refusal(), Some(expected));
@@ -91,10 +91,16 @@ fn a_key_of_every_kind_that_is_promised_is_taken() {
 fn a_key_of_another_kind_is_refused_with_the_kinds_that_are_taken() {
     let [certificate, _] = Files::generated();
     for (words, reason) in [
-        ("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521", "it is of another kind"),
-        ("ecparam -name secp256k1 -genkey -noout", "it is of another kind"),
-        ("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024", "it is of another kind"),
-        ("genpkey -algorithm ED448", "it is of another kind"),
+        (
+            "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521",
+            "this kind of key is not supported",
+        ),
+        ("ecparam -name secp256k1 -genkey -noout", "this kind of key is not supported"),
+        (
+            "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024",
+            "this kind of key is not supported",
+        ),
+        ("genpkey -algorithm ED448", "this kind of key is not supported"),
         ("genpkey -algorithm ED25519 -aes128 -pass pass:hush-hush", "it is encrypted"),
         ("genrsa -aes128 -traditional -passout pass:hush-hush 2048", "it is encrypted"),
     ] {
@@ -115,7 +121,7 @@ fn a_damaged_key_is_refused_without_a_piece_of_it() {
         (key.replace("-----\n", "----- "), ill_formed),
         (lines[..lines.len() - 1].join("\n"), ill_formed),
         (key.replacen(lines[1], &format!("{}!", lines[1]), 1), ill_formed),
-        (key.replacen(lines[1], "MC4C", 1), "it is of another kind"),
+        (key.replacen(lines[1], "MC4C", 1), "this kind of key is not supported"),
         (lines[1..].join("\n"), "the file contains none"),
         (String::new(), "the file contains none"),
         (certificate.clone(), "the file contains none"),
@@ -136,7 +142,7 @@ fn a_certificate_that_cannot_be_used_is_named() {
         (key.clone(), "the file contains none"),
     ] {
         let refusal = Files::new(damaged, &key).refusal().unwrap();
-        let reason = format!("/cert.pem cannot be used: {reason}; it takes PEM blocks");
+        let reason = format!("/cert.pem cannot be used: {reason}; expected PEM blocks");
         assert!(refusal.contains(&reason), "{refusal}");
     }
     let mut files = Files::new(&certificate, &key);

@@ -92,7 +92,7 @@ impl World {
             next.budget.restores -= 1;
             next.stores[source] = next.saved.clone();
             next.raw = Some(Vec::new());
-            // Another service starts on the raw copy alone.
+            // The second service restarts with the raw copy as its current store.
             next.services[1] = source;
         });
     }
