@@ -94,7 +94,7 @@ mod tests {
         assert!(!matches(&HeaderMap::new(), &tag));
     }
 
-    /// The expected digests come from an implementation of the SipHash paper that shares no code with `siphasher`.
+    /// The expected digests come from an implementation of the `SipHash` paper that shares no code with `siphasher`.
     #[test]
     fn a_tag_is_a_digest_of_the_body_and_the_link_that_no_release_changes() {
         let link = HeaderValue::from_static("</v1/pets?limit=1&cursor=x>; rel=\"next\"");
