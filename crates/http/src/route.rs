@@ -140,11 +140,6 @@ impl Route {
         self.operations.iter().map(|it| (self.template, &it.method, it.success))
     }
 
-    /// Returns whether an operation reads a body.
-    pub(crate) fn takes_a_body(&self) -> bool {
-        self.operations.iter().any(|operation| operation.takes_json)
-    }
-
     /// Returns the value of `Allow`: the methods of this address.
     pub(crate) fn allow(&self) -> String {
         let mut methods = Vec::new();

@@ -252,17 +252,8 @@ impl ByKey {
         Self { counts, names: Mutex::default() }
     }
 
-    /// Creates the series of the key `name` with value 0, unless it exists.
-    pub(crate) fn expect(&self, name: &str) {
-        self.series(name);
-    }
-
-    /// Adds `requests` to the series of the key `name`.
-    pub(crate) fn inc_by(&self, name: &str, requests: u64) {
-        self.series(name).inc_by(requests);
-    }
-
-    fn series(&self, name: &str) -> IntCounter {
+    /// Returns the series of the key `name`, with value 0 if it is new.
+    pub(crate) fn series(&self, name: &str) -> IntCounter {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
         self.counts.with_label_values(&[if own { name } else { OTHERS }])
@@ -281,7 +272,7 @@ mod tests {
         let calls = ByKey::new(counts.clone());
         for _ in 0..2 {
             for key in 0..MAX_NAMES + 3 {
-                calls.inc_by(&format!("key-{key}"), 1);
+                calls.series(&format!("key-{key}")).inc();
             }
         }
         assert_eq!(counts.with_label_values(&["key-0"]).get(), 2);
