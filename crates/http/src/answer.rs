@@ -93,8 +93,7 @@ where
         &RequestRecord {
             request_id: &request_id,
             peer,
-            headers: Some(&head.headers),
-            method: Some(&head.method),
+            head: Some(head),
             route: target.map(|(route, _)| route.template),
             credential: &credential,
             trace: trace.as_ref(),
@@ -180,8 +179,7 @@ pub(crate) fn note_unread(
         &RequestRecord {
             request_id: &request_id,
             peer,
-            headers: None,
-            method: None,
+            head: None,
             route: None,
             credential: &Credential::default(),
             trace: None,

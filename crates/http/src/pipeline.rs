@@ -53,7 +53,9 @@ where
         return Err(ApiError::method_not_allowed(&route.allow()));
     };
     if operation.is_deprecated {
-        note_deprecated_call(state, caller);
+        if let (Some(metrics), Some(caller)) = (&state.metrics, caller) {
+            metrics.count_deprecated(caller, &*state.ports.authenticator);
+        }
         deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
     }
     let may_only_read = |caller: &Caller| caller.rights == KeyRights::ReadOnly;
@@ -77,14 +79,6 @@ where
     let success = operation.success;
     (operation.handler)(RequestContext { state, head, parameter, success, caller, body: content })
         .await
-}
-
-/// Counts a call of an operation that is deprecated, by the name of the caller's key.
-fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
-    if let (Some(metrics), Some(caller)) = (&state.metrics, caller) {
-        let label = || state.ports.authenticator.key_label(caller);
-        metrics.count_deprecated(caller.digest, label);
-    }
 }
 
 /// Returns the caller. Fills `credential` also for a caller that exceeds its rate.

@@ -20,7 +20,7 @@ use crate::{
     answer, connection,
     observe::{metrics::Metrics, samples::SampleSource},
     request::Peer,
-    route::{ROUTES, Route},
+    route::ROUTES,
     settings::{Limits, Settings},
     state::{Ports, State},
 };
@@ -68,8 +68,10 @@ impl Server {
         samples: SampleSource,
     ) -> Result<(Self, BoxFuture<'static, Infallible>), impl Error + use<>> {
         let mut metrics = Metrics::new()?;
-        for (template, method, success) in ROUTES.iter().flat_map(Route::operations) {
-            metrics.expect(template, method, success);
+        for route in &ROUTES {
+            for operation in route.operations {
+                metrics.expect(route.template, &operation.method, operation.success);
+            }
         }
         let metrics = Arc::new(metrics);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));

@@ -140,7 +140,8 @@ async fn respond_to(
     tokio::join!(send(response, respond, &state, in_flight, memory), rest);
 }
 
-/// Sends a response. The request is in flight until the body is written.
+/// Sends a response as fast as the client reads it. Resets a stream whose client reads nothing for too long. The request is
+/// in flight until the body is written.
 async fn send(
     response: Response,
     mut respond: SendResponse<Bytes>,
@@ -151,25 +152,14 @@ async fn send(
     let (mut head, body) = response.into_parts();
     head.headers.insert(DATE, http_date(state.ports.clock.now()));
     let Ok(body) = body.collect().await;
-    let body = body.to_bytes();
-    let is_empty = body.is_empty();
+    let mut body = body.to_bytes();
+    let sent = respond.send_response(hyper::Response::from_parts(head, ()), body.is_empty());
     // An error means that the client has reset this stream.
-    let sent = respond.send_response(hyper::Response::from_parts(head, ()), is_empty);
-    if let (Ok(stream), false) = (sent, is_empty) {
+    let Ok(mut stream) = sent else { return };
+    if !body.is_empty() {
         in_flight.begin_answer();
         memory.count(body.len());
-        send_body(stream, body, state, &in_flight, &mut memory).await;
     }
-}
-
-/// Sends a body as fast as the client reads it. Resets a stream whose client reads nothing for too long.
-async fn send_body(
-    mut stream: SendStream<Bytes>,
-    mut body: Bytes,
-    state: &State,
-    in_flight: &InFlightRequest,
-    memory: &mut WaitingBody,
-) {
     let limit = state.settings.limits.write_timeout;
     while !body.is_empty() {
         let max = in_flight.next_piece().min(body.len());

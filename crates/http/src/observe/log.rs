@@ -5,7 +5,7 @@
 
 use std::{fmt, net::IpAddr};
 
-use hyper::{HeaderMap, Method, StatusCode, header::HeaderValue};
+use hyper::{StatusCode, header::HeaderValue, http::request::Parts};
 use tokio::time::Instant;
 use tracing::field::{DisplayValue, display};
 
@@ -30,9 +30,7 @@ pub(crate) struct RequestRecord<'r> {
     pub(crate) request_id: &'r HeaderValue,
     pub(crate) peer: Peer,
     /// `None` if the head did not arrive.
-    pub(crate) headers: Option<&'r HeaderMap>,
-    /// `None` if the head did not arrive.
-    pub(crate) method: Option<&'r Method>,
+    pub(crate) head: Option<&'r Parts>,
     /// The template of the route; `None` if there is no route or the head did not arrive.
     pub(crate) route: Option<&'static str>,
     pub(crate) credential: &'r Credential,
@@ -116,7 +114,7 @@ impl RequestRecord<'_> {
     /// Returns the client behind trusted proxies.
     fn client(&self, state: &State) -> Option<DisplayValue<IpAddr>> {
         let trusted = &state.settings.trusted_proxies;
-        forwarded::client(trusted, self.peer, self.headers?).map(display)
+        forwarded::client(trusted, self.peer, &self.head?.headers).map(display)
     }
 
     fn key_name(&self, state: &State) -> Option<String> {
@@ -147,8 +145,8 @@ impl RequestRecord<'_> {
 
     /// Returns the method, or `other` for a method that HTTP does not define: a log line repeats no text of the client.
     fn method(&self) -> &'static str {
-        let Some(sent) = self.method else { return "none" };
-        METHODS.into_iter().find(|known| sent == known).unwrap_or("other")
+        let Some(head) = self.head else { return "none" };
+        METHODS.into_iter().find(|known| head.method == *known).unwrap_or("other")
     }
 
     fn micros(&self) -> u64 {

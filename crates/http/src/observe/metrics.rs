@@ -10,7 +10,7 @@ use std::{
 };
 
 use hyper::{Method, StatusCode};
-use petstore_domain::{KeyDigest, KeyLabel};
+use petstore_domain::{Authenticator, Caller, KeyDigest};
 use prometheus::{
     GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
     Registry, TextEncoder, core::Collector,
@@ -174,19 +174,15 @@ impl Metrics {
         self.durations.with_label_values(&[route]).observe(took);
     }
 
-    /// Counts a call of a deprecated operation. `label` returns the label of the key of `caller`.
-    pub(crate) fn count_deprecated(
-        &self,
-        caller: KeyDigest,
-        label: impl FnOnce() -> Option<KeyLabel>,
-    ) {
-        if let Some(count) = self.deprecated_callers.get(&caller) {
+    /// Counts a call of a deprecated operation. `keys` has the label of the key of `caller`.
+    pub(crate) fn count_deprecated(&self, caller: &Caller, keys: &dyn Authenticator) {
+        if let Some(count) = self.deprecated_callers.get(&caller.digest) {
             return count.inc();
         }
-        let Some(label) = label() else { return };
+        let Some(label) = keys.key_label(caller) else { return };
         let count = self.deprecated.series(label.as_str());
         count.inc();
-        self.deprecated_callers.insert(caller, count);
+        self.deprecated_callers.insert(caller.digest, count);
     }
 
     /// Counts a request that was answered with the error `code`.

@@ -54,8 +54,12 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
     let key = match (sent.next(), sent.next()) {
         (None, _) => return Ok(None),
         (Some(key), None) => {
-            let key = key.to_str().map_err(|_| InvalidIdempotencyKey);
-            key.and_then(unquoted).and_then(IdempotencyKey::parse)
+            let sent = key.to_str().unwrap_or_default();
+            let quoted = sent.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            let key = quoted.unwrap_or(sent);
+            // A single quote at one end is an error.
+            let is_whole = !key.starts_with('"') && !key.ends_with('"');
+            if is_whole { IdempotencyKey::parse(key) } else { Err(InvalidIdempotencyKey) }
         }
         (Some(_), Some(_)) => Err(InvalidIdempotencyKey),
     };
@@ -65,15 +69,6 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
         );
         ApiError::new(ErrorCode::InvalidIdempotencyKey, message)
     })
-}
-
-/// Returns the key without its quotes: `abc` and `"abc"` are the same key. A single quote at one end is an error.
-fn unquoted(text: &str) -> Result<&str, InvalidIdempotencyKey> {
-    match (text.strip_prefix('"'), text.strip_suffix('"')) {
-        (None, None) => Ok(text),
-        (Some(rest), Some(_)) => rest.strip_suffix('"').ok_or(InvalidIdempotencyKey),
-        (Some(_), None) | (None, Some(_)) => Err(InvalidIdempotencyKey),
-    }
 }
 
 #[cfg(test)]

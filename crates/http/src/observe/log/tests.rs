@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use hyper::{Method, StatusCode, header::HeaderValue};
+use hyper::{Request, StatusCode, header::HeaderValue};
 use petstore_domain::{
     ApiKeySecret, Caller, KeyLabel, KeyRights, ManualClock, MockAuthenticator, MockPetService,
     Timestamp,
@@ -97,20 +97,12 @@ fn finish_of(
     caller: Option<&Caller>,
 ) {
     let request_id = &HeaderValue::from_static("id");
-    let method = Some(&Method::GET);
+    let (head, ()) = Request::new(()).into_parts();
+    let head = Some(&head);
     let credential = &Credential { caller: caller.cloned(), refused: None };
-    let (peer, headers, route, trace) = (Peer::Unix, None, None, None);
-    let request = RequestRecord {
-        request_id,
-        peer,
-        headers,
-        method,
-        route,
-        credential,
-        trace,
-        began,
-        outcome,
-    };
+    let (peer, route, trace) = (Peer::Unix, None, None);
+    let request =
+        RequestRecord { request_id, peer, head, route, credential, trace, began, outcome };
     record(state, &request);
 }
 
