@@ -92,7 +92,7 @@ async fn handshake(
         && *first != TLS_HANDSHAKE
     {
         linger(&mut io, PLAIN_HTTP).await;
-        return failed(handshakes::NOT_TLS, &"the first byte is not the beginning of a handshake");
+        return failed(handshakes::NOT_TLS, &"the client speaks plain HTTP or another protocol");
     }
     match timeout_at(deadline, acceptor.accept(io)).await {
         Ok(Ok(stream)) => Some(Box::new(stream)),

@@ -110,9 +110,9 @@ impl ServedStore {
         if let Some(opened) = locked(&slot).as_ref().filter(|_| !has_next) {
             ports = (opened.store.pets.clone(), opened.store.keys.clone());
         }
-        let (opened, sampled) = (Arc::clone(&slot), Arc::clone(&current));
+        let (opened, polled) = (Arc::clone(&slot), Arc::clone(&current));
         let samples: SampleSource =
-            Arc::new(move || samples(locked(&opened).as_ref(), &sampled, has_next));
+            Arc::new(move || samples(locked(&opened).as_ref(), &polled, has_next));
         Ok(Self { pets: ports.0, keys: ports.1, samples, watching, current, opened: slot })
     }
 

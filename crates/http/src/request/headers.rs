@@ -54,12 +54,8 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
     let key = match (sent.next(), sent.next()) {
         (None, _) => return Ok(None),
         (Some(key), None) => {
-            let sent = key.to_str().unwrap_or_default();
-            let quoted = sent.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-            let key = quoted.unwrap_or(sent);
-            // A single quote at one end is an error.
-            let is_whole = !key.starts_with('"') && !key.ends_with('"');
-            if is_whole { IdempotencyKey::parse(key) } else { Err(InvalidIdempotencyKey) }
+            let key = key.to_str().map_err(|_| InvalidIdempotencyKey);
+            key.and_then(unquoted).and_then(IdempotencyKey::parse)
         }
         (Some(_), Some(_)) => Err(InvalidIdempotencyKey),
     };
@@ -69,6 +65,15 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
         );
         ApiError::new(ErrorCode::InvalidIdempotencyKey, message)
     })
+}
+
+/// Returns the key without its quotes: `abc` and `"abc"` are the same key. A single quote at one end is an error.
+fn unquoted(text: &str) -> Result<&str, InvalidIdempotencyKey> {
+    match (text.strip_prefix('"'), text.strip_suffix('"')) {
+        (None, None) => Ok(text),
+        (Some(rest), Some(_)) => rest.strip_suffix('"').ok_or(InvalidIdempotencyKey),
+        (Some(_), None) | (None, Some(_)) => Err(InvalidIdempotencyKey),
+    }
 }
 
 #[cfg(test)]
@@ -163,6 +168,7 @@ mod tests {
         assert_eq!(key_in(&[b""]), Err(()));
         assert_eq!(key_in(&[b"a b"]), Err(()));
         assert_eq!(key_in(&[b"a\"b"]), Ok(Some("a\"b".into())));
+        assert_eq!(key_in(&[b"\"\"\""]), Ok(Some("\"".into())));
         for lone in [&b"\""[..], b"\"a", b"a\"", b"\"\""] {
             assert_eq!(key_in(&[lone]), Err(()));
         }
