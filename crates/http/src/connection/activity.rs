@@ -35,8 +35,8 @@ const MIN_PIECE: usize = 511;
 #[derive(Clone, Debug)]
 pub(super) struct Activity {
     inner: Arc<Mutex<Inner>>,
-    bodies: Arc<WaitingBodies>,
-    memory: ConnectionMemory,
+    pub(super) bodies: Arc<WaitingBodies>,
+    pub(super) memory: ConnectionMemory,
     /// Notified when a deadline has moved to an earlier time.
     wake: Arc<Notify>,
 }
@@ -136,12 +136,6 @@ impl Activity {
         inner.blocked = None;
         let length = inner.last_answer + MAX_HEAD as usize;
         inner.blocked = Some(self.bodies.add(&self.memory, length, Arc::clone(&self.wake)));
-    }
-
-    /// Counts the memory of an HTTP/2 request. Returns `None` if there is no room for another request of this
-    /// connection.
-    pub(super) fn try_count_request(&self) -> Option<WaitingBody> {
-        self.bodies.try_begin(&self.memory)
     }
 
     /// Extends the write deadline by `bytes / MIN_RATE` seconds, at most to now + `write_timeout`. A client is late

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::field::{DisplayValue, display};
 
 use crate::{
-    observe::{handshakes::DISCONNECTED, ids::trace_id, metrics::Metrics},
+    observe::{handshakes::DISCONNECTED, ids::trace_id},
     request::{Peer, auth::Credential, forwarded},
     response::error::ApiError,
     settings::AccessLog,
@@ -63,7 +63,11 @@ macro_rules! line {
 /// Counts an answered request, and writes its log line if the settings and the budget allow one.
 pub(crate) fn record(state: &State, request: &RequestRecord<'_>) {
     if let Some(metrics) = &state.metrics {
-        request.count(metrics);
+        let took = request.began.elapsed();
+        metrics.count_request(request.route(), request.method(), request.status(), took);
+        if let Err(error) = request.outcome {
+            metrics.rejected(error.code.as_str(), error.by_store);
+        }
     }
     let status = request.status();
     let error = request.outcome.err();
@@ -122,13 +126,6 @@ impl RequestRecord<'_> {
         let of_caller = || state.ports.authenticator.key_label(caller.as_ref()?);
         let label = refused.clone().or_else(of_caller);
         label.map(|label| label.as_str().to_owned())
-    }
-
-    fn count(&self, metrics: &Metrics) {
-        metrics.count_request(self.route(), self.method(), self.status(), self.began.elapsed());
-        if let Err(error) = self.outcome {
-            metrics.rejected(error.code.as_str(), error.by_store);
-        }
     }
 
     fn status(&self) -> StatusCode {

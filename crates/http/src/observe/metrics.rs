@@ -67,11 +67,6 @@ impl Drop for GaugeGuard<'_> {
     }
 }
 
-fn increment(gauge: &IntGauge) -> GaugeGuard<'_> {
-    gauge.inc();
-    GaugeGuard(gauge)
-}
-
 impl Metrics {
     /// Creates the metrics of a new service.
     ///
@@ -200,13 +195,15 @@ impl Metrics {
 
     /// Counts a request as in flight until the returned value is dropped.
     pub(crate) fn begin_request(&self) -> GaugeGuard<'_> {
-        increment(&self.in_flight)
+        self.in_flight.inc();
+        GaugeGuard(&self.in_flight)
     }
 
     /// Counts a connection as accepted, and as open until the returned value is dropped.
     pub(crate) fn begin_connection(&self) -> GaugeGuard<'_> {
         self.accepted_connections.inc();
-        increment(&self.open_connections)
+        self.open_connections.inc();
+        GaugeGuard(&self.open_connections)
     }
 
     /// Counts a lookup in the page cache.

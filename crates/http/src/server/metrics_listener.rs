@@ -128,20 +128,16 @@ impl Monitor {
             let help = "Live API keys in the store.";
             samples.push(Sample::gauge("petstore_live_keys", help, count as u64));
             let keys = ports.authenticator.named_keys();
-            self.expect(&keys);
+            // Creates the counters with value 0, so that Prometheus sees the first request as an increase.
+            for NamedKey { label, .. } in &keys {
+                self.metrics.deprecated.series(label.as_str());
+                if let KeyLabel::Stored(name) = label {
+                    self.metrics.revoked.series(name.as_str());
+                }
+            }
             samples.extend(expiries(&keys));
         }
         samples
-    }
-
-    /// Creates the counters of `keys` with value 0, so that Prometheus sees the first request as an increase.
-    fn expect(&self, keys: &[NamedKey]) {
-        for NamedKey { label, .. } in keys {
-            self.metrics.deprecated.series(label.as_str());
-            if let KeyLabel::Stored(name) = label {
-                self.metrics.revoked.series(name.as_str());
-            }
-        }
     }
 }
 
