@@ -16,6 +16,7 @@ use super::{
     disk::Disk,
     raw::Raw,
     store::{Kind, Store},
+    tls::Files,
     wait,
 };
 
@@ -58,6 +59,17 @@ impl Launch {
 
     pub(crate) fn flag(self, name: &str, value: &str) -> Self {
         Self(self.0.arg(name).arg(value))
+    }
+
+    pub(crate) fn flags(self, flags: &[(&str, &str)]) -> Self {
+        flags.iter().fold(self, |launch, (name, value)| launch.flag(name, value))
+    }
+
+    /// Serves HTTPS with this certificate.
+    pub(crate) fn tls(self, files: &Files) -> Self {
+        let [certificate, key] =
+            [&files.certificate, &files.key].map(|path| path.to_str().unwrap());
+        self.flag("--tls-cert", certificate).flag("--tls-key", key)
     }
 
     pub(crate) fn with_core_dumps(self) -> Self {

@@ -173,10 +173,7 @@ fn tls_is_for_tcp_alone() {
     let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
     let files = Pair::new().write(folder.path());
     let path = folder.path().join("http.sock");
-    let server = launch(&store, &path)
-        .flag("--tls-cert", files.certificate.to_str().unwrap())
-        .flag("--tls-key", files.key.to_str().unwrap())
-        .start();
+    let server = launch(&store, &path).tls(&files).start();
     assert!(server.out().starts_with("petstore listens on https://"));
     assert!(ask(&path, LIVE).starts_with(OK));
 }

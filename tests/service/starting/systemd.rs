@@ -91,24 +91,6 @@ fn the_status_of_a_service_that_waited_ends_when_it_serves() {
     server.client().get("/v1/pets").send().is(200);
 }
 
-#[test]
-fn the_watchdog_is_pinged_again_and_again() {
-    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
-    let server = manager.launch(&store).env("WATCHDOG_USEC", "200000").start();
-    let mut heard: Vec<_> = (0..4).map(|_| manager.hears()).collect();
-    heard.sort();
-    assert_eq!(heard, ["READY=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
-    server.stop();
-}
-
-#[test]
-fn a_watchdog_without_an_interval_is_off() {
-    let (_, store) = (Manager::new(), Store::new(Kind::Memory));
-    let server = Launch::on(&store).env("WATCHDOG_USEC", "0").start();
-    server.client().get("/v1/pets").send().is(200);
-    server.stop();
-}
-
 /// Returns a command that inherits a socket, as systemd starts it.
 fn taking_over(socket: impl Into<OwnedFd>) -> Command {
     let mut command = Command::new("/bin/sh");

@@ -1,5 +1,6 @@
 mod admission;
 mod conditional;
+mod cors;
 mod failures;
 
 use std::{sync::Arc, time::Duration};
