@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::path;
+use crate::{is_test, path};
 
 /// The segments of a path. A module's path begins below the crate, so the root is empty.
 type Segments = Vec<String>;
@@ -25,21 +25,8 @@ impl Crate {
         let mut module: Segments =
             file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         module.retain(|segment| segment != "lib" && segment != "main");
-        let tests = ["tests", "schedules"];
-        if !module.iter().any(|segment| tests.contains(&segment.as_str())) {
+        if !is_test(Path::new(file)) {
             self.files.entry(module).or_default().extend(source.parse::<TokenStream>().unwrap());
-        }
-    }
-
-    fn add_folder(&mut self, src: &Path, folder: &Path) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let entry = entry.unwrap().path();
-            if entry.is_dir() {
-                self.add_folder(src, &entry);
-            } else if entry.extension().is_some_and(|extension| extension == "rs") {
-                let file = entry.strip_prefix(src).unwrap().to_str().unwrap();
-                self.add(file, &fs::read_to_string(&entry).unwrap());
-            }
         }
     }
 
@@ -233,7 +220,10 @@ fn no_two_siblings_import_each_other() {
         let folder = folder.unwrap().path();
         let name = folder.file_name().unwrap().to_str().unwrap();
         let mut sources = Crate::default();
-        sources.add_folder(&folder.join("src"), &folder.join("src"));
+        let src = folder.join("src");
+        for (file, source) in crate::sources(&src) {
+            sources.add(file.strip_prefix(&src).unwrap().to_str().unwrap(), &source);
+        }
         assert!(!sources.files.is_empty(), "{name}");
         let found = sources.faults().into_iter();
         faults.extend(found.map(|fault| format!("{name}: {fault}")));

@@ -9,11 +9,13 @@ mod arrows;
 mod circles;
 mod comments;
 mod documents;
-mod forwarders;
 mod layout;
-mod mocks;
 
-use std::{fs, path::PathBuf, sync::LazyLock};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
@@ -33,4 +35,25 @@ fn path(relative: &str) -> PathBuf {
 /// Returns the text of a file of the repository.
 fn text(relative: &str) -> String {
     fs::read_to_string(path(relative)).unwrap()
+}
+
+/// Returns the Rust sources below a folder, with their paths.
+fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap().path();
+        if entry.is_dir() && !entry.ends_with("target") {
+            found.extend(sources(&entry));
+        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            let source = fs::read_to_string(&entry).unwrap();
+            found.push((entry, source));
+        }
+    }
+    found
+}
+
+/// Returns whether a source file contains tests.
+fn is_test(file: &Path) -> bool {
+    let file = file.strip_prefix(path("")).unwrap_or(file);
+    file.iter().any(|part| ["tests", "tests.rs", "schedules.rs"].iter().any(|it| part == *it))
 }

@@ -25,8 +25,8 @@ const WRITERS: usize = 4;
 const READERS: usize = 2;
 /// The number of writes before and after a fault, and of reads during and after the fault.
 const ENOUGH: usize = 30;
-/// The number of writes during a fault. Each write waits for seconds if another process holds the lock.
-const REFUSALS: usize = 8;
+/// The number of writes during a fault: one of each writer. Each write waits for seconds if another process holds the lock.
+const REFUSALS: usize = WRITERS;
 /// The number of failures in the test of the log, far above the limit on log lines.
 const MANY: usize = 200;
 /// The number of lines about one cause that are written at once. After these lines, at most one line a second is

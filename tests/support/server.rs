@@ -16,7 +16,6 @@ use super::{
     disk::Disk,
     raw::Raw,
     store::{Kind, Store},
-    tls::Files,
     wait,
 };
 
@@ -65,13 +64,6 @@ impl Launch {
         flags.iter().fold(self, |launch, (name, value)| launch.flag(name, value))
     }
 
-    /// Serves HTTPS with this certificate.
-    pub(crate) fn tls(self, files: &Files) -> Self {
-        let [certificate, key] =
-            [&files.certificate, &files.key].map(|path| path.to_str().unwrap());
-        self.flag("--tls-cert", certificate).flag("--tls-key", key)
-    }
-
     pub(crate) fn with_core_dumps(self) -> Self {
         Self(self.0.with_core_dumps())
     }
@@ -90,12 +82,6 @@ impl Launch {
         let mut child = self.0.spawn();
         let log = follow(child.stderr.take().unwrap());
         serving(child, log)
-    }
-
-    /// Starts the server without reading its log.
-    #[track_caller]
-    pub(crate) fn start_unread(self) -> Server {
-        serving(self.0.spawn(), Text::default())
     }
 
     /// Runs a server that must refuse to serve, to its end.

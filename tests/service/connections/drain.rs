@@ -257,16 +257,3 @@ fn pipelined_requests_before_the_signal_are_answered_whole_or_not_at_all() {
     let server = Launch::on(&store).start();
     assert_eq!(everything(&server.client()).len(), 1 + answers.len());
 }
-
-#[test]
-fn a_stop_closes_the_store() {
-    let (store, server) = Server::on_file();
-    server.client().add(&pet("kept")).send().is(201);
-    server.stop();
-    let left: Vec<_> = std::fs::read_dir(store.folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert_eq!(left, ["petstore.db"], "the write-ahead log was folded into the store");
-    assert_eq!(everything(&Launch::on(&store).start().client()).len(), 1);
-}

@@ -130,18 +130,6 @@ fn a_foreign_lock_is_named_and_a_signal_ends_the_wait() {
 }
 
 #[test]
-fn a_socket_alone_needs_no_port() {
-    let (store, folder) = (Store::sqlite(), tempfile::tempdir().unwrap());
-    let path = folder.path().join("http.sock");
-    let listen = format!("unix:{}", path.display());
-    let child = petstore(&["serve", "--store", &store.url, "--listen", &listen]).spawn();
-    wait::until("the service listens", || UnixStream::connect(&path).is_ok());
-    wait::until("the service is ready", || ask(&path, LIVE).starts_with(OK));
-    command::signal(&child, "TERM");
-    assert_eq!(command::ended(child).succeeds(), format!("petstore listens on {listen}\n"));
-}
-
-#[test]
 fn only_the_socket_file_of_a_dead_process_is_replaced() {
     let Both { mut server, path, folder, _store } = Both::start();
     // A socket with a listener.
