@@ -10,7 +10,6 @@ use super::{
 };
 use crate::support::{
     catalogue,
-    command::petstore,
     server::Launch,
     store::{Kind, Store, on_stores},
 };
@@ -115,23 +114,6 @@ fn one_store_is_recognised_under_any_spelling(kind: Kind) {
                     .fails(2, "name the same store");
             }
         }
-    }
-}
-
-#[test]
-fn an_answer_that_cannot_be_written_is_a_failure() {
-    let (store, other) = (Store::sqlite(), Store::sqlite());
-    store.new_key("web");
-    petstore(&["import", "--create", "/dev/null", "--store", &other.url]).finish().succeeds();
-    let pair = ["--from", store.url.as_str(), "--to", &other.url];
-    for words in [
-        &[&["store", "copy"][..], &pair].concat(),
-        &[&["store", "verify"][..], &pair].concat(),
-        &["keys", "list", "--store", &store.url][..],
-        &["export", "--store", &store.url, "--format", "csv"],
-        &["import", "/dev/null", "--store", &store.url],
-    ] {
-        petstore(words).with_full_stdout().finish().fails(1, "cannot write to stdout");
     }
 }
 

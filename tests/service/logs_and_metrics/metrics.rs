@@ -5,7 +5,7 @@ mod exposition;
 mod states;
 mod tls;
 
-use std::{fs, net::SocketAddr, ops::RangeInclusive, thread};
+use std::{net::SocketAddr, ops::RangeInclusive, thread};
 
 use petstore_testing::needs;
 use serde_json::Value;
@@ -247,49 +247,6 @@ fn the_sqlite_store_reports_the_work_of_its_writer() {
     assert!(after.has("petstore_sqlite_write_queue_length"));
     assert!(after.has("petstore_sqlite_read_queue_length"));
     assert!(!Watched::start(Kind::Memory).scrape().has("petstore_sqlite_commits_total"));
-}
-
-#[test]
-fn a_store_that_fails_is_counted_and_its_keys_are_left_out() {
-    let watched = Watched::start(Kind::Sqlite);
-    watched.until("petstore_live_keys", 0.0);
-    assert!(watched.scrape().has("petstore_live_keys"));
-    fs::remove_file(watched.store.file()).unwrap();
-    wait::until("a request fails", || {
-        watched.server.client().get("/v1/pets?limit=3").send().status == 503
-    });
-    let after = watched.scrape();
-    assert!(after.value("petstore_store_errors_total") >= 1.0);
-    assert!(after.value("petstore_rejected_requests_total{code=\"unavailable\"}") >= 1.0);
-    wait::until("the service is not ready", || watched.ask("GET", "/readyz").0 == 503);
-    wait::until("the keys are left out", || !watched.scrape().has("petstore_live_keys"));
-}
-
-#[test]
-fn a_revoked_key_that_is_still_presented_is_counted_and_logged() {
-    let watched = Watched::start(Kind::Sqlite);
-    let (client, store) = (watched.server.client(), &watched.store);
-    let [revoked, expired] = ["web", "brief"].map(|name| store.new_key(name));
-    let status = |key: &str| client.get("/v1/pets").key(key).send().status;
-    for key in [&revoked, &expired] {
-        wait::until("the key is live", || status(key) == 200);
-    }
-    store.keys(&["revoke", "web"]).succeeds();
-    store.keys(&["roll", "brief", "--overlap", "0s"]).succeeds();
-    for key in [&revoked, &expired] {
-        wait::until("the key is refused", || status(key) == 401);
-    }
-    for key in
-        [&revoked, &revoked, &expired, "malformed", "pst_000000000000000000000000000000000l12D9"]
-    {
-        assert_eq!(status(key), 401);
-    }
-    watched.until("petstore_revoked_key_requests_total{key=\"web\"}", 3.0);
-    assert!(watched.scrape().is_at_zero("petstore_revoked_key_requests_total{key=\"brief\"}"));
-    let says = "a revoked API key is still presented";
-    let log = watched.server.log();
-    let lines: Vec<_> = log.lines().filter(|line| line.contains(says)).collect();
-    assert!(lines.len() == 1 && lines[0].contains("\"web\""), "{log}");
 }
 
 #[test]

@@ -112,17 +112,6 @@ fn a_service_reports_that_it_is_not_ready_without_requests() {
     assert!(said.iter().copied().eq((0..said.len()).map(|number| number % 2)), "{log}");
 }
 
-#[test]
-fn a_service_that_stops_is_not_ready() {
-    let watched = Watched::start(Kind::Memory);
-    let mut open = watched.server.raw();
-    open.send("GET /livez HTTP/1.1\r\n");
-    watched.until("petstore_connections_open", 1.0);
-    watched.server.signal("TERM");
-    wait::until("the service is not ready", || watched.scrape().is_at_zero("petstore_ready"));
-    drop(open);
-}
-
 /// Asserts that each metric in `names` reaches the size of a page on a store of this kind.
 #[track_caller]
 fn have_sizes(kind: Kind, names: &[&str]) {
