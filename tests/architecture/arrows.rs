@@ -1,8 +1,6 @@
 //! The allowed dependencies between the packages.
 
-use cargo_metadata::{DependencyKind, Package};
-
-use crate::{WORKSPACE, is_test, path, sources};
+use crate::{Package, WORKSPACE, is_test, path, sources};
 
 /// A dependency of one package on another.
 struct Arrow {
@@ -17,12 +15,9 @@ fn arrow(from: &str, to: &str, dev: bool) -> Arrow {
 }
 
 fn arrows() -> Vec<Arrow> {
-    let packages = WORKSPACE.workspace_packages();
-    let arrows = packages.iter().flat_map(|package| {
+    let arrows = WORKSPACE.packages.iter().flat_map(|package| {
         let dependencies = package.dependencies.iter();
-        dependencies.map(|dependency| {
-            arrow(&package.name, &dependency.name, dependency.kind == DependencyKind::Development)
-        })
+        dependencies.map(|dependency| arrow(&package.name, &dependency.name, dependency.is_dev()))
     });
     arrows.collect()
 }
@@ -163,7 +158,7 @@ fn a_forbidden_arrow_is_reported() {
 /// unifies features.
 fn ways_for_mocks(package: &Package) -> Vec<String> {
     let is_domain = package.name == "petstore-domain";
-    let released = package.dependencies.iter().filter(|it| it.kind != DependencyKind::Development);
+    let released = package.dependencies.iter().filter(|it| !it.is_dev());
     let asks = released.filter(|it| {
         it.features.iter().any(|it| it == "mocks") || it.name == "mockall" && !it.optional
     });
@@ -177,7 +172,7 @@ fn ways_for_mocks(package: &Package) -> Vec<String> {
 
 #[test]
 fn no_release_build_has_mocks() {
-    for package in WORKSPACE.workspace_packages() {
+    for package in &WORKSPACE.packages {
         assert_eq!(ways_for_mocks(package), [""; 0], "{}", package.name);
         if package.name == "petstore-domain" {
             let mut careless = package.clone();
