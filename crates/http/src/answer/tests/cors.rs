@@ -22,12 +22,15 @@ fn service(origins: &[&str]) -> State {
     pets.expect_add().returning(|_, _| Ok(Added::Replayed(rex())));
     let cors_origins = origins.iter().map(|origin| (*origin).to_owned()).collect();
     let static_files = vec![page()];
-    let settings = Settings { cors_origins, static_files, ..Settings::default() };
+    let settings = Settings { static_files, cors_origins, ..Settings::default() };
     State::new(state(pets, GetPetSunset::Date).ports, settings, None)
 }
 
-/// Requests of every kind, with a header and the status of the answer.
-const CALLS: [(Method, &str, (&str, &str), u16); 12] = [
+/// A request with a header, and the status of its answer.
+type Call = (Method, &'static str, (&'static str, &'static str), u16);
+
+/// Requests of every kind.
+const CALLS: [Call; 12] = [
     (Method::GET, "/v1/pets/7", JSON, 200),
     (Method::HEAD, "/v1/pets/7", JSON, 200),
     (Method::GET, "/v1/pets/7", ("if-none-match", "*"), 304),
@@ -43,8 +46,8 @@ const CALLS: [(Method, &str, (&str, &str), u16); 12] = [
 ];
 
 /// Sends one of [`CALLS`], from a page of `origin` if there is one.
-async fn call(service: &State, index: usize, origin: Option<&str>) -> Answer {
-    let (method, path, header, status) = &CALLS[index];
+async fn call(service: &State, asks: &Call, origin: Option<&str>) -> Answer {
+    let (method, path, header, status) = asks;
     let headers: Vec<_> = [*header].into_iter().chain(origin.map(|it| ("origin", it))).collect();
     let answer = ask(service, request(method, path, &headers, REX)).await;
     assert_eq!(answer.status.as_u16(), *status, "{method} {path}");
@@ -58,9 +61,9 @@ fn names<'a>(answer: &'a Answer, header: &str) -> Vec<&'a str> {
 #[tokio::test]
 async fn without_the_setting_an_origin_changes_nothing() {
     let service = service(&[]);
-    for index in 0..CALLS.len() {
-        let before = call(&service, index, None).await;
-        let answer = call(&service, index, Some(APP)).await;
+    for asks in &CALLS {
+        let before = call(&service, asks, None).await;
+        let answer = call(&service, asks, Some(APP)).await;
         let passing = ["x-request-id", "traceresponse"];
         let lasting = |answer: &Answer| {
             let mut headers = answer.headers.clone();
@@ -79,15 +82,15 @@ async fn without_the_setting_an_origin_changes_nothing() {
 #[tokio::test]
 async fn every_answer_says_which_origin_may_read_it() {
     let service = service(&[APP, LOCAL]);
-    for index in 0..CALLS.len() {
+    for asks in &CALLS {
         for (origin, may_read) in
             [(Some(APP), true), (Some(LOCAL), true), (Some(STRANGER), false), (None, false)]
         {
-            let answer = call(&service, index, origin).await;
+            let answer = call(&service, asks, origin).await;
             let allowed = answer.header("access-control-allow-origin");
-            assert_eq!(allowed, origin.filter(|_| may_read), "{:?}", CALLS[index]);
+            assert_eq!(allowed, origin.filter(|_| may_read), "{asks:?}");
             assert_eq!(answer.header("access-control-expose-headers").is_some(), may_read);
-            assert!(names(&answer, "vary").contains(&"origin"), "{:?}", CALLS[index]);
+            assert!(names(&answer, "vary").contains(&"origin"), "{asks:?}");
             assert_eq!(answer.header("access-control-allow-credentials"), None);
         }
     }
@@ -100,8 +103,8 @@ async fn a_page_may_read_every_header_for_clients() {
                   content-security-policy referrer-policy content-encoding";
     let service = service(&["*"]);
     let mut seen = Vec::new();
-    for index in 0..CALLS.len() {
-        let answer = call(&service, index, Some(APP)).await;
+    for asks in &CALLS {
+        let answer = call(&service, asks, Some(APP)).await;
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
         assert!(!names(&answer, "vary").contains(&"origin"), "the answer is the same for all");
         let exposed = names(&answer, "access-control-expose-headers");
