@@ -17,7 +17,7 @@ pub(crate) enum Failure<E> {
     Sqlite(rusqlite::Error),
     /// The commit failed.
     Commit(rusqlite::Error),
-    /// An error for the caller. A write returns it before it has written anything, because the rest of the group is
+    /// An error for the caller. An addition returns it before it has written anything, because the rest of the group is
     /// committed.
     Answer(E),
 }
@@ -74,8 +74,8 @@ pub(crate) fn of_write(connection: &Connection, error: rusqlite::Error) -> Store
     }
 }
 
-/// Returns a copy of the error for another caller of the group.
-pub(crate) fn clone_for_caller(error: &StoreError) -> StoreError {
+/// Returns a copy of the error for another caller.
+pub(crate) fn copy(error: &StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(cause) => StoreError::unavailable(cause.to_string()),
         StoreError::Sealed(reason) => StoreError::sealed(reason),

@@ -14,7 +14,7 @@
 //! tokio::spawn(async move {
 //!     let mut last = 0;
 //!     while let Some(group) = jobs.next(0).await {
-//!         let mut answers: Answers = Answers::default();
+//!         let mut answers = Answers::default();
 //!         for job in group {
 //!             let Job::Add(Add { pet, reply, .. }) = job;
 //!             last += 1;
