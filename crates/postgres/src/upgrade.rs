@@ -74,7 +74,7 @@ async fn upgrade(
     let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
     for step in pending {
         if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
-            upgrade.steps.push(step.describe());
+            upgrade.steps.push(*step);
         } else if upgrade.steps.is_empty() {
             // Another process has run the step.
             upgrade.from = step.version;

@@ -243,7 +243,7 @@ fn explain(failure: Failure<StoreError>) -> StoreError {
     if error::is_refusal(&error) {
         return StoreError::refused(error);
     }
-    StoreError::unavailable(format!("{end}: {error}{}", error::io_step(&error)))
+    StoreError::unavailable(format!("{end}: {error}"))
 }
 
 /// Returns whether the connection is in doubt. After a refused row, a lock timeout or a full disk, the connection
