@@ -130,13 +130,11 @@ fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, ru
     let mut next = groups.next();
     while next.is_some() {
         let mut session = committer.session(&connection);
-        while session.usable().is_ok()
+        while session.is_usable()
             && let Some((adds, others)) = next
         {
             session.commit(adds, &mut groups.alone).send_on(runtime);
-            for work in others {
-                work(session.usable());
-            }
+            others.into_iter().for_each(|work| session.run_other(work));
             groups.ended = Instant::now();
             next = groups.next();
         }

@@ -13,10 +13,10 @@ use petstore_storage::{
 };
 use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 
-use super::{MAX_GROUP, Tally, transaction::WriteTransaction};
+use super::{MAX_GROUP, Tally, Work, transaction::WriteTransaction};
 use crate::{
     connection::Statements,
-    error::{self, Failure},
+    error::{self, Failure, open::is_busy},
     pets::{
         addition::{self, Stored},
         rows,
@@ -40,7 +40,13 @@ impl Committer {
     /// Makes a session on `connection`.
     pub(super) fn session<'a>(&'a self, connection: &'a Connection) -> Session<'a> {
         let statements = Statements::new(connection);
-        Session { committer: self, statements, in_doubt: false, is_damaged: false }
+        Session {
+            committer: self,
+            statements,
+            in_doubt: false,
+            is_damaged: false,
+            is_locked: false,
+        }
     }
 
     /// Opens a new connection and reads on it, so that closing the old one does not remove the write-ahead log.
@@ -74,20 +80,27 @@ pub(super) struct Session<'a> {
     in_doubt: bool,
     /// `true` if the last transaction found a damaged page.
     is_damaged: bool,
+    /// `true` if another process held the lock too long for the last transaction.
+    is_locked: bool,
 }
 
 impl Session<'_> {
-    /// Returns the session if its connection may be used for another write.
-    pub(super) fn usable(&mut self) -> Result<&mut Self, StoreError> {
-        if self.in_doubt || !self.statements.connection.is_autocommit() {
-            return Err(StoreError::unavailable("the write before it failed"));
-        }
-        Ok(self)
+    /// Returns whether the connection may be used for another group.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.in_doubt && self.statements.connection.is_autocommit()
+    }
+
+    /// Runs a write of a group, or fails it if an earlier one of the group has failed, so that each waits for the lock once.
+    pub(super) fn run_other(&mut self, work: Work) {
+        let can_run = self.is_usable() && !self.is_locked;
+        let failed = || StoreError::unavailable("the write before it failed");
+        work(if can_run { Ok(self) } else { Err(failed()) });
     }
 
     /// Writes the additions in one transaction, without the abandoned ones. If the transaction fails, none has taken effect.
     /// If it found a damaged page, they are moved to `alone`.
     pub(super) fn commit(&mut self, mut group: Vec<Add>, alone: &mut VecDeque<Add>) -> Answers {
+        self.is_locked = false;
         if group.is_empty() {
             return Answers::default();
         }
@@ -143,6 +156,7 @@ impl Session<'_> {
             Ok(_) | Err(Failure::Answer(_)) => None,
         };
         self.in_doubt = error.is_some_and(is_in_doubt);
+        self.is_locked = error.is_some_and(is_busy);
         let damage = Some(ErrorCode::DatabaseCorrupt);
         self.is_damaged =
             matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
