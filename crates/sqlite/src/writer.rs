@@ -40,8 +40,8 @@ const TURN: Duration = Duration::from_millis(100);
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 pub(crate) const FREE: Duration = Duration::from_millis(2);
 
-/// A write other than an addition, which is a transaction of its own. It gets an error if the connection is lost, and
-/// answers its caller.
+/// A write other than an addition, which is a transaction of its own. It gets an error if the connection was lost or the
+/// write before it failed, and answers its caller.
 type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Sends writes to the writing thread. Dropping this value waits until the queued writes are done.
@@ -134,7 +134,9 @@ fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, ru
             && let Some((adds, others)) = next
         {
             session.commit(adds, &mut groups.alone).send_on(runtime);
-            others.into_iter().for_each(|work| session.run_other(work));
+            for work in others {
+                session.run_other(work);
+            }
             groups.ended = Instant::now();
             next = groups.next();
         }
