@@ -101,7 +101,14 @@ fn run(path: &Path, step: &Step, copy: Option<&Path>) -> Result<bool, Reason> {
     schema::refuse_offending(&transaction, step)?;
     if let Some(copy) = copy {
         require_place(copy)?;
-        save(path, copy).map_err(|error| Reason::Copy(error.to_string()))?;
+        save(path, copy).map_err(|error| match error {
+            BackupError::Sqlite(cause)
+                if cause.sqlite_error_code() == Some(ErrorCode::DiskFull) =>
+            {
+                Reason::Full
+            }
+            error => Reason::Copy(error.to_string()),
+        })?;
     }
     let done = schema::apply(step, &transaction).and_then(|()| transaction.commit());
     if let (Err(error), Some(copy)) = (&done, copy)

@@ -114,7 +114,7 @@ impl FileStore {
             Box::new(|draft| {
                 let result = work(draft);
                 Box::new(|written| {
-                    reply.send(result.and_then(|value| Ok(written.map(|()| value)?)))
+                    reply.send(result.and_then(|value| Ok(written.map(|()| value)?)));
                 })
             })
         };
