@@ -133,7 +133,7 @@ fn the_log_names_a_cause_at_once_and_then_once_a_second() {
     let seconds = usize::try_from(since.elapsed().as_secs()).unwrap() + 1;
     disk.mend(DiskFault::BrokenWrites);
     let log = server.stop();
-    let lines: Vec<_> = log.lines().filter(|line| line.contains("a write failed")).collect();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("disk I/O error")).collect();
     assert!((1..=LINES_AT_ONCE + seconds).contains(&lines.len()), "{lines:?}");
     assert!(lines[0].contains("request failed"), "{lines:?}");
 }
