@@ -101,13 +101,11 @@ fn run(path: &Path, step: &Step, copy: Option<&Path>) -> Result<bool, Reason> {
     schema::refuse_offending(&transaction, step)?;
     if let Some(copy) = copy {
         require_place(copy)?;
-        save(path, copy).map_err(|error| match error {
-            BackupError::Sqlite(cause)
-                if cause.sqlite_error_code() == Some(ErrorCode::DiskFull) =>
-            {
-                Reason::Full
-            }
-            error => Reason::Copy(error.to_string()),
+        save(path, copy).map_err(|error| {
+            let full = Some(ErrorCode::DiskFull);
+            let is_full =
+                matches!(&error, BackupError::Sqlite(cause) if cause.sqlite_error_code() == full);
+            if is_full { Reason::Full } else { Reason::Copy(error.to_string()) }
         })?;
     }
     let done = schema::apply(step, &transaction).and_then(|()| transaction.commit());
