@@ -76,7 +76,7 @@ mod system;
 pub use app::App;
 
 pub use petstore_http::{Sample, SampleKind};
-pub use petstore_storage::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep};
+pub use petstore_storage::{Finding, Severity, Step, Upgrade, UpgradeMode};
 pub use stores::driver::{
     BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
     StoreNotFound,

@@ -5,7 +5,7 @@ mod tests;
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use petstore_storage::url::{self, HostPort, InvalidUrl, decode, decode_name, duration};
+use petstore_storage::url::{Address, HostPort, InvalidUrl, duration, parameters};
 
 /// The names of the parameters.
 const NAMES: &str =
@@ -58,33 +58,22 @@ impl EtcdConfig {
     /// # Errors
     /// [`InvalidUrl`]. No message repeats any of the text.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
-        let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
-        let parsed = Self::from_address(address).and_then(|mut config| {
+        Address::parse(url, &["etcd://"], DEFAULT_PORT, FORM, |address, query| {
+            let mut config = Self::new(address)?;
             if let Some(query) = query {
-                url::parameters(query, NAMES, "", |name, value| config.set(name, value))?;
+                parameters(query, NAMES, "", |name, value| config.set(name, value))?;
             }
             config.require_consistent()?;
             Ok(config)
-        });
-        // An @ behind the ? most likely ends a password that is not encoded.
-        let has_at = query.is_some_and(|query| query.contains('@'));
-        parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })
+        })
     }
 
-    fn from_address(address: &str) -> Result<Self, InvalidUrl> {
-        let rest = address.strip_prefix("etcd://").ok_or(InvalidUrl::new(FORM))?;
-        // The password may contain an @ that is not encoded, so the last @ counts.
-        let (credential, place) = rest
-            .rsplit_once('@')
-            .map_or((None, rest), |(credential, place)| (Some(credential), place));
-        let (hosts, prefix) = place.split_once('/').ok_or(InvalidUrl::new(NO_PREFIX))?;
-        let credential = credential.map(|text| {
-            let (user, password) = text.split_once(':').ok_or(InvalidUrl::new(NO_PASSWORD))?;
-            let parts = (decode_name(user, "user")?, decode(password, "password")?);
-            let is_whole = !user.is_empty() && !password.is_empty();
-            if is_whole { Ok(parts) } else { Err(InvalidUrl::new(NO_PASSWORD)) }
-        });
-        let hosts = HostPort::parse_all(hosts, DEFAULT_PORT, FORM)?;
+    fn new(Address { user, password, hosts, name: prefix }: Address) -> Result<Self, InvalidUrl> {
+        let is_half = user.as_ref().is_some_and(String::is_empty)
+            || password.as_ref().is_none_or(String::is_empty);
+        if user.is_some() && is_half {
+            return Err(InvalidUrl::new(NO_PASSWORD));
+        }
         if prefix.is_empty() {
             return Err(InvalidUrl::new(NO_PREFIX));
         }
@@ -94,7 +83,7 @@ impl EtcdConfig {
         }
         Ok(Self {
             hosts,
-            credential: credential.transpose()?,
+            credential: user.zip(password),
             prefix: format!("{prefix}/"),
             is_encrypted: false,
             root_certificates: None,

@@ -83,8 +83,7 @@ async fn old_head(core: &Core) -> Result<Option<HeadRead>, Failure> {
 pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upgrade>, Reason> {
     let Some(found) = find(core).await? else { return Ok(None) };
     let from = found.head.schema;
-    let pending = STEPS.iter().filter(|step| step.version > from);
-    let steps: Vec<_> = pending.map(Step::describe).collect();
+    let steps: Vec<Step> = STEPS.into_iter().filter(|step| step.version > from).collect();
     if mode != UpgradeMode::DryRun && from < 2 && !to_version_2(core, mode).await? {
         return Ok(Some(Upgrade { from: 2, steps: Vec::new(), saved_to: None }));
     }

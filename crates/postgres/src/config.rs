@@ -1,13 +1,11 @@
 //! The URL of a store, which is its whole configuration.
 
-mod url;
-
 #[cfg(test)]
 mod tests;
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use petstore_storage::url::{self as url_parts, HostPort, InvalidUrl, duration};
+use petstore_storage::url::{Address, HostPort, InvalidUrl, decode_name, duration, parameters};
 use tokio_postgres::{
     Config,
     config::{ChannelBinding, SslMode as Encryption, TargetSessionAttrs},
@@ -18,6 +16,11 @@ const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, c
     tcp_user_timeout, pool_size, target_session_attrs, schema, pgbouncer, application_name, options, \
     channel_binding";
 
+const FORM: &str = "write postgres://USER:PASSWORD@HOST[:PORT][,HOST…]/DATABASE";
+const NO_USER: &str = "no user is named; write postgres://USER:PASSWORD@HOST/DATABASE";
+const NO_DATABASE: &str = "no database is named; write postgres://USER:PASSWORD@HOST/DATABASE";
+/// The port of a host without one.
+const DEFAULT_PORT: u16 = 5432;
 const ANY_OF_SEVERAL: &str = "target_session_attrs=any takes one host: reads of several servers would go back in time; \
     name one, or write target_session_attrs=read-write";
 
@@ -91,31 +94,38 @@ impl PostgresConfig {
     /// # Errors
     /// [`InvalidUrl`]. No message repeats any of the text.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
-        let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
-        let mut config = Self::new();
-        let parsed = url::parse_address(address, &mut config.driver).and_then(|hosts| {
-            config.hosts = hosts;
-            let Some(query) = query else { return Ok(()) };
-            // Providers write `options` without percent-encoding.
-            url_parts::parameters(query, NAMES, "options", |name, value| config.set(name, value))
-        });
-        // An @ behind the ? most likely ends a password that is not encoded.
-        let has_at = query.is_some_and(|query| query.contains('@'));
-        parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })?;
-        if config.hosts.len() > 1
-            && config.driver.get_target_session_attrs() == TargetSessionAttrs::Any
-        {
-            return Err(InvalidUrl::new(ANY_OF_SEVERAL));
-        }
-        Ok(config)
+        let schemes = ["postgres://", "postgresql://"];
+        Address::parse(url, &schemes, DEFAULT_PORT, FORM, |address, query| {
+            let mut config = Self::new(address)?;
+            if let Some(query) = query {
+                // Providers write `options` without percent-encoding.
+                parameters(query, NAMES, "options", |name, value| config.set(name, value))?;
+            }
+            let is_any = config.driver.get_target_session_attrs() == TargetSessionAttrs::Any;
+            if is_any && config.hosts.len() > 1 {
+                return Err(InvalidUrl::new(ANY_OF_SEVERAL));
+            }
+            Ok(config)
+        })
     }
 
-    fn new() -> Self {
+    fn new(Address { user, password, hosts, name }: Address) -> Result<Self, InvalidUrl> {
+        let user = user.filter(|user| !user.is_empty()).ok_or(InvalidUrl::new(NO_USER))?;
+        if name.is_empty() {
+            return Err(InvalidUrl::new(NO_DATABASE));
+        }
+        if name.contains(':') {
+            return Err(InvalidUrl::encoding("database"));
+        }
         let mut driver = Config::new();
+        driver.user(user).dbname(decode_name(&name, "database")?);
+        if let Some(password) = password {
+            driver.password(password);
+        }
         driver.application_name("petstore").target_session_attrs(TargetSessionAttrs::ReadWrite);
         driver.tcp_user_timeout(Duration::from_secs(5)).keepalives_idle(KEEPALIVE);
-        Self {
-            hosts: Vec::new(),
+        Ok(Self {
+            hosts,
             driver,
             ssl_mode: SslMode::Prefer,
             root_certificates: None,
@@ -126,7 +136,7 @@ impl PostgresConfig {
             pool_size: 16,
             schema: None,
             shared_session: None,
-        }
+        })
     }
 
     /// Sets one parameter. The error names the allowed values.

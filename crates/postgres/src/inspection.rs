@@ -54,7 +54,7 @@ impl PostgresStore {
         Ok(bytes.unsigned_abs())
     }
 
-    /// Examines the schema, the durability of commits, the indexes, the identifiers and the rights. Writes nothing.
+    /// Examines the schema, the durability of commits, the indexes and the identifiers. Writes nothing.
     ///
     /// # Errors
     /// [`StoreError`] if the database does not answer.
@@ -71,7 +71,6 @@ impl PostgresStore {
             durability([fsync, pages, commit, standbys]),
             indexes(&unusable),
             identifiers(sequences::are_behind(&self.pool).await),
-            rights(self.missing_rights().await?),
         ])
     }
 }
@@ -116,13 +115,6 @@ fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
         Err(failure) => format!("not examined: {failure}"),
     };
     Finding::warning("identifiers", problem)
-}
-
-fn rights(missing: Option<String>) -> Finding {
-    match missing {
-        None => Finding::ok("rights", "the role has all that serving needs"),
-        Some(grants) => Finding::warning("rights", format!("serving needs more: {grants}")),
-    }
 }
 
 #[cfg(test)]

@@ -53,7 +53,6 @@ mod inspection;
 mod open;
 mod pets;
 mod pool;
-mod rights;
 mod schema;
 mod sequences;
 mod store;

@@ -10,7 +10,7 @@ use crate::{
     connector::{Connector, Purpose},
     error::open::{OpenError, Reason},
     pool::Pool,
-    rights, schema,
+    schema,
     store::{PostgresSettings, PostgresStore},
     values::scalar,
     version,
@@ -73,14 +73,8 @@ async fn open(
     let connection = connector.connect(Purpose::Archive).await?;
     let schema = config.schema.as_deref();
     let (version, began) = (VersionCache::default(), Instant::now());
-    let read = async {
-        let was_created = schema::prepare(&connection, schema, settings.create).await?;
-        Ok((was_created, connection.query_alone(version::SELECT, &[]).await?))
-    };
-    let (was_created, rows) = match read.await {
-        Ok(read) => read,
-        Err(reason) => return Err(rights::explain(reason, &connection).await),
-    };
+    let was_created = schema::prepare(&connection, schema, settings.create).await?;
+    let rows = connection.query_alone(version::SELECT, &[]).await?;
     // Every read reports a version that is missing or corrupt.
     if let Ok(stored) = version::from_row(rows.first()) {
         version.observe(stored, began);

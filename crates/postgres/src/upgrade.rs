@@ -17,7 +17,6 @@ use crate::{
         StoreFailure,
         open::{OpenError, Reason},
     },
-    rights,
     schema::{self, STEPS},
     store::PostgresStore,
     values::{column, scalar},
@@ -61,11 +60,7 @@ async fn upgrade(
     if !connection.is_shared() {
         connection.batch(MARK).await?;
     }
-    let from = match version(&connection).await {
-        Ok(Some(from)) => from,
-        Ok(None) => return Ok(None),
-        Err(reason) => return Err(rights::explain(reason, &connection).await),
-    };
+    let Some(from) = version(&connection).await? else { return Ok(None) };
     let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
     // Starts only if every step can succeed.
     for step in &pending {
@@ -74,7 +69,7 @@ async fn upgrade(
     let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
     for step in pending {
         if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
-            upgrade.steps.push(step.describe());
+            upgrade.steps.push(*step);
         } else if upgrade.steps.is_empty() {
             // Another process has run the step.
             upgrade.from = step.version;

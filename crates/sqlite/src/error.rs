@@ -3,7 +3,7 @@
 pub(crate) mod open;
 
 use petstore_domain::{Corruption, StoreError};
-use rusqlite::{Connection, ErrorCode, ffi};
+use rusqlite::{Connection, ErrorCode};
 
 /// Selects the names of the unique indexes of table `?1` on the columns `?2`, which are named as in SQLite's messages.
 const UNIQUE_INDEXES: &str = "SELECT group_concat(name, ', ') FROM pragma_index_list(?1) AS list \
@@ -17,7 +17,7 @@ pub(crate) enum Failure<E> {
     Sqlite(rusqlite::Error),
     /// The commit failed.
     Commit(rusqlite::Error),
-    /// An error for the caller. A write returns it before it has written anything, because the rest of the group is
+    /// An error for the caller. An addition returns it before it has written anything, because the rest of the group is
     /// committed.
     Answer(E),
 }
@@ -74,24 +74,12 @@ pub(crate) fn of_write(connection: &Connection, error: rusqlite::Error) -> Store
     }
 }
 
-/// Returns a copy of the error for another caller of the group.
-pub(crate) fn clone_for_caller(error: &StoreError) -> StoreError {
+/// Returns a copy of the error for another caller.
+pub(crate) fn copy(error: &StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(cause) => StoreError::unavailable(cause.to_string()),
         StoreError::Sealed(reason) => StoreError::sealed(reason),
         StoreError::Refused(reason) => StoreError::refused(reason),
         StoreError::Corrupt(corruption) => corruption.clone().into(),
-    }
-}
-
-/// Returns the step at which a "disk I/O error" of SQLite occurred.
-pub(crate) fn io_step(error: &rusqlite::Error) -> &'static str {
-    let code = error.sqlite_error().map_or(0, |error| error.extended_code);
-    match code {
-        ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => " (a synchronization failed)",
-        ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE => " (a write failed)",
-        ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ => " (a read failed)",
-        ffi::SQLITE_IOERR_TRUNCATE => " (a truncation failed)",
-        _ => "",
     }
 }

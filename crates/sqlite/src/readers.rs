@@ -9,7 +9,7 @@ pub(crate) mod queue;
 pub(crate) mod watch;
 
 use std::{
-    fmt, io,
+    io,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -170,11 +170,5 @@ impl Drop for Readers {
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
         }
-    }
-}
-
-impl fmt::Debug for Readers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Readers").finish_non_exhaustive()
     }
 }

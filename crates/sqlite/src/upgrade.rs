@@ -6,7 +6,6 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io,
     ops::ControlFlow,
     os::unix::fs::OpenOptionsExt as _,
     path::{self, Path},
@@ -70,7 +69,7 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
             &connection::open_reader(path, ReadAccess::ReadOnly, timeout)?,
             step,
         )?;
-        require_room(path, &copy)?;
+        require_place(&copy)?;
     }
     if mode == UpgradeMode::Run
         && let Some(step) = pending.iter().find(|step| !step.is_compatible())
@@ -87,7 +86,7 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
             continue;
         }
         upgrade.saved_to = Some(copy.display().to_string());
-        upgrade.steps.push(step.describe());
+        upgrade.steps.push(*step);
     }
     Ok(upgrade)
 }
@@ -101,8 +100,13 @@ fn run(path: &Path, step: &Step, copy: Option<&Path>) -> Result<bool, Reason> {
     }
     schema::refuse_offending(&transaction, step)?;
     if let Some(copy) = copy {
-        require_room(path, copy)?;
-        save(path, copy).map_err(|error| Reason::Copy(error.to_string()))?;
+        require_place(copy)?;
+        save(path, copy).map_err(|error| {
+            let full = Some(ErrorCode::DiskFull);
+            let is_full =
+                matches!(&error, BackupError::Sqlite(cause) if cause.sqlite_error_code() == full);
+            if is_full { Reason::Full } else { Reason::Copy(error.to_string()) }
+        })?;
     }
     let done = schema::apply(step, &transaction).and_then(|()| transaction.commit());
     if let (Err(error), Some(copy)) = (&done, copy)
@@ -139,17 +143,10 @@ fn require_no_other(path: &Path, step: &Step) -> Result<(), Reason> {
     }
 }
 
-fn require_room(path: &Path, copy: &Path) -> Result<(), Reason> {
+/// Requires that no file of another kind is in the place of the copy.
+fn require_place(copy: &Path) -> Result<(), Reason> {
     if copy.try_exists()? && matches!(schema::check_file(copy), Err(Reason::Foreign(_))) {
         return Err(Reason::Occupied(copy.to_owned()));
-    }
-    let directory = path.parent().unwrap_or(path);
-    let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-    let needed = length(path) + length(&beside(path, "-wal"));
-    let room = rustix::fs::statvfs(directory).map_err(io::Error::from)?;
-    let available = room.f_bavail * room.f_frsize;
-    if needed > available {
-        return Err(Reason::NoRoom { needed, available, directory: directory.to_owned() });
     }
     Ok(())
 }

@@ -17,15 +17,18 @@ use std::{
 use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError};
 use petstore_storage::{
     PanicGuard,
-    writer::{self as queue, Jobs, Work},
+    writer::{self as queue, Add, Job, Jobs, Reply},
 };
 use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use self::group::{Group, GroupJob};
+use self::group::Session;
 pub(crate) use self::{group::Committer, transaction::WriteTransaction};
-use crate::{activity::Activity, error::Failure};
+use crate::{
+    activity::Activity,
+    error::{self, Failure},
+};
 
 /// The largest number of writes in one transaction.
 const MAX_GROUP: usize = 1024;
@@ -37,11 +40,14 @@ const TURN: Duration = Duration::from_millis(100);
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 pub(crate) const FREE: Duration = Duration::from_millis(2);
 
+/// A write other than an addition, which is a transaction of its own. It gets an error if the connection was lost or the
+/// write before it failed, and answers its caller.
+type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
+
 /// Sends writes to the writing thread. Dropping this value waits until the queued writes are done.
-#[derive(Debug)]
 pub(crate) struct Writer {
     // Fields are dropped in this order: the thread ends once the queue is closed and empty.
-    queue: queue::Writer<Work<Connection>>,
+    queue: queue::Writer<Work>,
     tally: Arc<Tally>,
     _thread: JoinOnDrop,
 }
@@ -88,14 +94,24 @@ impl Writer {
         self.queue.add(pet, request).await
     }
 
-    /// Runs `work`, which changes no animals, in a transaction. Returns its result after the commit. If `work` fails, the rest
-    /// of the group is committed.
+    /// Runs `work`, which changes no animals, in a transaction. Returns its result after the commit.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let work = |connection: &Connection| work(connection).map_err(Failure::into_error);
-        self.queue.run(|reply| Work::new(work, reply)).await
+        let write = |reply: Reply<T, StoreError>| -> Work {
+            Box::new(move |session| {
+                let work = |connection: &Connection| {
+                    if reply.is_abandoned() {
+                        return Err(StoreError::unavailable("its caller has left").into());
+                    }
+                    work(connection)
+                };
+                let done = session.and_then(|session| session.write(work));
+                reply.send(done);
+            })
+        };
+        self.queue.run(write).await
     }
 
     /// Returns the activity of the writer, without reads.
@@ -111,37 +127,44 @@ impl Writer {
 
 /// Writes until the queue is closed and empty. No failure ends it.
 fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, runtime: &Handle) {
-    let mut group = groups.next();
-    while group.is_some() {
+    let mut next = groups.next();
+    while next.is_some() {
         let mut session = committer.session(&connection);
         while session.is_usable()
-            && let Some(jobs) = group
+            && let Some((adds, others)) = next
         {
-            let answers = session.commit(jobs, &mut groups.alone);
+            session.commit(adds, &mut groups.alone).send_on(runtime);
+            for work in others {
+                session.run_other(work);
+            }
             groups.ended = Instant::now();
-            answers.send_on(runtime);
-            group = groups.next();
+            next = groups.next();
         }
         drop(session);
         // The connection is in doubt, so the next group needs a new one.
-        while let Some(jobs) = group.take() {
+        while let Some((adds, others)) = next.take() {
             match committer.reopen() {
                 Ok(reopened) => {
-                    (connection, group) = (reopened, Some(jobs));
+                    (connection, next) = (reopened, Some((adds, others)));
                     break;
                 }
-                Err(error) => group::failed(jobs, &error).send_on(runtime),
+                Err(error) => {
+                    group::failed(adds, &error).send_on(runtime);
+                    for work in others {
+                        work(Err(error::copy(&error)));
+                    }
+                }
             }
-            group = groups.next();
+            next = groups.next();
         }
     }
 }
 
 /// Forms groups of jobs, and pauses between turns.
 struct Groups {
-    jobs: Jobs<Work<Connection>>,
-    /// Jobs of a failed group, which are run one by one.
-    alone: VecDeque<GroupJob>,
+    jobs: Jobs<Work>,
+    /// Additions of a failed group, which are written one by one.
+    alone: VecDeque<Add>,
     /// The start of the turn of this process.
     turn: Instant,
     /// The time at which the last group ended.
@@ -149,14 +172,14 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(jobs: Jobs<Work<Connection>>) -> Self {
+    fn new(jobs: Jobs<Work>) -> Self {
         Self { jobs, alone: VecDeque::new(), turn: Instant::now(), ended: Instant::now() }
     }
 
-    /// Waits for jobs. Returns `None` when the queue is closed and empty.
-    fn next(&mut self) -> Option<Group> {
-        if let Some(job) = self.alone.pop_front() {
-            return Some(vec![job]);
+    /// Waits for additions and other writes. Returns `None` when the queue is closed and empty.
+    fn next(&mut self) -> Option<(Vec<Add>, Vec<Work>)> {
+        if let Some(add) = self.alone.pop_front() {
+            return Some((vec![add], Vec::new()));
         }
         let mut group = self.jobs.blocking_next(0)?;
         let is_over = self.turn.elapsed() >= TURN;
@@ -167,11 +190,17 @@ impl Groups {
         if is_over || self.ended.elapsed() >= FREE {
             self.turn = Instant::now();
         }
-        Some(group)
+        let (mut adds, mut others) = (Vec::with_capacity(group.len()), Vec::new());
+        for job in group {
+            match job {
+                Job::Add(add) => adds.push(add),
+                Job::Other(work) => others.push(work),
+            }
+        }
+        Some((adds, others))
     }
 }
 
-#[derive(Debug)]
 struct JoinOnDrop(Option<JoinHandle<()>>);
 
 impl Drop for JoinOnDrop {

@@ -14,7 +14,7 @@
 //! tokio::spawn(async move {
 //!     let mut last = 0;
 //!     while let Some(group) = jobs.next(0).await {
-//!         let mut answers: Answers = Answers::default();
+//!         let mut answers = Answers::default();
 //!         for job in group {
 //!             let Job::Add(Add { pet, reply, .. }) = job;
 //!             last += 1;
@@ -61,14 +61,14 @@ pub mod writer;
 pub use failure::{error_chain, opening_error};
 pub use panics::{PanicGuard, essential};
 pub use tasks::StoreTasks;
-pub use upkeep::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep};
+pub use upkeep::{Finding, Severity, Upgrade, UpgradeMode};
 pub use version_cache::{StoredVersion, VersionCache, watch};
 
 /// The version of this release.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// A step from one schema version to the next, which runs in one transaction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The schema version after the step.
     pub version: i64,
@@ -102,17 +102,6 @@ impl Step {
     #[must_use]
     pub fn is_compatible(&self) -> bool {
         self.oldest < self.version
-    }
-
-    /// Returns the description of the step for people.
-    #[must_use]
-    pub fn describe(&self) -> UpgradeStep {
-        UpgradeStep {
-            version: self.version,
-            summary: self.summary,
-            oldest_release: self.oldest_release,
-            is_compatible: self.is_compatible(),
-        }
     }
 
     /// Requires that no row is in the way of the step.

@@ -1,6 +1,6 @@
 //! The background tasks of a store on a network.
 
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use tokio::{task::JoinHandle, time};
 use tokio_util::sync::CancellationToken;
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     panics::essential,
     version_cache::{StoredVersion, VersionCache, watch},
-    writer::{Jobs, Other, Writer, channel},
+    writer::{Jobs, Writer, channel},
 };
 
 /// The longest time that [`StoreTasks::close`] waits.
@@ -16,6 +16,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The writing task of a store and the task that reads the catalogue's version. Dropping this value ends both, so a store
 /// holds it.
+#[derive(Debug)]
 pub struct StoreTasks<W = Infallible> {
     /// The queue of the writing task.
     pub writer: Writer<W>,
@@ -24,7 +25,7 @@ pub struct StoreTasks<W = Infallible> {
     watching: JoinHandle<()>,
 }
 
-impl<W: Other> StoreTasks<W> {
+impl<W> StoreTasks<W> {
     /// Spawns both tasks. A panic of either cancels `on_panic`, after which the program must restart.
     ///
     /// `write` runs until its [`Jobs`] end. `read` reads the version once, within a bounded time, and returns `None` if it
@@ -55,11 +56,5 @@ impl<W: Other> StoreTasks<W> {
 impl<W> Drop for StoreTasks<W> {
     fn drop(&mut self) {
         self.watching.abort();
-    }
-}
-
-impl<W> fmt::Debug for StoreTasks<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreTasks").finish_non_exhaustive()
     }
 }

@@ -1,5 +1,7 @@
 //! The findings of a check of a store, and the report of a schema upgrade.
 
+use crate::Step;
+
 /// The result of checking one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -63,20 +65,7 @@ pub struct Upgrade {
     /// The schema version before the upgrade.
     pub from: i64,
     /// The steps in their order.
-    pub steps: Vec<UpgradeStep>,
+    pub steps: Vec<Step>,
     /// The path of the copy that was made before the first step, if the store is a file.
     pub saved_to: Option<String>,
-}
-
-/// One step of an upgrade, in one transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UpgradeStep {
-    /// The schema version after the step.
-    pub version: i64,
-    /// The change in a few words.
-    pub summary: &'static str,
-    /// The oldest release that can use the store after the step.
-    pub oldest_release: &'static str,
-    /// `true` if older releases can use the store during the step and afterwards.
-    pub is_compatible: bool,
 }

@@ -30,6 +30,57 @@ impl InvalidUrl {
     }
 }
 
+/// The parts of a URL in front of the `?`.
+#[derive(Debug)]
+pub struct Address {
+    /// The decoded user, if there is an `@`.
+    pub user: Option<String>,
+    /// The decoded password, if there is a `:` behind the user.
+    pub password: Option<String>,
+    /// The servers.
+    pub hosts: Vec<HostPort>,
+    /// The text behind the hosts, not decoded; empty if there is no `/`.
+    pub name: String,
+}
+
+impl Address {
+    /// Parses `SCHEME[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/NAME`, and calls `finish` with it and with the text behind
+    /// the `?`. `form` is a hint for the message: `write …`.
+    ///
+    /// # Errors
+    /// [`InvalidUrl`].
+    pub fn parse<T>(
+        url: &str,
+        schemes: &[&str],
+        port: u16,
+        form: &'static str,
+        finish: impl FnOnce(Self, Option<&str>) -> Result<T, InvalidUrl>,
+    ) -> Result<T, InvalidUrl> {
+        let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
+        let parsed = || {
+            let rest = schemes.iter().find_map(|scheme| address.strip_prefix(scheme));
+            let rest = rest.ok_or(InvalidUrl::new(form))?;
+            // The password may contain an @ that is not encoded, so the last @ counts.
+            let (credential, place) =
+                rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+            let (user, password) = credential
+                .map(|who| who.split_once(':').map_or((who, None), |(u, p)| (u, Some(p))))
+                .unzip();
+            let (hosts, name) = place.split_once('/').unwrap_or((place, ""));
+            Ok(Self {
+                hosts: HostPort::parse_all(hosts, port, form)?,
+                user: user.map(|user| decode_name(user, "user")).transpose()?,
+                password: password.flatten().map(|text| decode(text, "password")).transpose()?,
+                name: name.to_owned(),
+            })
+        };
+        // An @ behind the ? most likely ends a password that is not encoded.
+        let has_at = query.is_some_and(|query| query.contains('@'));
+        let finished = parsed().and_then(|address| finish(address, query));
+        finished.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })
+    }
+}
+
 /// The address of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
@@ -40,11 +91,8 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Parses `HOST[:PORT][,HOST[:PORT]…]` with a default port. `form` is a hint for the message: `write …`.
-    ///
-    /// # Errors
-    /// [`InvalidUrl`].
-    pub fn parse_all(text: &str, port: u16, form: &str) -> Result<Vec<Self>, InvalidUrl> {
+    /// Parses `HOST[:PORT][,HOST[:PORT]…]` with a default port.
+    fn parse_all(text: &str, port: u16, form: &str) -> Result<Vec<Self>, InvalidUrl> {
         text.split(',').map(|host| Self::parse(host, port, form)).collect()
     }
 

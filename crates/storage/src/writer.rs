@@ -10,7 +10,7 @@
 //! ```text
 //! while let Some(mut group) = jobs.next(0).await {
 //!     let transaction = begin_and_lock().await;
-//!     group.retain(|job| !job.is_abandoned());     // their callers left while the lock was awaited
+//!     group.retain(|Job::Add(add)| !add.reply.is_abandoned());    // their callers left while the lock was awaited
 //!     let mut answers = Answers::default();
 //!     for job in group { /* run its statements; answers.add(reply, outcome) */ }
 //!     transaction.commit().await;                  // if it fails, answer every job with the failure
@@ -24,17 +24,16 @@
 //! - A row that the store refuses for good fails its own job with [`Refused`], and no other job of the group.
 //! - A job takes effect whole or not at all, even if the caller drops its future.
 //!
-//! Other writes, such as a save of keys, may share the queue as boxed closures ([`Work`]) or as the adapter's own type
-//! ([`Other`]). An adapter without other writes uses `Infallible`.
+//! Other writes, such as a save of keys, may share the queue as a type of the adapter ([`Job::Other`]), for example a boxed
+//! closure that holds the [`Reply`] to its caller. An adapter without other writes uses `Infallible`.
 //!
 //! [`Unavailable`]: StoreError::Unavailable
 //! [`Refused`]: StoreError::Refused
 
 #[cfg(test)]
 mod tests;
-mod work;
 
-use std::{convert::Infallible, fmt, mem, time::Duration};
+use std::{convert::Infallible, mem, time::Duration};
 
 use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError};
 use tokio::{
@@ -47,8 +46,6 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use self::work::Work;
-
 /// The largest number of queued jobs. Another job fails at once as [`StoreError::Unavailable`].
 pub const MAX_QUEUE: usize = 4096;
 
@@ -57,7 +54,7 @@ pub const MAX_QUEUE: usize = 4096;
 pub enum Job<W = Infallible> {
     /// An animal to be added.
     Add(Add),
-    /// Another write.
+    /// Another write, which has the [`Reply`] to its caller.
     Other(W),
 }
 
@@ -72,35 +69,10 @@ pub struct Add {
     pub reply: Reply<Added, AddError>,
 }
 
-/// A write other than an addition, with the [`Reply`] to its caller. It keeps its result until the commit.
-pub trait Other: Send + 'static {
-    /// Returns whether the caller no longer waits.
-    fn is_abandoned(&self) -> bool;
-
-    /// Sends the kept result, or the error of the transaction.
-    fn answer(self, committed: Result<(), StoreError>);
-}
-
-impl Other for Infallible {
+impl<W> Job<W> {
+    /// Returns whether this is an addition whose caller no longer waits.
     fn is_abandoned(&self) -> bool {
-        match *self {}
-    }
-
-    fn answer(self, _: Result<(), StoreError>) {
-        match self {}
-    }
-}
-
-impl<W: Other> Job<W> {
-    /// Returns whether the caller no longer waits, because it has dropped its future or its deadline is over. An
-    /// adapter calls this method once it holds the store's write lock, and drops an abandoned job before its statements
-    /// run.
-    #[must_use]
-    pub fn is_abandoned(&self) -> bool {
-        match self {
-            Self::Add(add) => add.reply.is_abandoned(),
-            Self::Other(work) => work.is_abandoned(),
-        }
+        matches!(self, Self::Add(add) if add.reply.is_abandoned())
     }
 }
 
@@ -118,7 +90,9 @@ impl<T, E> Reply<T, E> {
         let _ = self.caller.send(answer);
     }
 
-    /// Returns whether the caller no longer waits.
+    /// Returns whether the caller no longer waits, because it has dropped its future or its deadline is over. An
+    /// adapter calls this method once it holds the store's write lock, and drops an abandoned job before its statements
+    /// run.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         self.caller.is_closed() || self.deadline.is_some_and(|deadline| deadline <= Instant::now())
@@ -145,7 +119,7 @@ impl From<Unanswered> for StoreError {
 /// Makes a queue. A group has at most `max_group` jobs. A caller waits at most `timeout`; `None` is for a store whose
 /// transactions always end within a bounded time.
 #[must_use]
-pub fn channel<W: Other>(max_group: usize, timeout: Option<Duration>) -> (Writer<W>, Jobs<W>) {
+pub fn channel<W>(max_group: usize, timeout: Option<Duration>) -> (Writer<W>, Jobs<W>) {
     let (sender, receiver) = mpsc::channel(MAX_QUEUE);
     let ended = CancellationToken::new();
     let guard = ended.clone().drop_guard();
@@ -154,6 +128,7 @@ pub fn channel<W: Other>(max_group: usize, timeout: Option<Duration>) -> (Writer
 }
 
 /// Sends jobs to the writing task. The task ends when the writer is dropped and no job is left.
+#[derive(Debug)]
 pub struct Writer<W = Infallible> {
     /// `None` closes the queue after the queued jobs.
     queue: mpsc::Sender<Option<Job<W>>>,
@@ -162,7 +137,7 @@ pub struct Writer<W = Infallible> {
     timeout: Option<Duration>,
 }
 
-impl<W: Other> Writer<W> {
+impl<W> Writer<W> {
     /// Adds an animal. Returns after the commit. A future that is dropped after its first poll may or may not add the
     /// animal.
     ///
@@ -225,13 +200,8 @@ impl<W: Other> Writer<W> {
     }
 }
 
-impl<W> fmt::Debug for Writer<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer").finish_non_exhaustive()
-    }
-}
-
-/// The receiving end of the queue, which returns groups of jobs without the abandoned ones.
+/// The receiving end of the queue, which returns groups of jobs without the abandoned additions.
+#[derive(Debug)]
 pub struct Jobs<W = Infallible> {
     queue: mpsc::Receiver<Option<Job<W>>>,
     received: Vec<Option<Job<W>>>,
@@ -240,7 +210,7 @@ pub struct Jobs<W = Infallible> {
     _ended: DropGuard,
 }
 
-impl<W: Other> Jobs<W> {
+impl<W> Jobs<W> {
     /// Returns the queued jobs in their order. `held` jobs of an earlier group, which are still to be written, count as part
     /// of the group. Without held jobs, waits for a job, and returns `None` when the queue is closed and empty.
     pub async fn next(&mut self, held: usize) -> Option<Vec<Job<W>>> {
@@ -289,29 +259,15 @@ impl<W: Other> Jobs<W> {
     }
 }
 
-impl<W> fmt::Debug for Jobs<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Jobs").finish_non_exhaustive()
-    }
-}
+/// The answers to the additions of one group after its transaction. Dropping this value sends them, so that no committed
+/// addition gets the answer of a stopped writer.
+#[derive(Debug, Default)]
+pub struct Answers(Vec<(Reply<Added, AddError>, Result<Added, AddError>)>);
 
-/// The answers of one group after its transaction. Dropping this value sends them, so that no committed job gets the
-/// answer of a stopped writer.
-#[derive(Debug)]
-pub struct Answers<W: Other = Infallible> {
-    added: Vec<(Reply<Added, AddError>, Result<Added, AddError>)>,
-    others: Vec<(W, Result<(), StoreError>)>,
-}
-
-impl<W: Other> Answers<W> {
+impl Answers {
     /// Adds the answer of an addition.
     pub fn add(&mut self, reply: Reply<Added, AddError>, answer: Result<Added, AddError>) {
-        self.added.push((reply, answer));
-    }
-
-    /// Adds the answer of another write: `Ok` after the commit, or the error of the transaction.
-    pub fn other(&mut self, work: W, committed: Result<(), StoreError>) {
-        self.others.push((work, committed));
+        self.0.push((reply, answer));
     }
 
     /// Sends the answers on this thread.
@@ -322,25 +278,16 @@ impl<W: Other> Answers<W> {
     /// Sends the answers on a worker of `runtime`, where waking tasks is cheap, so that the writer's thread can continue. A
     /// single answer is sent on this thread, which costs less.
     pub fn send_on(self, runtime: &Handle) {
-        if self.added.len() + self.others.len() > 1 {
+        if self.0.len() > 1 {
             runtime.spawn(async move { drop(self) });
         }
     }
 }
 
-impl<W: Other> Default for Answers<W> {
-    fn default() -> Self {
-        Self { added: Vec::new(), others: Vec::new() }
-    }
-}
-
-impl<W: Other> Drop for Answers<W> {
+impl Drop for Answers {
     fn drop(&mut self) {
-        for (reply, answer) in self.added.drain(..) {
+        for (reply, answer) in self.0.drain(..) {
             reply.send(answer);
-        }
-        for (work, committed) in self.others.drain(..) {
-            work.answer(committed);
         }
     }
 }

@@ -252,8 +252,7 @@ fn the_sqlite_store_reports_the_work_of_its_writer() {
 #[test]
 fn a_metric_reports_whether_the_next_store_is_reachable() {
     let (store, next) = (Store::sqlite(), Store::sqlite());
-    let launch = Launch::on(&store).flag("--next-store", &next.url);
-    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    let watched = Watched::with(store, |launch| launch.flag("--next-store", &next.url));
     watched.until("petstore_next_store_reachable", 0.0);
     petstore(&["import", "--create", "--store", &next.url]).finish().succeeds();
     watched.until("petstore_next_store_reachable", 1.0);

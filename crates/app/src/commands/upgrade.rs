@@ -1,7 +1,7 @@
 //! The command `upgrade`, and the upgrade at the start of `serve`.
 
 use clap::Args;
-use petstore_storage::{Upgrade, UpgradeMode, UpgradeStep};
+use petstore_storage::{Step, Upgrade, UpgradeMode};
 
 use crate::{
     stores::{StoreArgs, driver::StoreLocation},
@@ -73,25 +73,26 @@ fn account(Upgrade { from, steps, saved_to }: &Upgrade, mode: UpgradeMode, store
     format!("upgraded {store} from schema version {from}:\n{steps}{saved}")
 }
 
-fn line(UpgradeStep { version, summary, oldest_release, is_compatible }: &UpgradeStep) -> String {
-    let alone = if *is_compatible { "" } else { "; no older release may use the store" };
+fn line(step: &Step) -> String {
+    let Step { version, summary, oldest_release, .. } = step;
+    let alone = if step.is_compatible() { "" } else { "; no older release may use the store" };
     format!("  to {version}: {summary} (for petstore {oldest_release} and newer{alone})\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use petstore_storage::{Upgrade, UpgradeMode, UpgradeStep};
+    use petstore_storage::{Step, Upgrade, UpgradeMode};
 
     use super::account;
 
-    const STEPS: [UpgradeStep; 2] = [
-        UpgradeStep { version: 4, summary: "one", oldest_release: "1.0.0", is_compatible: true },
-        UpgradeStep { version: 5, summary: "two", oldest_release: "1.2.0", is_compatible: false },
+    const STEPS: [Step; 2] = [
+        Step::new(4, 3, "one", ""),
+        Step { oldest_release: "1.2.0", ..Step::new(5, 5, "two", "") },
     ];
 
     #[test]
     fn an_upgrade_names_each_step_and_the_releases_that_can_use_the_store() {
-        let upgrade = |steps: &[UpgradeStep], saved_to: Option<&str>| Upgrade {
+        let upgrade = |steps: &[Step], saved_to: Option<&str>| Upgrade {
             from: 3,
             steps: steps.to_vec(),
             saved_to: saved_to.map(str::to_owned),

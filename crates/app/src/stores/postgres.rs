@@ -60,10 +60,6 @@ impl StoreLocation for Database {
             .with_panic_token(panicked);
         if store.was_created() {
             opened = opened.newly_created(&self.0);
-        } else if options.mode == OpenMode::Create
-            && let Some(grants) = store.missing_rights().await?
-        {
-            tracing::warn!(grants, "the role lacks rights that serving needs");
         }
         // Writes the additions that are still queued.
         Ok(opened.with_close(async move {

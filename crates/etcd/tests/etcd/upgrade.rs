@@ -32,7 +32,7 @@ async fn upgrade(etcd: &Etcd, mode: UpgradeMode) -> Result<Option<Upgrade>, Stri
 /// Upgrades the store. Returns the version before, and the versions of the steps.
 async fn upgraded(etcd: &Etcd, mode: UpgradeMode) -> (i64, Vec<i64>) {
     let upgrade = upgrade(etcd, mode).await.unwrap().unwrap();
-    assert!(upgrade.steps.iter().all(|step| !step.is_compatible), "{upgrade:?}");
+    assert!(upgrade.steps.iter().all(|step| !step.is_compatible()), "{upgrade:?}");
     (upgrade.from, upgrade.steps.iter().map(|step| step.version).collect())
 }
 

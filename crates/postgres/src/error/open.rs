@@ -20,8 +20,6 @@ pub struct OpenError {
 pub(crate) enum Reason {
     #[error("{failure}{remedy}", failure = .0, remedy = remedy(.0))]
     Store(#[from] StoreFailure),
-    #[error("{0}; this role lacks rights that serving needs: {1}")]
-    Rights(StoreFailure, String),
     #[error(transparent)]
     Tls(#[from] TlsFailure),
     #[error(
@@ -104,8 +102,11 @@ fn remedy(failure: &StoreFailure) -> &'static str {
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) if failure.to_string().contains("for database") => {
             "; make the schema for this role, or grant it CREATE on the database"
         }
-        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) if failure.to_string().contains("for schema") => {
             "; grant this role CREATE on the schema, or name another with ?schema=NAME"
+        }
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            "; grant this role the rights of docs/POSTGRES.md on the tables and the sequence"
         }
         // PgBouncer refuses BEGIN like this.
         Some(&SqlState::PROTOCOL_VIOLATION)

@@ -19,12 +19,10 @@ pub struct OpenError {
 /// is full, read-only or failing. Otherwise converts to [`StoreError::Refused`].
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        use Reason::{CannotGrow, Full, Io, Locked, NoRoom, ReadOnlyDisk, Sqlite};
+        use Reason::{CannotGrow, Full, Io, Locked, ReadOnlyDisk, Sqlite};
         let fails = ErrorCode::SystemIoFailure;
-        let may_pass = matches!(
-            error.reason,
-            Locked | Full | CannotGrow | NoRoom { .. } | ReadOnlyDisk
-        ) || matches!(&error.reason, Sqlite(cause) if cause.sqlite_error_code() == Some(fails))
+        let may_pass = matches!(error.reason, Locked | Full | CannotGrow | ReadOnlyDisk)
+            || matches!(&error.reason, Sqlite(cause) if cause.sqlite_error_code() == Some(fails))
             || matches!(&error.reason, Io(cause) if cause.raw_os_error() == Some(Errno::IO.raw_os_error()));
         petstore_storage::opening_error(error, may_pass)
     }
@@ -80,11 +78,6 @@ pub(crate) enum Reason {
     Foreign(&'static str),
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error(
-        "the copy that is made first needs {needed} bytes in {}, and {available} are free; free some \
-         (an older copy may go), or move the store to a larger disk", .directory.display()
-    )]
-    NoRoom { needed: u64, available: u64, directory: PathBuf },
     #[error("{} is there, and is no copy of a petstore store; move it away", .0.display())]
     Occupied(PathBuf),
     #[error("the copy that is made first: {0}")]

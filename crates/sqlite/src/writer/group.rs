@@ -1,4 +1,4 @@
-//! Groups of writes that share a transaction, and their failures.
+//! Groups of additions that share a transaction, other writes, and their failures.
 //!
 //! - A refused addition fails alone. If it has written something, the group runs again with a savepoint for each addition.
 //! - After a damaged page, each addition runs in its own transaction, so that only additions that need the page fail.
@@ -9,14 +9,14 @@ use std::{collections::VecDeque, sync::Arc};
 use petstore_domain::{AddError, StoreError, WriterRole};
 use petstore_storage::{
     VersionCache,
-    writer::{Add, Answers, Job, Work},
+    writer::{Add, Answers},
 };
 use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 
-use super::{MAX_GROUP, Tally, transaction::WriteTransaction};
+use super::{MAX_GROUP, Tally, Work, transaction::WriteTransaction};
 use crate::{
     connection::Statements,
-    error::{self, Failure},
+    error::{self, Failure, open::is_busy},
     pets::{
         addition::{self, Stored},
         rows,
@@ -26,12 +26,6 @@ use crate::{
 };
 
 type Outcome = Result<Stored, AddError>;
-
-pub(super) type GroupJob = Job<Work<Connection>>;
-
-pub(super) type Group = Vec<GroupJob>;
-
-type GroupAnswers = Answers<Work<Connection>>;
 
 /// The parts of the writer that outlast a connection.
 pub(crate) struct Committer {
@@ -46,7 +40,13 @@ impl Committer {
     /// Makes a session on `connection`.
     pub(super) fn session<'a>(&'a self, connection: &'a Connection) -> Session<'a> {
         let statements = Statements::new(connection);
-        Session { committer: self, statements, in_doubt: false, is_damaged: false }
+        Session {
+            committer: self,
+            statements,
+            in_doubt: false,
+            is_damaged: false,
+            is_locked: false,
+        }
     }
 
     /// Opens a new connection and reads on it, so that closing the old one does not remove the write-ahead log.
@@ -80,6 +80,8 @@ pub(super) struct Session<'a> {
     in_doubt: bool,
     /// `true` if the last transaction found a damaged page.
     is_damaged: bool,
+    /// `true` if another process held the lock too long for the last transaction.
+    is_locked: bool,
 }
 
 impl Session<'_> {
@@ -88,16 +90,23 @@ impl Session<'_> {
         !self.in_doubt && self.statements.connection.is_autocommit()
     }
 
-    /// Runs the jobs in one transaction, without the abandoned ones. If the transaction fails, no job has taken effect. If it
-    /// found a damaged page, its jobs are moved to `alone`.
-    pub(super) fn commit(
-        &mut self,
-        mut group: Group,
-        alone: &mut VecDeque<GroupJob>,
-    ) -> GroupAnswers {
+    /// Runs a write of a group, or fails it if an earlier one of the group has failed, so that each waits for the lock once.
+    pub(super) fn run_other(&mut self, work: Work) {
+        let can_run = self.is_usable() && !self.is_locked;
+        let failed = || StoreError::unavailable("the write before it failed");
+        work(if can_run { Ok(self) } else { Err(failed()) });
+    }
+
+    /// Writes the additions in one transaction, without the abandoned ones. If the transaction fails, none has taken effect.
+    /// If it found a damaged page, they are moved to `alone`.
+    pub(super) fn commit(&mut self, mut group: Vec<Add>, alone: &mut VecDeque<Add>) -> Answers {
+        self.is_locked = false;
+        if group.is_empty() {
+            return Answers::default();
+        }
         let outcomes = match self.run(&mut group) {
             Ok(outcomes) => outcomes,
-            Err(_) if self.is_damaged && group.len() > 1 && group.iter().all(is_addition) => {
+            Err(_) if self.is_damaged && group.len() > 1 => {
                 alone.extend(group);
                 return Answers::default();
             }
@@ -106,57 +115,72 @@ impl Session<'_> {
         if !group.is_empty() {
             self.committer.tally.note(group.len());
         }
-        let (mut answers, mut outcomes) = (Answers::default(), outcomes.into_iter());
-        for job in group {
-            match job {
-                Job::Add(Add { pet, reply, .. }) => {
-                    if let Some(outcome) = outcomes.next() {
-                        answers.add(reply, outcome.map(|stored| stored.answer(pet)));
-                    }
-                }
-                Job::Other(work) => answers.other(work, Ok(())),
-            }
+        let mut answers = Answers::default();
+        for (Add { pet, reply, .. }, outcome) in group.into_iter().zip(outcomes) {
+            answers.add(reply, outcome.map(|stored| stored.answer(pet)));
         }
         answers
     }
 
-    /// Runs the jobs. Afterwards `group` contains the committed jobs, additions first. Returns the outcomes of the additions.
-    fn run(&mut self, group: &mut Group) -> Result<Vec<Outcome>, StoreError> {
-        self.is_damaged = false;
+    /// Runs `work`, which changes no animals, in a transaction of its own.
+    pub(super) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>>,
+    ) -> Result<T, StoreError> {
+        self.committer.presence.check()?;
+        let done = WriteTransaction::begin(&mut self.statements, WriterRole::Service);
+        let done = done.and_then(|mut transaction| {
+            let done = work(transaction.statements().connection)?;
+            transaction.commit(None, &self.committer.versions)?;
+            Ok(done)
+        });
+        let done = self.conclude(done)?;
+        self.committer.tally.note(1);
+        Ok(done)
+    }
+
+    /// Writes the additions. Afterwards `group` contains the committed ones. Returns their outcomes.
+    fn run(&mut self, group: &mut Vec<Add>) -> Result<Vec<Outcome>, StoreError> {
         self.committer.presence.check()?;
         let done = match self.transaction(group, false) {
             Ok(None) => self.transaction(group, true),
             done => done,
         };
-        self.in_doubt = matches!(&done, Err(Failure::Sqlite(error) | Failure::Commit(error)) if is_in_doubt(error));
+        Ok(self.conclude(done)?.unwrap_or_default())
+    }
+
+    /// Notes the state of the connection after a transaction. Returns the error for the callers.
+    fn conclude<T>(&mut self, done: Result<T, Failure<StoreError>>) -> Result<T, StoreError> {
+        let error = match &done {
+            Err(Failure::Sqlite(error) | Failure::Commit(error)) => Some(error),
+            Ok(_) | Err(Failure::Answer(_)) => None,
+        };
+        self.in_doubt = error.is_some_and(is_in_doubt);
+        self.is_locked = error.is_some_and(is_busy);
         let damage = Some(ErrorCode::DatabaseCorrupt);
         self.is_damaged =
             matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
-        let outcomes = done.map_err(explain)?;
+        let done = done.map_err(explain)?;
         // If the file was removed meanwhile, the transaction is lost.
         self.committer.presence.check()?;
-        Ok(outcomes.unwrap_or_default())
+        Ok(done)
     }
 
-    /// Runs the jobs in one transaction, additions first, because other writes can run only once. Returns `None` without a
-    /// change if the group must run again with savepoints. Savepoints cost a copy of each changed page.
+    /// Writes the additions in one transaction. Returns `None` without a change if the group must run again with savepoints.
+    /// Savepoints cost a copy of each changed page.
     fn transaction(
         &mut self,
-        group: &mut Group,
+        group: &mut Vec<Add>,
         with_savepoints: bool,
-    ) -> Result<Option<Vec<Outcome>>, Failure<AddError>> {
+    ) -> Result<Option<Vec<Outcome>>, Failure<StoreError>> {
         let mut transaction = WriteTransaction::begin(&mut self.statements, WriterRole::Service)?;
         // Callers may have left while this process waited for the lock.
-        group.retain(|job| !job.is_abandoned());
-        group.sort_by_key(|job| !is_addition(job));
+        group.retain(|add| !add.reply.is_abandoned());
         let mut outcomes = Vec::with_capacity(group.len());
-        for job in group.iter_mut() {
-            match job {
-                Job::Add(job) => match add(transaction.statements(), job, with_savepoints)? {
-                    Some(outcome) => outcomes.push(outcome),
-                    None => return Ok(None),
-                },
-                Job::Other(work) => run_other(transaction.statements().connection, work)?,
+        for job in group.iter() {
+            match add(transaction.statements(), job, with_savepoints)? {
+                Some(outcome) => outcomes.push(outcome),
+                None => return Ok(None),
             }
         }
         if !group.is_empty() {
@@ -167,19 +191,11 @@ impl Session<'_> {
     }
 }
 
-fn is_addition(job: &GroupJob) -> bool {
-    matches!(job, Job::Add(_))
-}
-
-/// Returns the answers of a group whose transaction has failed.
-pub(super) fn failed(group: Group, error: &StoreError) -> GroupAnswers {
+/// Returns the answers to additions whose transaction has failed.
+pub(super) fn failed(group: Vec<Add>, error: &StoreError) -> Answers {
     let mut answers = Answers::default();
-    for job in group {
-        let error = error::clone_for_caller(error);
-        match job {
-            Job::Add(Add { reply, .. }) => answers.add(reply, Err(error.into())),
-            Job::Other(work) => answers.other(work, Err(error)),
-        }
+    for Add { reply, .. } in group {
+        answers.add(reply, Err(error::copy(error).into()));
     }
     answers
 }
@@ -189,7 +205,7 @@ fn add(
     statements: &mut Statements<'_>,
     job: &Add,
     with_savepoint: bool,
-) -> Result<Option<Outcome>, Failure<AddError>> {
+) -> rusqlite::Result<Option<Outcome>> {
     let connection = statements.connection;
     let changes = connection.total_changes();
     if with_savepoint {
@@ -199,7 +215,9 @@ fn add(
         Ok(stored) => Ok(stored),
         // Nothing was written yet.
         Err(Failure::Answer(error)) => Err(error),
-        Err(Failure::Sqlite(error)) if is_of_one_addition(connection, &error) => {
+        Err(Failure::Sqlite(error) | Failure::Commit(error))
+            if is_of_one_addition(connection, &error) =>
+        {
             if with_savepoint {
                 connection.execute_batch("ROLLBACK TO job")?;
             } else if !error::is_refusal(&error) || connection.total_changes() != changes {
@@ -207,21 +225,12 @@ fn add(
             }
             Err(error::of_write(connection, error).into())
         }
-        Err(failure) => return Err(failure),
+        Err(Failure::Sqlite(error) | Failure::Commit(error)) => return Err(error),
     };
     if with_savepoint {
         connection.execute_batch("RELEASE job")?;
     }
     Ok(Some(outcome))
-}
-
-/// Runs another write in a savepoint, and rolls it back if it fails.
-fn run_other(connection: &Connection, work: &mut Work<Connection>) -> rusqlite::Result<()> {
-    connection.execute_batch("SAVEPOINT job")?;
-    if !work.run(connection) {
-        connection.execute_batch("ROLLBACK TO job")?;
-    }
-    connection.execute_batch("RELEASE job")
 }
 
 /// Returns whether an error concerns one addition alone, so that the rest of its group can be committed.
@@ -235,10 +244,9 @@ fn is_of_one_addition(connection: &Connection, error: &rusqlite::Error) -> bool 
 }
 
 /// Returns the error for all callers of a failed transaction.
-fn explain(failure: Failure<AddError>) -> StoreError {
+fn explain(failure: Failure<StoreError>) -> StoreError {
     let (end, error) = match failure {
-        Failure::Answer(AddError::Store(error)) => return error,
-        Failure::Answer(error) => return StoreError::unavailable(error),
+        Failure::Answer(error) => return error,
         Failure::Commit(error) if is_in_doubt(&error) => {
             ("whether the transaction was committed is in doubt", error)
         }
@@ -249,7 +257,7 @@ fn explain(failure: Failure<AddError>) -> StoreError {
     if error::is_refusal(&error) {
         return StoreError::refused(error);
     }
-    StoreError::unavailable(format!("{end}: {error}{}", error::io_step(&error)))
+    StoreError::unavailable(format!("{end}: {error}"))
 }
 
 /// Returns whether the connection is in doubt. After a refused row, a lock timeout or a full disk, the connection

@@ -13,7 +13,7 @@ use petstore_domain::{
 };
 use tokio::runtime::{Builder, Handle};
 
-use super::{Add, Answers, Job, Jobs, MAX_QUEUE, Other, Reply, channel};
+use super::{Add, Answers, Job, Jobs, MAX_QUEUE, Reply, channel};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -29,25 +29,14 @@ fn begin<F: Future>(call: F) -> Pin<Box<F>> {
 }
 
 /// Renames every animal, and returns their number.
+#[derive(Debug)]
 struct Rename {
     to: &'static str,
-    kept: Option<usize>,
     reply: Reply<usize, StoreError>,
 }
 
-impl Other for Rename {
-    fn is_abandoned(&self) -> bool {
-        self.reply.is_abandoned()
-    }
-
-    fn answer(self, committed: Result<(), StoreError>) {
-        let stopped = || StoreError::unavailable("was not run");
-        self.reply.send(committed.and_then(|()| self.kept.ok_or_else(stopped)));
-    }
-}
-
 /// Commits a group, or fails if an animal of it is named `broken`.
-fn commit(rows: &mut Vec<String>, group: Vec<Job<Rename>>) -> Answers<Rename> {
+fn commit(rows: &mut Vec<String>, group: Vec<Job<Rename>>) -> Answers {
     let mut answers = Answers::default();
     let mut next = rows.clone();
     let is_broken =
@@ -65,11 +54,10 @@ fn commit(rows: &mut Vec<String>, group: Vec<Job<Rename>>) -> Answers<Rename> {
                 let id = PetId(i64::try_from(next.len()).unwrap());
                 answers.add(reply, Ok(Added::Created(pet.with_id(id))));
             }
-            Job::Other(rename) if fails => answers.other(rename, Err(failure())),
-            Job::Other(mut rename) => {
+            Job::Other(rename) if fails => rename.reply.send(Err(failure())),
+            Job::Other(rename) => {
                 next.fill(rename.to.to_owned());
-                rename.kept = Some(next.len());
-                answers.other(rename, Ok(()));
+                rename.reply.send(Ok(next.len()));
             }
         }
     }
@@ -98,7 +86,7 @@ fn id(added: Result<Added, AddError>) -> i64 {
 async fn queued_jobs_share_groups_and_are_answered_in_order() {
     let (writer, jobs) = channel::<Rename>(2, Some(TIMEOUT));
     let [one, two, three] = ["a", "b", "c"].map(|name| begin(writer.add(pet(name), None)));
-    let renamed = begin(writer.run(|reply| Rename { to: "z", kept: None, reply }));
+    let renamed = begin(writer.run(|reply| Rename { to: "z", reply }));
     let ((), (rows, groups)) = tokio::join!(writer.close(), write(jobs));
     assert_eq!((rows, groups), (vec!["z".to_owned(); 3], vec![2, 2]));
     assert_eq!([id(one.await), id(two.await), id(three.await)], [1, 2, 3]);
@@ -109,7 +97,7 @@ async fn queued_jobs_share_groups_and_are_answered_in_order() {
 async fn a_transaction_that_fails_fails_all_of_its_jobs_and_no_others() {
     let (writer, jobs) = channel::<Rename>(8, Some(TIMEOUT));
     let writing = tokio::spawn(write(jobs));
-    let rename = writer.run(|reply| Rename { to: "z", kept: None, reply });
+    let rename = writer.run(|reply| Rename { to: "z", reply });
     let (broken, renamed) = tokio::join!(biased; writer.add(pet("broken"), None), rename);
     let broken = broken.unwrap_err().to_string();
     assert_eq!(broken, "the store cannot answer: broken");

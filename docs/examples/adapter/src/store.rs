@@ -1,7 +1,6 @@
 //! The store: a thread that writes the file, and its content in memory for reads.
 
 use std::{
-    cell::RefCell,
     fmt, io,
     path::Path,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
@@ -11,7 +10,7 @@ use std::{
 use petstore_domain::{CatalogueVersion, StoreError};
 use petstore_storage::{
     PanicGuard,
-    writer::{Add, Answers, Job, Jobs, Work, Writer, channel},
+    writer::{Add, Answers, Job, Jobs, Reply, Writer, channel},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +23,11 @@ use crate::{
 /// The largest number of writes that share one wait for the disk.
 const MAX_GROUP: usize = 256;
 
+/// A write other than an addition. It returns the function that answers its caller once the group is written.
+type Work = Box<dyn FnOnce(&mut Draft) -> Answer + Send>;
+
+type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
 /// A catalogue and its API keys in one file. One process at a time writes to it.
 pub struct FileStore {
     /// The content of the file, in memory, so that reads do not wait for the disk.
@@ -35,7 +39,7 @@ pub struct FileStore {
 
 struct Writing {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
-    queue: Writer<Work<RefCell<Draft>>>,
+    queue: Writer<Work>,
     _thread: JoinOnDrop,
 }
 
@@ -94,7 +98,7 @@ impl FileStore {
     }
 
     /// Returns the queue of writes.
-    pub(crate) fn writer(&self) -> Result<&Writer<Work<RefCell<Draft>>>, StoreError> {
+    pub(crate) fn writer(&self) -> Result<&Writer<Work>, StoreError> {
         let writing = self.writing.as_ref();
         let refused = || StoreError::refused("the store was opened only to read");
         writing.map(|writing| &writing.queue).ok_or_else(refused)
@@ -106,31 +110,34 @@ impl FileStore {
         &self,
         work: impl FnOnce(&mut Draft) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
-        let work = |draft: &RefCell<Draft>| work(&mut draft.borrow_mut());
-        self.writer()?.run(|reply| Work::new(work, reply)).await
+        let write = |reply: Reply<T, E>| -> Work {
+            Box::new(|draft| {
+                let result = work(draft);
+                Box::new(|written| {
+                    reply.send(result.and_then(|value| Ok(written.map(|()| value)?)));
+                })
+            })
+        };
+        self.writer()?.run(write).await
     }
 }
 
 /// Writes group by group, until the store is closed.
-fn run(mut jobs: Jobs<Work<RefCell<Draft>>>, mut journal: Journal, shared: &RwLock<State>) {
+fn run(mut jobs: Jobs<Work>, mut journal: Journal, shared: &RwLock<State>) {
     let read = || shared.read().unwrap_or_else(PoisonError::into_inner).clone();
     let mut state = read();
     while let Some(group) = jobs.blocking_next(0) {
         let (random, drawn) = random().map_or_else(|error| (0, Err(error)), |it| (it, Ok(())));
-        let mut draft = RefCell::new(Draft::new(state, random));
+        let mut draft = Draft::new(state, random);
         let (mut added, mut others) = (Vec::new(), Vec::new());
         for job in group {
             match job {
                 Job::Add(Add { pet, request, reply }) => {
-                    added.push((reply, pets::add(draft.get_mut(), pet, request)));
+                    added.push((reply, pets::add(&mut draft, pet, request)));
                 }
-                Job::Other(mut work) => {
-                    work.run(&draft);
-                    others.push(work);
-                }
+                Job::Other(work) => others.push(work(&mut draft)),
             }
         }
-        let draft = draft.into_inner();
         let written = drawn.and_then(|()| journal.append(&draft.group));
         let failure = written.err().map(|error| error.to_string());
         if failure.is_none() {
@@ -146,10 +153,10 @@ fn run(mut jobs: Jobs<Work<RefCell<Draft>>>, mut journal: Journal, shared: &RwLo
             let result = result.and_then(|added| Ok(committed().map(|()| added)?));
             answers.add(reply, result);
         }
-        for work in others {
-            answers.other(work, committed());
-        }
         answers.send();
+        for answer in others {
+            answer(committed());
+        }
     }
 }
 
