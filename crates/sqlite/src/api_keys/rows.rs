@@ -1,8 +1,8 @@
 //! Rows of the table `api_key`.
 
 use petstore_domain::{
-    ApiKey, CorruptKey, Corruption, KeyDigest, KeyId, KeyRevision, StoreError, StoredApiKey,
-    StoredKeys, Timestamp,
+    ApiKey, CorruptKey, Corruption, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, StoreError,
+    StoredApiKey, StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -13,7 +13,7 @@ macro_rules! select {
     ($tail:literal) => {
         concat!(
             "SELECT id, name, digest, prefix, rights, created_at, expires_at, revoked_at, \
-             last_used_at FROM api_key ",
+             last_used_at, stamp FROM api_key ",
             $tail
         )
     };
@@ -21,6 +21,9 @@ macro_rules! select {
 
 pub(crate) const ALL: &str = select!("ORDER BY id");
 pub(crate) const BY_ID: &str = select!("WHERE id = ?1");
+pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
+/// Selects the sum of all stamps. It takes their lower half, so that no sum overflows.
+pub(crate) const SUM: &str = "SELECT coalesce(sum(stamp & 0xffffffff), 0) FROM api_key";
 pub(crate) const DIGEST_OWNER: &str = "SELECT id FROM api_key WHERE digest = ?1";
 /// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
@@ -45,6 +48,30 @@ pub(crate) fn load(
     let snapshot = connection.unchecked_transaction()?;
     let (revision, _) = head(&snapshot)?;
     if unless == Some(revision) { Ok(None) } else { all(&snapshot).map(Some) }
+}
+
+/// Returns the keys that have changed since `known`, in one snapshot.
+pub(crate) fn changes(
+    connection: &Connection,
+    known: Option<KeyMark>,
+) -> Result<KeyChanges, Failure<StoreError>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let (revision, _) = head(&snapshot)?;
+    let position = known.map_or(i64::MIN, |known| known.position);
+    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+    if known == Some(changes.mark) {
+        return Ok(changes);
+    }
+    let mut statement = snapshot.prepare_cached(SINCE)?;
+    let mut rows = statement.query([position])?;
+    while let Some(row) = rows.next()? {
+        let stamp: i64 = row.get(9)?;
+        changes.mark.position = stamp;
+        changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
+    }
+    let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
+    changes.sum = sum.cast_unsigned();
+    Ok(changes)
 }
 
 /// Returns the revision, and the highest identifier ever assigned or stored; 0 if there was none.
