@@ -22,18 +22,20 @@ macro_rules! select {
 pub(crate) const ALL: &str = select!("ORDER BY id");
 pub(crate) const BY_ID: &str = select!("WHERE id = ?1");
 pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
-/// Selects the sum of all stamps. It takes their lower half, so that no sum overflows.
-pub(crate) const SUM: &str = "SELECT coalesce(sum(stamp & 0xffffffff), 0) FROM api_key";
+/// Selects the sum of all stamps, as [`stamp`] returns them.
+pub(crate) const SUM: &str = "SELECT coalesce(sum(1 + (stamp & 0xffffffff)), 0) FROM api_key";
 pub(crate) const DIGEST_OWNER: &str = "SELECT id FROM api_key WHERE digest = ?1";
 /// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'api_key'), 0)) \
      FROM petstore_state WHERE only = 1";
 const RENEW: &str = "UPDATE petstore_state SET key_revision = randomblob(16) WHERE only = 1";
-/// Writes a key. A stored key keeps its last use.
+/// Writes a key with a new stamp, because triggers do not run on petstore's connections. A stored key keeps its last use.
 pub(crate) const WRITE: &str = "INSERT INTO api_key \
-     (id, name, digest, prefix, rights, created_at, expires_at, revoked_at, last_used_at) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET \
+     (id, name, digest, prefix, rights, created_at, expires_at, revoked_at, last_used_at, stamp) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
+       1 + coalesce((SELECT max(stamp) FROM api_key), 0) + (random() & 0xffffffff)) \
+     ON CONFLICT (id) DO UPDATE SET stamp = excluded.stamp, \
      name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
      created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
 pub(crate) const NOTE_USE: &str =
@@ -65,13 +67,17 @@ pub(crate) fn changes(
     let mut statement = snapshot.prepare_cached(SINCE)?;
     let mut rows = statement.query([position])?;
     while let Some(row) = rows.next()? {
-        let stamp: i64 = row.get(9)?;
-        changes.mark.position = stamp;
-        changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
+        changes.mark.position = row.get(9)?;
+        changes.rows.push((api_key(row), stamp(changes.mark.position)));
     }
     let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
     changes.sum = sum.cast_unsigned();
     Ok(changes)
+}
+
+/// Returns a stamp for a sum: the lower half of the stored stamp, so that no sum overflows, plus 1.
+fn stamp(stored: i64) -> u64 {
+    1 + (stored.cast_unsigned() & 0xffff_ffff)
 }
 
 /// Returns the revision, and the highest identifier ever assigned or stored; 0 if there was none.
