@@ -111,14 +111,15 @@ fn changes(revision: u128, rows: &[(u8, u64)], sum: u64) -> KeyChanges {
 
 #[tokio::test]
 async fn all_keys_are_loaded_only_if_the_changes_do_not_make_them_whole() {
+    /// The known revision, the answer, and the keys that are live then.
+    type Load = (Option<u128>, Result<KeyChanges, StoreError>, Option<&'static [u8]>);
     let revoked = ApiKey { revoked_at: Some(START), ..stored(1) };
     let rolled = ApiKey { digest: secret(4).digest(), ..stored(2) };
     let ending = |revision, key, stamp, sum| KeyChanges {
         rows: vec![(Ok(key), stamp)],
         ..changes(revision, &[], sum)
     };
-    // The known revision, the answer, and the keys that are live then.
-    let loads: [(Option<u128>, Result<KeyChanges, StoreError>, Option<&[u8]>); 13] = [
+    let loads: [Load; 13] = [
         (None, Ok(changes(1, &[(1, 5), (2, 7)], 12)), Some(&[1, 2])),
         (Some(1), Ok(changes(1, &[], 0)), Some(&[1, 2])),
         (Some(1), Err(StoreError::unavailable("gone")), Some(&[1, 2])),
