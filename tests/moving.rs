@@ -7,7 +7,6 @@ mod backup;
 mod check;
 pub(crate) mod commands;
 mod everything;
-mod export;
 mod export_file;
 mod import;
 mod interrupted;

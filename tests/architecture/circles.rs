@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::path;
+use crate::{is_test, path};
 
 /// The segments of a path. A module's path begins below the crate, so the root is empty.
 type Segments = Vec<String>;
@@ -25,21 +25,8 @@ impl Crate {
         let mut module: Segments =
             file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         module.retain(|segment| segment != "lib" && segment != "main");
-        let tests = ["tests", "schedules"];
-        if !module.iter().any(|segment| tests.contains(&segment.as_str())) {
+        if !is_test(Path::new(file)) {
             self.files.entry(module).or_default().extend(source.parse::<TokenStream>().unwrap());
-        }
-    }
-
-    fn add_folder(&mut self, src: &Path, folder: &Path) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let entry = entry.unwrap().path();
-            if entry.is_dir() {
-                self.add_folder(src, &entry);
-            } else if entry.extension().is_some_and(|extension| extension == "rs") {
-                let file = entry.strip_prefix(src).unwrap().to_str().unwrap();
-                self.add(file, &fs::read_to_string(&entry).unwrap());
-            }
         }
     }
 
@@ -233,7 +220,10 @@ fn no_two_siblings_import_each_other() {
         let folder = folder.unwrap().path();
         let name = folder.file_name().unwrap().to_str().unwrap();
         let mut sources = Crate::default();
-        sources.add_folder(&folder.join("src"), &folder.join("src"));
+        let src = folder.join("src");
+        for (file, source) in crate::sources(&src) {
+            sources.add(file.strip_prefix(&src).unwrap().to_str().unwrap(), &source);
+        }
         assert!(!sources.files.is_empty(), "{name}");
         let found = sources.faults().into_iter();
         faults.extend(found.map(|fault| format!("{name}: {fault}")));
@@ -249,85 +239,51 @@ fn faults(files: &[(&str, &str)]) -> Vec<String> {
     sources.faults()
 }
 
-#[test]
-fn a_circle_is_reported_however_its_imports_are_written() {
+/// Returns the files of a crate with the modules `a` and `b`, and with `more` files.
+fn crate_of<'a>(a: &'a str, b: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let root = ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B;");
-    for (a, b) in [
-        ("use crate::b::B;", "use crate::a::A;"),
-        ("use crate::{b::{self, B}, a::inner};", "use super::a::A;"),
-        ("fn f() { crate::b::f() }", "fn f() { vec![super::a::g::<u8>()]; }"),
-        ("mod inner { use super::super::b::B; }", "type A = Option<crate::a::A>;"),
-        ("pub use crate::b as other;", "use crate::a::*;"),
-    ] {
-        assert_eq!(
-            faults(&[root, ("a.rs", a), ("b.rs", b)]),
-            ["import each other: a, b"],
-            "{a} {b}"
-        );
-    }
-    let below = [root, ("a.rs", "mod x; mod y;"), ("a/x.rs", "use super::y::Y;")];
-    let found = faults(&[below[0], below[1], below[2], ("a/y.rs", "use crate::a::x::X;")]);
-    assert_eq!(found, ["import each other: a::x, a::y"]);
-    // Through a name that their parent re-exports.
-    let found = faults(&[
-        root,
-        ("a.rs", "mod x; mod y; pub use x::X; use y::{Y, f};"),
-        ("a/x.rs", "use super::{Y, other};"),
-        ("a/y.rs", "use super::X;"),
-    ]);
-    assert_eq!(found, ["import each other: a::x, a::y"]);
-    // Through a child.
-    let child = ("a/x.rs", "use crate::b::B; use super::A;");
-    let found = faults(&[root, ("a.rs", "mod x; use x::X;"), child, ("b.rs", "use crate::a::A;")]);
-    assert_eq!(found, ["import each other: a, a::x, b"]);
-    let three =
-        [("a.rs", "use crate::b::B;"), ("b.rs", "use crate::c::C;"), ("c.rs", "use crate::a::A;")];
-    assert_eq!(faults(&three), ["import each other: a, b, c"]);
+    [&[root, ("a.rs", a), ("b.rs", b)], more].concat()
 }
 
 #[test]
-fn a_parent_and_its_child_may_import_each_other() {
-    let root = ("lib.rs", "mod a;");
-    for (parent, child) in [
-        ("mod child; use child::f;", "use super::A;"),
-        ("mod child; fn g() { child::f() }", "use crate::a::{A, self};"),
-        ("use self::child::{f, deep::g};", "use super::A; mod deep;"),
+fn a_circle_is_reported_however_its_imports_are_written() {
+    let through_child = [("a/x.rs", "use crate::b::B; use super::A;")];
+    let re_exported = [("a/x.rs", "use super::{Y, other};"), ("a/y.rs", "use super::X;")];
+    for (a, b, more, circle) in [
+        ("use crate::b::B;", "use crate::a::A;", &[][..], "a, b"),
+        ("use crate::{b::{self, B}, a::inner};", "use super::a::A;", &[], "a, b"),
+        ("fn f() { crate::b::f() }", "fn f() { vec![super::a::g::<u8>()]; }", &[], "a, b"),
+        ("mod inner { use super::super::b::B; }", "type A = Option<crate::a::A>;", &[], "a, b"),
+        ("pub use crate::b as other;", "use crate::a::*;", &[], "a, b"),
+        ("use crate::b::B;", "use crate::c::C;", &[("c.rs", "use crate::a::A;")], "a, b, c"),
+        ("mod x; use x::X;", "use crate::a::A;", &through_child, "a, a::x, b"),
+        // Through a name that their parent re-exports.
+        ("mod x; mod y; pub use x::X; use y::{Y, f};", "", &re_exported, "a::x, a::y"),
     ] {
-        let deep = ("a/child/deep.rs", "use super::super::A; use super::f;");
-        let found = faults(&[root, ("a.rs", parent), ("a/child.rs", child), deep]);
-        assert_eq!(found, [""; 0], "{parent} {child}");
+        let found = faults(&crate_of(a, b, more));
+        assert_eq!(found, [format!("import each other: {circle}")], "{a} {b}");
     }
 }
 
 #[test]
 fn a_name_of_the_root_is_reported() {
-    let defined = "import it from the module that defines it";
-    let a = [("lib.rs", "mod a; mod b; pub use b::B;"), ("b.rs", "pub struct B;")];
-    assert_eq!(
-        faults(&[a[0], a[1], ("a.rs", "use crate::B;")]),
-        [format!("a: crate::B: {defined}")]
-    );
-    assert_eq!(
-        faults(&[a[0], a[1], ("a.rs", "use super::B;")]),
-        [format!("a: crate::B: {defined}")]
-    );
+    for a in ["use crate::B;", "use super::B;"] {
+        let found = faults(&crate_of(a, "pub struct B;", &[]));
+        assert_eq!(found, ["a: crate::B: import it from the module that defines it"]);
+    }
 }
 
 #[test]
-fn imports_in_one_direction_and_imports_of_tests_are_not_reported() {
+fn parents_children_tests_and_one_direction_are_not_reported() {
+    let below = [("a/child.rs", "use super::A;"), ("b/tests.rs", "use crate::a::A;")];
     for (a, b) in [
         ("use crate::b::B; mod child; use child::f;", "use std::a::A; use other::crate_::a;"),
+        ("use crate::b::B; use self::child::{f, deep::g};", "#[cfg(test)] use crate::a::A;"),
         ("use crate::b::B;", "#[cfg(test)] mod tests { use crate::a::A; } // crate::a::A"),
         ("use crate::b::B;", "#[cfg(test)] mod tests; const TEXT: &str = \"crate::a::A\";"),
-        ("use crate::b::B;", "#[cfg(test)] use crate::a::A;\n/// See [`crate::a::A`].\nstruct B;"),
-        (
-            "use crate::b::B; fn f() { self::g(); B::a() }",
-            "macro_rules! m { () => { $crate::a::A } }",
-        ),
+        ("use crate::b::B;", "/// See [`crate::a::A`].\nstruct B;"),
+        ("fn f() { self::g(); super::b::B::a() }", "macro_rules! m { () => { $crate::a::A } }"),
     ] {
-        let files = [("lib.rs", "mod a; mod b;"), ("a.rs", a), ("b.rs", b), ("a/child.rs", "")];
-        assert_eq!(faults(&files), [""; 0], "{a} {b}");
-        let in_tests = [files[0], files[1], files[2], files[3], ("b/tests.rs", "use crate::a::A;")];
-        assert_eq!(faults(&in_tests), [""; 0], "{a} {b}");
+        assert_eq!(faults(&crate_of(a, b, &below)), [""; 0], "{a} {b}");
     }
 }

@@ -1,8 +1,6 @@
 //! A comment begins with a subject, a verb or a noun phrase, never with a clause or "nobody".
 
-use std::{fs, path::Path};
-
-use crate::path;
+use crate::{path, sources};
 
 /// First words of comments that hide their subject. "What is kept" should read "The kept bytes".
 const HIDING: [&str; 7] = ["What", "Whatever", "Whoever", "Whether", "Nobody", "Those", "That"];
@@ -26,26 +24,15 @@ fn hidden(source: &str) -> Vec<String> {
     faults
 }
 
-fn check(folder: &Path, faults: &mut Vec<String>) -> usize {
-    let mut read = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let entry = entry.unwrap().path();
-        if entry.is_dir() && !entry.ends_with("target") {
-            read += check(&entry, faults);
-        } else if entry.extension().is_some_and(|extension| extension == "rs") {
-            let source = fs::read_to_string(&entry).unwrap();
-            faults.extend(hidden(&source).iter().map(|line| format!("{}:{line}", entry.display())));
-            read += 1;
-        }
-    }
-    read
-}
-
 #[test]
 fn every_comment_begins_with_its_subject() {
     let mut faults = Vec::new();
     for folder in ["crates", "docs", "tests"] {
-        assert!(check(&path(folder), &mut faults) > 0, "{folder} has no sources");
+        let sources = sources(&path(folder));
+        assert!(!sources.is_empty(), "{folder} has no sources");
+        for (file, source) in sources {
+            faults.extend(hidden(&source).iter().map(|line| format!("{}:{line}", file.display())));
+        }
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{WORKSPACE, path, text};
+use crate::{WORKSPACE, is_test, path, sources, text};
 
 /// The store that the README's first command creates, which git ignores.
 const FIRST_STORE: [&str; 4] =
@@ -66,9 +66,8 @@ fn every_dependency_has_its_reason() {
 
 #[test]
 fn every_package_inherits_the_lints_of_the_workspace() {
-    let packages = WORKSPACE.workspace_packages();
-    assert!(packages.len() >= 5);
-    for package in packages {
+    assert!(WORKSPACE.packages.len() >= 5);
+    for package in &WORKSPACE.packages {
         let manifest = fs::read_to_string(&package.manifest_path).unwrap();
         assert!(inherits_lints(&manifest), "{}", package.name);
     }
@@ -83,16 +82,10 @@ fn a_plain_cargo_test_skips_no_package() {
 }
 
 #[test]
-fn no_package_is_called_http() {
-    let packages = WORKSPACE.workspace_packages();
-    assert!(packages.iter().all(|package| package.name.as_str() != "http"));
-}
-
-#[test]
 fn a_package_has_the_prefix_and_its_folder_does_not() {
-    for package in WORKSPACE.workspace_packages() {
+    for package in &WORKSPACE.packages {
         let folder = package.manifest_path.parent().unwrap();
-        let name = folder.file_name().unwrap();
+        let name = folder.file_name().unwrap().to_str().unwrap();
         // The examples stand for code outside this repository, so they have a prefix of their own.
         let expected = match (folder.starts_with(path("docs/examples")), name) {
             (true, other) => format!("example-{other}"),
@@ -102,6 +95,43 @@ fn a_package_has_the_prefix_and_its_folder_does_not() {
         assert_eq!(package.name.as_str(), expected);
         let parent = folder.parent().unwrap();
         let parents = ["crates", "docs/examples", "tests/upgrades"].map(path);
-        assert!(parents.contains(&parent.into()), "{folder}");
+        assert!(parents.contains(&parent.into()), "{name}");
     }
+}
+
+/// The ports with several methods. One of them may gain a method with a default body. A wrapper without that method
+/// still compiles, but never calls the port behind it, so clippy must refuse it.
+const PORTS: [&str; 7] =
+    ["Archive", "Authenticator", "Handover", "KeyStore", "PetRepository", "PetService", "Snapshot"];
+
+/// Returns the implementations of ports that clippy does not check for missing methods.
+fn unchecked(source: &str) -> Vec<&str> {
+    let lines: Vec<_> = source.lines().collect();
+    let is_port =
+        |line: &str| PORTS.iter().any(|port| line.starts_with(&format!("impl {port} for ")));
+    let is_checked = |at: usize| {
+        let above = lines[..at].iter().rev().take_while(|line| line.starts_with("#["));
+        above.into_iter().any(|line| line.starts_with("#[warn(clippy::missing_trait_methods)]"))
+    };
+    let ports = lines.iter().enumerate().filter(|(at, line)| is_port(line) && !is_checked(*at));
+    ports.map(|(_, line)| *line).collect()
+}
+
+#[test]
+fn clippy_refuses_a_wrapper_of_a_port_that_lacks_a_method() {
+    let mut read = 0;
+    for name in ["app", "http", "transfer"] {
+        for (file, source) in sources(&path(&format!("crates/{name}/src"))) {
+            let code = source.split("#[cfg(test)]\nmod ").next().unwrap();
+            if !is_test(&file) {
+                assert_eq!(unchecked(code), [""; 0], "{}", file.display());
+                read += usize::from(code.contains("impl PetRepository for"));
+            }
+        }
+    }
+    assert!(read > 0, "no wrapper was found");
+    assert_eq!(
+        unchecked("#[async_trait]\nimpl KeyStore for Late {}"),
+        ["impl KeyStore for Late {}"]
+    );
 }

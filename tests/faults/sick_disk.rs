@@ -25,14 +25,8 @@ const WRITERS: usize = 4;
 const READERS: usize = 2;
 /// The number of writes before and after a fault, and of reads during and after the fault.
 const ENOUGH: usize = 30;
-/// The number of writes during a fault. Each write waits for seconds if another process holds the lock.
-const REFUSALS: usize = 8;
-/// The number of failures in the test of the log, far above the limit on log lines.
-const MANY: usize = 200;
-/// The number of lines about one cause that are written at once. After these lines, at most one line a second is
-/// written.
-const LINES_AT_ONCE: usize = 10;
-
+/// The number of writes during a fault: one of each writer. Each write waits for seconds if another process holds the lock.
+const REFUSALS: usize = WRITERS;
 /// Asserts the promises of this file for a fault from `begin` to `end`. The log must contain `cause`.
 #[track_caller]
 fn is_survived(
@@ -117,25 +111,6 @@ fn a_file_system_without_space_refuses_writes_until_there_is_some() {
     let cause = "database or disk is full";
     let free = |_: &Server| fs::remove_file(&filler).unwrap();
     is_survived(&store, Launch::on(&store), cause, fill, free);
-}
-
-#[test]
-fn the_log_names_a_cause_at_once_and_then_once_a_second() {
-    let disk = Disk::new();
-    let store = Store::sqlite();
-    let server = Launch::on(&store).disk(&disk).start();
-    let client = server.client();
-    let since = Instant::now();
-    disk.fail(DiskFault::BrokenWrites);
-    for _ in 0..MANY {
-        client.add(&pet("refused")).send().refuses(503, "unavailable");
-    }
-    let seconds = usize::try_from(since.elapsed().as_secs()).unwrap() + 1;
-    disk.mend(DiskFault::BrokenWrites);
-    let log = server.stop();
-    let lines: Vec<_> = log.lines().filter(|line| line.contains("a write failed")).collect();
-    assert!((1..=LINES_AT_ONCE + seconds).contains(&lines.len()), "{lines:?}");
-    assert!(lines[0].contains("request failed"), "{lines:?}");
 }
 
 /// The kernel drops pages that it could not write, and later synchronizations succeed. SQLite's cache would still have

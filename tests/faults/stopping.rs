@@ -156,7 +156,7 @@ fn is_reset(error: &reqwest::Error) -> bool {
 
 #[test]
 fn a_stop_under_load_leaves_no_request_unanswered() {
-    for _ in 0..crashes(5, 100) {
+    for _ in 0..crashes(3, 100) {
         let store = Store::sqlite();
         let server = Launch::on(&store).start();
         let (address, http2) = (server.address, server.http2());

@@ -1,15 +1,5 @@
 //! Findings of `check` in a store.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
-
-use petstore_testing::EndOnDrop;
-
 use super::{
     animals::many,
     commands::{import, made, run},
@@ -136,44 +126,10 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains(warning), "{said}");
 }
 
-/// The check reads animals from a snapshot, but the list of each status live.
-fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
-    const ANIMALS: usize = 12_000;
-    let store = made(kind);
-    let record = |number| {
-        let status = ["sold", "pending"][number % 2];
-        serde_json::json!({"name": "Rex", "categoryId": 1, "status": status}).to_string() + "\n"
-    };
-    import(&store.url, "ndjson", &(0..ANIMALS).map(record).collect::<String>()).succeeds();
-    let over = EndOnDrop::new(Arc::<AtomicBool>::default());
-    let is_over = Arc::clone(&over);
-    thread::scope(|scope| {
-        let over = over;
-        scope.spawn(|| {
-            for round in 0_usize.. {
-                if is_over.load(Ordering::Relaxed) {
-                    break;
-                }
-                let status = ["available", "pending", "sold"][round % 3];
-                let sql =
-                    format!("UPDATE pet SET status = '{status}' WHERE id % 97 = {}", round % 97);
-                store.try_sql(&sql).unwrap();
-                store.try_sql(&format!("DELETE FROM pet WHERE id = {}", ANIMALS - round)).unwrap();
-            }
-        });
-        let checks: Vec<_> = (0..3).map(|_| check(&store)).collect();
-        drop(over);
-        for said in checks {
-            said.succeeds();
-        }
-    });
-}
-
 on_stores!(lasting: a_sound_store_is_called_sound);
 
 on_stores!(
     sql:
     damaged_rows_are_named,
     an_index_that_is_gone_is_named,
-    statuses_that_are_changed_meanwhile_are_no_fault,
 );

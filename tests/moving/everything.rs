@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{
-    animals::{awkward, many},
-    commands::{copy, exported, import, made, run, verify},
+    animals::awkward,
+    commands::{copy, exported, made, run, verify},
     live::commands::hand_over,
     restore::{backup, restore},
 };
@@ -101,33 +101,6 @@ fn a_copy_brings_everything(kinds: [Kind; 2]) {
     source.is_equal_in(from);
 }
 
-fn a_copy_follows_a_source_that_has_grown(kinds: [Kind; 2]) {
-    let [from, to] = kinds.map(made);
-    import(&from.url, "ndjson", &many(3)).succeeds();
-    let key = from.new_key("web");
-    copy(&from.url, &to.url);
-    let server = Launch::on(&from).start();
-    catalogue::add(&server.client(), &pet("Kept"));
-    let gone = id_of(&catalogue::add(&server.client(), &pet("Gone")));
-    server.stop();
-    from.delete_pet(gone);
-    from.keys(&["revoke", "web"]).succeeds();
-    let said = copy(&from.url, &to.url);
-    assert!(said.starts_with("copied 1 animals (3 were there before), 1 API keys"), "{said}");
-    verify(&from.url, &to.url);
-    // The source assigns another identifier, and loses its row.
-    let server = Launch::on(&from).start();
-    let gone = id_of(&catalogue::add(&server.client(), &pet("Gone too")));
-    server.stop();
-    from.delete_pet(gone);
-    let words = ["store", "verify", "--from", &from.url, "--to", &to.url];
-    run(&words).fails(1, "the stores differ: the highest identifier");
-    copy(&from.url, &to.url);
-    verify(&from.url, &to.url);
-    let server = Launch::on(&to).start();
-    server.client().get("/v1/pets").key(&key).send().refuses(401, "unauthorized");
-}
-
 fn a_move_brings_everything(kinds: [Kind; 2]) {
     let source = Source::new(kinds[0]);
     let to = Store::new(kinds[1]);
@@ -148,33 +121,10 @@ fn a_restore_brings_everything(kind: Kind) {
     source.is_equal_in(&to);
 }
 
-fn a_target_that_holds_anything_else_is_left_as_it_is(kinds: [Kind; 2]) {
-    let from = made(kinds[0]);
-    import(&from.url, "ndjson", &many(2)).succeeds();
-    from.new_key("web");
-    for (animal, difference) in [
-        ("{\"name\":\"Mine\",\"categoryId\":1}", "animal 1 is \"Rex 0\" of category 0"),
-        ("", "API key 1 is 'web' (pst_"),
-    ] {
-        let to = made(kinds[1]);
-        import(&to.url, "ndjson", animal).succeeds();
-        if animal.is_empty() {
-            to.new_key("default");
-        }
-        let before = (exported(&to.url, "ndjson"), to.keys(&["list"]).stdout);
-        let words = ["--from", &from.url, "--to", &to.url];
-        run(&[&["store", "copy"], &words[..]].concat()).fails(1, difference);
-        run(&[&["store", "verify"], &words[..]].concat()).fails(1, "the stores differ: animal 1 ");
-        assert_eq!((exported(&to.url, "ndjson"), to.keys(&["list"]).stdout), before);
-    }
-}
-
 on_stores!(
     pairs:
     a_copy_brings_everything,
-    a_copy_follows_a_source_that_has_grown,
     a_move_brings_everything,
-    a_target_that_holds_anything_else_is_left_as_it_is,
 );
 
 on_stores!(lasting: a_restore_brings_everything);

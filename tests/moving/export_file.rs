@@ -74,20 +74,8 @@ fn a_path_that_is_no_plain_file_is_not_replaced() {
 }
 
 #[test]
-fn a_name_that_promises_another_format_is_refused() {
-    let store = filled(1);
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["pets.xml", "pets.csv.gz"] {
-        let file = folder.path().join(name);
-        let refused = run(&["export", "--store", &store.url, file.to_str().unwrap()]);
-        refused.fails(2, "use .ndjson, .jsonl or .csv, or name the format with --format");
-    }
-    assert_eq!(names(folder.path()), [""; 0]);
-}
-
-#[test]
 fn an_export_that_is_stopped_leaves_no_file() {
-    let store = filled(100_000);
+    let store = filled(30_000);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pets.ndjson");
     let running = petstore(&["export", "--store", &store.url, file.to_str().unwrap()]).spawn();
@@ -98,7 +86,7 @@ fn an_export_that_is_stopped_leaves_no_file() {
 
 #[test]
 fn a_reader_that_closes_its_pipe_is_reported_in_one_line() {
-    let store = filled(20_000);
+    let store = filled(5_000);
     let mut running = petstore(&["export", "--store", &store.url]).spawn();
     assert!(lines(running.stdout.take().unwrap()).next().is_some());
     let expected = "petstore: cannot write to stdout: Broken pipe (os error 32)\n";

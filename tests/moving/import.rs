@@ -51,8 +51,9 @@ fn a_bad_line_keeps_the_whole_file_out() {
     assert_eq!(exported(&store.url, "ndjson"), before);
 }
 
-fn the_good_lines_are_kept_if_that_was_asked_for(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn the_good_lines_are_kept_if_that_was_asked_for() {
+    let store = made(Kind::Sqlite);
     let text = "name,categoryId,status\nRex,1,\nx,y,z\nTom,2,sold\n,,\n";
     let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
     let done = feed(&words, text);
@@ -74,26 +75,9 @@ fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
     assert!(said[101].starts_with("petstore: nothing was stored: 20250 lines are bad"));
 }
 
-fn records_with_identifiers_keep_them_and_another_animal_is_a_conflict(kind: Kind) {
-    let store = made(kind);
-    let pet = |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
-    let first = [pet(9, "i"), pet(2, "b")].join("\n");
-    import(&store.url, "ndjson", &first).succeeds();
-    let more = [pet(1, "a"), pet(9, "i"), pet(1, "a")].join("\n");
-    let said = import(&store.url, "ndjson", &more).succeeds();
-    assert_eq!(said, "added 1 animal, passed over 2 that were there, skipped 0 bad lines\n");
-
-    let before = exported(&store.url, "csv");
-    assert_eq!(before, "id,name,categoryId,status\n1,a,1,\n2,b,1,\n9,i,1,\n");
-    for text in [[pet(3, "c"), pet(2, "x")].join("\n"), [pet(4, "d"), pet(4, "e")].join("\n")] {
-        let conflict = "nothing was stored: the target already holds another animal ";
-        import(&store.url, "ndjson", &text).fails(1, conflict);
-        assert_eq!(exported(&store.url, "csv"), before);
-    }
-}
-
-fn a_conflict_names_the_lines_of_the_animal(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn a_conflict_names_the_lines_of_the_animal() {
+    let store = made(Kind::Sqlite);
     let pet = |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
     import(&store.url, "ndjson", &pet(2, "b")).succeeds();
     let text = [pet(3, "c"), pet(4, "d"), pet(2, "x")].join("\n");
@@ -250,10 +234,6 @@ fn additions_beside_an_import(store: &Store, kind: Kind) -> Duration {
     longest
 }
 
-fn a_service_continues_to_add_beside_a_large_import(kind: Kind) {
-    additions_beside_an_import(&Store::new(kind).patient(), kind);
-}
-
 fn an_addition_beside_a_large_import_waits_for_one_batch_at_most(kind: Kind) {
     let longest = additions_beside_an_import(&Store::new(kind), kind);
     assert!(longest < Duration::from_secs(1), "an addition took {longest:.2?}");
@@ -283,7 +263,7 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
 fn an_import_that_is_frozen_in_its_transaction_refuses_no_addition() {
     const FROZEN: &str = "DO $$ BEGIN ASSERT EXISTS (SELECT FROM pg_stat_activity \
         WHERE datname = current_database() AND state = 'idle in transaction'); END $$";
-    const PETS: usize = 60_000;
+    const PETS: usize = 30_000;
     let store = Store::postgres();
     let server = Launch::on(&store).start();
     let client = server.client();
@@ -312,7 +292,7 @@ fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind
     let server = Launch::on(&store).start();
     let client = server.client();
     let pet = |id: usize| json!({"id": id, "name": "Rex", "categoryId": 1}).to_string() + "\n";
-    let pets = if kind == Kind::Etcd { 10_000 } else { 100_000 };
+    let pets = if kind == Kind::Etcd { 10_000 } else { 60_000 };
     // The highest identifier is not the last one.
     let text: String =
         (1..=pets).map(|id| pet(if id == pets / 2 { 500_000 } else { id })).collect();
@@ -345,7 +325,7 @@ fn the_progress_fits_the_terminal() {
     let shown = |kind: &str| {
         let store = Store::sqlite();
         let file = store.folder().join("pets.ndjson");
-        fs::write(&file, many(45_000)).unwrap();
+        fs::write(&file, many(25_000)).unwrap();
         let words = ["import", "--create", "--store", &store.url, file.to_str().unwrap()];
         petstore(&words).on_terminal(50, kind).finish().succeeds()
     };
@@ -359,31 +339,10 @@ fn the_progress_fits_the_terminal() {
     assert!(!plain.contains('\u{1b}') && plain.ends_with("skipped 0 bad lines\r\n"), "{plain:?}");
 }
 
-#[test]
-fn a_file_says_by_its_name_what_it_holds() {
-    let store = made(Kind::Sqlite);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("pets.csv");
-    fs::write(&path, "categoryId,name\n1,Rex\n").unwrap();
-    let path = path.to_str().unwrap();
-    run(&["import", "--store", &store.url, path]).succeeds();
-    assert_eq!(exported(&store.url, "ndjson"), "{\"id\":1,\"name\":\"Rex\",\"categoryId\":1}\n");
-    let missing = folder.path().join("missing.csv");
-    let missing = missing.to_str().unwrap();
-    run(&["import", "--store", &store.url, missing]).fails(1, "No such file or directory");
-    let folder = folder.path().to_str().unwrap();
-    run(&["import", "--store", &store.url, folder]).fails(1, "is a directory");
-}
-
 on_stores!(
     lasting:
-    the_good_lines_are_kept_if_that_was_asked_for,
-    records_with_identifiers_keep_them_and_another_animal_is_a_conflict,
-    a_conflict_names_the_lines_of_the_animal,
     a_store_is_made_only_when_asked_and_the_command_says_where,
     an_import_that_fails_leaves_no_new_store_and_removes_no_old_one,
-    #[petstore_testing::needs(time)]
-    a_service_continues_to_add_beside_a_large_import,
     #[petstore_testing::needs(quiet)]
     an_addition_beside_a_large_import_waits_for_one_batch_at_most,
     a_file_is_imported_once_unless_it_is_asked_for_again,

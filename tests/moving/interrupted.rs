@@ -2,8 +2,6 @@
 
 use std::{fs, io::Write as _, path::Path, thread, time::Duration};
 
-use serde_json::Value;
-
 use super::{
     animals::many,
     commands::{copy, exported, fed, import, made, verify},
@@ -16,9 +14,9 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Returns the number of animals: 15 batches, or 320 small ones.
+/// Returns the number of animals: 6 batches, or 160 small ones.
 fn pets(kind: Kind) -> usize {
-    if kind == Kind::Etcd { 320 * kind.batch() } else { 150_000 }
+    kind.batch() * if kind == Kind::Etcd { 160 } else { 6 }
 }
 
 fn copying(from: &Store, to: &Store) -> Running {
@@ -112,15 +110,13 @@ fn an_import_that_is_cut_off_continues_and_adds_nothing_twice(kind: Kind) {
         let numbers: Vec<usize> = numbers.take(2).collect();
         // A server may finish the commit of a client that was killed.
         assert!(numbers[1] >= found && numbers[0] + numbers[1] == pets(kind), "{found}: {said}");
+        // The animals of the file, in its order.
         let lines = exported(&store.url, "ndjson");
-        let animals = |lines: &str| -> Vec<Value> {
-            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-        };
-        let mut kept = animals(&lines);
-        for animal in &mut kept {
-            animal.as_object_mut().unwrap().remove("id").unwrap();
+        assert_eq!(lines.lines().count(), pets(kind));
+        for (number, line) in lines.lines().enumerate() {
+            let animal = format!("\"name\":\"Rex {number}\",\"categoryId\":{number}}}");
+            assert!(line.ends_with(&animal), "{number}: {line}");
         }
-        assert!(kept == animals(&text), "the animals of the file, in its order");
     }
 }
 

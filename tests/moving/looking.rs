@@ -10,7 +10,7 @@ use super::{
     commands::{copy, import, run},
 };
 use crate::support::{
-    command::{Finished, lines, petstore},
+    command::{lines, petstore},
     store::Store,
 };
 
@@ -82,34 +82,6 @@ fn a_write_ahead_log_that_a_crash_has_left_stays() {
     for words in commands(&crashed.url, &equal.url, new.to_str().unwrap()) {
         run(&words).succeeds();
         assert!(content(&crashed) == before, "{words:?}");
-    }
-}
-
-#[test]
-fn a_missing_or_empty_file_is_not_made_a_store() {
-    for empty in [false, true] {
-        let (store, other) = (Store::sqlite(), pair().0);
-        if empty {
-            fs::write(store.file(), "").unwrap();
-        }
-        let before = content(&store);
-        let folder = tempfile::tempdir().unwrap();
-        let new = folder.path().join("new.db");
-        let writers = [
-            vec!["import", "--store", &store.url],
-            vec!["keys", "revoke", "web", "--store", &store.url],
-            vec!["keys", "roll", "web", "--store", &store.url],
-            vec!["upgrade", "--store", &store.url],
-            vec!["store", "copy", "--from", &store.url, "--to", &other.url],
-        ];
-        let readers = commands(&store.url, &other.url, new.to_str().unwrap());
-        for words in readers.into_iter().chain(writers) {
-            let Finished { code, stderr, .. } = run(&words);
-            assert_eq!(code, Some(1), "{words:?}: {stderr}");
-            assert!(stderr.contains("there is no store at"), "{words:?}: {stderr}");
-            assert!(content(&store) == before, "{words:?}");
-            assert!(!new.exists(), "{words:?}");
-        }
     }
 }
 

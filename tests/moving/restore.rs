@@ -175,7 +175,7 @@ fn a_backup_that_cannot_be_read_is_not_called_missing() {
 fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
     let disk = Disk::new();
     let store = Store::sqlite();
-    import_into_new(&store, 50_000);
+    import_into_new(&store, 5_000);
     let (backup, target) = (backup(&store), Store::sqlite());
     for (signal, code) in [("KILL", None), ("TERM", Some(1))] {
         let file = backup.file();

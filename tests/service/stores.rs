@@ -1,11 +1,9 @@
 //! The service and its store: outages, foreign changes, several instances, durability, rights.
 
 mod changed_by_sql;
-mod durability;
 mod hung_disk;
 mod instances;
 mod lost_file;
-mod pooler;
 mod refused_rows;
 mod rights;
 mod syncs;

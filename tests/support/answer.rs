@@ -67,14 +67,6 @@ impl Answer {
         self
     }
 
-    /// Returns the methods of `Allow`, sorted.
-    #[track_caller]
-    pub(crate) fn allow(&self) -> Vec<&str> {
-        let mut methods: Vec<_> = self.must("allow").split(',').map(str::trim).collect();
-        methods.sort_unstable();
-        methods
-    }
-
     /// Returns the target of the link with this relation.
     pub(crate) fn link(&self, rel: &str) -> Option<String> {
         let suffix = format!(">; rel=\"{rel}\"");

@@ -159,13 +159,6 @@ impl Call {
         self.exchange(body)
     }
 
-    /// Sends the request and returns only the status. The HTTP library itself wrote the answer, so the rules do not
-    /// apply.
-    #[track_caller]
-    pub(crate) fn status_of_library(self) -> u16 {
-        self.receive(None).unwrap().1.status
-    }
-
     #[track_caller]
     fn exchange(self, body: Option<Body>) -> Result<Answer, reqwest::Error> {
         let (sent, answer) = self.receive(body)?;

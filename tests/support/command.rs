@@ -52,10 +52,15 @@ impl Run {
 
     /// Puts these words before the command, for example to run it in a network namespace (ip-netns(8)).
     pub(crate) fn behind(self, words: [&str; 4]) -> Self {
-        let mut command = Command::new(words[0]);
+        self.inside(words[0], &words[1..])
+    }
+
+    /// Runs `program` with `arguments` and this command behind them.
+    fn inside(self, program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
         command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
         command.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.args(&words[1..]).arg(self.0.get_program()).args(self.0.get_args());
+        command.args(arguments).arg(self.0.get_program()).args(self.0.get_args());
         command.current_dir(env!("CARGO_TARGET_TMPDIR"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command)
@@ -87,20 +92,13 @@ impl Run {
     }
 
     /// Mounts `folder` read-only for the command. Needs root.
-    pub(crate) fn on_read_only(mut self, folder: &Path) -> Self {
+    pub(crate) fn on_read_only(self, folder: &Path) -> Self {
         let path = folder.display();
-        let run = self.0;
         let script = format!(
             "mount --bind {path} {path} && mount -o remount,ro,bind {path} && exec \"$0\" \"$@\""
         );
-        let mut namespace = Command::new("/usr/bin/unshare");
-        namespace.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
-        namespace.args(["--mount", "--propagation", "private", "/bin/sh", "-c", &script]);
-        namespace.arg(run.get_program()).args(run.get_args());
-        namespace.current_dir(env!("CARGO_TARGET_TMPDIR"));
-        namespace.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        self.0 = namespace;
-        self
+        let words = ["--mount", "--propagation", "private", "/bin/sh", "-c", &script];
+        self.inside("/usr/bin/unshare", &words)
     }
 
     fn with_limit(self, limit: &str) -> Self {
@@ -108,13 +106,7 @@ impl Run {
     }
 
     fn in_shell(self, script: &str) -> Self {
-        let mut shell = Command::new("/bin/sh");
-        shell.env_clear().current_dir(env!("CARGO_TARGET_TMPDIR"));
-        shell.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        shell.args(["-c", script]);
-        shell.arg(self.0.get_program()).args(self.0.get_args());
-        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Self(shell)
+        self.inside("/bin/sh", &["-c", script])
     }
 
     pub(crate) fn arg(mut self, argument: &str) -> Self {

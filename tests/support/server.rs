@@ -60,6 +60,10 @@ impl Launch {
         Self(self.0.arg(name).arg(value))
     }
 
+    pub(crate) fn flags(self, flags: &[(&str, &str)]) -> Self {
+        flags.iter().fold(self, |launch, (name, value)| launch.flag(name, value))
+    }
+
     pub(crate) fn with_core_dumps(self) -> Self {
         Self(self.0.with_core_dumps())
     }
@@ -78,12 +82,6 @@ impl Launch {
         let mut child = self.0.spawn();
         let log = follow(child.stderr.take().unwrap());
         serving(child, log)
-    }
-
-    /// Starts the server without reading its log.
-    #[track_caller]
-    pub(crate) fn start_unread(self) -> Server {
-        serving(self.0.spawn(), Text::default())
     }
 
     /// Runs a server that must refuse to serve, to its end.

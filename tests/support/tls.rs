@@ -18,7 +18,7 @@ use rustls::{
     pki_types::{CertificateDer, ServerName},
 };
 
-use super::{raw, wait};
+use super::{raw, server::Launch, wait};
 
 /// A certificate for `localhost`, and its private key.
 pub(crate) struct Pair {
@@ -82,6 +82,15 @@ impl Pair {
 pub(crate) struct Files {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
+}
+
+impl Launch {
+    /// Serves HTTPS with this certificate.
+    pub(crate) fn tls(self, files: &Files) -> Self {
+        let [certificate, key] =
+            [&files.certificate, &files.key].map(|path| path.to_str().unwrap());
+        self.flag("--tls-cert", certificate).flag("--tls-key", key)
+    }
 }
 
 /// A TLS connection.

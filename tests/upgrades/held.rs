@@ -153,41 +153,6 @@ fn only_serve_and_upgrade_upgrade(kind: Kind) {
     }
 }
 
-/// The step to 2.0 would be unsafe beside a process of an older release.
-#[test]
-fn a_store_that_is_in_use_is_not_upgraded() {
-    for release in old::releases().iter().filter(|release| *release != old::CURRENT) {
-        let old = Old::sqlite(release);
-        let user = Connection::open(old.store.file()).unwrap();
-        let pets: u32 = user.query_row("SELECT count(*) FROM pet", [], |row| row.get(0)).unwrap();
-        for (words, code) in [("upgrade", 1), ("serve", 78)] {
-            let refusal = petstore(&[words, "--store", &old.store.url]).finish();
-            assert_eq!(refusal.code, Some(code), "{release} {words}: {refusal:?}");
-            let why = "another process has the store open";
-            assert!(refusal.stderr.contains(why), "{release} {words}: {refusal:?}");
-        }
-        assert!(pets > 0);
-        drop(user);
-        petstore(&["upgrade", "--store", &old.store.url]).finish().succeeds();
-        assert_eq!(exported(&old.store), old.animals, "{release}");
-    }
-}
-
-#[test]
-fn an_old_store_can_be_backed_up_as_it_is() {
-    for release in old::releases() {
-        let old = Old::sqlite(&release);
-        let folder = tempfile::tempdir().unwrap();
-        let copy = folder.path().join("copy.db");
-        let words = ["backup", "--store", &old.store.url, "--to", copy.to_str().unwrap()];
-        petstore(&words).finish().succeeds();
-        let copied = Store::at(&format!("sqlite:{}", copy.display()));
-        petstore(&["upgrade", "--store", &copied.url]).finish().succeeds();
-        assert_eq!(exported(&copied), old.animals, "{release}");
-        assert_eq!(listed(&copied), old.keys, "{release}");
-    }
-}
-
 #[test]
 fn the_copy_that_an_upgrade_leaves_is_the_way_back() {
     let old = Old::sqlite(&old::releases()[0]);

@@ -126,6 +126,7 @@ impl Refreshes {
     }
 }
 
+#[warn(clippy::missing_trait_methods)] // a method with a default body must be written too
 #[async_trait]
 impl Authenticator for KeyRingAuthenticator {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {

@@ -6,10 +6,7 @@ use super::{
 };
 use crate::{
     load::Load,
-    moving::{
-        animals::many,
-        commands::{import, make, verify},
-    },
+    moving::commands::verify,
     support::{
         client::Client,
         command::petstore,
@@ -104,15 +101,3 @@ on_stores!(
     #[petstore_testing::needs(quiet)]
     writes_wait_less_than_a_second_in_each_direction,
 );
-
-#[test]
-fn a_target_that_holds_something_is_refused() {
-    let (from, to) = (Store::sqlite(), Store::sqlite());
-    make(&from);
-    make(&to);
-    import(&to.url, "ndjson", &many(1)).succeeds();
-    hand_over(&from, &to).fails(1, "is not empty");
-    // Both stores are usable afterwards.
-    import(&to.url, "ndjson", &many(1)).succeeds();
-    import(&from.url, "ndjson", &many(1)).succeeds();
-}

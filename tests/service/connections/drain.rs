@@ -14,22 +14,12 @@ use crate::support::{
     catalogue::{everything, pet},
     raw::{Raw, head, post},
     server::{Launch, Server},
-    store::{Kind, Store, on_stores},
+    store::Store,
     wait,
 };
 
 /// Longer than the drain keeps an idle connection.
 const IDLE_IN_DRAIN: Duration = Duration::from_millis(1500);
-
-on_stores! {
-    every:
-    an_idle_server_stops_at_once,
-}
-
-on_stores! {
-    lasting:
-    a_request_that_has_begun_is_answered,
-}
 
 /// Returns a connection on which the first half of a request has arrived, and the other half.
 fn half_way(server: &Server) -> (Raw, String) {
@@ -54,9 +44,10 @@ fn idle(server: &Server) -> Raw {
     raw
 }
 
-fn a_request_that_has_begun_is_answered(kind: Kind) {
+#[test]
+fn a_request_that_has_begun_is_answered() {
     for signal in ["TERM", "INT"] {
-        let store = Store::new(kind);
+        let store = Store::sqlite();
         let launch = Launch::on(&store).flag("--shutdown-grace", "2m");
         let mut server = launch.flag("--body-timeout", "2m").start();
         let (mut raw, rest) = half_way(&server);
@@ -112,8 +103,9 @@ fn a_stream_that_has_begun_is_answered() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-fn an_idle_server_stops_at_once(kind: Kind) {
-    let store = Store::new(kind);
+#[test]
+fn an_idle_server_stops_at_once() {
+    let store = Store::sqlite();
     // Neither the grace nor the idle timeout may end the server.
     let launch = Launch::on(&store).flag("--shutdown-grace", "10m").flag("--idle-timeout", "10m");
     let mut server = launch.start();
@@ -256,17 +248,4 @@ fn pipelined_requests_before_the_signal_are_answered_whole_or_not_at_all() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
     let server = Launch::on(&store).start();
     assert_eq!(everything(&server.client()).len(), 1 + answers.len());
-}
-
-#[test]
-fn a_stop_closes_the_store() {
-    let (store, server) = Server::on_file();
-    server.client().add(&pet("kept")).send().is(201);
-    server.stop();
-    let left: Vec<_> = std::fs::read_dir(store.folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert_eq!(left, ["petstore.db"], "the write-ahead log was folded into the store");
-    assert_eq!(everything(&Launch::on(&store).start().client()).len(), 1);
 }

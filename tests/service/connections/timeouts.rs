@@ -7,7 +7,7 @@ use std::{fs, net::TcpStream, time::Duration};
 
 use crate::support::{
     catalogue::{everything, pet},
-    raw::{head, post},
+    raw::head,
     server::{Launch, Server},
     store::Store,
     wait,
@@ -38,15 +38,6 @@ fn a_head_that_stops_gets_408() {
 }
 
 #[test]
-fn an_idle_connection_is_closed_silently() {
-    let (_store, server) = impatient("--idle-timeout");
-    let mut raw = server.raw();
-    raw.send(head("GET", "/livez", ""));
-    raw.answer("GET", "/livez").is(200);
-    raw.is_closed();
-}
-
-#[test]
 fn a_body_that_stops_gets_408_and_adds_nothing() {
     let (_store, server) = impatient("--body-timeout");
     let half = &pet("halved").to_string()[..10];
@@ -61,18 +52,6 @@ fn a_body_that_stops_gets_408_and_adds_nothing() {
         raw.is_closed();
     }
     assert!(everything(&server.client()).is_empty());
-}
-
-#[test]
-fn a_client_that_leaves_half_way_adds_nothing() {
-    let (_store, server) = Server::in_memory();
-    for cut in [10, 100, 150] {
-        let request = post(&pet("gone").to_string());
-        server.raw().send(&request[..cut.min(request.len() - 1)]);
-    }
-    let mut raw = server.raw();
-    raw.send(head("GET", "/v1/pets", ""));
-    assert_eq!(raw.answer("GET", "/v1/pets").is(200).text(), "[]");
 }
 
 /// Opens connections to a server that accepts one connection. Returns how many of them are in its queue within

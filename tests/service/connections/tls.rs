@@ -10,11 +10,10 @@ use rustls::CipherSuite;
 use tempfile::TempDir;
 
 use crate::support::{
-    KEY,
     command::petstore,
     server::{Launch, Server},
     store::{Kind, Store},
-    tls::{Files, Pair, Tls},
+    tls::{Pair, Tls},
     wait,
 };
 
@@ -28,12 +27,6 @@ struct Service {
     _store: Store,
 }
 
-fn launch(store: &Store, files: &Files) -> Launch {
-    Launch::on(store)
-        .flag("--tls-cert", files.certificate.to_str().unwrap())
-        .flag("--tls-key", files.key.to_str().unwrap())
-}
-
 impl Service {
     fn start(pair: Pair) -> Self {
         Self::with(pair, |launch| launch)
@@ -41,7 +34,7 @@ impl Service {
 
     fn with(pair: Pair, flags: impl FnOnce(Launch) -> Launch) -> Self {
         let (folder, store) = (tempfile::tempdir().unwrap(), Store::new(Kind::Memory));
-        let server = flags(launch(&store, &pair.write(folder.path()))).start();
+        let server = flags(Launch::on(&store).tls(&pair.write(folder.path()))).start();
         Self { server, pair, folder, _store: store }
     }
 
@@ -63,17 +56,11 @@ fn http_1_is_served_inside_tls() {
     assert!(service.server.out().contains("petstore listens on https://127.0.0.1:"));
     let mut client = service.connect();
     assert_eq!(client.protocol(), "http/1.1");
+    // The server chooses the suite.
+    assert_eq!(client.cipher_suite(), Some(CipherSuite::TLS13_AES_256_GCM_SHA384));
     for _ in 0..2 {
         assert_eq!(client.ask("GET", "/v1/pets"), (OK.to_owned(), "[]".to_owned()));
     }
-    service.server.stop();
-}
-
-#[test]
-fn the_server_chooses_the_cipher_suite() {
-    let service = Service::start(Pair::new());
-    let suite = service.connect().cipher_suite();
-    assert_eq!(suite, Some(CipherSuite::TLS13_AES_256_GCM_SHA384));
     service.server.stop();
 }
 
@@ -129,53 +116,6 @@ fn unusable_files_are_logged_and_the_old_certificate_stays() {
     fs::write(&certificate, written).unwrap();
     wait::until("the files are read again", || service.server.log().contains("was read again"));
     service.server.stop();
-}
-
-#[test]
-fn a_hangup_reads_the_files_again_and_ends_nothing() {
-    let service = Service::start(Pair::new());
-    let mut client = service.connect();
-    service.server.signal("HUP");
-    wait::until("the files are read again", || service.server.log().contains("was read again"));
-    assert_eq!(client.ask("GET", "/livez").0, OK);
-    service.server.stop();
-}
-
-#[test]
-fn unusable_files_are_described_in_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(Kind::Memory);
-    let (own, other) = (Pair::new(), tempfile::tempdir().unwrap());
-    let (own, other) = (own.write(folder.path()), Pair::new().write(other.path()));
-    let empty = folder.path().join("empty.pem");
-    fs::write(&empty, "").unwrap();
-    let missing = folder.path().join("missing.pem");
-    // A parser error would contain bytes of this key.
-    let one_line = folder.path().join("one_line.pem");
-    fs::write(&one_line, fs::read_to_string(&own.key).unwrap().replace('\n', " ")).unwrap();
-    for (certificate, key, message) in [
-        (&own.certificate, &missing, "cannot read"),
-        (&missing, &own.key, "cannot read"),
-        (&empty, &own.key, "empty.pem cannot be used: the file contains none; expected PEM blocks"),
-        (&own.key, &own.key, "key.pem cannot be used: the file contains none; expected PEM blocks"),
-        (
-            &own.certificate,
-            &empty,
-            "empty.pem cannot be used: the file contains none; expected a PEM block",
-        ),
-        (
-            &own.certificate,
-            &one_line,
-            "one_line.pem cannot be used: the file is not well-formed PEM; expected",
-        ),
-    ] {
-        let files = Files { certificate: certificate.clone(), key: key.clone() };
-        launch(&store, &files).finish().fails(1, message);
-    }
-    let mixed = Files { certificate: own.certificate.clone(), key: other.key };
-    launch(&store, &mixed).finish().fails(1, "does not belong to the certificate");
-    let alone = ["serve", "--store", "memory:", "--tls-cert", own.certificate.to_str().unwrap()];
-    petstore(&alone).env("PETSTORE_API_KEY", KEY).finish().fails(2, "--tls-key");
 }
 
 #[test]

@@ -3,24 +3,18 @@
 use std::{
     fs,
     io::{Read as _, Write as _},
-    net::TcpListener,
-    os::{
-        fd::OwnedFd,
-        unix::{
-            fs::{FileTypeExt as _, PermissionsExt as _},
-            net::{UnixListener, UnixStream},
-        },
+    os::unix::{
+        fs::{FileTypeExt as _, PermissionsExt as _},
+        net::UnixStream,
     },
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use tempfile::TempDir;
 
 use crate::support::{
     KEY,
-    command::{self, petstore, spawn},
-    raw::Raw,
+    command::{self, petstore},
     server::{Launch, Server},
     store::Store,
     tls::Pair,
@@ -130,18 +124,6 @@ fn a_foreign_lock_is_named_and_a_signal_ends_the_wait() {
 }
 
 #[test]
-fn a_socket_alone_needs_no_port() {
-    let (store, folder) = (Store::sqlite(), tempfile::tempdir().unwrap());
-    let path = folder.path().join("http.sock");
-    let listen = format!("unix:{}", path.display());
-    let child = petstore(&["serve", "--store", &store.url, "--listen", &listen]).spawn();
-    wait::until("the service listens", || UnixStream::connect(&path).is_ok());
-    wait::until("the service is ready", || ask(&path, LIVE).starts_with(OK));
-    command::signal(&child, "TERM");
-    assert_eq!(command::ended(child).succeeds(), format!("petstore listens on {listen}\n"));
-}
-
-#[test]
 fn only_the_socket_file_of_a_dead_process_is_replaced() {
     let Both { mut server, path, folder, _store } = Both::start();
     // A socket with a listener.
@@ -173,43 +155,7 @@ fn tls_is_for_tcp_alone() {
     let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
     let files = Pair::new().write(folder.path());
     let path = folder.path().join("http.sock");
-    let server = launch(&store, &path)
-        .flag("--tls-cert", files.certificate.to_str().unwrap())
-        .flag("--tls-key", files.key.to_str().unwrap())
-        .start();
+    let server = launch(&store, &path).tls(&files).start();
     assert!(server.out().starts_with("petstore listens on https://"));
     assert!(ask(&path, LIVE).starts_with(OK));
-}
-
-#[test]
-fn the_service_manager_may_open_several_sockets() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("http.sock");
-    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-    let unix = UnixListener::bind(&path).unwrap();
-    let address = tcp.local_addr().unwrap();
-    for _ in 0..2 {
-        let inherited = OwnedFd::from(tcp.try_clone().unwrap());
-        let mut command = Command::new("/bin/sh");
-        command
-            .args([
-                "-c",
-                "LISTEN_PID=$$ LISTEN_FDS=2 exec \"$0\" \"$@\" 3<&0 4<&1 >/dev/null",
-                env!("CARGO_BIN_EXE_petstore"),
-            ])
-            .args(["serve", "--store", "memory:", "--listen", "192.0.2.1:1"])
-            .env("PETSTORE_API_KEY", KEY)
-            .stdin(Stdio::from(inherited))
-            .stdout(Stdio::from(OwnedFd::from(unix.try_clone().unwrap())))
-            .stderr(Stdio::null());
-        let mut service = spawn(&mut command);
-        drop(command); // And with it the socket that the service has inherited.
-        let mut raw = Raw::to(address);
-        raw.send(LIVE);
-        assert!(ask(&path, LIVE).starts_with(OK));
-        assert!(raw.rest().starts_with(OK.as_bytes()));
-        command::signal(&service, "TERM");
-        assert_eq!(command::exit(&mut service), Some(0));
-        assert!(path.exists(), "the file is the service manager's");
-    }
 }

@@ -7,14 +7,9 @@ use petstore_testing::needs;
 use crate::support::{
     command::{self, complete, lines, petstore},
     server::{Launch, Server},
-    store::{Kind, Store, on_stores},
+    store::{Kind, Store},
     wait,
 };
-
-on_stores! {
-    lasting:
-    no_key_is_made_where_there_is_one,
-}
 
 /// Returns the API keys in a text.
 fn keys_in(text: &str) -> Vec<String> {
@@ -101,44 +96,12 @@ fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
     assert_eq!(command::exit(&mut service), Some(0));
 }
 
-fn no_key_is_made_where_there_is_one(kind: Kind) {
-    let store = Store::new(kind);
-    store.new_key("web");
-    let server = Launch::without_key(&store).start();
-    assert_eq!(keys_in(&server.out()), [""; 0]);
-    assert!(!store.keys(&["list"]).succeeds().contains("default"));
-}
-
 #[test]
 fn no_key_is_made_where_the_environment_brings_one() {
     let (store, server) = Server::on_file();
     assert_eq!(keys_in(&server.out()), [""; 0]);
     server.client().get("/v1/pets").send().is(200);
     assert!(!store.keys(&["list"]).succeeds().contains("default"));
-}
-
-#[test]
-fn a_key_can_come_from_a_file() {
-    let (store, other) = (Store::sqlite(), Store::memory());
-    let file = other.folder().join("key");
-    fs::write(&file, "a-key-from-a-file-0123\n").unwrap();
-    let launch = Launch::without_key(&store).flag("--api-key-file", file.to_str().unwrap());
-    let server = launch.start();
-    server.client().get("/v1/pets").key("a-key-from-a-file-0123").send().is(200);
-    server.client().get("/v1/pets").send().is(401);
-    assert_eq!(keys_in(&server.out()), [""; 0]);
-}
-
-#[test]
-fn a_short_key_is_refused_and_not_shown() {
-    for key in ["short-key-01234", "has a blank within it"] {
-        let store = Store::sqlite();
-        let refusal = Launch::without_key(&store).env("PETSTORE_API_KEY", key).finish();
-        assert!(!refusal.stderr.contains(key), "{refusal:?}");
-        refusal.fails(2, "API");
-    }
-    let store = Store::sqlite();
-    Launch::without_key(&store).env("PETSTORE_API_KEY", "just-16-in-total").start().stop();
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::{
 use crate::support::{
     catalogue::{add, id_of, pet, pets},
     client::Client,
-    server::{Launch, Server},
-    store::{Kind, Store, on_stores},
+    server::Server,
+    store::{Kind, on_stores},
     wait,
 };
 
@@ -53,23 +53,4 @@ fn write(client: &Client, newest: &AtomicI64) {
 fn last_on_page(client: &Client) -> i64 {
     let page = pets(&client.get("/v1/pets?limit=100").send().is(200));
     page.last().map_or(0, id_of)
-}
-
-#[test]
-fn the_size_of_the_page_cache_changes_no_answer() {
-    let [none, little, much] = ["0", "1KiB", "16MiB"].map(|memory| {
-        let store = Store::memory();
-        let server = Launch::on(&store).flag("--page-cache", memory).start();
-        let client = server.client();
-        let mut answers = Vec::new();
-        for n in 0..30 {
-            add(&client, &pet(&format!("n{n}")));
-            for target in ["/v1/pets", "/v1/pets", "/v1/pets?limit=7", "/v1/pets/1"] {
-                let page = client.get(target).send().is(200);
-                answers.push((page.lasting_headers(), page.body));
-            }
-        }
-        answers
-    });
-    assert!(none == little && little == much);
 }

@@ -29,11 +29,10 @@ fn a_name_is_taken_exactly_if_the_document_allows_it() {
         chars.flat_map(|c| [c.to_string(), format!("{c} "), format!("a{c}"), format!("{c}a")]),
     );
     names.push(String::new());
+    let fits = document.checker(schema);
     for name in names {
         let body = json!({ "name": name, "categoryId": 1 });
-        let allowed = document.fits(schema, &body);
-        let answer = client.add(&body).send();
-        agree(&allowed, answer, 201, "invalid_pet");
+        agree(&fits(&body), client.add(&body).send(), 201, "invalid_pet");
     }
 }
 
@@ -41,7 +40,7 @@ fn a_name_is_taken_exactly_if_the_document_allows_it() {
 fn a_body_is_taken_exactly_if_the_document_allows_it() {
     let client = shared::server().client();
     let document = Document::of(&client);
-    let schema = document.at(NEW_PET);
+    let fits = document.checker(document.at(NEW_PET));
     for body in [
         r#"{"name":"Rex","categoryId":1}"#,
         r#"{"status":"sold","categoryId":1,"name":"Rex"}"#,
@@ -65,7 +64,7 @@ fn a_body_is_taken_exactly_if_the_document_allows_it() {
         "\"Rex\"",
         "7",
     ] {
-        let allowed = document.fits(schema, &serde_json::from_str(body).unwrap());
+        let allowed = fits(&serde_json::from_str(body).unwrap());
         agree(&allowed, client.post("/v1/pets", body).send(), 201, "invalid_pet");
     }
 }
@@ -103,7 +102,7 @@ fn an_idempotency_key_is_taken_exactly_if_the_document_allows_it() {
     let (_store, server) = sandbox();
     let client = server.client();
     let document = Document::of(&client);
-    let schema = &document.at("/components/parameters/Idempotency-Key")["schema"];
+    let fits = document.checker(&document.at("/components/parameters/Idempotency-Key")["schema"]);
     let quoted = |text: &str| format!("\"{text}\"");
     let long = "k".repeat(255);
     let mut keys = vec![String::new(), "a b".into(), "a\"b".into(), "a\"".into(), "\"a".into()];
@@ -111,21 +110,8 @@ fn an_idempotency_key_is_taken_exactly_if_the_document_allows_it() {
     keys.extend([long.clone(), format!("{long}k")]);
     keys.extend((' '..='~').map(String::from));
     for key in keys {
-        let allowed = document.fits(schema, &json!(key));
+        let allowed = fits(&json!(key));
         let answer = client.add(&pet("keyed")).header("idempotency-key", &key).send();
         agree(&allowed, answer, 201, "invalid_idempotency_key");
-    }
-}
-
-#[test]
-fn a_header_without_a_rule_is_never_refused() {
-    let client = shared::server().client();
-    let document = Document::of(&client);
-    for name in ["If-None-Match", "X-Request-Id"] {
-        let schema = &document.at(&format!("/components/parameters/{name}"))["schema"];
-        for value in ["", " ", "a b", "\"", "\"a\", b", "W/\"a\"", &"x".repeat(1000)] {
-            document.fits(schema, &json!(value)).unwrap();
-            client.get("/v1/pets").header(name, value).send().is(200);
-        }
     }
 }

@@ -77,13 +77,18 @@ impl Document {
 
     /// Checks a value against a schema of the document.
     pub(super) fn fits(&self, schema: &Value, value: &Value) -> Result<(), String> {
+        self.checker(schema)(value)
+    }
+
+    /// Returns a function that checks values against a schema of the document, which takes long to compile.
+    pub(super) fn checker(&self, schema: &Value) -> impl Fn(&Value) -> Result<(), String> + use<> {
         const PLACE: &str = "http://petstore/schema.json";
         let mut schema = self.follow(schema).clone();
         schema["components"] = self.0["components"].clone();
         let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
         compiler.add_resource(PLACE, schema).unwrap();
         let index = compiler.compile(PLACE, &mut schemas).unwrap();
-        schemas.validate(value, index).map_err(|error| format!("{error:#}: {value}"))
+        move |value| schemas.validate(value, index).map_err(|error| format!("{error:#}: {value}"))
     }
 
     /// Checks the headers, the body and the error code of an answer against a documented response.

@@ -15,52 +15,12 @@ on_stores! {
 const PAGES: [&str; 8] =
     ["/", "/docs", "/docs/", "/catalogue", "/catalogue/", "/openapi.json", "/livez", "/readyz"];
 
-#[test]
-fn the_root_redirects_to_the_reference() {
-    let answer = shared::server().client().get("/").anonymous().send().is(307);
-    assert_eq!(answer.must("location"), "/docs");
-}
-
-#[test]
-fn a_page_with_a_trailing_slash_redirects_to_the_page() {
-    let client = shared::server().client();
-    for page in ["/docs", "/catalogue"] {
-        let answer = client.get(&format!("{page}/")).anonymous().send().is(308);
-        assert_eq!(answer.must("location"), page);
-    }
-}
-
 fn a_running_service_is_alive_and_ready(kind: Kind) {
     let server = shared::server_on(kind);
     for target in ["/livez", "/readyz"] {
         let answer = server.client().get(target).anonymous().send().is(200);
         assert_eq!(answer.must("content-type"), "application/json");
         assert!(matches!(answer.json(), Value::Object(_)), "{answer:?}");
-    }
-}
-
-#[test]
-fn a_credential_makes_no_difference() {
-    let client = shared::server().client();
-    for target in PAGES {
-        let anonymous = client.get(target).anonymous().send();
-        for call in [client.get(target), client.get(target).key("wrong-key-wrong-key")] {
-            let answer = call.send();
-            assert_eq!(answer.status, anonymous.status);
-            assert_eq!(answer.body, anonymous.body, "{target}");
-        }
-    }
-}
-
-#[test]
-fn open_pages_can_only_be_read() {
-    let client = shared::server().client();
-    for target in PAGES {
-        for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
-            let refusal = client.call(method, target).anonymous().send();
-            let refusal = refusal.refuses(405, "method_not_allowed");
-            assert_eq!(refusal.allow(), ["GET", "HEAD"], "{method} {target}");
-        }
     }
 }
 

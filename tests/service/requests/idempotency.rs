@@ -1,8 +1,6 @@
 //! `Idempotency-Key`: an animal is added at most once.
 
-use std::{collections::HashSet, fs, thread, time::Duration};
-
-use serde_json::json;
+use std::{collections::HashSet, thread, time::Duration};
 
 use crate::support::{
     answer::Answer,
@@ -10,16 +8,9 @@ use crate::support::{
     client::{Call, Client},
     raw,
     server::{Launch, Server},
-    shared,
-    store::{Kind, Store, on_stores},
+    store::{Kind, on_stores},
     wait,
 };
-
-on_stores! {
-    every:
-    a_repeat_gets_the_first_answer_and_adds_nothing,
-    equal_requests_at_once_add_one_animal,
-}
 
 on_stores! {
     lasting:
@@ -40,41 +31,6 @@ fn is_replay(answer: &Answer, first: &Answer) {
     assert_eq!(answer.must("idempotency-replayed"), "true");
     assert_eq!(answer.body, first.body);
     assert_eq!(answer.must("location"), first.must("location"));
-}
-
-fn count(client: &Client, name: &str) -> usize {
-    everything(client).iter().filter(|pet| pet["name"] == name).count()
-}
-
-fn a_repeat_gets_the_first_answer_and_adds_nothing(kind: Kind) {
-    let server = shared::server_on(kind);
-    let client = server.client();
-    let name = format!("repeat of {}", server.pid());
-    let first = add(&client, &name, &name.replace(' ', "-")).send().is(201);
-    assert_eq!(first.header("idempotency-replayed"), None);
-    for client in [server.client(), server.http2()] {
-        is_replay(&add(&client, &name, &name.replace(' ', "-")).send(), &first);
-    }
-    assert_eq!(count(&client, &name), 1);
-}
-
-#[test]
-fn an_equal_animal_in_another_notation_is_a_repeat() {
-    let (_store, server) = Server::start(Kind::Sqlite);
-    let client = server.client();
-    let post = |body: &str| client.post("/v1/pets", body).header("idempotency-key", "k").send();
-    let first = post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#).is(201);
-    is_replay(&post(r#" {"status": "sold", "categoryId": 1.0, "name": "\u0052ex"} "#), &first);
-    for other in [
-        r#"{"name":"rex","categoryId":1,"status":"sold"}"#,
-        r#"{"name":"Rex","categoryId":2,"status":"sold"}"#,
-        r#"{"name":"Rex","categoryId":1,"status":"pending"}"#,
-        r#"{"name":"Rex","categoryId":1}"#,
-    ] {
-        post(other).refuses(422, "idempotency_key_reused");
-    }
-    assert_eq!(everything(&client).len(), 1);
-    is_replay(&post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#), &first);
 }
 
 fn a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed(kind: Kind) {
@@ -110,53 +66,13 @@ fn the_key_of_a_client_is_not_in_the_store() {
     let (store, server) = Server::on_file();
     let name = "Rex Shown";
     add(&server.client(), name, "hidden-in-the-store").send().is(201);
-    let content = || -> Vec<u8> {
-        let files = fs::read_dir(store.folder()).unwrap();
-        files.flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
-    };
     let holds = |text: &str| {
-        content().windows(text.len()).any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
+        store.bytes().windows(text.len()).any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
     };
     // Until the server ends, the last changes are in the write-ahead log.
     assert!(holds(name) && !holds("hidden-in-the-store"));
     server.stop();
     assert!(holds(name) && !holds("hidden-in-the-store"));
-}
-
-fn equal_requests_at_once_add_one_animal(kind: Kind) {
-    // Two instances on one store; one instance on a store in memory.
-    let store = Store::new(kind);
-    let instances = if kind == Kind::Memory { 1 } else { 2 };
-    let servers: Vec<_> = (0..instances).map(|_| Launch::on(&store).start()).collect();
-    let send = |n: usize| add(&servers[n % instances].client(), "race", "k").send().is(201);
-    let answers: Vec<Answer> = thread::scope(|scope| {
-        let send = &send;
-        let threads: Vec<_> = (0..64).map(|n| scope.spawn(move || send(n))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    let client = servers[0].client();
-    assert!(answers.iter().all(|answer| answer.body == answers[0].body));
-    let first = |answer: &&Answer| answer.header("idempotency-replayed").is_none();
-    assert_eq!(answers.iter().filter(first).count(), 1);
-    assert_eq!(everything(&client).len(), 1);
-}
-
-#[test]
-fn a_race_of_two_bodies_has_one_winner() {
-    let (_store, server) = Server::start(Kind::Sqlite);
-    let client = server.client();
-    let statuses: Vec<u16> = thread::scope(|scope| {
-        let client = &client;
-        let send = |n: i32| {
-            let body = json!({"name": "race", "categoryId": n % 2});
-            client.add(&body).header("idempotency-key", "k").send().status
-        };
-        let threads: Vec<_> = (0..16).map(|n| scope.spawn(move || send(n))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 8, "{statuses:?}");
-    assert_eq!(statuses.iter().filter(|status| **status == 422).count(), 8, "{statuses:?}");
-    assert_eq!(everything(&client).len(), 1);
 }
 
 /// Adds an animal, leaves before the answer, and adds the animal again. Returns whether the first request had added

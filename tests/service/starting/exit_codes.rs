@@ -72,8 +72,14 @@ fn a_command_whose_output_is_lost_has_failed() {
     fs::write(&file, r#"{"name":"Rex","categoryId":1}"#).unwrap();
     let import = ["import", file.to_str().unwrap(), "--create", "--store", &store.url];
     petstore(&import).finish().succeeds();
+    let other = Store::sqlite();
+    petstore(&["import", "--create", "/dev/null", "--store", &other.url]).finish().succeeds();
     for words in [
-        &["keys", "list", "--store", &store.url][..],
+        &["store", "copy", "--from", &store.url, "--to", &other.url][..],
+        &["store", "verify", "--from", &store.url, "--to", &other.url],
+        &["import", "/dev/null", "--store", &store.url],
+        &["export", "--store", &store.url, "--format", "csv"],
+        &["keys", "list", "--store", &store.url],
         &["export", "--store", &store.url],
         &["check", "--store", &store.url],
         &["config", "show"],

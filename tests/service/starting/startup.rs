@@ -2,8 +2,6 @@
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 
-use rusqlite::Connection;
-
 use crate::support::{
     KEY,
     catalogue::pet,
@@ -65,38 +63,6 @@ fn a_file_that_is_no_store_is_refused_and_unchanged() {
         store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
         assert_eq!(fs::read_to_string(store.file()).unwrap(), content);
     }
-}
-
-#[test]
-fn a_foreign_database_is_refused_and_unchanged() {
-    let store = Store::sqlite();
-    let foreign = Connection::open(store.file()).unwrap();
-    foreign.execute_batch("CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)").unwrap();
-    drop(foreign);
-    let before = store.bytes();
-    Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
-    store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
-    assert_eq!(store.bytes(), before);
-}
-
-#[test]
-fn a_newer_store_is_refused_and_unchanged() {
-    let (store, server) = Server::on_file();
-    server.client().add(&pet("kept")).send().is(201);
-    server.stop();
-    let newer = Connection::open(store.file()).unwrap();
-    newer.pragma_update(None, "user_version", 9999).unwrap();
-    drop(newer);
-    let before = store.bytes();
-    Launch::on(&store).finish().fails(78, "9999");
-    assert_eq!(store.bytes(), before);
-}
-
-#[test]
-fn a_folder_is_no_store() {
-    let store = Store::sqlite();
-    let folder = store.folder().display().to_string();
-    Launch::on(&Store::at(&format!("sqlite:{folder}"))).finish().fails(78, &folder);
 }
 
 #[test]

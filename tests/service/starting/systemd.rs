@@ -2,9 +2,12 @@
 
 use std::{
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    os::{fd::OwnedFd, unix::net::UnixDatagram},
+    os::{
+        fd::OwnedFd,
+        unix::net::{UnixDatagram, UnixListener, UnixStream},
+    },
     process::{Command, Stdio},
     time::{Duration, SystemTime},
 };
@@ -16,8 +19,8 @@ use crate::support::{
     KEY,
     catalogue::pet,
     client::Client,
-    command::{self, Running, complete, lines, petstore, spawn},
-    raw::{Raw, post},
+    command::{self, complete, lines, petstore, spawn},
+    raw::{Raw, head, post},
     server::{Launch, Server},
     store::{Kind, Store},
     wait,
@@ -91,58 +94,45 @@ fn the_status_of_a_service_that_waited_ends_when_it_serves() {
     server.client().get("/v1/pets").send().is(200);
 }
 
-#[test]
-fn the_watchdog_is_pinged_again_and_again() {
-    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
-    let server = manager.launch(&store).env("WATCHDOG_USEC", "200000").start();
-    let mut heard: Vec<_> = (0..4).map(|_| manager.hears()).collect();
-    heard.sort();
-    assert_eq!(heard, ["READY=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
-    server.stop();
-}
-
-#[test]
-fn a_watchdog_without_an_interval_is_off() {
-    let (_, store) = (Manager::new(), Store::new(Kind::Memory));
-    let server = Launch::on(&store).env("WATCHDOG_USEC", "0").start();
-    server.client().get("/v1/pets").send().is(200);
-    server.stop();
-}
-
-/// Returns a command that inherits a socket, as systemd starts it.
-fn taking_over(socket: impl Into<OwnedFd>) -> Command {
+/// Returns a command that inherits a socket, as systemd starts it, or two sockets.
+fn taking_over(socket: impl Into<OwnedFd>, other: Option<OwnedFd>) -> Command {
+    let (count, other) = (1 + u8::from(other.is_some()), other.map_or(Stdio::null(), Stdio::from));
+    let script = format!(
+        "LISTEN_PID=$$ LISTEN_FDS={count} exec \"$0\" \"$@\" 3<&0 4<&1 </dev/null >/dev/null"
+    );
     let mut command = Command::new("/bin/sh");
     command
-        .args([
-            "-c",
-            "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\" 3<&0",
-            env!("CARGO_BIN_EXE_petstore"),
-        ])
+        .args(["-c", &script, env!("CARGO_BIN_EXE_petstore")])
         .args(["serve", "--store", "memory:", "--listen", "192.0.2.1:1"])
         .env("PETSTORE_API_KEY", KEY)
         .stdin(Stdio::from(socket.into()))
-        .stdout(Stdio::null())
+        .stdout(other)
         .stderr(Stdio::null());
     command
 }
 
-/// Starts a service on the inherited `listener`.
-fn start_on(listener: &TcpListener) -> Running {
-    spawn(&mut taking_over(listener.try_clone().unwrap()))
-}
-
 #[test]
-fn a_restart_on_the_socket_of_the_service_manager_refuses_nobody() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+fn a_restart_on_the_sockets_of_the_service_manager_refuses_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("http.sock");
+    let (tcp, unix) =
+        (TcpListener::bind("127.0.0.1:0").unwrap(), UnixListener::bind(&path).unwrap());
     for _ in 0..2 {
-        // The service has not accepted the connection yet.
-        let mut early = Raw::to(address);
+        // The service has not accepted the connections yet.
+        let mut early = Raw::to(tcp.local_addr().unwrap());
         early.send(post(&pet("early").to_string()));
-        let mut service = start_on(&listener);
+        let mut other = UnixStream::connect(&path).unwrap();
+        other.set_read_timeout(Some(wait::LIMIT)).unwrap();
+        other.write_all(head("GET", "/livez", "connection: close\r\n").as_bytes()).unwrap();
+        let other_socket = Some(OwnedFd::from(unix.try_clone().unwrap()));
+        let mut service = spawn(&mut taking_over(tcp.try_clone().unwrap(), other_socket));
         early.answer("POST", "/v1/pets").is(201);
+        let mut answer = String::new();
+        other.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
         command::signal(&service, "TERM");
         assert_eq!(command::exit(&mut service), Some(0));
+        assert!(path.exists(), "the file is the service manager's");
     }
 }
 
@@ -154,7 +144,7 @@ fn a_slow_start_is_alive_and_asks_for_more_time() {
     // The service prepares the store until it reaches the end of the file.
     let seed = store.folder().join("pets.ndjson");
     complete(Command::new("mkfifo").arg(&seed)).succeeds();
-    let mut command = taking_over(listener);
+    let mut command = taking_over(listener, None);
     command.arg("--seed").arg(&seed).env("NOTIFY_SOCKET", manager.folder.path().join("notify"));
     let mut service = spawn(&mut command);
     let mut animals = fs::OpenOptions::new().write(true).open(&seed).unwrap();
@@ -180,7 +170,7 @@ fn a_slow_start_is_alive_and_asks_for_more_time() {
 fn a_connected_socket_instead_of_a_listening_one_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let mut command = taking_over(connection);
+    let mut command = taking_over(connection, None);
     let refused = command::ended(spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped())));
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("it is a connection, not a socket"), "{refused:?}");
@@ -231,7 +221,6 @@ fn healthcheck_reports_readiness_by_its_exit_code() {
 
 #[test]
 fn a_service_with_another_answer_is_not_ready() {
-    use std::io::{Read as _, Write as _};
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
     let answering = std::thread::spawn(move || {

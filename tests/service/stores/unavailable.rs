@@ -1,4 +1,4 @@
-//! Failures of the store: 503 while it cannot answer, 500 for a row that breaks a rule.
+//! A store that another process has locked: 503 while it cannot answer.
 
 use std::thread;
 
@@ -59,50 +59,4 @@ fn a_write_waits_for_a_short_lock() {
         drop(held);
         waiting.join().unwrap().is(201);
     });
-}
-
-/// A trigger that an operator created.
-#[petstore_testing::needs(postgres)]
-#[test]
-fn a_permanent_refusal_of_the_store_has_no_retry_after() {
-    let store = Store::postgres();
-    let server = Launch::on(&store).start();
-    store.vandalise(
-        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
-         $$ BEGIN RAISE EXCEPTION 'no lions'; END $$; \
-         CREATE TRIGGER refuse BEFORE INSERT ON pet EXECUTE FUNCTION refuse()",
-    );
-    let id = "the-request-of-a-lion";
-    let request = server.client().add(&pet("Leo")).header("x-request-id", id);
-    let refusal = request.send().refuses(500, "internal");
-    assert_eq!(refusal.header("retry-after"), None, "{refusal:?}");
-    let line = server.log_line(id).to_string();
-    assert!(line.contains("no lions"), "{line}");
-}
-
-#[test]
-fn only_the_log_describes_a_corrupt_row() {
-    let (store, server) = Server::on_file();
-    let client = server.client();
-    let (good, bad) = (id_of(&add(&client, &pet("good"))), id_of(&add(&client, &pet("bad"))));
-    let vandal = Connection::open(store.file()).unwrap();
-    vandal.busy_timeout(wait::LIMIT).unwrap();
-    vandal.execute_batch("PRAGMA ignore_check_constraints = ON").unwrap();
-    let sql = format!("UPDATE pet SET name = '' WHERE id = {bad}");
-    assert_eq!(vandal.execute(&sql, []).unwrap(), 1);
-
-    let target = format!("/v1/pets/{bad}");
-    wait::until("the server sees the row", || client.get(&target).send().status == 500);
-    let id = "the-request-that-met-it";
-    for target in [target.as_str(), "/v1/pets"] {
-        let refusal = client.get(target).header("x-request-id", id).send();
-        let refusal = refusal.refuses(500, "internal");
-        for word in ["name", "row", "store", "character", "corrupt", "animal"] {
-            assert!(!refusal.message().to_lowercase().contains(word), "{refusal:?}");
-        }
-    }
-    let line = server.log_line(id).to_string();
-    assert!(line.contains(&format!("animal {bad}")), "{line}");
-    client.get(&format!("/v1/pets/{good}")).send().is(200);
-    client.get("/v1/pets?limit=1").send().is(200);
 }

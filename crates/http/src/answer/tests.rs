@@ -1,5 +1,6 @@
 mod admission;
 mod conditional;
+mod cors;
 mod failures;
 
 use std::{sync::Arc, time::Duration};
@@ -209,6 +210,13 @@ async fn every_link_begins_with_the_path_of_the_public_url() {
         let state = State::new(ports, settings, None);
         for (method, path, header, start) in [
             (Method::GET, "/v1/pets", "link", "</v1/pets?limit=20&cursor="),
+            // The order of the parameters does not depend on the request.
+            (
+                Method::GET,
+                "/v1/pets?status=sold&limit=2",
+                "link",
+                "</v1/pets?limit=2&status=sold&cursor=",
+            ),
             (Method::GET, "/v1/pets/8", "link", "</v1/pets?status=available>;"),
             (Method::POST, "/v1/pets", "location", "/v1/pets/7"),
             (Method::GET, "/", "location", "/docs"),

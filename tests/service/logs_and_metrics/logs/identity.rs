@@ -74,16 +74,6 @@ fn a_line_has_the_name_of_a_key_that_is_or_was_valid_and_of_no_other() {
     }
 }
 
-#[test]
-fn a_key_over_its_rate_is_named() {
-    let store = Store::memory();
-    let launch = Launch::on(&store).flag("--rate-limit", "1").flag("--log-format", "json");
-    let server = launch.start();
-    let client = server.client();
-    wait::until("the rate is exceeded", || client.get("/v1/pets").send().status == 429);
-    assert_eq!(field(&line_of(&server, 429), "key_name"), "service key");
-}
-
 /// Hyper does not read these requests to their end, so the service logs them elsewhere.
 #[test]
 fn the_line_of_an_unreadable_request_names_its_peer() {
@@ -112,11 +102,7 @@ fn the_line_of_an_unreadable_request_names_its_peer() {
 fn the_log_names_the_peer_of_a_tls_connection() {
     let (store, folder, pair) = (Store::memory(), tempfile::tempdir().unwrap(), Pair::new());
     let files = pair.write(folder.path());
-    let server = Launch::on(&store)
-        .flag("--access-log", "all")
-        .flag("--tls-cert", files.certificate.to_str().unwrap())
-        .flag("--tls-key", files.key.to_str().unwrap())
-        .start();
+    let server = Launch::on(&store).flag("--access-log", "all").tls(&files).start();
     let mut tls = Tls::connect(server.address, &pair, &["http/1.1"]).unwrap();
     tls.ask("GET", "/v1/pets");
     let line = line_of(&server, 200);
@@ -149,6 +135,7 @@ fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
     let server = launch.start();
     let proxy = Proxy::start(kind, &server);
     let mut raw = Raw::to(proxy.address);
+    // The service ignores `Forwarded`.
     let forged = "forwarded: for=198.51.100.1\r\nx-forwarded-for: 203.0.113.7\r\n";
     let fields = format!("{forged}x-request-id: through-the-proxy\r\n");
     raw.send(raw::head("GET", path, &fields));
@@ -160,8 +147,7 @@ fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
 
 fn the_client_behind_a_trusted_proxy_is_named(kind: Kind) {
     let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
-    // nginx and HAProxy pass on the client's header fields, because the client's address is trusted too. No proxy
-    // passes on a field that it does not write itself.
+    // nginx and HAProxy pass on the client's `X-Forwarded-For`, and the client's address is trusted too.
     let expected = if kind == Kind::Caddy { "127.0.0.1" } else { "203.0.113.7" };
     for path in ["/v1/pets", "/animals/v1/pets"] {
         assert_eq!(client_behind(kind, path, &trusted), expected, "{path}");

@@ -12,7 +12,6 @@ use super::Watched;
 use crate::support::{
     catalogue::{add, id_of, pet},
     command::{complete, finish, spawn},
-    server::Launch,
     store::{Kind, Store},
     tls::Pair,
     wait,
@@ -53,10 +52,7 @@ fn the_metrics_of_the_alerts_are_served() {
     let (folder, store) = (tempfile::tempdir().unwrap(), Store::sqlite());
     store.keys(&["create", "brief", "--expires", "30d"]).succeeds();
     let files = Pair::new().write(folder.path());
-    let launch = Launch::on(&store)
-        .flag("--tls-cert", files.certificate.to_str().unwrap())
-        .flag("--tls-key", files.key.to_str().unwrap());
-    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    let watched = Watched::with(store, |launch| launch.tls(&files));
     let mut named = named();
     assert!(named.len() > 20, "{named:?}");
     named.retain(|name| {

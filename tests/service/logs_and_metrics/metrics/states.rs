@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::Watched;
 use crate::support::{
     catalogue::{add, pet},
-    server::Launch,
-    store::{Kind, Store},
+    store::Kind,
     wait,
 };
 
@@ -111,42 +110,6 @@ fn a_service_reports_that_it_is_not_ready_without_requests() {
     let said = log.lines().filter_map(|line| lines.iter().position(|said| line.contains(said)));
     let said: Vec<_> = said.collect();
     assert!(said.iter().copied().eq((0..said.len()).map(|number| number % 2)), "{log}");
-}
-
-#[test]
-fn a_service_that_stops_is_not_ready() {
-    let watched = Watched::start(Kind::Memory);
-    let mut open = watched.server.raw();
-    open.send("GET /livez HTTP/1.1\r\n");
-    watched.until("petstore_connections_open", 1.0);
-    watched.server.signal("TERM");
-    wait::until("the service is not ready", || watched.scrape().is_at_zero("petstore_ready"));
-    drop(open);
-}
-
-#[test]
-fn the_process_is_described() {
-    const MIB: f64 = 1024.0 * 1024.0;
-    let store = Store::new(Kind::Memory);
-    let launch = Launch::on(&store).with_open_files(1234);
-    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
-    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
-    let before = watched.scrape();
-    let value = |name: &str| before.value(&format!("process_{name}"));
-    assert!((now - value("start_time_seconds")).abs() < 600.0);
-    assert!((1.0..1000.0).contains(&value("threads")));
-    assert!((MIB..1024.0 * MIB).contains(&value("resident_memory_bytes")));
-    assert!(value("virtual_memory_bytes") > value("resident_memory_bytes"));
-    assert!(value("max_fds") > 1234.0, "the service has raised the limit");
-    let open = fs::read_dir(format!("/proc/{}/fd", watched.server.pid())).unwrap().count();
-    let open = f64::from(u32::try_from(open).unwrap());
-    // The scrape's own connection may be counted in only one of the two numbers.
-    assert!((value("open_fds") - open).abs() < 3.0, "{} {open}", value("open_fds"));
-    let (client, used) = (watched.server.client(), value("cpu_seconds_total"));
-    wait::until("the process uses time", || {
-        client.get("/v1/pets").send();
-        watched.scrape().value("process_cpu_seconds_total") > used + 0.1
-    });
 }
 
 /// Asserts that each metric in `names` reaches the size of a page on a store of this kind.

@@ -28,12 +28,7 @@ impl Secure {
         let (folder, store, pair) =
             (tempfile::tempdir().unwrap(), Store::new(Kind::Memory), Pair::new());
         let files = pair.write(folder.path());
-        let launch = Launch::on(&store)
-            .flag("--tls-cert", files.certificate.to_str().unwrap())
-            .flag("--tls-key", files.key.to_str().unwrap())
-            .flag("--metrics-listen", "127.0.0.1:0");
-        let launch = flags.iter().fold(launch, |launch, (name, value)| launch.flag(name, value));
-        let watched = Watched::of(launch.start(), store);
+        let watched = Watched::with(store, |launch| launch.tls(&files).flags(flags));
         Self { watched, pair, folder }
     }
 
@@ -127,8 +122,9 @@ fn reloads_of_the_key_file_are_counted_apart() {
     let store = Store::memory();
     let file = store.folder().join("key");
     fs::write(&file, "the-first-key-0123456789").unwrap();
-    let launch = Launch::without_key(&store).flag("--api-key-file", file.to_str().unwrap());
-    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    let watched = Watched::with(store, |_| {
+        Launch::without_key(&Store::memory()).flag("--api-key-file", file.to_str().unwrap())
+    });
     watched.server.signal("HUP");
     watched.until("petstore_reloads_total{file=\"api_key\"}", 1.0);
     assert!(watched.scrape().is_at_zero("petstore_reload_failures_total{file=\"api_key\"}"));

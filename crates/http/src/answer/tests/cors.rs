@@ -1,0 +1,168 @@
+//! CORS: the origins that may call, the headers that they may send, and the headers that they may read.
+
+use hyper::{Method, StatusCode};
+use petstore_domain::{Added, MockPetService, Versioned};
+
+use super::{Answer, JSON, REX, VERSION, ask, page, request, rex, state};
+use crate::{
+    settings::{GetPetSunset, Settings},
+    state::State,
+};
+
+const APP: &str = "https://app.example";
+const LOCAL: &str = "http://localhost:3000";
+const STRANGER: &str = "https://stranger.example";
+const TRACE: (&str, &str) =
+    ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+
+fn service(origins: &[&str]) -> State {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| Some(VERSION));
+    pets.expect_get().returning(|_| Ok(Versioned { value: Some(rex()), version: Some(VERSION) }));
+    pets.expect_add().returning(|_, _| Ok(Added::Replayed(rex())));
+    let cors_origins = origins.iter().map(|origin| (*origin).to_owned()).collect();
+    let static_files = vec![page()];
+    let settings = Settings { static_files, cors_origins, ..Settings::default() };
+    State::new(state(pets, GetPetSunset::Date).ports, settings, None)
+}
+
+/// A request with a header, and the status of its answer.
+type Call = (Method, &'static str, (&'static str, &'static str), u16);
+
+/// Requests of every kind.
+const CALLS: [Call; 12] = [
+    (Method::GET, "/v1/pets/7", JSON, 200),
+    (Method::HEAD, "/v1/pets/7", JSON, 200),
+    (Method::GET, "/v1/pets/7", ("if-none-match", "*"), 304),
+    (Method::POST, "/v1/pets", JSON, 201),
+    (Method::GET, "/v1/pets?limit=0", JSON, 400),
+    (Method::GET, "/v1/pets", ("authorization", "twice"), 401),
+    (Method::GET, "/v1/nothing", TRACE, 404),
+    (Method::DELETE, "/v1/pets", JSON, 405),
+    (Method::OPTIONS, "/v1/pets", JSON, 204),
+    (Method::POST, "/v1/pets", ("content-type", "text/plain"), 415),
+    (Method::GET, "/openapi.json", JSON, 200),
+    (Method::GET, "/docs", JSON, 200),
+];
+
+/// Sends one of [`CALLS`], from a page of `origin` if there is one.
+async fn call(service: &State, asks: &Call, origin: Option<&str>) -> Answer {
+    let (method, path, header, status) = asks;
+    let headers: Vec<_> = [*header].into_iter().chain(origin.map(|it| ("origin", it))).collect();
+    let answer = ask(service, request(method, path, &headers, REX)).await;
+    assert_eq!(answer.status.as_u16(), *status, "{method} {path}");
+    answer
+}
+
+fn names<'a>(answer: &'a Answer, header: &str) -> Vec<&'a str> {
+    answer.header(header).map(|names| names.split(", ").collect()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn without_the_setting_an_origin_changes_nothing() {
+    let service = service(&[]);
+    for asks in &CALLS {
+        let before = call(&service, asks, None).await;
+        let answer = call(&service, asks, Some(APP)).await;
+        let passing = ["x-request-id", "traceresponse"];
+        let lasting = |answer: &Answer| {
+            let mut headers = answer.headers.clone();
+            for name in passing {
+                headers.remove(name);
+            }
+            headers
+        };
+        assert_eq!(lasting(&answer), lasting(&before));
+        assert_eq!(answer.body, before.body);
+    }
+    let preflight = preflight(&service, "/v1/pets", APP, "GET").await;
+    assert_eq!(preflight.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn every_answer_says_which_origin_may_read_it() {
+    let service = service(&[APP, LOCAL]);
+    for asks in &CALLS {
+        for (origin, may_read) in
+            [(Some(APP), true), (Some(LOCAL), true), (Some(STRANGER), false), (None, false)]
+        {
+            let answer = call(&service, asks, origin).await;
+            let allowed = answer.header("access-control-allow-origin");
+            assert_eq!(allowed, origin.filter(|_| may_read), "{asks:?}");
+            assert_eq!(answer.header("access-control-expose-headers").is_some(), may_read);
+            assert!(names(&answer, "vary").contains(&"origin"), "{asks:?}");
+            assert_eq!(answer.header("access-control-allow-credentials"), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_may_read_every_header_for_clients() {
+    // Headers that a page may always read (Fetch standard, section 2.2.2), and headers for the browser alone.
+    let others = "cache-control content-length content-type connection x-content-type-options vary \
+                  content-security-policy referrer-policy content-encoding";
+    let service = service(&["*"]);
+    let mut seen = Vec::new();
+    for asks in &CALLS {
+        let answer = call(&service, asks, Some(APP)).await;
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+        assert!(!names(&answer, "vary").contains(&"origin"), "the answer is the same for all");
+        let exposed = names(&answer, "access-control-expose-headers");
+        for name in answer.headers.keys().map(hyper::header::HeaderName::as_str) {
+            let is_known = name.starts_with("access-control-") || others.contains(name);
+            assert!(is_known || exposed.contains(&name), "{name} cannot be read");
+            seen.push(name.to_owned());
+        }
+        assert!(exposed.contains(&"retry-after"));
+    }
+    for name in
+        ["etag", "link", "location", "deprecation", "sunset", "x-request-id", "traceresponse"]
+    {
+        assert!(seen.iter().any(|it| it == name), "no answer had {name}");
+    }
+}
+
+async fn preflight(service: &State, path: &str, origin: &str, method: &str) -> Answer {
+    let headers = [("origin", origin), ("access-control-request-method", method)];
+    let mut asks = request(&Method::OPTIONS, path, &headers, "");
+    asks.headers_mut().remove("authorization");
+    ask(service, asks).await
+}
+
+#[tokio::test]
+async fn a_preflight_needs_no_credential_and_is_answered_from_the_row_of_its_address() {
+    let service = service(&[APP]);
+    for (path, method, methods, takes_a_body) in [
+        ("/v1/pets", "GET", Some("GET, HEAD, POST, OPTIONS"), true),
+        ("/v1/pets?limit=3", "POST", Some("GET, HEAD, POST, OPTIONS"), true),
+        ("/v1/pets/7", "GET", Some("GET, HEAD, OPTIONS"), false),
+        ("/v1/store/orders", "GET", Some("GET, HEAD, OPTIONS"), false),
+        ("/openapi.json", "GET", Some("GET, HEAD"), false),
+        ("/v1/nothing", "GET", None, true),
+    ] {
+        let answer = preflight(&service, path, APP, method).await;
+        assert_eq!(answer.status, StatusCode::NO_CONTENT);
+        assert_eq!(answer.header("access-control-allow-origin"), Some(APP));
+        assert_eq!(answer.header("access-control-allow-methods"), methods, "{path}");
+        let allowed = names(&answer, "access-control-allow-headers");
+        for name in ["authorization", "if-none-match", "x-request-id", "traceparent"] {
+            assert!(allowed.contains(&name), "{path}: {allowed:?}");
+        }
+        for name in ["content-type", "idempotency-key"] {
+            assert_eq!(allowed.contains(&name), takes_a_body, "{path}: {allowed:?}");
+        }
+        assert_eq!(answer.header("access-control-max-age"), Some("7200"));
+        assert_eq!(answer.header("vary"), Some("origin"));
+    }
+    let stranger = preflight(&service, "/v1/pets", STRANGER, "GET").await;
+    assert_eq!((stranger.status.as_u16(), stranger.header("vary")), (401, Some("origin")));
+    // Only OPTIONS with the method of the request to come is a preflight.
+    for (method, headers) in [
+        (Method::OPTIONS, &[("origin", APP)][..]),
+        (Method::GET, &[("origin", APP), ("access-control-request-method", "GET")]),
+    ] {
+        let mut plain = request(&method, "/v1/pets", headers, "");
+        plain.headers_mut().remove("authorization");
+        assert_eq!(ask(&service, plain).await.status, StatusCode::UNAUTHORIZED);
+    }
+}
