@@ -78,6 +78,7 @@ macro_rules! __for_each_promise {
         keys::a_revision_never_comes_back [];
         keys::a_save_keeps_the_latest_use [];
         keys::of_saves_over_one_revision_one_is_kept [];
+        keys::a_key_ring_follows_every_change [];
 
         outage::an_unreachable_store_is_unavailable_and_comes_back [Outage];
         outage::a_retry_after_an_outage_adds_one_animal [Outage];

@@ -17,7 +17,10 @@ pub use self::{
     key_admin::{add_first_key, add_key, revoke_keys, roll_key},
     key_ring::{KeyCheck, KeyRing, RevokedUse},
     key_rules::{KeyChangeError, KeySelector},
-    key_store::{KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, SaveOutcome, StoredKeys, load_keys},
+    key_store::{
+        KeyChanges, KeyMark, KeyRevision, KeyRow, KeyStore, MAX_KEYS_PER_SAVE, SaveOutcome,
+        StoredKeys, load_keys,
+    },
     name::{InvalidKeyName, KeyName},
     secret::{ApiKeySecret, KeyDigest, KeyRights},
     service_key::{InvalidServiceKey, ServiceKey},

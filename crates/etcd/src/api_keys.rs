@@ -1,12 +1,14 @@
 //! [`KeyStore`] on etcd.
 
+use std::iter;
+
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, CorruptKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys,
-    Timestamp, WriterRole,
+    ApiKey, CorruptKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError,
+    StoredKeys, Timestamp, WriterRole,
 };
 
-use crate::{core::Core, error::Failure, kv::Range, rows, store::EtcdStore};
+use crate::{core::Core, error::Failure, head::HeadRead, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -17,8 +19,30 @@ impl KeyStore for EtcdStore {
             return Ok(None);
         }
         let next_id = KeyId(read.head.last_key.saturating_add(1));
-        let rows = self.core.api_keys(read.revision).await?;
+        let rows = self.core.api_keys(0, read.revision).await?;
         Ok(Some(StoredKeys::new(revision, next_id, rows)))
+    }
+
+    /// The position is a revision of etcd, and every stamp is 1. The head at that revision shows whether this store ever
+    /// had the known keys there. If etcd has compacted it away, all keys are returned.
+    async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
+        let core = &self.core;
+        let read = core.read(&[], core.client.deadline()).await?;
+        let mark = KeyMark { revision: read.head.key_revision(), position: read.revision };
+        let mut changes = KeyChanges::none_since(mark);
+        let mut since = 0;
+        if let Some(known) = known {
+            if known.revision == mark.revision {
+                return Ok(changes);
+            }
+            if core.had_keys(known).await {
+                since = known.position;
+            }
+        }
+        let rows = core.api_keys(since + 1, read.revision).await?;
+        changes.rows = rows.into_iter().map(|row| (row, 1)).collect();
+        changes.sum = core.count(&core.keys.folder("keys"), read.revision).await?;
+        Ok(changes)
     }
 
     async fn save(
@@ -79,12 +103,20 @@ impl KeyStore for EtcdStore {
 }
 
 impl Core {
-    /// Reads every API key at `revision`.
+    /// Returns whether the keys had the revision of `known` at its position. Returns `false` if that cannot be read.
+    async fn had_keys(&self, known: KeyMark) -> bool {
+        let found = self.scan(Range::one(&self.keys.head()), 1, known.position).await;
+        let read = found.map(|found| HeadRead::new(known.position, iter::once(found)));
+        matches!(read, Ok(Ok(Some(read))) if read.head.key_revision() == known.revision)
+    }
+
+    /// Reads every API key, as of `revision`, that was written at the revision `min_mod_revision` or later.
     pub(crate) async fn api_keys(
         &self,
+        min_mod_revision: i64,
         revision: i64,
     ) -> Result<Vec<Result<ApiKey, CorruptKey>>, Failure> {
-        let range = Range::after(None, &self.keys.folder("keys"));
+        let range = Range { min_mod_revision, ..Range::after(None, &self.keys.folder("keys")) };
         let entries = self.scan(range, usize::MAX, revision).await?;
         Ok(entries.iter().map(rows::api_key).collect())
     }
@@ -92,7 +124,7 @@ impl Core {
     /// Reads the API keys that are not corrupt, and their revision. There may be too many for one transaction.
     pub(crate) async fn readable_keys(&self) -> Result<(KeyRevision, Vec<ApiKey>), Failure> {
         let read = self.read(&[], self.client.deadline()).await?;
-        let keys = self.api_keys(read.revision).await?;
+        let keys = self.api_keys(0, read.revision).await?;
         Ok((read.head.key_revision(), keys.into_iter().flatten().collect()))
     }
 }

@@ -189,6 +189,14 @@ impl Core {
         }
     }
 
+    /// Counts the entries of `folder` at `revision`.
+    pub(crate) async fn count(&self, folder: &str, revision: i64) -> Result<u64, Failure> {
+        let range = Range { revision, count_only: true, ..Range::after(None, folder) };
+        let deadline = self.client.deadline();
+        let reply = self.client.call::<RangeAnswer>("/v3/kv/range", &range, deadline).await?;
+        Ok(reply.answer.count.unsigned_abs())
+    }
+
     /// Reads up to `limit` entries behind the key `after`, at the revision of `read`. The keys of `folder` begin with an
     /// identifier.
     pub(crate) async fn scan_by_id(

@@ -42,6 +42,8 @@ pub(crate) struct Range {
     /// The revision to read; 0 is the newest.
     pub(crate) revision: i64,
     pub(crate) count_only: bool,
+    /// Only entries with a change at this revision or later are returned.
+    pub(crate) min_mod_revision: i64,
 }
 
 impl Range {

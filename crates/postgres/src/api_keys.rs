@@ -4,21 +4,22 @@ pub(crate) mod rows;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys, Timestamp,
+    ApiKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys,
+    Timestamp,
 };
+use tokio_postgres::Row;
 
 use crate::{connection::READ_COMMITTED, connector::Purpose, store::PostgresStore};
 
 #[async_trait]
 impl KeyStore for PostgresStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes());
-        let known = known.as_ref().map(<[u8; 16]>::as_slice);
-        let load = async {
-            let found = self.pool.query(rows::LOAD, &[&known]).await?;
-            rows::loaded(&found, unless)
-        };
-        self.pool.within_deadline(load).await
+        rows::loaded(&self.load_keys(unless, i64::MIN).await?, unless)
+    }
+
+    async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
+        let position = known.map_or(i64::MIN, |known| known.position);
+        rows::changes(&self.load_keys(known.map(|known| known.revision), position).await?, known)
     }
 
     async fn save(
@@ -50,5 +51,19 @@ impl KeyStore for PostgresStore {
             Ok(())
         };
         self.pool.within_deadline(note).await
+    }
+}
+
+impl PostgresStore {
+    /// Returns the rows of [`rows::LOAD`].
+    async fn load_keys(
+        &self,
+        unless: Option<KeyRevision>,
+        after: i64,
+    ) -> Result<Vec<Row>, StoreError> {
+        let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes());
+        let known = known.as_ref().map(<[u8; 16]>::as_slice);
+        let load = async { Ok(self.pool.query(rows::LOAD, &[&known, &after]).await?) };
+        self.pool.within_deadline(load).await
     }
 }

@@ -33,7 +33,7 @@ const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELE
 const DROP: &str = "DROP VIEW catalogue; \
      DROP TABLE pet, petstore_state, idempotency, api_key, petstore_schema; DROP SEQUENCE pet_id, api_key_id; \
      DROP FUNCTION petstore_renew_version, petstore_guard, petstore_require_open, petstore_sealed, \
-     petstore_renew_key_revision, petstore_refuse_older, petstore_may_add, petstore_add_each";
+     petstore_renew_key_revision, petstore_refuse_older, petstore_may_add, petstore_add_each, petstore_stamp";
 
 impl PostgresStore {
     /// Opens the store, and creates the tables if there are none.

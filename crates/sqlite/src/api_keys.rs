@@ -4,7 +4,8 @@ pub(crate) mod rows;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys, Timestamp,
+    ApiKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys,
+    Timestamp,
 };
 use rusqlite::Connection;
 
@@ -14,6 +15,10 @@ use crate::store::SqliteStore;
 impl KeyStore for SqliteStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
         self.readers.read(move |connection| rows::load(connection, unless)).await
+    }
+
+    async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
+        self.readers.read(move |connection| rows::changes(connection, known)).await
     }
 
     async fn save(

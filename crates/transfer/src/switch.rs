@@ -10,9 +10,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
-    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, SaveOutcome, StoreError,
-    StoredKeys, Timestamp, Versioned,
+    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyChanges, KeyId, KeyMark,
+    KeyRevision, KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged,
+    SaveOutcome, StoreError, StoredKeys, Timestamp, Versioned,
 };
 use tokio::{
     sync::{Notify, watch},
@@ -231,6 +231,10 @@ impl PetRepository for CurrentStore {
 impl KeyStore for CurrentStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
         self.ports()?.keys.load(unless).await
+    }
+
+    async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
+        self.ports()?.keys.load_changes(known).await
     }
 
     async fn save(

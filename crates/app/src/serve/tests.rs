@@ -38,7 +38,7 @@ impl StoreLocation for Broken {
         match self {
             Self::Keys => {
                 let mut keys = MockKeyStore::new();
-                keys.expect_load().returning(|_| panic!("a bug"));
+                keys.expect_load_changes().returning(|_| panic!("a bug"));
                 store.keys = Arc::new(keys);
                 Ok(store)
             }

@@ -3,8 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyRights, KeySelector, MAX_KEYS_PER_SAVE, NewApiKey, SaveOutcome,
-    StoreError, StoredKeys, Timestamp, add_key, load_keys, revoke_keys, roll_key,
+    ApiKey, Clock, KeyId, KeyLabel, KeyRevision, KeyRights, KeyRing, KeySelector, KeyState,
+    MAX_KEYS_PER_SAVE, NamedKey, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp,
+    add_key, load_keys, revoke_keys, roll_key,
 };
 use tokio::{sync::Barrier, task::JoinSet};
 
@@ -239,6 +240,44 @@ pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> 
         for store in &fixture.handles {
             ensure_eq("keys", &listed(store).await?.len(), &(before.keys.len() + 1))?;
         }
+    }
+    Ok(())
+}
+
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now(&self) -> Timestamp {
+        at(0)
+    }
+}
+
+/// Contract: `load_changes` tells a key ring enough to hold exactly the keys of the store.
+pub(super) async fn a_key_ring_follows_every_change(fixture: Fixture) -> PromiseResult {
+    let (store, other) = (fixture.handle(0), fixture.handle(1));
+    let ring = KeyRing::new(Arc::clone(&store.keys), Arc::new(Stopped), None);
+    let next = loaded(store).await?.next_id.0;
+    let new =
+        |seed: u16| key(seed, &format!("k{seed}"), 0, None).with_id(KeyId(next + i64::from(seed)));
+    let revoked = ApiKey { revoked_at: Some(at(0)), ..new(0) };
+    let renamed = ApiKey { name: new(9).name, ..new(1) };
+    for (changed, removed) in [
+        (vec![new(0), new(1)], vec![]),
+        (vec![revoked, new(2)], vec![]),
+        (vec![new(0)], vec![new(2).id]),
+        (vec![renamed, new(3)], vec![new(0).id]),
+        (vec![], vec![new(1).id, new(3).id]),
+        (vec![new(4)], vec![]),
+    ] {
+        let what = format!("a ring after {changed:?} and without {removed:?}");
+        save(other, changed, removed).await?;
+        store.keys.note_uses(vec![(new(1).id, at(1))]).await?;
+        ring.refresh().await?;
+        let live =
+            listed(other).await?.into_iter().filter(|key| key.state(at(0)) == KeyState::Live);
+        let live = live
+            .map(|key| NamedKey { label: KeyLabel::Stored(key.name), expires_at: key.expires_at });
+        ensure_eq_lists(what, &ring.named_keys(), &live.collect::<Vec<_>>())?;
     }
     Ok(())
 }

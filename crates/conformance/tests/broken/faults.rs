@@ -4,9 +4,9 @@ use std::{pin::Pin, sync::Arc};
 
 use petstore_domain::{
     AddError, Added, ApiKey, ArchiveError, CatalogueVersion, HighestIds, IdempotencyRecord,
-    IdempotencyRequest, KeyId, KeyRevision, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository,
-    Purged, Rows, SaveOutcome, Snapshot, StoreError, StoreState, StoredKeys, Timestamp, Versioned,
-    WriterRole,
+    IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyRevision, NewPet, Pet, PetId, PetPage,
+    PetQuery, PetRepository, Purged, Rows, SaveOutcome, Snapshot, StoreError, StoreState,
+    StoredKeys, Timestamp, Versioned, WriterRole,
 };
 use petstore_memory::MemoryStore;
 
@@ -55,6 +55,7 @@ faults! {
     list: PetQuery => Result<Versioned<PetPage>, StoreError>;
     purge: (Timestamp, u32) => Result<Purged, StoreError>;
     load: Option<KeyRevision> => Result<Option<StoredKeys>, StoreError>;
+    load_changes: Option<KeyMark> => Result<KeyChanges, StoreError>;
     save: (KeyRevision, Vec<ApiKey>, Vec<KeyId>) => Result<SaveOutcome, StoreError>;
     note_uses: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
     snapshot: () => Result<Box<dyn Snapshot>, StoreError>;

@@ -8,9 +8,9 @@ use std::sync::{
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKey, Archive, ArchiveError, CatalogueVersion, Handover, IdempotencyRequest,
-    KeyId, KeyRevision, KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged,
-    Rows, SaveOutcome, Snapshot, StoreError, StoreState, StoredKeys, Timestamp, Versioned,
-    WriterRole,
+    KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetRepository, Purged, Rows, SaveOutcome, Snapshot, StoreError, StoreState, StoredKeys,
+    Timestamp, Versioned, WriterRole,
 };
 use petstore_memory::MemoryStore;
 
@@ -107,6 +107,10 @@ impl PetRepository for Faulty {
 impl KeyStore for Faulty {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
         call!(self.load(unless), KeyStore::load)
+    }
+
+    async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
+        call!(self.load_changes(known), KeyStore::load_changes)
     }
 
     async fn save(

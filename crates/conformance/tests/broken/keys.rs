@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyRights, KeyStore as _, SaveOutcome, StoreError, StoredKeys,
-    load_keys,
+    ApiKey, KeyChanges, KeyId, KeyRevision, KeyRights, KeyRow, KeyStore as _, SaveOutcome,
+    StoreError, StoredKeys, load_keys,
 };
 use petstore_memory::MemoryStore;
 
@@ -188,6 +188,16 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
+    Flaw::new("only new keys are changes", &["a_key_ring_follows_every_change"], |_| {
+        Faults::default().load_changes(|store, known| async move {
+            let mut changes: KeyChanges = load_keys(&*store).await?.into();
+            let highest = known.map_or(0, |known| known.position);
+            let id = |row: &KeyRow| row.0.as_ref().map_or(0, |key| key.id.0);
+            changes.mark.position = changes.rows.iter().map(id).fold(highest, i64::max);
+            changes.rows.retain(|row| id(row) > highest);
+            Ok(changes)
+        })
+    }),
     Flaw::new("a save takes fifty keys", &["a_save_takes_a_hundred_keys"], |_| {
         Faults::default().save(|store, (expected, changed, removed)| async move {
             if changed.len() + removed.len() > 50 {

@@ -11,7 +11,7 @@ use std::{
     fmt,
     hash::{BuildHasherDefault, Hasher},
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
@@ -21,7 +21,7 @@ use crate::{
     access::{
         authenticator::{Caller, KeyLabel, NamedKey},
         key::{ApiKey, KeyId, KeyState},
-        key_store::{KeyRevision, KeyStore, MAX_KEYS_PER_SAVE},
+        key_store::{KeyChanges, KeyMark, KeyRow, KeyStore, MAX_KEYS_PER_SAVE},
         name::KeyName,
         secret::{ApiKeySecret, KeyDigest, KeyRights},
         service_key::ServiceKey,
@@ -44,6 +44,8 @@ pub struct KeyRing {
     keys: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
     service_key: Option<ServiceKey>,
+    /// The state of the store as of the last refresh; `None` before the first one.
+    mark: Mutex<Option<KeyMark>>,
     snapshot: RwLock<Arc<Snapshot>>,
 }
 
@@ -72,13 +74,14 @@ pub struct RevokedUse {
 }
 
 /// Every key as of the last refresh, live or not.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Snapshot {
-    revision: Option<KeyRevision>,
-    keys: HashMap<KeyDigest, HeldKey, BuildHasherDefault<DigestHasher>>,
+    keys: HeldKeys,
     /// The rows that break a rule.
     corrupt: Vec<Corruption>,
 }
+
+type HeldKeys = HashMap<KeyDigest, HeldKey, BuildHasherDefault<DigestHasher>>;
 
 /// Hashes a digest to its last eight bytes, which are as random as the whole.
 #[derive(Default)]
@@ -96,8 +99,11 @@ impl Hasher for DigestHasher {
     }
 }
 
+#[derive(Clone)]
 struct HeldKey {
     key: ApiKey,
+    /// See [`KeyChanges::rows`].
+    stamp: u64,
     /// Shared with the snapshots before and after this one.
     uses: Arc<Uses>,
 }
@@ -121,30 +127,41 @@ impl KeyRing {
         clock: Arc<dyn Clock>,
         service_key: Option<ServiceKey>,
     ) -> Self {
-        Self { keys, clock, service_key, snapshot: RwLock::default() }
+        Self { keys, clock, service_key, mark: Mutex::default(), snapshot: RwLock::default() }
     }
 
-    /// Loads the keys if they have changed. Keeps the uses that are not written back yet.
+    /// Loads the keys that have changed; all keys if some were removed. Keeps the uses that are not written back yet.
     ///
     /// # Errors
     /// [`StoreError`]; the keys stay as they were.
     pub async fn refresh(&self) -> Result<(), StoreError> {
-        let before = self.snapshot();
-        if let Some(stored) = self.keys.load(before.revision).await? {
-            let keys = stored.keys.into_iter().map(|key| {
-                let known = before.keys.get(&key.digest).map(|known| Arc::clone(&known.uses));
-                let uses = known.unwrap_or_else(|| Arc::new(Uses::written_at(key.last_used_at)));
-                (key.digest, HeldKey { key, uses })
-            });
-            let corrupt = stored.corrupt.into_iter().map(|corrupt| corrupt.corruption);
-            let snapshot = Snapshot {
-                revision: Some(stored.revision),
-                keys: keys.collect(),
-                corrupt: corrupt.collect(),
-            };
-            let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
-            *current = Arc::new(snapshot);
+        let known = *self.mark.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.keys.load_changes(known).await?;
+        let mut mark = changes.mark;
+        if known.is_none_or(|known| known.revision != mark.revision) {
+            let before = self.snapshot();
+            let has_all = changes.sum_of_rows() == changes.sum;
+            let replaced = if has_all { None } else { before.replaced_by(&changes) };
+            if let Some(replaced) = replaced {
+                drop(before);
+                let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
+                // Clones the snapshot only if another thread still has it.
+                let current = Arc::make_mut(&mut current);
+                let old = replaced.iter().filter_map(|digest| current.keys.remove_entry(digest));
+                let old = old.collect();
+                current.insert(changes.rows, &old);
+            } else {
+                if !has_all {
+                    changes = self.keys.load_changes(None).await?;
+                    mark = changes.mark;
+                }
+                let mut snapshot = Snapshot::default();
+                snapshot.insert(changes.rows, &before.keys);
+                let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
+                *current = Arc::new(snapshot);
+            }
         }
+        *self.mark.lock().unwrap_or_else(PoisonError::into_inner) = Some(mark);
         Ok(())
     }
 
@@ -163,7 +180,7 @@ impl KeyRing {
         }
         // The common path of a request: only the lock is shared with other threads.
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(HeldKey { key, uses }) = snapshot.keys.get(&digest) else {
+        let Some(HeldKey { key, uses, .. }) = snapshot.keys.get(&digest) else {
             return KeyCheck::NotLive(None);
         };
         let now = self.clock.now();
@@ -213,7 +230,7 @@ impl KeyRing {
     /// [`StoreError`]; the next call retries.
     pub async fn write_back_uses(&self) -> Result<(), StoreError> {
         let (snapshot, now) = (self.snapshot(), self.clock.now());
-        let due = snapshot.keys.values().filter_map(|HeldKey { key, uses }| {
+        let due = snapshot.keys.values().filter_map(|HeldKey { key, uses, .. }| {
             Some((key.id, (&uses.written, uses.due(key.state(now) == KeyState::Live)?)))
         });
         let due: Vec<(KeyId, (&AtomicI64, Timestamp))> = due.collect();
@@ -238,7 +255,7 @@ impl KeyRing {
     pub fn take_revoked_uses(&self) -> Vec<RevokedUse> {
         let snapshot = self.snapshot();
         let revoked = snapshot.keys.values().filter(|held| held.key.revoked_at.is_some());
-        let used = revoked.filter_map(|HeldKey { key, uses }| {
+        let used = revoked.filter_map(|HeldKey { key, uses, .. }| {
             let uses = uses.refused.swap(0, Ordering::Relaxed);
             (uses > 0).then(|| RevokedUse { id: key.id, name: key.name.clone(), uses })
         });
@@ -252,6 +269,43 @@ impl KeyRing {
 
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Snapshot {
+    /// Returns the keys that `changes` replaces; `None` if they and the other keys are not all rows of the store. After a
+    /// corrupt row, they are not.
+    fn replaced_by(&self, changes: &KeyChanges) -> Option<Vec<KeyDigest>> {
+        let ids = changes.rows.iter().filter_map(|(row, _)| match row {
+            Ok(key) => Some(key.id),
+            Err(corrupt) => corrupt.id,
+        });
+        let mut ids: Vec<_> = ids.collect();
+        ids.sort_unstable();
+        let (mut replaced, mut sum) = (Vec::new(), changes.sum_of_rows());
+        for (digest, held) in &self.keys {
+            if ids.binary_search(&held.key.id).is_ok() {
+                replaced.push(*digest);
+            } else {
+                sum = sum.wrapping_add(held.stamp);
+            }
+        }
+        (sum == changes.sum).then_some(replaced)
+    }
+
+    /// Adds rows. A key that is in `before` keeps its uses.
+    fn insert(&mut self, rows: Vec<KeyRow>, before: &HeldKeys) {
+        for (row, stamp) in rows {
+            match row {
+                Ok(key) => {
+                    let known = before.get(&key.digest).map(|known| Arc::clone(&known.uses));
+                    let uses =
+                        known.unwrap_or_else(|| Arc::new(Uses::written_at(key.last_used_at)));
+                    self.keys.insert(key.digest, HeldKey { key, stamp, uses });
+                }
+                Err(corrupt) => self.corrupt.push(corrupt.corruption),
+            }
+        }
     }
 }
 

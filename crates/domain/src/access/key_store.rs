@@ -33,6 +33,22 @@ pub trait KeyStore: Send + Sync {
     /// [`StoreError`].
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError>;
 
+    /// Returns at least the keys that were added or changed since `known`, in one snapshot; every key without `known`.
+    /// The caller compares the sum of its stamps with [`KeyChanges::sum`], and so finds out which rows it lacks or must
+    /// forget. `known` may come from another store, or from a state that the store has lost.
+    ///
+    /// By default, returns every key after each change.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
+        match (self.load(known.map(|known| known.revision)).await?, known) {
+            (Some(stored), _) => Ok(stored.into()),
+            (None, Some(known)) => Ok(KeyChanges::none_since(known)),
+            (None, None) => Err(no_keys()),
+        }
+    }
+
     /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of
     /// `changed` and `removed` together, each key named once.
     ///
@@ -73,13 +89,63 @@ pub enum SaveOutcome {
 /// # Errors
 /// [`StoreError`].
 pub async fn load_keys(store: &dyn KeyStore) -> Result<StoredKeys, StoreError> {
-    let loaded = store.load(None).await?;
-    loaded.ok_or_else(|| StoreError::unavailable("the store returned no keys"))
+    store.load(None).await?.ok_or_else(no_keys)
+}
+
+fn no_keys() -> StoreError {
+    StoreError::unavailable("the store returned no keys")
 }
 
 /// Identifies one state of the keys of one store. Random: no two states share a revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyRevision(pub u128);
+
+/// A state of the keys from which [`KeyStore::load_changes`] returns the changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyMark {
+    /// Identifies the state.
+    pub revision: KeyRevision,
+    /// The place of the state among the changes of the store. Only the store can interpret it.
+    pub position: i64,
+}
+
+/// A row with its stamp. A store gives a row another stamp whenever the row changes.
+pub type KeyRow = (Result<ApiKey, CorruptKey>, u64);
+
+/// The changes of the keys of a store, read in one snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyChanges {
+    /// The state of the snapshot. With an unchanged revision, `rows` and `sum` are meaningless.
+    pub mark: KeyMark,
+    /// Rows, each identifier once.
+    pub rows: Vec<KeyRow>,
+    /// The wrapping sum of the stamps of all rows in the snapshot, including the rows that are not in `rows`.
+    pub sum: u64,
+}
+
+impl KeyChanges {
+    /// Returns the answer for an unchanged revision.
+    #[must_use]
+    pub fn none_since(mark: KeyMark) -> Self {
+        Self { mark, rows: Vec::new(), sum: 0 }
+    }
+
+    /// Returns the sum of the stamps in `rows`. If it is [`sum`](Self::sum), `rows` has every row of the store.
+    #[must_use]
+    pub fn sum_of_rows(&self) -> u64 {
+        self.rows.iter().fold(0, |sum, (_, stamp)| sum.wrapping_add(*stamp))
+    }
+}
+
+/// Makes the answer of a store without stamps: every row, each with the stamp 1.
+impl From<StoredKeys> for KeyChanges {
+    fn from(StoredKeys { keys, corrupt, revision, .. }: StoredKeys) -> Self {
+        let rows = keys.into_iter().map(Ok).chain(corrupt.into_iter().map(Err));
+        let rows: Vec<_> = rows.map(|row| (row, 1)).collect();
+        let sum = rows.len() as u64;
+        Self { mark: KeyMark { revision, position: 0 }, rows, sum }
+    }
+}
 
 /// Every key of a store in one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]

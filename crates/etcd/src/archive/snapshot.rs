@@ -8,13 +8,7 @@ use petstore_domain::{
     StoreCounts, StoreError,
 };
 
-use crate::{
-    core::Core,
-    error::Failure,
-    head::HeadRead,
-    kv::{KeyValue, Range, RangeAnswer},
-    rows,
-};
+use crate::{core::Core, error::Failure, head::HeadRead, kv::KeyValue, rows};
 
 /// The entries at the revision of `read`. Reads fail once etcd has compacted that revision away.
 pub(super) struct EtcdSnapshot {
@@ -24,11 +18,7 @@ pub(super) struct EtcdSnapshot {
 
 impl EtcdSnapshot {
     async fn count(&self, folder: &str) -> Result<u64, Failure> {
-        let revision = self.read.revision;
-        let range = Range { revision, count_only: true, ..Range::after(None, folder) };
-        let deadline = self.core.client.deadline();
-        let reply = self.core.client.call::<RangeAnswer>("/v3/kv/range", &range, deadline).await?;
-        Ok(reply.answer.count.unsigned_abs())
+        self.core.count(folder, self.read.revision).await
     }
 
     async fn scan(
@@ -65,7 +55,7 @@ impl Snapshot for EtcdSnapshot {
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        let keys = self.core.api_keys(self.read.revision).await?;
+        let keys = self.core.api_keys(0, self.read.revision).await?;
         let keys = keys.into_iter().map(|key| key.map_err(|corrupt| corrupt.corruption));
         Ok(keys.collect::<Result<_, _>>()?)
     }

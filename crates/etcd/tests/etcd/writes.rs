@@ -1,9 +1,10 @@
 //! Writes that the kit does not cover: large transactions, deleted rows, keys in pages.
 
 use petstore_domain::{
-    Added, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyId, KeyName, KeyStore as _, NewApiKey, NewPet, PetId, PetName,
-    PetRepository as _, PetStatus, Rows, SaveOutcome, StoreError, Timestamp, WriterRole, load_keys,
+    Added, ApiKey, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyName, KeyStore as _, NewApiKey, NewPet,
+    PetId, PetName, PetRepository as _, PetStatus, Rows, SaveOutcome, StoreError, Timestamp,
+    WriterRole, load_keys,
 };
 use petstore_storage::Severity;
 use petstore_testing::{etcd_or_skip, needs};
@@ -141,6 +142,51 @@ async fn keys_that_are_used_again_after_a_day_replace_their_records_in_full_grou
     assert!(records.is_sorted_by_key(IdempotencyRecord::position));
     let of: Vec<_> = records.iter().map(|record| record.pet.0).collect();
     assert_eq!(of, (101..=200).collect::<Vec<_>>());
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn only_changed_keys_are_read_again() {
+    let etcd = etcd_or_skip("only_changed_keys", 1).unwrap();
+    let store = open(&url(&etcd)).await;
+    let key = |seed: u8| {
+        let secret = ApiKeySecret::from_entropy(&[seed; 32]);
+        let name = KeyName::parse("web").unwrap();
+        NewApiKey::new(name, &secret, Timestamp(5), None).with_id(KeyId(seed.into()))
+    };
+    let save = async |changed: Vec<ApiKey>, removed: Vec<KeyId>| {
+        let revision = load_keys(&store).await.unwrap().revision;
+        let saved = store.save(revision, changed, removed).await;
+        assert_eq!(saved.unwrap(), SaveOutcome::Saved);
+    };
+    let changed = async |known| {
+        let KeyChanges { mark, rows, sum } = store.load_changes(known).await.unwrap();
+        let ids: Vec<_> = rows.into_iter().map(|(row, _)| row.unwrap().id.0).collect();
+        (mark, ids, sum)
+    };
+    save(vec![key(1), key(2), key(3)], vec![]).await;
+    let (first, ids, sum) = changed(None).await;
+    assert_eq!((ids, sum), (vec![1, 2, 3], 3));
+    let revoked = ApiKey { revoked_at: Some(Timestamp(6)), ..key(2) };
+    save(vec![revoked, key(4)], vec![KeyId(3)]).await;
+    let (second, ids, sum) = changed(Some(first)).await;
+    assert_eq!((ids, sum), (vec![2, 4], 3));
+    // A write of something else moves the position of the same keys.
+    add(&store).await;
+    let (third, ids, _) = changed(Some(second)).await;
+    assert_eq!((ids, third.revision), (vec![], second.revision));
+    assert!(third.position > second.position);
+    // The keys had another revision at this position, or it is in the future.
+    save(vec![key(5)], vec![]).await;
+    let future = KeyMark { position: third.position + 1000, ..third };
+    for unknown in [KeyMark { revision: first.revision, ..third }, future] {
+        assert_eq!(changed(Some(unknown)).await.1, [1, 2, 4, 5]);
+    }
+    assert_eq!(changed(Some(third)).await.1, [5]);
+    // The position is compacted away.
+    let newest = revision(&etcd);
+    etcd.post(0, "/v3/kv/compaction", &format!(r#"{{"revision":{newest}}}"#)).unwrap();
+    assert_eq!(changed(Some(second)).await.1, [1, 2, 4, 5]);
 }
 
 /// There are more keys than one transaction may read, and than one page holds.

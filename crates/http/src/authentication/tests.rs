@@ -45,11 +45,13 @@ struct Slow {
 #[async_trait]
 impl KeyStore for Slow {
     async fn load(&self, _: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.loads.fetch_add(1, Ordering::SeqCst);
+        // Each load returns another revision, like a store whose keys have changed.
+        let revision = KeyRevision(self.loads.fetch_add(1, Ordering::SeqCst) as u128);
         let (keys, takes) = (self.keys.lock().unwrap().clone(), *self.takes.lock().unwrap());
         let fails = *self.fails.lock().unwrap();
         sleep(takes).await;
-        fails.map_or(Ok(Some(keys.into())), |fail| Err(fail()))
+        let stored = StoredKeys { revision, ..keys.into() };
+        fails.map_or(Ok(Some(stored)), |fail| Err(fail()))
     }
 
     async fn save(

@@ -1,8 +1,8 @@
 //! Rows of the table `api_key`.
 
 use petstore_domain::{
-    ApiKey, CorruptKey, Corruption, KeyId, KeyRevision, StoreError, StoredApiKey, StoredKeys,
-    Timestamp,
+    ApiKey, CorruptKey, Corruption, KeyChanges, KeyId, KeyMark, KeyRevision, StoreError,
+    StoredApiKey, StoredKeys, Timestamp,
 };
 use tokio_postgres::Row;
 
@@ -23,17 +23,19 @@ macro_rules! columns {
 pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
 pub(crate) const BY_ID_OR_DIGEST: &str =
     concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
-/// Selects each key, with the key revision and the highest key identifier. Returns one row without a key if there are
-/// no keys or if the revision is `$1`. If the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps
-/// the condition inside the subquery.
+/// Selects each key whose stamp is above `$2`, with its stamp, the key revision, the highest key identifier, and the sum of
+/// the lower halves of all stamps. Returns one row without a key if there are no such keys or if the revision is `$1`. If
+/// the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps the conditions inside the subqueries.
 pub(super) const LOAD: &str = concat!(
     "SELECT ",
     columns!(),
-    ", key_revision, highest_key_id FROM ",
+    ", stamp, key_revision, highest_key_id, total FROM ",
     state!(),
     " c LEFT JOIN LATERAL \
-     (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) k ON true \
-     ORDER BY id"
+     (SELECT sum(stamp & 4294967295)::bigint AS total FROM api_key \
+      WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) s ON true LEFT JOIN LATERAL \
+     (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea AND stamp > $2::bigint OFFSET 0) k \
+     ON true ORDER BY id"
 );
 /// Selects the key revision and locks the state row. Every writer locks this row first.
 pub(super) const LOCK: &str =
@@ -65,15 +67,33 @@ pub(super) fn loaded(
     rows: &[Row],
     unless: Option<KeyRevision>,
 ) -> Result<Option<StoredKeys>, StoreError> {
-    let revision = revision(rows.first(), 9)?;
+    let revision = revision(rows.first(), 10)?;
     if unless == Some(revision) {
         return Ok(None);
     }
-    let highest = rows.first().and_then(|row| row.try_get(10).ok());
+    let highest = rows.first().and_then(|row| row.try_get(11).ok());
     let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
-    // A row without an identifier has no key.
-    let rows = rows.iter().filter(|row| !matches!(row.try_get(0), Ok(None::<i64>)));
-    Ok(Some(StoredKeys::new(revision, next_id, rows.map(api_key))))
+    Ok(Some(StoredKeys::new(revision, next_id, with_key(rows).map(api_key))))
+}
+
+/// Returns the changes since `known` in the rows of [`LOAD`].
+pub(super) fn changes(rows: &[Row], known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
+    let revision = revision(rows.first(), 10)?;
+    let position = known.map_or(i64::MIN, |known| known.position);
+    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+    for row in with_key(rows) {
+        let stamp = row.try_get(9).unwrap_or(0_i64);
+        changes.mark.position = changes.mark.position.max(stamp);
+        changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
+    }
+    let total = rows.first().and_then(|row| row.try_get(12).ok());
+    changes.sum = total.unwrap_or(0_i64).cast_unsigned();
+    Ok(changes)
+}
+
+/// Returns the rows of [`LOAD`] with a key. A row without an identifier has none.
+fn with_key(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    rows.iter().filter(|row| !matches!(row.try_get(0), Ok(None::<i64>)))
 }
 
 /// Returns the key revision in `column` of `row`.

@@ -142,6 +142,20 @@ ALTER TABLE api_key DISABLE TRIGGER USER;
 UPDATE api_key SET rights = CASE left(prefix, 4) WHEN 'pst_' THEN 'full' ELSE 'read-only' END
 WHERE rights IS NULL;
 
-ALTER TABLE api_key ENABLE TRIGGER USER, ALTER COLUMN rights SET NOT NULL;
+-- The stamp of a key: another one after each change, and in general the highest of all. It is a time in microseconds, so
+-- that the sum of the stamps also differs between two histories of the store.
+ALTER TABLE api_key ENABLE TRIGGER USER, ALTER COLUMN rights SET NOT NULL,
+    ADD COLUMN stamp bigint NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1000000;
+
+CREATE FUNCTION petstore_stamp() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.stamp := extract(epoch FROM clock_timestamp()) * 1000000;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER petstore_stamp BEFORE UPDATE OF
+    id, name, digest, prefix, created_at, expires_at, revoked_at, rights ON api_key
+    FOR EACH ROW EXECUTE FUNCTION petstore_stamp();
 
 DROP TABLE api_key_guard;

@@ -46,6 +46,37 @@ async fn the_version_after_a_read_is_the_version_of_that_read() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
+async fn only_changed_keys_are_read_again() {
+    let database = postgres_or_skip("only_changed_keys").unwrap();
+    let store = open(&database.url).await;
+    let insert = "INSERT INTO api_key (name, digest, prefix, rights, created_at) \
+         SELECT 'web', sha256(random()::text::bytea), 'pst_1234', 'full', 1";
+    database.sql(&format!("{insert} FROM generate_series(1, 3)")).unwrap();
+    let mut known = store.load_changes(None).await.unwrap();
+    assert_eq!((known.rows.len(), known.sum), (3, known.sum_of_rows()));
+    for (sql, changed) in [
+        (insert, &[4][..]),
+        ("UPDATE api_key SET expires_at = 2000000000000 WHERE id = 2", &[2]),
+        ("UPDATE api_key SET digest = sha256(digest), name = 'app' WHERE id > 2", &[3, 4]),
+        ("DELETE FROM api_key WHERE id = 3", &[]),
+        ("UPDATE api_key SET last_used_at = 9", &[]),
+        ("TRUNCATE api_key", &[]),
+    ] {
+        database.sql(sql).unwrap();
+        let now = store.load_changes(Some(known.mark)).await.unwrap();
+        let rows = now.rows.iter().map(|(key, _)| key.as_ref().unwrap().id.0);
+        assert_eq!(rows.collect::<Vec<_>>(), changed, "{sql}");
+        let is_known = now.mark == known.mark;
+        assert_eq!(is_known, sql.contains("last_used_at"), "{sql}");
+        let all = store.load_changes(None).await.unwrap();
+        assert_eq!((all.mark.revision, all.sum), (now.mark.revision, all.sum_of_rows()), "{sql}");
+        assert!(is_known || now.sum == all.sum, "{sql}");
+        known = now;
+    }
+}
+
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_a_key_by_sql_changes_the_revision_of_the_keys() {
     let database = postgres_or_skip("a_key_that_anybody_changes").unwrap();
     let store = open(&database.url).await;

@@ -1,8 +1,8 @@
 //! Rows of the table `api_key`.
 
 use petstore_domain::{
-    ApiKey, CorruptKey, Corruption, KeyDigest, KeyId, KeyRevision, StoreError, StoredApiKey,
-    StoredKeys, Timestamp,
+    ApiKey, CorruptKey, Corruption, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, StoreError,
+    StoredApiKey, StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -13,7 +13,7 @@ macro_rules! select {
     ($tail:literal) => {
         concat!(
             "SELECT id, name, digest, prefix, rights, created_at, expires_at, revoked_at, \
-             last_used_at FROM api_key ",
+             last_used_at, stamp FROM api_key ",
             $tail
         )
     };
@@ -21,16 +21,21 @@ macro_rules! select {
 
 pub(crate) const ALL: &str = select!("ORDER BY id");
 pub(crate) const BY_ID: &str = select!("WHERE id = ?1");
+pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
+/// Selects the sum of all stamps, as [`stamp`] returns them.
+pub(crate) const SUM: &str = "SELECT coalesce(sum(1 + (stamp & 0xffffffff)), 0) FROM api_key";
 pub(crate) const DIGEST_OWNER: &str = "SELECT id FROM api_key WHERE digest = ?1";
 /// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'api_key'), 0)) \
      FROM petstore_state WHERE only = 1";
 const RENEW: &str = "UPDATE petstore_state SET key_revision = randomblob(16) WHERE only = 1";
-/// Writes a key. A stored key keeps its last use.
+/// Writes a key with a new stamp, because triggers do not run on petstore's connections. A stored key keeps its last use.
 pub(crate) const WRITE: &str = "INSERT INTO api_key \
-     (id, name, digest, prefix, rights, created_at, expires_at, revoked_at, last_used_at) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET \
+     (id, name, digest, prefix, rights, created_at, expires_at, revoked_at, last_used_at, stamp) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
+       1 + coalesce((SELECT max(stamp) FROM api_key), 0) + (random() & 0xffffffff)) \
+     ON CONFLICT (id) DO UPDATE SET stamp = excluded.stamp, \
      name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
      created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
 pub(crate) const NOTE_USE: &str =
@@ -45,6 +50,34 @@ pub(crate) fn load(
     let snapshot = connection.unchecked_transaction()?;
     let (revision, _) = head(&snapshot)?;
     if unless == Some(revision) { Ok(None) } else { all(&snapshot).map(Some) }
+}
+
+/// Returns the keys that have changed since `known`, in one snapshot.
+pub(crate) fn changes(
+    connection: &Connection,
+    known: Option<KeyMark>,
+) -> Result<KeyChanges, Failure<StoreError>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let (revision, _) = head(&snapshot)?;
+    let position = known.map_or(i64::MIN, |known| known.position);
+    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+    if known == Some(changes.mark) {
+        return Ok(changes);
+    }
+    let mut statement = snapshot.prepare_cached(SINCE)?;
+    let mut rows = statement.query([position])?;
+    while let Some(row) = rows.next()? {
+        changes.mark.position = row.get(9)?;
+        changes.rows.push((api_key(row), stamp(changes.mark.position)));
+    }
+    let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
+    changes.sum = sum.cast_unsigned();
+    Ok(changes)
+}
+
+/// Returns a stamp for a sum: the lower half of the stored stamp, so that no sum overflows, plus 1.
+fn stamp(stored: i64) -> u64 {
+    1 + (stored.cast_unsigned() & 0xffff_ffff)
 }
 
 /// Returns the revision, and the highest identifier ever assigned or stored; 0 if there was none.

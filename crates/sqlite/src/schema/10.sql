@@ -50,3 +50,27 @@ CREATE INDEX idempotency_by_age ON idempotency (created_at);
 -- Petstore 1.0.0 left the rights of its keys empty.
 UPDATE api_key SET rights = CASE substr(prefix, 1, 4) WHEN 'pst_' THEN 'full' ELSE 'read-only' END
 WHERE rights IS NULL;
+
+-- The stamp of a key: another one after each change, and in general the highest of all. The steps between stamps are
+-- random, so that the sum of the stamps also differs between two histories of the store.
+ALTER TABLE api_key ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;
+
+UPDATE api_key SET stamp = 1 + (random() & 0xffffffff);
+
+CREATE INDEX api_key_by_stamp ON api_key (stamp);
+
+DROP TRIGGER api_key_added;
+
+DROP TRIGGER api_key_changed;
+
+CREATE TRIGGER api_key_added AFTER INSERT ON api_key BEGIN
+    UPDATE petstore_state SET key_revision = randomblob(16);
+    UPDATE api_key SET stamp = 1 + (SELECT max(stamp) FROM api_key) + (random() & 0xffffffff) WHERE id = NEW.id;
+END;
+
+CREATE TRIGGER api_key_changed AFTER UPDATE OF
+    id, name, digest, prefix, created_at, expires_at, revoked_at, rights
+ON api_key BEGIN
+    UPDATE petstore_state SET key_revision = randomblob(16);
+    UPDATE api_key SET stamp = 1 + (SELECT max(stamp) FROM api_key) + (random() & 0xffffffff) WHERE id = NEW.id;
+END;

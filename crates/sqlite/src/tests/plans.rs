@@ -21,7 +21,7 @@ fn plan(connection: &Connection, sql: &str) -> String {
     details.map(|detail| detail.unwrap() + "\n").collect()
 }
 
-const SEARCHED: [&str; 21] = [
+const SEARCHED: [&str; 22] = [
     version::SELECT,
     version::RENEW,
     pets::INSERT,
@@ -38,6 +38,7 @@ const SEARCHED: [&str; 21] = [
     handover::IS_OPEN,
     handover::STATE,
     keys::BY_ID,
+    keys::SINCE,
     keys::DIGEST_OWNER,
     keys::HEAD,
     keys::NOTE_USE,
@@ -56,6 +57,8 @@ fn assert_searched(connection: &Connection) {
     }
     // The keys, at most some ten thousand, are all read, but not sorted.
     assert!(!plan(connection, keys::ALL).contains("TEMP B-TREE"));
+    let sum = plan(connection, keys::SUM);
+    assert_eq!(sum, "SCAN api_key USING COVERING INDEX api_key_by_stamp\n");
 }
 
 #[tokio::test]

@@ -235,3 +235,35 @@ async fn a_change_of_a_key_by_any_program_renews_the_revision() {
     raw.execute("UPDATE api_key SET last_used_at = 9", []).unwrap();
     assert_eq!(store.load(Some(known.revision)).await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn only_changed_keys_are_read_again() {
+    let place = Place::new();
+    let store = place.open();
+    let raw = place.raw();
+    let insert = "INSERT INTO api_key (name, digest, prefix, created_at, rights) \
+         VALUES ('web', randomblob(32), 'pst_1234', 1, 'full')";
+    for _ in 0..3 {
+        raw.execute(insert, []).unwrap();
+    }
+    let mut known = store.load_changes(None).await.unwrap();
+    assert_eq!((known.rows.len(), known.sum), (3, known.sum_of_rows()));
+    for (sql, changed) in [
+        (insert, &[4][..]),
+        ("UPDATE api_key SET expires_at = 2000000000000 WHERE id = 2", &[2]),
+        ("UPDATE api_key SET digest = randomblob(32), name = 'app' WHERE id > 2", &[3, 4]),
+        ("DELETE FROM api_key WHERE id = 3", &[]),
+        ("UPDATE api_key SET last_used_at = 9", &[]),
+    ] {
+        raw.execute(sql, []).unwrap();
+        let now = store.load_changes(Some(known.mark)).await.unwrap();
+        let rows = now.rows.iter().map(|(key, _)| key.as_ref().unwrap().id.0);
+        assert_eq!(rows.collect::<Vec<_>>(), changed, "{sql}");
+        let is_known = now.mark == known.mark;
+        assert_eq!(is_known, sql.contains("last_used_at"), "{sql}");
+        let all = store.load_changes(None).await.unwrap();
+        assert_eq!((all.mark, all.sum), (now.mark, all.sum_of_rows()), "{sql}");
+        assert!(is_known || now.sum == all.sum, "{sql}");
+        known = now;
+    }
+}

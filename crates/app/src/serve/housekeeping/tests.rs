@@ -8,8 +8,9 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKeySecret, Catalogue, Corruption, KeyCheck, KeyId, KeyName, KeyRing, ManualClock,
-    MockKeyStore, MockPetRepository, NewApiKey, Purged, StoreError, Timestamp,
+    ApiKeySecret, Catalogue, Corruption, KeyChanges, KeyCheck, KeyId, KeyName, KeyRing,
+    ManualClock, MockKeyStore, MockPetRepository, NewApiKey, Purged, StoreError, StoredKeys,
+    Timestamp,
 };
 use tokio::{
     task::JoinHandle,
@@ -42,11 +43,14 @@ fn house(fails: bool, batches: usize) -> House {
     let listed = loaded.clone();
     let (note, purge) = (noted.clone(), purged.clone());
     let mut keys = MockKeyStore::new();
+    let secret = ApiKeySecret::from_entropy(&[0; 32]);
+    let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
+    let stored = StoredKeys::from(vec![key.with_id(KeyId(1))]);
+    let changes = KeyChanges::from(stored.clone());
+    keys.expect_load_changes().returning(move |_| Ok(changes.clone()));
     keys.expect_load().returning(move |_| {
         listed.fetch_add(1, Ordering::Relaxed);
-        let secret = ApiKeySecret::from_entropy(&[0; 32]);
-        let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
-        Ok(Some(vec![key.with_id(KeyId(1))].into()))
+        Ok(Some(stored.clone()))
     });
     keys.expect_note_uses().returning(move |_| {
         note.fetch_add(1, Ordering::Relaxed);

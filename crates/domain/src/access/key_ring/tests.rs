@@ -11,9 +11,9 @@ use mockall::predicate::eq;
 
 use super::{KeyCheck, KeyRing};
 use crate::{
-    ApiKey, ApiKeySecret, Caller, Clock, CorruptKey, Corruption, KeyId, KeyLabel, KeyName,
-    KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore, NamedKey, NewApiKey,
-    ServiceKey, StoreError, StoredKeys, Timestamp,
+    ApiKey, ApiKeySecret, Caller, Clock, CorruptKey, Corruption, KeyChanges, KeyId, KeyLabel,
+    KeyMark, KeyName, KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore,
+    NamedKey, NewApiKey, ServiceKey, StoreError, StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -37,10 +37,14 @@ fn ring(keys: MockKeyStore) -> (KeyRing, Arc<ManualClock>) {
     (KeyRing::new(Arc::new(keys), clock.clone(), None), clock)
 }
 
+fn all(keys: Vec<ApiKey>) -> KeyChanges {
+    StoredKeys::from(keys).into()
+}
+
 /// Makes a ring and refreshes it with these keys.
 async fn holding(keys: Vec<ApiKey>) -> (KeyRing, Arc<ManualClock>) {
     let mut store = MockKeyStore::new();
-    store.expect_load().once().returning(move |_| Ok(Some(keys.clone().into())));
+    store.expect_load_changes().once().returning(move |_| Ok(all(keys.clone())));
     let (ring, clock) = ring(store);
     ring.refresh().await.unwrap();
     (ring, clock)
@@ -98,28 +102,77 @@ async fn the_service_key_needs_no_store() {
     assert_eq!(ring.check(&other, None), KeyCheck::Malformed);
 }
 
+/// Returns changes up to the state `revision`: rows with their stamps, and the sum of all stamps.
+fn changes(revision: u128, rows: &[(u8, u64)], sum: u64) -> KeyChanges {
+    let mark = KeyMark { revision: KeyRevision(revision), position: 0 };
+    let rows = rows.iter().map(|(seed, stamp)| (Ok(stored(*seed)), *stamp)).collect();
+    KeyChanges { mark, rows, sum }
+}
+
 #[tokio::test]
-async fn keys_are_replaced_only_if_they_have_changed() {
+async fn all_keys_are_loaded_only_if_the_changes_do_not_make_them_whole() {
+    /// The known revision, the answer, and the keys that are live then.
+    type Load = (Option<u128>, Result<KeyChanges, StoreError>, Option<&'static [u8]>);
+    let revoked = ApiKey { revoked_at: Some(START), ..stored(1) };
+    let rolled = ApiKey { digest: secret(4).digest(), ..stored(2) };
+    let ending = |revision, key, stamp, sum| KeyChanges {
+        rows: vec![(Ok(key), stamp)],
+        ..changes(revision, &[], sum)
+    };
+    let loads: [Load; 13] = [
+        (None, Ok(changes(1, &[(1, 5), (2, 7)], 12)), Some(&[1, 2])),
+        (Some(1), Ok(changes(1, &[], 0)), Some(&[1, 2])),
+        (Some(1), Err(StoreError::unavailable("gone")), Some(&[1, 2])),
+        (Some(1), Ok(changes(2, &[(3, 8)], 20)), Some(&[1, 2, 3])),
+        (Some(2), Ok(ending(3, revoked, 9, 24)), Some(&[2, 3])),
+        (Some(3), Ok(ending(4, rolled, 10, 27)), Some(&[3, 4])),
+        // Key 3 was removed.
+        (Some(4), Ok(changes(5, &[], 19)), None),
+        (None, Ok(changes(6, &[(1, 9), (2, 10)], 19)), Some(&[1, 2])),
+        // Another history: key 2 is older, and key 5 is in the place of key 1.
+        (Some(6), Ok(changes(7, &[(5, 11)], 18)), None),
+        (None, Err(StoreError::unavailable("gone")), Some(&[1, 2])),
+        (Some(6), Ok(changes(7, &[(5, 11)], 18)), None),
+        (None, Ok(changes(7, &[(2, 7), (5, 11)], 18)), Some(&[2, 5])),
+        (Some(7), Ok(changes(8, &[], 0)), Some(&[])),
+    ];
     let mut keys = MockKeyStore::new();
-    let mut loads = vec![
-        (None, Ok(Some(vec![stored(1)]))),
-        (Some(KeyRevision(0)), Ok(None)),
-        (Some(KeyRevision(0)), Err(StoreError::unavailable("gone"))),
-        (Some(KeyRevision(0)), Ok(Some(vec![stored(2)]))),
-    ]
-    .into_iter();
-    keys.expect_load().times(4).returning(move |unless| {
-        let (known, loaded) = loads.next().unwrap();
-        assert_eq!(unless, known);
-        let revision = KeyRevision(0);
-        loaded.map(|keys| keys.map(|keys| StoredKeys { revision, ..keys.into() }))
+    let (mut answers, mut expected) = (Vec::new(), Vec::new());
+    for (known, answer, live) in loads {
+        expected.extend(live.map(|live| (answer.is_err(), live)));
+        answers.push((known, answer));
+    }
+    let mut answers = answers.into_iter();
+    keys.expect_load_changes().times(13).returning(move |mark| {
+        let (known, answer) = answers.next().unwrap();
+        assert_eq!(mark.map(|mark| mark.revision.0), known);
+        answer
     });
     let (ring, _clock) = ring(keys);
-    for (fails, live) in [(false, 1), (false, 1), (true, 1), (false, 2)] {
-        assert_eq!(ring.refresh().await.is_err(), fails);
-        assert_eq!(ring.check(&secret(live), FRESH), granted(live));
-        assert_eq!(ring.check(&secret(3 - live), FRESH), KeyCheck::NotLive(None));
+    for (step, (fails, live)) in expected.into_iter().enumerate() {
+        assert_eq!(ring.refresh().await.is_err(), fails, "{step}");
+        let granted = |seed: &u8| ring.check(&secret(*seed), FRESH) == granted(*seed);
+        assert_eq!((1..=6).filter(granted).collect::<Vec<_>>(), live, "{step}");
     }
+}
+
+#[tokio::test]
+async fn a_changed_key_keeps_its_uses() {
+    let mut keys = MockKeyStore::new();
+    let mut loads = [
+        changes(1, &[(1, 5), (2, 7)], 12),
+        changes(2, &[(1, 6)], 13),
+        changes(3, &[(1, 6), (2, 9)], 15),
+    ]
+    .into_iter();
+    keys.expect_load_changes().times(3).returning(move |_| Ok(loads.next().unwrap()));
+    keys.expect_note_uses().once().with(eq(vec![(KeyId(1), START)])).returning(|_| Ok(()));
+    let (ring, _clock) = ring(keys);
+    ring.refresh().await.unwrap();
+    assert_eq!(ring.check(&secret(1), FRESH), granted(1));
+    ring.refresh().await.unwrap();
+    ring.refresh().await.unwrap();
+    ring.write_back_uses().await.unwrap();
 }
 
 #[tokio::test]
@@ -148,8 +201,10 @@ async fn a_corrupt_key_is_refused_and_others_are_granted() {
     let corrupt = CorruptKey { id: Some(KeyId(1)), name: None, corruption: corruption.clone() };
     let mut keys = MockKeyStore::new();
     let found = StoredKeys { corrupt: vec![corrupt], ..vec![stored(2)].into() };
-    keys.expect_load().once().returning(move |_| Ok(Some(found.clone())));
-    keys.expect_load().returning(|_| Ok(Some(vec![stored(1), stored(2)].into())));
+    keys.expect_load_changes().once().returning(move |_| Ok(found.clone().into()));
+    // The row is stored as a key of another revision.
+    let repaired = StoredKeys { revision: KeyRevision(8), ..vec![stored(1), stored(2)].into() };
+    keys.expect_load_changes().returning(move |_| Ok(repaired.clone().into()));
     let (ring, _clock) = ring(keys);
     assert_eq!(ring.corruptions(), []);
     ring.refresh().await.unwrap();
@@ -166,9 +221,12 @@ async fn uses_are_written_back_once_a_minute_and_when_a_key_ends() {
     let mut keys = MockKeyStore::new();
     let is_revoked = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&is_revoked);
-    keys.expect_load().returning(move |_| {
-        let revoked_at = ends.load(Ordering::Relaxed).then_some(START);
-        Ok(Some(vec![ApiKey { revoked_at, ..stored(1) }, stored(2)].into()))
+    keys.expect_load_changes().returning(move |_| {
+        let is_revoked = ends.load(Ordering::Relaxed);
+        let revoked_at = is_revoked.then_some(START);
+        let keys = vec![ApiKey { revoked_at, ..stored(1) }, stored(2)];
+        let revision = KeyRevision(is_revoked.into());
+        Ok(StoredKeys { revision, ..keys.into() }.into())
     });
     keys.expect_note_uses().once().returning(|_| Err(StoreError::unavailable("gone")));
     for seconds in [0, 61, 70] {
@@ -201,7 +259,7 @@ async fn uses_are_written_back_once_a_minute_and_when_a_key_ends() {
 #[tokio::test]
 async fn uses_of_many_keys_are_written_in_several_calls() {
     let mut keys = MockKeyStore::new();
-    keys.expect_load().returning(|_| Ok(Some((1..=250).map(stored).collect::<Vec<_>>().into())));
+    keys.expect_load_changes().returning(|_| Ok(all((1..=250).map(stored).collect())));
     let (sizes, saved) = (Arc::new(Mutex::new(Vec::new())), Arc::default());
     let (noted, ids): (_, Arc<Mutex<BTreeSet<KeyId>>>) = (Arc::clone(&sizes), Arc::clone(&saved));
     keys.expect_note_uses().returning(move |uses| {
