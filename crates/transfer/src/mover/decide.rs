@@ -22,8 +22,7 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
         }
         // Ending here would leave the source sealed.
         _ if own.seal.is_some() || own.sealing.is_some() => return Step::Ask,
-        _ if own.tries_left == 0 => return Step::End(own.ending.unwrap_or(End::Failed)),
-        _ => return own.ending.map_or(Step::Retry, Step::End),
+        _ => return Step::End(own.ending.unwrap_or(End::Retry)),
     };
     if source.id == target.id {
         return Step::End(End::SameStore);
@@ -45,7 +44,7 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     let is_filling = target.phase == Phase::Filling { from: source.id };
     let holds = is_filling && own.claim == Some(target.revision);
     let (seals, is_sealed) = (own.seals(source), is_sealed_to(source, target));
-    let leaves = !holds || own.ending.is_some() || own.retreats || seen.is_late;
+    let leaves = !holds || own.ending.is_some() || seen.is_late;
     // A seal without an answer arrived after the filling had been canceled.
     let is_left =
         is_sealed && own.sealing.is_some() && !matches!(target.phase, Phase::Filling { .. });
@@ -58,8 +57,9 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     if holds {
         fill(seen, source, target, seals)
     } else if own.claim.is_some() {
-        // Another mover fills the target, and caused the difference.
-        let ending = own.ending.filter(|end| !(is_filling && *end == End::Different));
+        // Another mover fills the target, and may have caused the difference.
+        let is_own = |end: &End| *end != End::Retry && !(is_filling && *end == End::Different);
+        let ending = own.ending.filter(is_own);
         Step::End(ending.unwrap_or(End::Overtaken))
     } else {
         begin(own, source, target)
@@ -69,8 +69,8 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
 /// Returns the step of a mover that has not claimed the target yet.
 fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     let is_sealed = is_sealed_to(source, target);
-    if !is_sealed && let Some(step) = own.end_or_retry() {
-        return step;
+    if let Some(end) = own.ending.filter(|_| !is_sealed) {
+        return Step::End(end);
     }
     match (&source.phase, &target.phase) {
         (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),
@@ -93,8 +93,8 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
     {
         return give_back(own, source, target, phase);
     }
-    if let Some(step) = own.end_or_retry() {
-        return step;
+    if let Some(end) = own.ending {
+        return Step::End(end);
     }
     if !seals && !source.phase.is_open() {
         return Step::End(End::RefusedSource);
@@ -108,8 +108,7 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
         Stage::Unknown => {
             Step::Work(Work::Compare { empty: own.found.as_ref().is_some_and(Phase::is_open) })
         }
-        _ if own.is_rewritten(source) && own.tries_left == 0 => Step::End(End::Failed),
-        _ if own.is_rewritten(source) => Step::Work(Work::Compare { empty: false }),
+        _ if own.is_rewritten(source) => Step::End(End::Retry),
         Stage::Compared => Step::Work(Work::Follow),
         Stage::Ready | Stage::Complete => seal(source, target),
     }
@@ -124,8 +123,8 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     match &source.phase {
         _ if own.goal == Goal::Cancel => Step::End(End::TooLate),
         Phase::Open { .. } if own.sealing == Some(source.revision) => reopen(own, source, None),
-        Phase::Open { .. } => match own.end_or_retry() {
-            Some(step) => step,
+        Phase::Open { .. } => match own.ending {
+            Some(end) => Step::End(end),
             None if own.is_behind => seal(source, target),
             None => Step::Work(Work::CompareBehind),
         },
@@ -133,7 +132,7 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
         Phase::Sealed { .. } if !(own.is_behind && (sealed || sealing)) => {
             Step::End(End::HandedOver)
         }
-        Phase::Sealed { .. } if own.ending.is_some() || own.retreats => reopen(own, source, None),
+        Phase::Sealed { .. } if own.ending.is_some() => reopen(own, source, None),
         Phase::Sealed { .. } if own.stage == Stage::Complete => Step::End(End::SealedAgain),
         Phase::Sealed { .. } => Step::Work(Work::CompareBehind),
         Phase::Filling { .. } => Step::End(End::RefusedSource),
@@ -148,7 +147,7 @@ fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
         let step = give_back(own, source, target, phase);
         // A run that ends may have sent the give-back already, while the source was sealed.
         let must_raise = matches!(step, Step::Change(Change::Reopen, _));
-        return own.end_or_retry().filter(|_| !must_raise).unwrap_or(step);
+        return own.ending.filter(|_| !must_raise).map_or(step, Step::End);
     }
     match &source.phase {
         Phase::Open { .. } => Step::End(End::Canceled),

@@ -69,8 +69,7 @@ fn fault(world: &World) -> Option<&'static str> {
     }
     let is_calm = !world.runs.iter().any(Run::is_active) && world.flights.is_empty();
     // The seal of a killed run stays until another run can read both stores.
-    let left =
-        |run: &Run| run.at == At::Crashed || world.killed && run.at == At::Ended(End::Failed);
+    let left = |run: &Run| run.at == At::Crashed || world.killed && run.at == At::Ended(End::Retry);
     let is_killed = world.surprised || world.runs.iter().any(left);
     if is_calm && !is_killed && serving.len() != 1 && world.raw.is_none() {
         return Some("no store is open");

@@ -11,7 +11,7 @@ use crate::{
     error::TransferError,
     mover::{
         Run, SEAL_LIMIT, TOO_SLOW,
-        step::{Outcome, Work},
+        step::{End, Outcome, Work},
     },
     rows::{Copied, RowWriter},
 };
@@ -36,7 +36,7 @@ impl Run<'_> {
                 let limit = SEAL_LIMIT.saturating_sub(sealed_for);
                 let Ok(done) = timeout(limit, self.pass(false, u64::MAX)).await else {
                     self.error = Some(TransferError::failed(TOO_SLOW));
-                    return Outcome::Late;
+                    return Outcome::Failed(End::Retry);
                 };
                 done.map(drop)
             }
@@ -44,9 +44,6 @@ impl Run<'_> {
         };
         let Err(error) = done else { return Outcome::Done };
         let outcome = outcome(&error);
-        if matches!(error, TransferError::Canceled) {
-            self.seen.stop();
-        }
         self.error = Some(error);
         outcome
     }
@@ -144,21 +141,20 @@ impl Run<'_> {
 
 /// Returns the outcome of work that failed with `error`.
 fn outcome(error: &TransferError) -> Outcome {
-    match error {
+    Outcome::Failed(match error {
         TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
             match error {
-                StoreError::Unavailable(_) => Outcome::FailedForNow,
-                StoreError::Sealed(_) => Outcome::Fenced,
-                StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
+                StoreError::Unavailable(_) => End::Retry,
+                StoreError::Sealed(_) => return Outcome::Fenced,
+                StoreError::Refused(_) | StoreError::Corrupt(_) => End::Failed,
             }
         }
-        // The work is incomplete, and the run ends.
-        TransferError::Canceled => Outcome::FailedForNow,
         TransferError::Different(_)
         | TransferError::Refused(_)
         | TransferError::Target(ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
-            Outcome::Different
+            End::Different
         }
-        TransferError::Failed(_) => Outcome::Failed,
-    }
+        TransferError::Failed(_) => End::Failed,
+        TransferError::Canceled => End::Stopped,
+    })
 }
