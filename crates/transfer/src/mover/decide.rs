@@ -144,10 +144,7 @@ fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let own = &seen.own;
     if target.phase == (Phase::Filling { from: source.id }) {
         let phase = Phase::Sealed { to: source.id, label: String::new() };
-        let step = give_back(own, source, target, phase);
-        // A run that ends may have sent the give-back already, while the source was sealed.
-        let must_raise = matches!(step, Step::Change(Change::Reopen, _));
-        return own.ending.filter(|_| !must_raise).map_or(step, Step::End);
+        return own.ending.map_or_else(|| give_back(own, source, target, phase), Step::End);
     }
     match &source.phase {
         Phase::Open { .. } => Step::End(End::Canceled),

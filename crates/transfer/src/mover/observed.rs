@@ -95,10 +95,8 @@ impl Observed {
                 return false;
             }
             (Step::Change(Change::Claim, claim), Outcome::Done) => {
-                if own.claim.is_none() && own.found.is_none() {
-                    own.found = self.target.as_ref().map(|target| target.phase.clone());
-                }
-                (own.claim, own.opening, own.stage) = (Some(claim.revision), None, Stage::Unknown);
+                own.found = own.found.take().or(self.target.take().map(|target| target.phase));
+                (own.claim, own.opening) = (Some(claim.revision), None);
             }
             (Step::Change(Change::Reopen, _), Outcome::Done) => {
                 if own.seal.is_some() || own.sealing.is_some() {
