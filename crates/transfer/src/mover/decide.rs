@@ -34,9 +34,6 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
         // A service that starts with the target would not find the source.
         return reopen(own, source, Some(target));
     }
-    if own.goal == Goal::Cancel {
-        return cancel(seen, source, target);
-    }
     if own.opening == Some(target.revision) {
         return claim(source, target);
     }
@@ -45,9 +42,11 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     let holds = is_filling && own.claim == Some(target.revision);
     let (seals, is_sealed) = (own.seals(source), is_sealed_to(source, target));
     let leaves = !holds || own.ending.is_some() || seen.is_late;
-    // A seal without an answer arrived after the filling had been canceled.
-    let is_left =
-        is_sealed && own.sealing.is_some() && !matches!(target.phase, Phase::Filling { .. });
+    // A seal without an answer arrived after another command had claimed the target. It may be the other mover's.
+    let is_left = is_sealed && !holds && own.sealing.is_some();
+    if is_left && is_filling {
+        return claim(source, target);
+    }
     if seals && (leaves || own.is_rewritten(source) || !is_sealed)
         || holds && is_sealed && !seals
         || is_left
@@ -72,7 +71,14 @@ fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     if let Some(end) = own.ending.filter(|_| !is_sealed) {
         return Step::End(end);
     }
+    let is_filling = target.phase == Phase::Filling { from: source.id };
     match (&source.phase, &target.phase) {
+        (Phase::Open { .. }, _) if own.goal == Goal::Cancel && !is_filling => {
+            Step::End(End::Canceled)
+        }
+        _ if own.goal == Goal::Cancel && is_sealed && !is_filling => {
+            reopen(own, source, Some(target))
+        }
         (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),
         (_, Phase::Filling { from: other } | Phase::Sealed { to: other, .. })
             if *other != source.id =>
@@ -87,6 +93,10 @@ fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
 /// seal.
 fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) -> Step {
     let own = &seen.own;
+    if own.goal == Goal::Cancel {
+        let phase = Phase::Sealed { to: source.id, label: String::new() };
+        return own.ending.map_or_else(|| give_back(own, source, target, phase), Step::End);
+    }
     if let (Some(End::Different), Some(Phase::Open { .. } | Phase::Sealed { .. })) =
         (own.ending, &own.found)
         && let Some(phase) = own.found.clone()
@@ -136,20 +146,6 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
         Phase::Sealed { .. } if own.stage == Stage::Complete => Step::End(End::SealedAgain),
         Phase::Sealed { .. } => Step::Work(Work::CompareBehind),
         Phase::Filling { .. } => Step::End(End::RefusedSource),
-    }
-}
-
-/// Ends the filling of the target, and then opens the source.
-fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
-    let own = &seen.own;
-    if target.phase == (Phase::Filling { from: source.id }) {
-        let phase = Phase::Sealed { to: source.id, label: String::new() };
-        return own.ending.map_or_else(|| give_back(own, source, target, phase), Step::End);
-    }
-    match &source.phase {
-        Phase::Open { .. } => Step::End(End::Canceled),
-        Phase::Sealed { to, .. } if *to == target.id => reopen(own, source, Some(target)),
-        Phase::Filling { .. } | Phase::Sealed { .. } => Step::End(End::RefusedSource),
     }
 }
 

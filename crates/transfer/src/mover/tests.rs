@@ -211,6 +211,17 @@ fn a_cancel_at_any_moment_leaves_one_store_open() {
 }
 
 #[test]
+fn a_cancel_whose_answers_are_lost_leaves_one_store_open() {
+    let lost =
+        Budget { unanswered: 2, unread: 1, stops: 1, movers: 1, cancels: 1, ..Budget::default() };
+    let mut world = World::new(fresh(), 0, lost);
+    // Without a second attempt, every lost answer ends a run.
+    world.tries = 0;
+    let ends = explore(&world).ends;
+    assert!(ends.contains(&End::Canceled) && ends.contains(&End::Retry), "{ends:?}");
+}
+
+#[test]
 fn rows_changed_by_sql_meanwhile_are_never_served_as_they_were() {
     let [mut old, new] = fresh();
     old.rows = vec![(101, 0), (102, 0)];
