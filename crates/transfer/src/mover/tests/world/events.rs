@@ -6,7 +6,7 @@ use super::{At, Event, Run, World};
 use crate::{
     mover::{
         observed::Goal,
-        step::{Outcome, Step},
+        step::{End, Outcome, Step},
     },
     switch::takes_over,
 };
@@ -136,7 +136,8 @@ impl World {
             At::Acts(step) => {
                 event(Event::Acts(index), &|next| next.act(index, step));
                 let is_change = matches!(step, Step::Change(..));
-                let failed = if is_change { Outcome::Unanswered } else { Outcome::FailedForNow };
+                let failed =
+                    if is_change { Outcome::Unanswered } else { Outcome::Failed(End::Retry) };
                 if self.budget.failures > 0 && (is_change || matches!(step, Step::Work(_))) {
                     event(Event::Fails(index), &|next| {
                         next.budget.failures -= 1;
