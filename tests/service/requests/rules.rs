@@ -205,20 +205,6 @@ fn after_its_end_get_pet_is_gone_and_the_rest_works() {
 }
 
 #[test]
-fn the_log_mentions_a_near_end_of_get_pet_at_the_start() {
-    for (when, words) in
-        [("date", None), ("off", Some("has postponed its end")), ("now", Some("getPet has ended"))]
-    {
-        let store = Store::memory();
-        let log = Launch::on(&store).flag("--get-pet-sunset", when).start().stop();
-        let lines: Vec<_> = log.lines().filter(|line| line.contains("getPet")).collect();
-        // The date is years from now.
-        assert_eq!(lines.len(), usize::from(words.is_some()), "{when}: {log}");
-        assert!(lines.iter().all(|line| line.contains(words.unwrap())), "{when}: {log}");
-    }
-}
-
-#[test]
 fn head_answers_as_get_does_and_nothing_follows_it() {
     let (_store, server) = Server::in_memory();
     add(&server.client(), &pet("headed"));

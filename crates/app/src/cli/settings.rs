@@ -155,45 +155,23 @@ impl Sources {
         if line.iter().any(|word| word == "--help" || word == "-h") {
             return Ok(read);
         }
+        let known = settings(root);
         let has_config = command.get_arguments().any(|arg| arg.get_long() == Some(CONFIG));
         let config = given(&line, CONFIG).filter(|_| has_config).map(PathBuf::from);
-        let known = settings(root);
         let settings = match &config {
             Some(path) => config_file::read(path, &known)?,
             None => Values::new(),
         };
+        let layers = Layers { line, known, settings, config: config.unwrap_or_default() };
         let mut flags = Vec::new();
         for arg in command.get_arguments() {
             let Some(name) = arg.get_long() else { continue };
             let is_secret = arg.is_hide_env_values_set();
-            if is_secret && on_line(&line, name).is_some_and(|url| has_password(&url)) {
+            if is_secret && on_line(&layers.line, name).is_some_and(|url| has_password(&url)) {
                 read.passwords.push(name.to_owned());
             }
-            let source = |name: &str| {
-                if on_line(&line, name).is_some() {
-                    Some(Source::Flag)
-                } else if known.contains_key(name) && variable(variable_of(name)).is_some() {
-                    Some(Source::Variable)
-                } else {
-                    settings.get(name).map(|_| Source::Settings)
-                }
-            };
-            let (by_value, file) = (source(name), file_of(name));
-            let by_file = source(&file).filter(|_| is_secret);
-            let (values, file) = if by_file > by_value {
-                let file = given(&line, &file).or_else(|| Some(settings.get(&file)?.concat()));
-                let file = PathBuf::from(file.unwrap_or_default());
-                (vec![read_secret(&file, "")?], file)
-            } else if by_file.is_some() && by_file == by_value {
-                let why = format!("both --{name} and --{file} are given; give one of them");
-                return Err(Failure::usage(why));
-            } else if by_value == Some(Source::Settings) && !has_variable_of_its_content(name) {
-                let Some(values) = settings.get(name).cloned().zip(config.clone()) else {
-                    continue;
-                };
-                values
-            } else {
-                if by_value == Some(Source::Variable) {
+            let Some((values, file)) = layers.in_file(name, is_secret)? else {
+                if layers.source(name) == Some(Source::Variable) {
                     read.places.insert(name.to_owned(), variable_of(name));
                 }
                 continue;
@@ -209,6 +187,52 @@ impl Sources {
         let at = read.words.len().min(1 + read.path.len());
         read.words.splice(at..at, flags);
         Ok(read)
+    }
+}
+
+/// The sources of the settings of one command.
+struct Layers {
+    line: Vec<OsString>,
+    known: BTreeMap<String, bool>,
+    settings: Values,
+    /// The path of the settings file.
+    config: PathBuf,
+}
+
+impl Layers {
+    /// Returns the source of the value of a flag that takes precedence.
+    fn source(&self, name: &str) -> Option<Source> {
+        if on_line(&self.line, name).is_some() {
+            Some(Source::Flag)
+        } else if self.known.contains_key(name) && variable(variable_of(name)).is_some() {
+            Some(Source::Variable)
+        } else {
+            self.settings.get(name).map(|_| Source::Settings)
+        }
+    }
+
+    /// Returns the values of a flag, and their file, if a file gives them. Refuses a secret and its file from the same
+    /// source.
+    fn in_file(
+        &self,
+        name: &str,
+        is_secret: bool,
+    ) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
+        let (by_value, file) = (self.source(name), file_of(name));
+        let by_file = self.source(&file).filter(|_| is_secret);
+        if by_file > by_value {
+            let path =
+                given(&self.line, &file).or_else(|| Some(self.settings.get(&file)?.concat()));
+            let path = PathBuf::from(path.unwrap_or_default());
+            return Ok(Some((vec![read_secret(&path, "")?], path)));
+        }
+        if by_file.is_some() && by_file == by_value {
+            let why = format!("both --{name} and --{file} are given; give one of them");
+            return Err(Failure::usage(why));
+        }
+        let is_used = by_value == Some(Source::Settings) && !has_variable_of_its_content(name);
+        let values = self.settings.get(name).filter(|_| is_used).cloned();
+        Ok(values.map(|values| (values, self.config.clone())))
     }
 }
 

@@ -185,8 +185,6 @@ fn every_limit_reaches_its_own_setting() {
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
     assert_eq!([max_buffered_bodies, max_buffered_answers], [8 * 1024, 7 * 1024]);
     assert_eq!((rate_limit, refusal_delay.as_millis()), (NonZeroU32::new(9), 100));
-    let former_name = serve("petstore serve --kept-pages 6KiB");
-    assert_eq!(former_name.settings().limits.page_cache, 6 * 1024);
 }
 
 #[test]

@@ -105,7 +105,7 @@ async fn read_archive(
         let batch = snapshot.pets(last, BATCH).await?;
         let Some(pet) = batch.last() else { break };
         if unlisted.len() < MAX_UNLISTED {
-            unlisted.extend(find_unlisted(archive, pets, last, &batch).await?);
+            unlisted.extend(find_unlisted(pets, last, &batch).await?);
         }
         last = Some(pet.id);
         done += batch.len() as u64;
@@ -123,19 +123,16 @@ async fn read_archive(
 /// Returns animals of `batch`, which begins after `after`, that are missing in the list of their status. Returns at most
 /// `MAX_UNLISTED`.
 ///
-/// `batch` is from a snapshot, and the lists are live: a missing animal may have been changed or deleted since. So a
-/// second snapshot must have the animal too, and the list must lack the animal at every lookup.
+/// `batch` is from a snapshot, and the lists are live: a missing animal may have been changed or deleted since. So each
+/// missing animal is looked up again.
 async fn find_unlisted(
-    archive: &dyn Archive,
     pets: &dyn PetRepository,
     after: Option<PetId>,
     batch: &[Pet],
 ) -> Result<Unlisted, StoreError> {
-    let (mut missing, mut unlisted) = (missing_pets(pets, after, batch).await?, Unlisted::new());
-    if !missing.is_empty() {
-        let mut snapshot = archive.snapshot().await?;
-        let now = missing_pets(pets, after, &snapshot.pets(after, BATCH).await?).await?;
-        missing.retain(|id| now.contains(id));
+    let (mut missing, mut unlisted) = (BTreeSet::new(), Unlisted::new());
+    for status in PetStatus::ALL {
+        compare_list(pets, status, after, batch, &mut missing).await?;
     }
     for id in missing {
         if unlisted.len() < MAX_UNLISTED {
@@ -143,19 +140,6 @@ async fn find_unlisted(
         }
     }
     Ok(unlisted)
-}
-
-/// Returns the animals of `batch`, which begins after `after`, that are missing in the lists of their statuses.
-async fn missing_pets(
-    pets: &dyn PetRepository,
-    after: Option<PetId>,
-    batch: &[Pet],
-) -> Result<BTreeSet<PetId>, StoreError> {
-    let mut missing = BTreeSet::new();
-    for status in PetStatus::ALL {
-        compare_list(pets, status, after, batch, &mut missing).await?;
-    }
-    Ok(missing)
 }
 
 /// Walks the list of `status` from `after` to the end of `batch`, and adds missing animals of `batch` to `missing`. The

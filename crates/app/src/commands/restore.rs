@@ -5,6 +5,7 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use clap::Args;
@@ -48,15 +49,9 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let signals = Signals::take_over()?;
     let shown = quotable_path(&file);
     let missing = || Failure::runtime(format!("there is no backup at {shown}"));
-    match File::open(&file).and_then(|file| file.metadata()) {
+    match File::open(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
         Err(error) => return Err(Failure::runtime(format!("cannot read {shown}: {error}"))),
-        Ok(found) if !found.is_file() => {
-            return Err(Failure::runtime(format!("{shown} is no file; name that of a backup")));
-        }
-        Ok(found) if found.len() == 0 => {
-            return Err(Failure::runtime(format!("{shown} is empty; name a backup")));
-        }
         Ok(_) => {}
     }
     let backup = &*stores::in_file(file);
@@ -92,14 +87,11 @@ async fn into_file(
         let why = format!("{found} belongs to an earlier store; {IN_THE_WAY}");
         return Err(Failure::runtime(why));
     }
+    let copy = copy(backup, partial.temporary(), signals).await?;
     if is_current {
-        examine(backup, signals).await?;
-    }
-    copy(backup, partial.temporary(), signals).await?;
-    if is_current {
-        let copy = &*stores::in_file(partial.temporary().to_owned());
-        with_store(copy, OpenMode::ReadWrite, async |store| {
-            store::give_identity(store, copy).await
+        examine(&*copy, signals).await?;
+        with_store(&*copy, OpenMode::ReadWrite, async |store| {
+            store::give_identity(store, &*copy).await
         })
         .await?;
     }
@@ -116,22 +108,13 @@ async fn into_store(
     target: &dyn StoreLocation,
     signals: &Signals,
 ) -> Result<String, Failure> {
-    if is_current {
-        examine(backup, signals).await?;
-    }
-    let temporary = || {
-        let folder = tempfile::tempdir()?;
-        let file = folder.path().join("backup.db");
-        File::create(&file).map(|_| (folder, file))
-    };
     let failed = |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
-    let (_folder, file) = temporary().map_err(failed)?;
-    copy(backup, &file, signals).await?;
-    let copy = &*stores::in_file(file);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let copy = &*copy(backup, &folder.path().join("backup.db"), signals).await?;
     if !is_current {
         copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
-        examine(copy, signals).await?;
     }
+    examine(copy, signals).await?;
     with_store(copy, OpenMode::ReadWrite, async |source| {
         with_store(target, OpenMode::Create, async |store| {
             let mover = store::mover(source, copy, store, target)?;
@@ -144,14 +127,21 @@ async fn into_store(
     Ok(target.to_string())
 }
 
-/// Copies the backup to an empty file, and verifies the copy.
-async fn copy(backup: &dyn StoreLocation, to: &Path, signals: &Signals) -> Result<(), Failure> {
+/// Copies the backup to the file `to`, and verifies the copy. Returns the location of the copy.
+async fn copy(
+    backup: &dyn StoreLocation,
+    to: &Path,
+    signals: &Signals,
+) -> Result<Arc<dyn StoreLocation>, Failure> {
+    File::create(to)
+        .map_err(|error| Failure::runtime(format!("cannot copy the backup: {error}")))?;
     let (mut progress, stop) = (Progress::of("pages"), signals.clone());
     let watch = move |done, total| {
         progress.at("restoring", done, total);
         stop.control_flow()
     };
-    backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)
+    backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)?;
+    Ok(stores::in_file(to.to_owned()))
 }
 
 /// Returns the first companion file of `path` that exists.

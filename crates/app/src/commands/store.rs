@@ -82,7 +82,7 @@ pub(crate) struct BothStores {
     /// The store to read, which must exist
     #[arg(long)]
     from: StoreArg,
-    /// The store to write or to compare with
+    /// The target store
     #[arg(long)]
     to: StoreArg,
 }
@@ -222,20 +222,18 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
             let mover = mover(source, from, target, to)?;
             let mut watch = watch(signals);
             let done = if cancel { mover.cancel(&mut watch) } else { mover.run(&mut watch) };
-            Ok(match done.await.map_err(Failure::runtime)? {
-                MoveOutcome::HandedOver { writes_waited } => format!(
-                    "{from} was handed over to {to}, and writes waited {} ms; restart services with --store {to}\n",
-                    writes_waited.as_millis()
-                ),
-                MoveOutcome::AlreadyHandedOver => format!(
-                    "{from} was handed over to {to} before, and writes waited 0 ms; restart services with --store {to}\n"
-                ),
-                MoveOutcome::SealedAgain => format!(
-                    "{from} was handed over to {to} before, but had forgotten its seal; {to} holds everything, and \
-                     {from} is sealed again; restart services with --store {to}\n"
-                ),
-                MoveOutcome::Canceled => format!("{from} is open, and nothing is handed over\n"),
-            })
+            let (before, waited) = match done.await.map_err(Failure::runtime)? {
+                MoveOutcome::HandedOver { writes_waited } => ("", writes_waited.as_millis()),
+                MoveOutcome::AlreadyHandedOver => (" before", 0),
+                MoveOutcome::SealedAgain => (" before, but had forgotten its seal, which is back", 0),
+                MoveOutcome::Canceled => {
+                    return Ok(format!("{from} is open, and nothing is handed over\n"));
+                }
+            };
+            Ok(format!(
+                "{from} was handed over to {to}{before}, and writes waited {waited} ms; restart services with \
+                 --store {to}\n"
+            ))
         })
         .await
     })

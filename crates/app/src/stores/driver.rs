@@ -12,7 +12,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository, StoreError};
 use petstore_http::{Sample, SampleSource};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use petstore_transfer::StorePorts;
@@ -189,6 +189,18 @@ impl fmt::Display for StoreNotFound {
 }
 
 impl Error for StoreNotFound {}
+
+/// Returns why a store is not open. `is_missing` tells whether there is none.
+#[cfg(any(feature = "etcd", feature = "postgres"))]
+pub(super) fn problem<E: Error + Into<StoreError>>(error: E, is_missing: bool) -> BoxError {
+    if is_missing { StoreNotFound::new(error).into() } else { error.into().into() }
+}
+
+/// Returns why the store stays if it was not `removed`.
+#[cfg(any(feature = "etcd", feature = "postgres"))]
+pub(super) fn require_removed(removed: bool) -> Result<(), BoxError> {
+    if removed { Ok(()) } else { Err("another process has written to it".into()) }
+}
 
 /// The ports of an open store, and how to close it.
 pub struct OpenStore {
