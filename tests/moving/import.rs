@@ -360,7 +360,7 @@ on_stores!(
     lasting:
     the_good_lines_are_kept_if_that_was_asked_for,
     records_with_identifiers_keep_them_and_another_animal_is_a_conflict,
-    a_conflict_names_the_lines_of_the_animal,
+    a_conflict_names_the_animal,
     a_store_is_made_only_when_asked_and_the_command_says_where,
     an_import_that_fails_leaves_no_new_store_and_removes_no_old_one,
     #[petstore_testing::needs(time)]

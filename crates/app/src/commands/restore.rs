@@ -12,7 +12,7 @@ use clap::Args;
 use petstore_storage::{Severity, UpgradeMode};
 
 use crate::{
-    commands::{check, store},
+    commands::{backup, check, store},
     stores::{
         self, StoreArgs,
         driver::{OpenMode, StoreLocation},
@@ -23,7 +23,6 @@ use crate::{
         failure::{Failure, quotable_path},
         files::{Access, IfExists, PartialFile},
         process::Signals,
-        progress::Progress,
     },
 };
 
@@ -58,11 +57,16 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::of_store)?;
     let is_current = upgrade.ok_or_else(missing)?.steps.is_empty();
     let location = &*store.store.location;
-    let restored = match location.restore_path() {
-        Some(path) => into_file(backup, is_current, &path, &signals).await,
-        None => into_store(backup, is_current, location, &signals).await,
+    let restoring = async {
+        if is_current {
+            examine(backup, &signals).await?;
+        }
+        match location.restore_path() {
+            Some(path) => into_file(backup, is_current, &path, &signals).await,
+            None => into_store(backup, is_current, location, &signals).await,
+        }
     };
-    let place = restored.map_err(|failure| {
+    let place = restoring.await.map_err(|failure| {
         let stopped = || Failure::runtime("stopped before the store was restored; run it again");
         if signals.stop_asked() { stopped() } else { failure }
     })?;
@@ -89,7 +93,6 @@ async fn into_file(
     }
     let copy = copy(backup, partial.temporary(), signals).await?;
     if is_current {
-        examine(&*copy, signals).await?;
         with_store(&*copy, OpenMode::ReadWrite, async |store| {
             store::give_identity(store, &*copy).await
         })
@@ -113,8 +116,8 @@ async fn into_store(
     let copy = &*copy(backup, &folder.path().join("backup.db"), signals).await?;
     if !is_current {
         copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
+        examine(copy, signals).await?;
     }
-    examine(copy, signals).await?;
     with_store(copy, OpenMode::ReadWrite, async |source| {
         with_store(target, OpenMode::Create, async |store| {
             let mover = store::mover(source, copy, store, target)?;
@@ -135,12 +138,8 @@ async fn copy(
 ) -> Result<Arc<dyn StoreLocation>, Failure> {
     File::create(to)
         .map_err(|error| Failure::runtime(format!("cannot copy the backup: {error}")))?;
-    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
-    let watch = move |done, total| {
-        progress.at("restoring", done, total);
-        stop.control_flow()
-    };
-    backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)?;
+    let watch = backup::progress_of("restoring", signals);
+    backup.back_up(to, watch).await.map_err(Failure::runtime)?;
     Ok(stores::in_file(to.to_owned()))
 }
 
