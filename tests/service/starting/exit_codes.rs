@@ -75,7 +75,6 @@ fn a_command_whose_output_is_lost_has_failed() {
         &["keys", "list", "--store", &store.url][..],
         &["export", "--store", &store.url],
         &["check", "--store", &store.url],
-        &["config", "check"],
         &["openapi"],
         &["completions", "bash"],
     ] {

@@ -186,7 +186,7 @@ fn an_invalid_settings_file_is_refused_in_one_line() {
         ("tls-key = \"/key\"", 2, "--tls-cert is missing"),
     ] {
         let config = write(&store, "petstore.toml", text);
-        check(&["--config", &config]).fails(code, says);
+        check(&["--config", &config]).fails(2, says);
         petstore(&["serve", "--config", &config]).finish().fails(code, says);
     }
     check(&["--config", "/nowhere/petstore.toml"]).fails(2, "cannot read the settings /nowhere");
