@@ -88,6 +88,15 @@ fn configured(words: &str) -> String {
     format!("{sockets:?} {tls:?} {stores:?} {for_tests:?} {key:?} {settings:?} {log:?}")
 }
 
+/// Returns the settings file with the content of `flags`.
+fn as_settings(flags: &str) -> String {
+    let settings = flags.split("--").skip(1).map(|setting| match setting.trim().split_once(' ') {
+        Some((name, value)) => format!("{name} = \"{value}\"\n"),
+        None => format!("{} = true\n", setting.trim()),
+    });
+    settings.collect()
+}
+
 #[test]
 fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -135,12 +144,7 @@ fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
         let without = configured(&format!("petstore serve {others}"));
         let by_flag = configured(&format!("petstore serve {flag}"));
         assert_ne!(by_flag, without, "{flag}");
-        let settings =
-            flag.split("--").skip(1).map(|setting| match setting.trim().split_once(' ') {
-                Some((name, value)) => format!("{name} = \"{value}\"\n"),
-                None => format!("{} = true\n", setting.trim()),
-            });
-        fs::write(config.path(), settings.collect::<String>()).unwrap();
+        fs::write(config.path(), as_settings(flag)).unwrap();
         let by_file = configured(&format!("petstore serve --config {}", config.path().display()));
         assert_eq!(by_file, by_flag);
     }
