@@ -12,7 +12,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Handover, KeyStore, PetRepository, StoreError};
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
 use petstore_http::{Sample, SampleSource};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use petstore_transfer::StorePorts;
@@ -192,7 +192,10 @@ impl Error for StoreNotFound {}
 
 /// Returns why a store is not open. `is_missing` tells whether there is none.
 #[cfg(any(feature = "etcd", feature = "postgres"))]
-pub(super) fn problem<E: Error + Into<StoreError>>(error: E, is_missing: bool) -> BoxError {
+pub(super) fn problem<E>(error: E, is_missing: bool) -> BoxError
+where
+    E: Error + Into<petstore_domain::StoreError>,
+{
     if is_missing { StoreNotFound::new(error).into() } else { error.into().into() }
 }
 
