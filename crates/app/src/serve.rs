@@ -80,8 +80,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
             "the process list shows the password in --{flag} to every user of this machine; use --{flag}-file"
         );
     }
-    let monitored = &mut store.monitored;
-    monitored.samples = figures::with_own(monitored.samples.clone(), tls.clone(), reloads);
+    store.samples = figures::with_own(store.samples.clone(), tls.clone(), reloads);
     let mut tasks = Tasks::default();
     tasks.start("reload", reload::watch(watched, hangups));
     let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
@@ -112,10 +111,9 @@ async fn serve(
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
         Some(metrics) => {
-            let monitored = store.monitored.clone();
-            let (server, serving) =
-                Server::with_metrics(ports, config.settings, metrics, monitored)
-                    .map_err(Failure::runtime)?;
+            let samples = store.samples.clone();
+            let (server, serving) = Server::with_metrics(ports, config.settings, metrics, samples)
+                .map_err(Failure::runtime)?;
             tasks.start("metrics", async { match serving.await {} });
             server
         }

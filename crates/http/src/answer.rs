@@ -9,7 +9,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::{
     HeaderMap, Method, Request, StatusCode, Version,
     body::Body,
-    header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, DATE, HeaderValue},
+    header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue},
     http::request::Parts,
 };
 use tokio::time::{Instant, timeout_at};
@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::{
     observe::{
         ids::{TRACERESPONSE, X_REQUEST_ID},
-        log::RequestRecord,
+        log::{RequestRecord, record},
     },
     pipeline,
     request::{
@@ -27,7 +27,7 @@ use crate::{
         body::RequestBody,
     },
     response::{
-        self, Response,
+        Response, cors,
         error::{ApiError, ErrorCode},
         http_date,
     },
@@ -88,17 +88,19 @@ where
 
     let request_id = state.request_ids.choose(&head.headers);
     let trace = state.request_ids.trace(&head.headers);
-    state.observer.record(&RequestRecord {
-        request_id: &request_id,
-        peer,
-        headers: Some(&head.headers),
-        method: Some(&head.method),
-        route: target.map(|(route, _)| route.template),
-        credential: &credential,
-        trace: trace.as_ref(),
-        began,
-        outcome: outcome.as_ref().map(Response::status),
-    });
+    record(
+        state,
+        &RequestRecord {
+            request_id: &request_id,
+            peer,
+            head: Some(head),
+            route: target.map(|(route, _)| route.template),
+            credential: &credential,
+            trace: trace.as_ref(),
+            began,
+            outcome: outcome.as_ref().map(Response::status),
+        },
+    );
     // Over HTTP/1, the next request begins after the body of this one. Streams of HTTP/2 are independent.
     let is_reusable = head.version >= Version::HTTP_2
         || !misread && body.skip_arrived(&head.headers, max_body).await && !state.drain.has_begun();
@@ -106,7 +108,7 @@ where
     let headers = response.headers_mut();
     headers.insert(X_REQUEST_ID, request_id);
     if let Some(trace) = trace {
-        headers.insert(TRACERESPONSE, trace.into_response());
+        headers.insert(TRACERESPONSE, trace);
     }
     if !is_reusable {
         headers.insert(CONNECTION, CLOSE);
@@ -128,9 +130,7 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     if announces {
         headers.extend(state.deprecation.clone());
     }
-    if let Some(cors) = &state.cors {
-        cors.add_headers(&head.headers, headers);
-    }
+    cors::add_headers(&state.settings.cors_origins, &head.headers, headers);
     let is_empty = response.body().is_end_stream();
     if head.method == Method::HEAD || head.version == Version::HTTP_2 || is_empty {
         set_length(response);
@@ -148,32 +148,22 @@ fn set_length(response: &mut Response) {
     }
 }
 
-/// Returns the response to a head that did not arrive whole within `limit`.
-pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> Response {
+/// Returns the response to a head that did not arrive whole within `limit`, as text, because hyper does not write it.
+pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> String {
     let message = format!("the head did not arrive whole within {limit:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
     let now = Instant::now();
     let began = now.checked_sub(limit).unwrap_or(now);
     let request_id = note_unread(state, peer, began, Err(&error));
-    let mut response = last_answer(state, error.into_response());
-    response.headers_mut().insert(X_REQUEST_ID, request_id);
-    response
-}
-
-/// Returns the response to plain HTTP on a port for TLS.
-pub(crate) fn plain_http(state: &State) -> Response {
-    let text = "this port speaks HTTPS: the URL must begin with https://\n";
-    let media_type = HeaderValue::from_static("text/plain");
-    last_answer(state, response::with_body(StatusCode::BAD_REQUEST, media_type, text))
-}
-
-/// Adds the headers of a response that hyper does not write and that ends the connection.
-fn last_answer(state: &State, mut response: Response) -> Response {
-    set_length(&mut response);
-    let headers = response.headers_mut();
-    headers.insert(CONNECTION, CLOSE);
-    headers.insert(DATE, http_date(state.ports.clock.now()));
-    response
+    let (body, date) = (error.body(), http_date(state.ports.clock.now()));
+    format!(
+        "HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         cache-control: private, no-cache\r\nx-content-type-options: nosniff\r\n\
+         connection: close\r\ndate: {}\r\nx-request-id: {}\r\n\r\n{body}",
+        body.len(),
+        date.to_str().unwrap_or_default(),
+        request_id.to_str().unwrap_or_default(),
+    )
 }
 
 /// Records a request whose head was not read whole, and returns its id.
@@ -184,17 +174,19 @@ pub(crate) fn note_unread(
     outcome: Result<StatusCode, &ApiError>,
 ) -> HeaderValue {
     let request_id = state.request_ids.choose(&HeaderMap::new());
-    state.observer.record(&RequestRecord {
-        request_id: &request_id,
-        peer,
-        headers: None,
-        method: None,
-        route: None,
-        credential: &Credential::default(),
-        trace: None,
-        began,
-        outcome,
-    });
+    record(
+        state,
+        &RequestRecord {
+            request_id: &request_id,
+            peer,
+            head: None,
+            route: None,
+            credential: &Credential::default(),
+            trace: None,
+            began,
+            outcome,
+        },
+    );
     request_id
 }
 

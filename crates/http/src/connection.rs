@@ -24,10 +24,18 @@ use self::{
     ending::linger,
     stream::{Io, Stream},
 };
-use crate::{answer::plain_http, observe::handshakes, request::Peer, state::State};
+use crate::{
+    observe::{handshakes, log::handshake_failed},
+    request::Peer,
+    state::State,
+};
 
 /// The preface of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// The response to plain HTTP on a port for TLS.
+const PLAIN_HTTP: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n\
+    this port speaks HTTPS: the URL must begin with https://\n";
 /// The first byte of a TLS handshake (RFC 8446, section 5.1).
 const TLS_HANDSHAKE: u8 = 22;
 
@@ -75,7 +83,7 @@ async fn handshake(
     state: &State,
 ) -> Option<Box<dyn Io>> {
     let failed = |reason, error: &dyn Display| {
-        state.observer.handshake_failed(peer, reason, error);
+        handshake_failed(state, peer, reason, error);
         None
     };
     // The smallest buffer that has room for the first byte.
@@ -83,8 +91,8 @@ async fn handshake(
     if let Ok(Ok([first, ..])) = timeout_at(deadline, io.fill_buf()).await
         && *first != TLS_HANDSHAKE
     {
-        linger(&mut io, &http1::encode(plain_http(state)).await).await;
-        return failed(handshakes::NOT_TLS, &"the first byte is not the beginning of a handshake");
+        linger(&mut io, PLAIN_HTTP).await;
+        return failed(handshakes::NOT_TLS, &"the client speaks plain HTTP or another protocol");
     }
     match timeout_at(deadline, acceptor.accept(io)).await {
         Ok(Ok(stream)) => Some(Box::new(stream)),

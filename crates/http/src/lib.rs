@@ -74,9 +74,6 @@ pub use hyper::{Request, Response};
 pub use observe::samples::{Sample, SampleKind, SampleSource};
 pub use request::forwarded::TrustedProxy;
 pub use response::openapi::openapi_document;
-pub use server::{
-    DrainOutcome, RevokedKeyCounter, Server, listener::Listener,
-    metrics_listener::MonitoringSources,
-};
+pub use server::{DrainOutcome, RevokedKeyCounter, Server, listener::Listener};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings, StaticFile};
 pub use state::Ports;

@@ -4,18 +4,18 @@
 
 use bytes::Bytes;
 use hyper::{
-    Method, StatusCode,
+    HeaderMap, Method, StatusCode,
     body::Body,
-    header::{ALLOW, HeaderValue},
+    header::{ALLOW, AUTHORIZATION, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::{Caller, KeyRights};
+use petstore_domain::{AuthenticationError, Caller, KeyRights};
 
 use crate::{
     handlers::RequestContext,
     request::{
         address::is_under_base,
-        auth::{Credential, authenticate},
+        auth::{Credential, bearer_token},
         body::RequestBody,
         framing, headers, query,
     },
@@ -39,10 +39,8 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     framing::require_unambiguous(head)?;
-    if state.cors.as_ref().is_some_and(|cors| cors.is_preflight(head)) {
-        let route = target.map(|(route, _)| route);
-        let takes_a_body = route.is_some_and(Route::takes_a_body);
-        return cors::permission(route.map(Route::allow), takes_a_body);
+    if cors::is_preflight(&state.settings.cors_origins, head) {
+        return cors::permission(target.map(|(route, _)| route.allow()));
     }
     let under_base = is_under_base(head.uri.path());
     let caller = if under_base { Some(admit(state, head, credential).await?) } else { None };
@@ -55,7 +53,9 @@ where
         return Err(ApiError::method_not_allowed(&route.allow()));
     };
     if operation.is_deprecated {
-        note_deprecated_call(state, caller);
+        if let (Some(metrics), Some(caller)) = (&state.metrics, caller) {
+            metrics.count_deprecated(caller, &*state.ports.authenticator);
+        }
         deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
     }
     let may_only_read = |caller: &Caller| caller.rights == KeyRights::ReadOnly;
@@ -81,14 +81,6 @@ where
         .await
 }
 
-/// Counts a call of an operation that is deprecated, by the name of the caller's key.
-fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
-    if let (Some(metrics), Some(caller)) = (&state.metrics, caller) {
-        let label = || state.ports.authenticator.key_label(caller);
-        metrics.count_deprecated(caller.digest, label);
-    }
-}
-
 /// Returns the caller. Fills `credential` also for a caller that exceeds its rate.
 ///
 /// # Errors
@@ -98,13 +90,41 @@ async fn admit<'a>(
     head: &Parts,
     credential: &'a mut Credential,
 ) -> Result<&'a Caller, ApiError> {
-    let State { ports, refusals, drain, .. } = state;
-    let authenticator = &*ports.authenticator;
-    let caller = authenticate(&head.headers, authenticator, refusals, drain, credential).await?;
+    let caller = authenticate(state, &head.headers, credential).await?;
     if state.key_rate.as_ref().is_some_and(|rate| !rate.try_acquire(caller.digest)) {
         return Err(ApiError::rate_limited());
     }
     Ok(caller)
+}
+
+/// Returns the caller of the key in the `Authorization` header, and fills `credential`. Keys in other places are ignored.
+///
+/// # Errors
+/// 401 after a delay, 429, or the error of the key store.
+async fn authenticate<'p>(
+    state: &State,
+    headers: &HeaderMap,
+    credential: &'p mut Credential,
+) -> Result<&'p Caller, ApiError> {
+    let authenticator = &*state.ports.authenticator;
+    let (key, label) = match bearer_token(headers) {
+        None => (None, None),
+        Some(key) => match authenticator.authenticate(&key).await {
+            Err(AuthenticationError::Refused(label)) => (Some(key), label),
+            known => return Ok(credential.caller.insert(known?)),
+        },
+    };
+    let refusal = ApiError::unauthorized(headers.contains_key(AUTHORIZATION));
+    let again = async {
+        let key = key.as_ref().ok_or_else(|| refusal.clone())?;
+        Ok(authenticator.authenticate_again(key).await?)
+    };
+    // Boxed, so that the future of a request with a live key stays small.
+    let late = Box::pin(state.refusals.wait(&state.drain, &refusal, again)).await;
+    if late.is_err() {
+        credential.refused = label;
+    }
+    Ok(credential.caller.insert(late?))
 }
 
 fn options(route: &Route) -> Result<Response, ApiError> {

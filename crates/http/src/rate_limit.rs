@@ -2,9 +2,12 @@
 
 use std::{
     collections::HashMap,
-    hash::Hash,
+    hash::{DefaultHasher, Hash, Hasher as _},
     num::NonZeroU32,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -15,6 +18,13 @@ use tokio::time::Instant;
 const MAX_TRACKED: usize = 16_384;
 /// The burst after a rest: a key may send the requests of this duration at once.
 const BURST: Duration = Duration::from_secs(1);
+
+/// The largest number of lines per second about refused requests, and about failures, unless every request is logged.
+/// Neither a faulty client nor a lost store may fill the disk.
+const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
+const SECOND: Duration = Duration::from_secs(1);
+/// The burst of one cause, which has one line per second otherwise. So the first failures are found by their request ids.
+const CAUSE_BURST: Duration = Duration::from_secs(10);
 
 /// A rate limit for each key of type `K`.
 #[derive(Debug)]
@@ -58,6 +68,39 @@ fn make_room<K: Eq + Hash>(all: &mut HashMap<K, Instant>, now: Instant) {
     all.retain(|_, next| *next > now);
     if all.len() > MAX_TRACKED / 2 {
         all.clear();
+    }
+}
+
+/// Bounds the log lines of one kind.
+pub(crate) struct LineBudget {
+    all: RateLimit<()>,
+    /// The rate of each cause, by the hash of its text.
+    causes: RateLimit<u64>,
+    /// The number of omitted lines since the last written line.
+    unwritten: AtomicU64,
+}
+
+impl LineBudget {
+    /// Creates an unused budget.
+    pub(crate) fn new() -> Self {
+        let all = RateLimit::new(MAX_LINES_PER_SECOND);
+        let causes = RateLimit::with_burst(SECOND, CAUSE_BURST);
+        Self { all, causes, unwritten: AtomicU64::new(0) }
+    }
+
+    /// Takes one line. Returns the number of omitted lines since the last written line, or `None` if the budget of this kind
+    /// or of `cause` is used up.
+    pub(crate) fn take(&self, cause: Option<&str>) -> Option<u64> {
+        let has_line = |cause: &str| {
+            let mut hasher = DefaultHasher::new();
+            cause.hash(&mut hasher);
+            self.causes.try_acquire(hasher.finish())
+        };
+        if cause.is_none_or(has_line) && self.all.try_acquire(()) {
+            return Some(self.unwritten.swap(0, Ordering::Relaxed));
+        }
+        self.unwritten.fetch_add(1, Ordering::Relaxed);
+        None
     }
 }
 

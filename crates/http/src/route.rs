@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct Route {
     /// At most one parameter, in the last segment: `{petId}`.
     pub(crate) template: &'static str,
-    operations: &'static [Operation],
+    pub(crate) operations: &'static [Operation],
 }
 
 /// One method of an address, with the checks that its requests need.
@@ -24,7 +24,7 @@ pub(crate) struct Route {
 /// [`is_under_base`].
 #[derive(Debug)]
 pub(crate) struct Operation {
-    method: Method,
+    pub(crate) method: Method,
     /// `true` if the operation reads a body, which must be JSON by its media type. Other operations ignore a body within
     /// the size limit.
     pub(crate) takes_json: bool,
@@ -131,18 +131,6 @@ impl Route {
     pub(crate) fn operation(&self, method: &Method) -> Option<&'static Operation> {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         self.operations.iter().find(|operation| operation.method == wanted)
-    }
-
-    /// Returns template, method and status of success of each operation.
-    pub(crate) fn operations(
-        &'static self,
-    ) -> impl Iterator<Item = (&'static str, &'static Method, StatusCode)> {
-        self.operations.iter().map(|it| (self.template, &it.method, it.success))
-    }
-
-    /// Returns whether an operation reads a body.
-    pub(crate) fn takes_a_body(&self) -> bool {
-        self.operations.iter().any(|operation| operation.takes_json)
     }
 
     /// Returns the value of `Allow`: the methods of this address.

@@ -6,11 +6,7 @@ pub(crate) mod metrics_listener;
 use std::{convert::Infallible, error::Error, fmt, sync::Arc};
 
 use bytes::Bytes;
-use futures_util::{
-    Stream,
-    future::{BoxFuture, LocalBoxFuture},
-    stream,
-};
+use futures_util::{Stream, future::BoxFuture, stream};
 use hyper::{Request, Response};
 use petstore_domain::KeyName;
 use tokio::{net::TcpListener, task::JoinSet, time::timeout};
@@ -18,13 +14,13 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
     listener::{Accepted, Listener, accept_all, close, serve_all},
-    metrics_listener::{Monitor, MonitoringSources},
+    metrics_listener::Monitor,
 };
 use crate::{
     answer, connection,
-    observe::metrics::Metrics,
+    observe::{metrics::Metrics, samples::SampleSource},
     request::Peer,
-    route::{ROUTES, Route},
+    route::ROUTES,
     settings::{Limits, Settings},
     state::{Ports, State},
 };
@@ -59,8 +55,9 @@ impl Server {
         Self::with_state(State::new(ports, settings, None))
     }
 
-    /// Creates a server with metrics, and the future that serves the metrics on `listener`. The future never ends: run it
-    /// beside the server. Metrics need no key, so bind `listener` to an address that only the monitoring system reaches.
+    /// Creates a server with metrics, and the future that serves the metrics and `samples` on `listener`. The future never
+    /// ends: run it beside the server. Metrics need no key, so bind `listener` to an address that only the monitoring system
+    /// reaches.
     ///
     /// # Errors
     /// Two metrics have the same name.
@@ -68,15 +65,17 @@ impl Server {
         ports: Ports,
         settings: Settings,
         listener: TcpListener,
-        sources: MonitoringSources,
+        samples: SampleSource,
     ) -> Result<(Self, BoxFuture<'static, Infallible>), impl Error + use<>> {
         let mut metrics = Metrics::new()?;
-        for (template, method, success) in ROUTES.iter().flat_map(Route::operations) {
-            metrics.expect(template, method, success);
+        for route in &ROUTES {
+            for operation in route.operations {
+                metrics.expect(route.template, &operation.method, operation.success);
+            }
         }
         let metrics = Arc::new(metrics);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
-        let monitor = Monitor { state: Arc::clone(&server.state), metrics, sources };
+        let monitor = Monitor { state: Arc::clone(&server.state), metrics, samples };
         Ok::<_, prometheus::Error>((server, Box::pin(monitor.serve(listener))))
     }
 
@@ -90,7 +89,7 @@ impl Server {
         let metrics = self.state.metrics.clone();
         Arc::new(move |name, uses| {
             if let Some(metrics) = &metrics {
-                metrics.revoked.inc_by(name.as_str(), uses);
+                metrics.revoked.series(name.as_str()).inc_by(uses);
             }
         })
     }
@@ -112,35 +111,24 @@ impl Server {
     /// [`Limits::shutdown_delay`], the server accepts only connections that are already in an accept queue. Then it
     /// answers the received requests, for [`Limits::shutdown_grace`] at most.
     pub async fn run(
-        self,
+        mut self,
         listeners: Vec<Listener>,
         shutdown: impl Future<Output = ()>,
     ) -> DrainOutcome {
-        self.run_boxed(listeners, Box::pin(shutdown)).await
-    }
-
-    /// Runs the server. Boxed so that it is compiled here, not in each caller.
-    fn run_boxed(
-        mut self,
-        listeners: Vec<Listener>,
-        shutdown: LocalBoxFuture<'_, ()>,
-    ) -> LocalBoxFuture<'_, DrainOutcome> {
-        Box::pin(async move {
-            tokio::select! {
-                () = self.serve(accept_all(&listeners)) => (),
-                () = shutdown => (),
-            }
-            self.state.drain.begin();
-            let Limits { shutdown_delay, shutdown_grace, .. } = self.state.settings.limits;
-            let _ = timeout(shutdown_delay, self.serve(accept_all(&listeners))).await;
-            let waiting = stream::iter(close(listeners).await);
-            if timeout(shutdown_grace, self.serve(waiting)).await.is_ok() {
-                return DrainOutcome::Complete;
-            }
-            let connections = self.connections.len();
-            self.connections.shutdown().await;
-            DrainOutcome::CutOff { connections }
-        })
+        tokio::select! {
+            () = self.serve(accept_all(&listeners)) => (),
+            () = shutdown => (),
+        }
+        self.state.drain.begin();
+        let Limits { shutdown_delay, shutdown_grace, .. } = self.state.settings.limits;
+        let _ = timeout(shutdown_delay, self.serve(accept_all(&listeners))).await;
+        let waiting = stream::iter(close(listeners).await);
+        if timeout(shutdown_grace, self.serve(waiting)).await.is_ok() {
+            return DrainOutcome::Complete;
+        }
+        let connections = self.connections.len();
+        self.connections.shutdown().await;
+        DrainOutcome::CutOff { connections }
     }
 
     /// Serves the connections of `accepted` and those already open until all have ended.

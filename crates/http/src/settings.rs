@@ -25,7 +25,7 @@ pub struct Settings {
     pub get_pet_sunset: GetPetSunset,
     /// The requests that get a log line.
     pub access_log: AccessLog,
-    /// The proxies whose `Forwarded` or `X-Forwarded-For` header names the client for the log.
+    /// The proxies whose `X-Forwarded-For` header names the client for the log.
     pub trusted_proxies: Vec<TrustedProxy>,
     /// Limits and timeouts.
     pub limits: Limits,

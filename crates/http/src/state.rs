@@ -9,12 +9,11 @@ use tokio::sync::Semaphore;
 use crate::{
     connection::{ending::Drain, waiting::WaitingBodies},
     handlers::readiness::Readiness,
-    observe::{ids::RequestIds, log::Observer, metrics::Metrics},
-    rate_limit::RateLimit,
+    observe::{ids::RequestIds, metrics::Metrics},
+    rate_limit::{LineBudget, RateLimit},
     request::{address::public_base, auth::LateRefusals},
     response::{
         cache::PageCache,
-        cors::Cors,
         deprecation, openapi,
         representation::{Representation, template},
     },
@@ -58,12 +57,12 @@ pub(crate) struct State {
     pub(crate) refusals: LateRefusals,
     /// The rate of each API key; `None` if it has no limit.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
-    /// The log and the metrics of finished requests.
-    pub(crate) observer: Observer,
+    /// The bounds of log lines about refused requests, failures, and TLS handshakes that fail.
+    pub(crate) refusal_lines: LineBudget,
+    pub(crate) failure_lines: LineBudget,
+    pub(crate) handshake_lines: LineBudget,
     /// `None` for a server without metrics.
     pub(crate) metrics: Option<Arc<Metrics>>,
-    /// `None` if no other origin is allowed.
-    pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Representation,
     /// The static files, in the order of the settings.
@@ -83,8 +82,6 @@ impl State {
         let deprecation = deprecation::announcement(settings.get_pet_sunset, &public_base);
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
-        let authenticator = Arc::clone(&ports.authenticator);
-        let observer = Observer::new(&settings, authenticator, metrics.clone());
         Self {
             ports,
             request_ids: RequestIds::new(),
@@ -96,9 +93,10 @@ impl State {
             waiting_bodies: WaitingBodies::new(settings.limits.max_buffered_answers),
             refusals: LateRefusals::new(settings.limits),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
-            observer,
+            refusal_lines: LineBudget::new(),
+            failure_lines: LineBudget::new(),
+            handshake_lines: LineBudget::new(),
             metrics,
-            cors: Cors::new(&settings.cors_origins),
             openapi,
             static_files,
             readiness: Readiness::default(),

@@ -1,6 +1,6 @@
 //! The rules of single fields, for all formats.
 
-use std::{borrow::Cow, mem};
+use std::{borrow::Cow, error::Error, mem};
 
 use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
 
@@ -30,7 +30,7 @@ pub struct Draft {
     name: Option<PetName>,
     category_id: Option<CategoryId>,
     status: Option<PetStatus>,
-    errors: FieldErrors,
+    pub(crate) errors: FieldErrors,
 }
 
 impl Draft {
@@ -38,9 +38,9 @@ impl Draft {
     /// type. Collects the error of an invalid value.
     pub fn set(&mut self, field: Field, value: Result<Cow<'_, str>, String>) {
         if self.set_absent(field)
-            && let Err(error) = value.and_then(|text| self.parse(field, text))
+            && let Err(error) = value.map_err(Into::into).and_then(|text| self.parse(field, text))
         {
-            self.errors.add(field.as_str(), &error);
+            self.errors.add(field.as_str(), &error.to_string());
         }
     }
 
@@ -51,11 +51,6 @@ impl Draft {
             self.errors.add(field.as_str(), "must be given once");
         }
         is_first
-    }
-
-    /// Collects the error of a field that must not be given.
-    pub(crate) fn refuse(&mut self, name: &str, error: &str) {
-        self.errors.add(name, error);
     }
 
     /// Returns the animal.
@@ -76,25 +71,16 @@ impl Draft {
         }
     }
 
-    fn parse(&mut self, field: Field, text: Cow<'_, str>) -> Result<(), String> {
+    fn parse(&mut self, field: Field, text: Cow<'_, str>) -> Result<(), Box<dyn Error>> {
         match field {
-            Field::Id => self.id = Some(parse_id(&text)?),
-            Field::Name => {
-                self.name = Some(PetName::parse(text).map_err(|error| error.to_string())?);
+            Field::Id => {
+                let id = PetId::parse(&text).ok().filter(|id| (1..=MAX_ID).contains(&id.0));
+                self.id = Some(id.ok_or(ID_RULE)?);
             }
-            Field::CategoryId => {
-                self.category_id =
-                    Some(CategoryId::parse(&text).map_err(|error| error.to_string())?);
-            }
-            Field::Status => {
-                self.status = Some(PetStatus::parse(&text).map_err(|error| error.to_string())?);
-            }
+            Field::Name => self.name = Some(PetName::parse(text)?),
+            Field::CategoryId => self.category_id = Some(CategoryId::parse(&text)?),
+            Field::Status => self.status = Some(PetStatus::parse(&text)?),
         }
         Ok(())
     }
-}
-
-fn parse_id(text: &str) -> Result<PetId, String> {
-    let id = PetId::parse(text).ok().filter(|id| (1..=MAX_ID).contains(&id.0));
-    id.ok_or_else(|| ID_RULE.to_owned())
 }

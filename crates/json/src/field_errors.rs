@@ -2,28 +2,30 @@
 
 use std::fmt;
 
-/// The largest number of errors in one message. Further ones are counted.
+/// The largest number of errors in the message about an animal. Further ones are counted.
 const MAX_NAMED: usize = 32;
 /// The largest number of characters that a message repeats of a field name.
 const MAX_NAME_CHARS: usize = 40;
 
-/// All field errors of one animal, displayed on one line of bounded length.
+/// All field errors of one animal, or of another input, displayed on one line of bounded length. The first `MAX` errors are
+/// named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldErrors {
+pub struct FieldErrors<const MAX: usize = MAX_NAMED> {
     named: Vec<String>,
-    /// The number of errors beyond [`MAX_NAMED`].
+    /// The number of errors beyond `MAX`.
     unnamed: usize,
 }
 
-impl FieldErrors {
+impl<const MAX: usize> FieldErrors<MAX> {
     /// Returns whether there is no error.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.named.is_empty()
     }
 
     /// Adds an error of the field `name`. `name` may be any text of a client.
-    pub(crate) fn add(&mut self, name: &str, error: &str) {
-        if self.named.len() < MAX_NAMED {
+    pub fn add(&mut self, name: &str, error: &str) {
+        if self.named.len() < MAX {
             self.named.push(format!("`{}`: {error}", shortened(name)));
         } else {
             self.unnamed += 1;
@@ -31,7 +33,7 @@ impl FieldErrors {
     }
 }
 
-impl fmt::Display for FieldErrors {
+impl<const MAX: usize> fmt::Display for FieldErrors<MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.named.join("; "))?;
         if self.unnamed > 0 {
@@ -58,7 +60,7 @@ mod tests {
 
     #[test]
     fn thirty_two_errors_are_named_and_further_ones_are_counted() {
-        let mut errors = FieldErrors::default();
+        let mut errors = FieldErrors::<MAX_NAMED>::default();
         for _ in 0..MAX_NAMED {
             errors.add("age", "it does not exist");
         }

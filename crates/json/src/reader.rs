@@ -15,6 +15,10 @@ use crate::{
     integer::in_plain_digits,
 };
 
+const NUMBER: &str = "a number";
+const OBJECT: &str = "an object";
+const STRING: &str = "a string";
+
 /// The reason why a text is not an animal, displayed on one line for the sender.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
@@ -97,13 +101,13 @@ impl Input {
             // The message of an import has the number of the line in the file.
             Self::Line => error.to_string().replace(" at line 1 column ", " at column "),
         };
-        match serde_json::from_str::<&RawValue>(text).map(Kind::from) {
+        match serde_json::from_str::<&RawValue>(text).map(kind_of) {
             Err(error) => {
                 let why = why(&error);
                 ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {why}"))
             }
             // A member name has half a surrogate pair.
-            Ok(Kind::Object) => {
+            Ok(OBJECT) => {
                 ReadError::InvalidPet(format!("{noun} must be a JSON object, but: {}", why(error)))
             }
             Ok(kind) => {
@@ -132,14 +136,14 @@ impl<'b> Visitor<'b> for Members<'_> {
         while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
             match Field::from_name(&name) {
                 Some(Field::Id) if self.input == Input::Body => {
-                    self.draft.refuse(&name, "is assigned by the service and must not be sent");
+                    self.draft.errors.add(&name, "is assigned by the service and must not be sent");
                 }
                 // DuckDB, pandas and sqlite3 write absent values as `null`.
                 Some(Field::Status) if self.input == Input::Line && value.get() == "null" => {
                     self.draft.set_absent(Field::Status);
                 }
                 Some(field) => self.draft.set(field, text_of(field, value)),
-                None => self.draft.refuse(&name, self.input.unknown_field()),
+                None => self.draft.errors.add(&name, self.input.unknown_field()),
             }
         }
         Ok(())
@@ -148,11 +152,11 @@ impl<'b> Visitor<'b> for Members<'_> {
 
 /// Returns the characters of a string, or the plain digits of an integer: `5` for `5.0`.
 fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
-    match (field, Kind::from(value)) {
-        (Field::Id | Field::CategoryId, Kind::Number) => Ok(in_plain_digits(value.get())),
+    match (field, kind_of(value)) {
+        (Field::Id | Field::CategoryId, NUMBER) => Ok(in_plain_digits(value.get())),
         (Field::Id, kind) => Err(format!("{ID_RULE}, but is {kind}")),
         (Field::CategoryId, kind) => Err(format!("{InvalidCategoryId}, but is {kind}")),
-        (Field::Name | Field::Status, Kind::String) => {
+        (Field::Name | Field::Status, STRING) => {
             serde_json::from_str(value.get()).map(Cow::Owned).map_err(|_| {
                 "must be a string of Unicode characters, but has half a surrogate pair".to_owned()
             })
@@ -161,41 +165,16 @@ fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// The kind of a JSON value, displayed with its article.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Null,
-    Boolean,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
-impl From<&RawValue> for Kind {
-    /// Returns the kind by the first character. A raw value is valid JSON without surrounding white space.
-    fn from(value: &RawValue) -> Self {
-        match value.get().as_bytes().first() {
-            Some(b'{') => Self::Object,
-            Some(b'[') => Self::Array,
-            Some(b'"') => Self::String,
-            Some(b't' | b'f') => Self::Boolean,
-            Some(b'n') | None => Self::Null,
-            Some(_) => Self::Number,
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Null => "null",
-            Self::Boolean => "a boolean",
-            Self::Number => "a number",
-            Self::String => "a string",
-            Self::Array => "an array",
-            Self::Object => "an object",
-        })
+/// Returns the kind of a value, with its article, by the first character. A raw value is valid JSON without surrounding
+/// white space.
+fn kind_of(value: &RawValue) -> &'static str {
+    match value.get().as_bytes().first() {
+        Some(b'{') => OBJECT,
+        Some(b'[') => "an array",
+        Some(b'"') => STRING,
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') | None => "null",
+        Some(_) => NUMBER,
     }
 }
 

@@ -148,24 +148,28 @@ fn a_page_may_read_every_header_for_clients() {
 fn a_preflight_needs_no_credential_and_is_answered_from_the_row_of_its_address() {
     let (_store, server) = server(&[APP]);
     for client in [server.client(), server.http2()] {
-        for (target, method, methods, body) in [
-            ("/v1/pets", "GET", Some("GET, HEAD, POST, OPTIONS"), true),
-            ("/v1/pets?limit=3", "POST", Some("GET, HEAD, POST, OPTIONS"), true),
-            ("/v1/pets/7", "GET", Some("GET, HEAD, OPTIONS"), false),
-            ("/v1/store/orders", "GET", Some("GET, HEAD, OPTIONS"), false),
-            ("/openapi.json", "GET", Some("GET, HEAD"), false),
-            ("/v1/nothing", "GET", None, true),
+        for (target, method, methods) in [
+            ("/v1/pets", "GET", Some("GET, HEAD, POST, OPTIONS")),
+            ("/v1/pets?limit=3", "POST", Some("GET, HEAD, POST, OPTIONS")),
+            ("/v1/pets/7", "GET", Some("GET, HEAD, OPTIONS")),
+            ("/v1/store/orders", "GET", Some("GET, HEAD, OPTIONS")),
+            ("/openapi.json", "GET", Some("GET, HEAD")),
+            ("/v1/nothing", "GET", None),
         ] {
             let answer = preflight(&client, target, APP, method).send().is(204);
             assert_eq!(answer.must("access-control-allow-origin"), APP);
             assert_eq!(answer.header("access-control-allow-methods"), methods, "{target}");
             let allowed = answer.must("access-control-allow-headers");
             let allowed: Vec<_> = allowed.split(", ").collect();
-            for name in ["authorization", "if-none-match", "x-request-id", "traceparent"] {
+            for name in [
+                "authorization",
+                "if-none-match",
+                "x-request-id",
+                "traceparent",
+                "content-type",
+                "idempotency-key",
+            ] {
                 assert!(allowed.contains(&name), "{target}: {allowed:?}");
-            }
-            for name in ["content-type", "idempotency-key"] {
-                assert_eq!(allowed.contains(&name), body, "{target}: {allowed:?}");
             }
             assert_eq!(answer.must("access-control-max-age"), "7200");
             assert_eq!(answer.must("vary"), "origin");

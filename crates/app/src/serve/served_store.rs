@@ -13,7 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{KeyStore, PetRepository, StoreError};
-use petstore_http::{MonitoringSources, Sample};
+use petstore_http::{Sample, SampleSource};
 use petstore_transfer::{CurrentStore, NextStoreOpener, Poller, StorePorts};
 use sd_notify::NotifyState;
 use tokio::{
@@ -69,7 +69,7 @@ pub(super) struct Opening {
 pub(super) struct ServedStore {
     pub(super) pets: Arc<dyn PetRepository>,
     pub(super) keys: Arc<dyn KeyStore>,
-    pub(super) monitored: MonitoringSources,
+    pub(super) samples: SampleSource,
     /// One task. Its result is the reason why the service cannot continue: the store is unusable, or one of the store's
     /// tasks has panicked.
     pub(super) watching: JoinSet<Failure>,
@@ -111,23 +111,19 @@ impl ServedStore {
         if let Some(opened) = locked(&slot).as_ref().filter(|_| !has_next) {
             ports = (opened.store.pets.clone(), opened.store.keys.clone());
         }
-        let (opened, sampled, polled) =
-            (Arc::clone(&slot), Arc::clone(&current), Arc::clone(&current));
-        let monitored = MonitoringSources {
-            samples: Arc::new(move || samples(locked(&opened).as_ref(), &sampled, has_next)),
-            next_store_reachable: has_next
-                .then(|| Arc::new(move || polled.next_is_reachable()) as _),
-        };
-        Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, current, opened: slot })
+        let (opened, polled) = (Arc::clone(&slot), Arc::clone(&current));
+        let samples: SampleSource =
+            Arc::new(move || samples(locked(&opened).as_ref(), &polled, has_next));
+        Ok(Self { pets: ports.0, keys: ports.1, samples, watching, current, opened: slot })
     }
 
     /// Closes the open stores.
     pub(super) async fn close(self) {
-        let Self { pets, keys, monitored, mut watching, current, opened } = self;
+        let Self { pets, keys, samples, mut watching, current, opened } = self;
         // Dropping the task closes a store that it is opening.
         watching.shutdown().await;
         current.clear();
-        drop((pets, keys, monitored, current));
+        drop((pets, keys, samples, current));
         let Some(Opened { store, next }) = locked(&opened).take() else { return };
         let next = locked(&next).take();
         if let Some(next) = next {

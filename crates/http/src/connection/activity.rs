@@ -28,15 +28,15 @@ const MIN_RATE: u64 = 1024;
 /// The largest number of bytes that one HTTP/2 stream sends in its turn: one frame.
 const MAX_PIECE: usize = 16 * 1024;
 /// The smallest number of bytes that one HTTP/2 stream sends in its turn, unless the client's flow-control windows or
-/// the rest of the body are smaller.
-const MIN_PIECE: usize = 1024;
+/// the rest of the body are smaller. 128 streams can send this much before the initial window of a connection is used up.
+const MIN_PIECE: usize = 511;
 
 /// The deadlines of a connection, shared by the tasks that serve it.
 #[derive(Clone, Debug)]
 pub(super) struct Activity {
     inner: Arc<Mutex<Inner>>,
-    bodies: Arc<WaitingBodies>,
-    memory: ConnectionMemory,
+    pub(super) bodies: Arc<WaitingBodies>,
+    pub(super) memory: ConnectionMemory,
     /// Notified when a deadline has moved to an earlier time.
     wake: Arc<Notify>,
 }
@@ -138,12 +138,6 @@ impl Activity {
         inner.blocked = Some(self.bodies.add(&self.memory, length, Arc::clone(&self.wake)));
     }
 
-    /// Counts the memory of an HTTP/2 request. Returns `None` if there is no room for another request of this
-    /// connection.
-    pub(super) fn try_count_request(&self) -> Option<WaitingBody> {
-        self.bodies.try_begin(&self.memory)
-    }
-
     /// Extends the write deadline by `bytes / MIN_RATE` seconds, at most to now + `write_timeout`. A client is late
     /// when it reads nothing for `write_timeout`, or when its average rate stays below `MIN_RATE`.
     pub(super) fn note_written(&self, bytes: usize) {
@@ -208,7 +202,7 @@ impl Inner {
         self.write_deadline.get_or_insert_with(|| Instant::now() + limit);
     }
 
-    /// Updates the deadlines after a request has ended or the socket has become writable.
+    /// Updates the deadlines after a request has ended, the socket has become writable, or the idle timeout has changed.
     fn note_end(&mut self) {
         let is_blocked = self.blocked.is_some();
         if self.answers == 0 && !is_blocked {
@@ -242,13 +236,12 @@ impl InFlightRequest {
         inner.begin_to_send();
     }
 
-    /// Returns the number of bytes to send before other responses of the connection take their turn. A client that
-    /// reads at [`MIN_RATE`] gets a piece of each response within the write timeout, unless it reads more responses at
-    /// once than the timeout has seconds: a piece has at least [`MIN_PIECE`] bytes.
+    /// Returns the number of bytes to send before other responses of the connection take their turn. If the client reads at
+    /// [`MIN_RATE`], a turn takes at most the write timeout, or its pieces fit into the initial window of a connection.
     pub(super) fn next_piece(&self) -> usize {
         let inner = self.activity.lock();
         let in_time = MIN_RATE.saturating_mul(inner.limits.write_timeout.as_secs());
-        let share = usize::try_from(in_time).unwrap_or(MAX_PIECE) / inner.answers.max(1);
+        let share = usize::try_from(in_time).unwrap_or(MAX_PIECE) / inner.requests.max(1);
         share.clamp(MIN_PIECE, MAX_PIECE)
     }
 }

@@ -7,7 +7,6 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
-use http_body_util::BodyExt as _;
 use hyper::{
     Request, StatusCode,
     body::{Body as _, Incoming},
@@ -76,7 +75,7 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
         {
             let Limits { header_timeout, idle_timeout, .. } = state.settings.limits;
             let limit = if reason == Reason::Idle { idle_timeout } else { header_timeout };
-            linger(&mut stream, &encode(late_head(state, peer, limit)).await).await;
+            linger(&mut stream, late_head(state, peer, limit).as_bytes()).await;
         }
         Ok(Err(_)) | Err(_) => (),
     }
@@ -100,17 +99,4 @@ async fn respond(
     let length = response.body().size_hint().lower();
     in_flight.length = usize::try_from(length).unwrap_or_default();
     Ok(response)
-}
-
-/// Returns the bytes of a response in HTTP/1.1, for responses that hyper does not write.
-pub(super) async fn encode(response: Response) -> Vec<u8> {
-    let (head, body) = response.into_parts();
-    let mut bytes = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();
-    for (name, value) in &head.headers {
-        bytes.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
-    }
-    bytes.extend_from_slice(b"\r\n");
-    let Ok(body) = body.collect().await;
-    bytes.extend_from_slice(&body.to_bytes());
-    bytes
 }

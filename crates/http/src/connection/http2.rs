@@ -87,7 +87,7 @@ async fn serve_requests(
     activity: &Activity,
 ) {
     while let Some(Ok((request, mut respond))) = connection.accept().await {
-        let Some(memory) = activity.try_count_request() else {
+        let Some(memory) = activity.bodies.try_begin(&activity.memory) else {
             // The client may send the request again (RFC 9113, section 8.7).
             respond.send_reset(h2::Reason::REFUSED_STREAM);
             continue;
@@ -140,7 +140,8 @@ async fn respond_to(
     tokio::join!(send(response, respond, &state, in_flight, memory), rest);
 }
 
-/// Sends a response. The request is in flight until the body is written.
+/// Sends a response as fast as the client reads it. Resets a stream whose client reads nothing for too long. The request is
+/// in flight until the body is written.
 async fn send(
     response: Response,
     mut respond: SendResponse<Bytes>,
@@ -151,35 +152,37 @@ async fn send(
     let (mut head, body) = response.into_parts();
     head.headers.insert(DATE, http_date(state.ports.clock.now()));
     let Ok(body) = body.collect().await;
-    let body = body.to_bytes();
-    let is_empty = body.is_empty();
+    let mut body = body.to_bytes();
+    let sent = respond.send_response(hyper::Response::from_parts(head, ()), body.is_empty());
     // An error means that the client has reset this stream.
-    let sent = respond.send_response(hyper::Response::from_parts(head, ()), is_empty);
-    if let (Ok(stream), false) = (sent, is_empty) {
+    let Ok(mut stream) = sent else { return };
+    if !body.is_empty() {
         in_flight.begin_answer();
         memory.count(body.len());
-        send_body(stream, body, state, &in_flight, &mut memory).await;
     }
-}
-
-/// Sends a body as fast as the client reads it. Resets a stream whose client reads nothing for too long.
-async fn send_body(
-    mut stream: SendStream<Bytes>,
-    mut body: Bytes,
-    state: &State,
-    in_flight: &InFlightRequest,
-    memory: &mut WaitingBody,
-) {
     let limit = state.settings.limits.write_timeout;
     while !body.is_empty() {
-        let taken = tokio::select! {
+        let max = in_flight.next_piece().min(body.len());
+        let room = tokio::select! {
             biased;
-            taken = send_piece(&mut stream, &mut body, in_flight.next_piece()) => taken,
+            room = wait_for_windows(&mut stream, max) => room,
             () = memory.stalled(limit) => None,
         };
-        let Some(bytes) = taken else {
+        let Some(bytes) = room else {
             return stream.send_reset(h2::Reason::CANCEL);
         };
+        let (when_dropped, written) = oneshot::channel::<Infallible>();
+        let piece = Piece { bytes: body.split_to(bytes), _when_dropped: when_dropped };
+        if stream.send_data(Bytes::from_owner(piece), body.is_empty()).is_err() {
+            return;
+        }
+        tokio::select! {
+            biased;
+            // h2 drops the piece when it is written.
+            _ = written => (),
+            // The client reads this stream. The pieces of other streams come first, and the connection has its own deadline.
+            () = memory.stalled(limit * MAX_STREAMS) => return stream.send_reset(h2::Reason::CANCEL),
+        }
         in_flight.activity.note_written(bytes);
         if !body.is_empty() {
             memory.note_progress();
@@ -187,21 +190,14 @@ async fn send_body(
     }
 }
 
-/// Waits for the client's windows, then sends at most `max` bytes of `body`. Returns the number of bytes when they are
-/// written, or `None` if the stream has ended.
-async fn send_piece(stream: &mut SendStream<Bytes>, body: &mut Bytes, max: usize) -> Option<usize> {
-    stream.reserve_capacity(max.min(body.len()));
+/// Waits for the client's windows. Returns the number of bytes that have room, at most `max`, or `None` if the stream has
+/// ended.
+async fn wait_for_windows(stream: &mut SendStream<Bytes>, max: usize) -> Option<usize> {
+    stream.reserve_capacity(max);
     while stream.capacity() == 0 {
         poll_fn(|cx| stream.poll_capacity(cx)).await?.ok()?;
     }
-    let length = max.min(body.len()).min(stream.capacity());
-    let bytes = body.split_to(length);
-    let (when_dropped, written) = oneshot::channel();
-    let piece = Bytes::from_owner(Piece { bytes, _when_dropped: when_dropped });
-    stream.send_data(piece, body.is_empty()).ok()?;
-    // h2 drops the piece when it is written.
-    let _ = written.await;
-    Some(length)
+    Some(max.min(stream.capacity()))
 }
 
 /// A part of a body, with a channel that is closed when the part is dropped.

@@ -26,6 +26,8 @@ const WRITE: Duration = Duration::from_secs(7);
 const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
 /// The bytes of the page at `/large`.
 const LARGE: usize = 100_000;
+/// The bytes of the page at `/medium`.
+const MEDIUM: usize = 10_000;
 /// Timers count whole milliseconds.
 const TICK: Duration = Duration::from_millis(2);
 
@@ -67,11 +69,12 @@ fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream,
 }
 
 fn state(limits: Limits, ports: Ports) -> Arc<State> {
-    let static_files = vec![StaticFile {
-        path: "/large",
-        content: vec![b' '; LARGE].into(),
+    let static_files = [("/large", LARGE), ("/medium", MEDIUM)].map(|(path, length)| StaticFile {
+        path,
+        content: vec![b' '; length].into(),
         ..StaticFile::default()
-    }];
+    });
+    let static_files = static_files.into();
     Arc::new(State::new(ports, Settings { limits, static_files, ..Settings::default() }, None))
 }
 

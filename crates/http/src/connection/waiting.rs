@@ -5,12 +5,10 @@
 
 use std::{
     collections::BTreeMap,
-    future::poll_fn,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    task::Poll,
     time::Duration,
 };
 
@@ -18,6 +16,8 @@ use tokio::{
     sync::Notify,
     time::{Instant, sleep_until},
 };
+
+use crate::request::body::yield_once;
 
 /// The memory of a request besides its response body, in bytes: head, stream and task.
 const OVERHEAD: usize = 4096;
@@ -120,7 +120,7 @@ impl WaitingBodies {
         inner.count(connection, OVERHEAD);
         drop(inner);
         let (all, connection) = (Arc::clone(self), Arc::clone(connection));
-        Some(WaitingBody { all, connection, bytes: OVERHEAD, is_short: false, waiting: None })
+        Some(WaitingBody { all, connection, bytes: OVERHEAD, waiting: None })
     }
 
     /// Counts a body of `length` bytes that waits, and its request, until the returned value is dropped. `wake` is
@@ -132,7 +132,7 @@ impl WaitingBodies {
         wake: Arc<Notify>,
     ) -> WaitingBody {
         let (all, connection) = (Arc::clone(self), Arc::clone(connection));
-        let mut body = WaitingBody { all, connection, bytes: 0, is_short: false, waiting: None };
+        let mut body = WaitingBody { all, connection, bytes: 0, waiting: None };
         body.count(OVERHEAD + length);
         body.wait(wake);
         body
@@ -159,8 +159,6 @@ pub(super) struct WaitingBody {
     all: Arc<WaitingBodies>,
     connection: ConnectionMemory,
     bytes: usize,
-    /// `true` if more than half of the memory was used when the body was counted.
-    is_short: bool,
     /// The key of the body in the table of waiting bodies, and the notification that wakes its task.
     waiting: Option<(Progress, Arc<Notify>)>,
 }
@@ -172,7 +170,6 @@ impl WaitingBody {
         inner.make_room(bytes, self.all.max);
         inner.count(&self.connection, bytes);
         self.bytes += bytes;
-        self.is_short = self.all.is_short(&inner);
     }
 
     /// Allows the body to end early from now on.
@@ -212,8 +209,10 @@ impl WaitingBody {
     pub(super) async fn stalled(&mut self, timeout: Duration) {
         if self.waiting.is_none() {
             // Bodies that wait for nothing yet cannot end early, so they may take half of the memory.
-            if !self.is_short {
-                yield_to_connection().await;
+            let is_short = self.all.is_short(&self.all.lock());
+            if !is_short {
+                // Most often the task of the connection writes the body at once, and no timer is needed.
+                yield_once().await;
             }
             self.wait(Arc::default());
         }
@@ -233,21 +232,6 @@ impl WaitingBody {
             }
         }
     }
-}
-
-/// Lets the task of the connection run once. Most often it writes the body at once, and no timer is needed.
-async fn yield_to_connection() {
-    let mut has_yielded = false;
-    poll_fn(|cx| {
-        if has_yielded {
-            return Poll::Ready(());
-        }
-        has_yielded = true;
-        // Not `yield_now`, which makes an idle worker ask the system for events first.
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 impl Drop for WaitingBody {

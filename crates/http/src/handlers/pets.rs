@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use hyper::header::{HeaderName, HeaderValue, LOCATION};
+use hyper::{
+    HeaderMap,
+    header::{HeaderName, HeaderValue, LOCATION},
+};
 use petstore_domain::{
     Added, CatalogueVersion, CursorPosition, Idempotency, PageLimit, PetId, Versioned,
 };
@@ -29,32 +32,28 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
 pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let RequestContext { state, head, .. } = context;
     let query = query::list_pets(head.uri.query())?;
-    let resource = Resource::Page(query);
-    if let Some(cached) = cached(&context, resource) {
-        return Ok(cached);
-    }
-    let Versioned { value: page, version } = state.ports.pets.list(query).await?;
-    let next = CursorPosition::following(&page, &query)
-        .map(|position| next_link(&state.public_base, query.limit, position))
-        .transpose()?;
-    let read = Representation::json(pets_to_json(&page.pets), next);
-    Ok(cache_and_answer(&context, resource, version, read))
+    let read = async {
+        let Versioned { value: page, version } = state.ports.pets.list(query).await?;
+        let next = CursorPosition::following(&page, &query)
+            .map(|position| next_link(&state.public_base, query.limit, position))
+            .transpose()?;
+        Ok((Representation::json(pets_to_json(&page.pets), next), version))
+    };
+    answer(&context, Resource::Page(query), None, read).await
 }
 
 /// Answers with one animal (section 4.3, getPet).
 pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let not_found =
         || ApiError::new(ErrorCode::PetNotFound, "there is no animal with this identifier");
-    let pets = &context.state.ports.pets;
+    let State { ports, pet_template, .. } = context.state;
     let id = PetId::parse(context.parameter).map_err(|_| not_found())?;
-    let resource = Resource::Pet(id);
-    if let Some(cached) = cached(&context, resource) {
-        return Ok(cached);
-    }
-    let Versioned { value: pet, version } = pets.get(id).await?;
-    let pet = pet.ok_or_else(not_found)?;
-    let read = Representation::json(pet_to_json(&pet), None);
-    Ok(cache_and_answer(&context, resource, version, read))
+    let read = async {
+        let Versioned { value: pet, version } = ports.pets.get(id).await?;
+        let json = pet_to_json(&pet.ok_or_else(not_found)?);
+        Ok((Representation::json(json, None), version))
+    };
+    answer(&context, Resource::Pet(id), Some(pet_template), read).await
 }
 
 /// Adds an animal, or answers a repeated request with the first answer (section 4.2, createPet).
@@ -82,41 +81,33 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     Ok(response)
 }
 
-/// Returns the answer from the cache, if it holds `resource` in the current version of the catalogue.
-fn cached(context: &RequestContext<'_>, resource: Resource) -> Option<Response> {
+/// Answers with `resource`, from the cache if it holds the current version of the catalogue. Otherwise reads and caches the
+/// resource, unless the read has no version. A `template` replaces the usual headers.
+async fn answer(
+    context: &RequestContext<'_>,
+    resource: Resource,
+    template: Option<&HeaderMap>,
+    read: impl Future<Output = Result<(Representation, Option<CatalogueVersion>), ApiError>>,
+) -> Result<Response, ApiError> {
     let State { ports, page_cache, metrics, .. } = context.state;
     let version = ports.pets.version();
-    let cached = version.and_then(|version| Some((version, page_cache.get(resource, version)?)));
+    let cached = version.and_then(|version| page_cache.get(resource, version));
     if let Some(metrics) = metrics {
         metrics.page_looked_up(cached.is_some());
     }
-    let (version, cached) = cached?;
-    let size = cached.size();
-    let response = answer(context, resource, &cached);
-    if cached.size() != size {
-        page_cache.weigh_again(resource, version, cached);
+    let (found, version, cached_size) = match cached {
+        Some(cached) => {
+            let size = cached.size();
+            (cached, version, size)
+        }
+        None => read.await.map(|(read, version)| (Arc::new(read), version, 0))?,
+    };
+    let response = found.answer(&context.head.headers, template);
+    // A new representation, or one that has been compressed for this response.
+    if let (Some(version), true) = (version, found.size() != cached_size) {
+        page_cache.insert(resource, version, found);
     }
-    Some(response)
-}
-
-/// Answers with the representation of `resource`, and caches it under `version`. A read without a version is not cached.
-fn cache_and_answer(
-    context: &RequestContext<'_>,
-    resource: Resource,
-    version: Option<CatalogueVersion>,
-    read: Representation,
-) -> Response {
-    let response = answer(context, resource, &read);
-    if let Some(version) = version {
-        context.state.page_cache.insert(resource, version, Arc::new(read));
-    }
-    response
-}
-
-/// Answers with a page or an animal. An animal has the headers that announce the deprecation of getPet.
-fn answer(context: &RequestContext<'_>, resource: Resource, read: &Representation) -> Response {
-    let template = matches!(resource, Resource::Pet(_)).then_some(&context.state.pet_template);
-    read.answer(&context.head.headers, template)
+    Ok(response)
 }
 
 /// Returns the relative link to the next page (RFC 8288), with the limit and the filter of this page.

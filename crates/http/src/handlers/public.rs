@@ -25,7 +25,8 @@ pub(crate) fn livez() -> Response {
 /// Answers that the service is ready.
 ///
 /// # Errors
-/// The service drains, or the store did not answer the latest read, which is at most a second old.
+/// The service drains, or the store did not answer the latest read. That read began less than a second before this call, or
+/// ended during it.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     if state.drain.has_begun() {
         return Err(ApiError::shutting_down());

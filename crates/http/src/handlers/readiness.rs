@@ -1,4 +1,4 @@
-//! Readiness of the store: at most one read per second, shared by all requests.
+//! Readiness of the store: at most one read begins per second, and all requests share it.
 //!
 //! `/readyz` needs no key, so the number of its requests must not load the store.
 
@@ -13,7 +13,8 @@ use tokio::{
 
 use crate::response::error::ApiError;
 
-/// The longest time for which an outcome is reused, from the start of its read.
+/// The time for which an outcome answers further calls, from the start of its read. It also answers the calls that waited for
+/// the read.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 type Outcome = Result<(), ApiError>;
@@ -27,8 +28,6 @@ struct Read {
     began: Instant,
     ended: Instant,
     outcome: Outcome,
-    /// `true` if this outage is logged.
-    outage_logged: bool,
 }
 
 impl Readiness {
@@ -50,37 +49,20 @@ impl Readiness {
         let read = tokio::spawn(async move {
             let began = Instant::now();
             let outcome = read(&*pets, limit).await;
-            let outage_logged = log_transition(latest.as_ref(), &outcome);
-            *latest = Some(Read {
-                began,
-                ended: Instant::now(),
-                outcome: outcome.clone(),
-                outage_logged,
-            });
+            // An outage may affect no other request, so it is logged here.
+            match (latest.as_ref().map(|last| &last.outcome), &outcome) {
+                (Some(Ok(())), Err(ApiError { cause, .. })) => {
+                    tracing::error!(cause, "the store does not answer: the service is not ready");
+                }
+                (Some(Err(_)), Ok(())) => {
+                    tracing::info!("the store answers again: the service is ready");
+                }
+                _ => (),
+            }
+            *latest = Some(Read { began, ended: Instant::now(), outcome: outcome.clone() });
             outcome
         });
         read.await.unwrap_or_else(|error| Err(ApiError::internal(error)))
-    }
-}
-
-/// Logs that the store stops answering, which no request may notice, and that it answers again. Returns whether an outage
-/// is logged.
-fn log_transition(last: Option<&Read>, outcome: &Outcome) -> bool {
-    match (outcome, last) {
-        (Err(error), Some(last)) if last.outcome.is_ok() => {
-            tracing::error!(
-                cause = error.cause,
-                "the store does not answer: the service is not ready"
-            );
-            true
-        }
-        (Err(_), last) => last.is_some_and(|last| last.outage_logged),
-        (Ok(()), last) => {
-            if last.is_some_and(|last| last.outage_logged) {
-                tracing::info!("the store answers again: the service is ready");
-            }
-            false
-        }
     }
 }
 

@@ -35,10 +35,6 @@ pub(crate) struct RequestIds {
     next: AtomicU64,
 }
 
-/// The span of one request, as the value of `traceresponse`.
-#[derive(Clone, Debug)]
-pub(crate) struct TraceContext(HeaderValue);
-
 impl RequestIds {
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
@@ -53,7 +49,12 @@ impl RequestIds {
     pub(crate) fn choose(&self, headers: &HeaderMap) -> HeaderValue {
         let mut sent = headers.get_all(X_REQUEST_ID).iter();
         match (sent.next(), sent.next()) {
-            (Some(id), None) if is_acceptable(id.as_bytes()) => id.clone(),
+            (Some(id), None)
+                if (1..=MAX_CHARS).contains(&id.len())
+                    && id.as_bytes().iter().all(u8::is_ascii_graphic) =>
+            {
+                id.clone()
+            }
             _ => self.generate(),
         }
     }
@@ -69,13 +70,13 @@ impl RequestIds {
         HeaderValue::from_bytes(&id).unwrap_or(HeaderValue::from_static("-"))
     }
 
-    /// Returns a new span for a request with a valid `traceparent`.
-    pub(crate) fn trace(&self, headers: &HeaderMap) -> Option<TraceContext> {
+    /// Returns the value of `traceresponse`, with a new span, for a request with a valid `traceparent`.
+    pub(crate) fn trace(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let (trace_id, flags) = parse(headers)?;
         // Zero is an invalid id.
         let span_id = self.random.hash_one(self.next()).max(1);
         let text = format!("00-{trace_id}-{span_id:016x}-{:02x}", flags & SAMPLED);
-        HeaderValue::try_from(text).ok().map(TraceContext)
+        HeaderValue::try_from(text).ok()
     }
 
     fn next(&self) -> u64 {
@@ -83,20 +84,9 @@ impl RequestIds {
     }
 }
 
-impl TraceContext {
-    /// Returns the trace id: 32 hexadecimal digits.
-    pub(crate) fn id(&self) -> &str {
-        self.0.to_str().map_or("", |text| &text[TRACE_ID])
-    }
-
-    /// Returns the value of `traceresponse`.
-    pub(crate) fn into_response(self) -> HeaderValue {
-        self.0
-    }
-}
-
-fn is_acceptable(id: &[u8]) -> bool {
-    (1..=MAX_CHARS).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
+/// Returns the trace id in a `traceresponse`: 32 hexadecimal digits.
+pub(crate) fn trace_id(traceresponse: &HeaderValue) -> &str {
+    traceresponse.to_str().map_or("", |text| &text[TRACE_ID])
 }
 
 /// Returns the trace id and the flags, if there is exactly one `traceparent` and it is valid.
@@ -119,7 +109,7 @@ fn parse(headers: &HeaderMap) -> Option<(&str, u8)> {
 mod tests {
     use hyper::{HeaderMap, header::HeaderValue};
 
-    use super::{RequestIds, TRACEPARENT, X_REQUEST_ID};
+    use super::{RequestIds, TRACEPARENT, X_REQUEST_ID, trace_id};
 
     fn id_for(sent: &[&[u8]]) -> String {
         let mut headers = HeaderMap::new();
@@ -165,8 +155,8 @@ mod tests {
             headers.append(TRACEPARENT, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         let trace = RequestIds::new().trace(&headers)?;
-        assert_eq!(trace.id(), TRACE);
-        Some(trace.into_response().to_str().unwrap().to_owned())
+        assert_eq!(trace_id(&trace), TRACE);
+        Some(trace.to_str().unwrap().to_owned())
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use hyper::{Method, StatusCode};
-use petstore_domain::{KeyDigest, KeyLabel};
+use petstore_domain::{Authenticator, Caller, KeyDigest};
 use prometheus::{
     GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
     Registry, TextEncoder, core::Collector,
@@ -65,11 +65,6 @@ impl Drop for GaugeGuard<'_> {
     fn drop(&mut self) {
         self.0.dec();
     }
-}
-
-fn increment(gauge: &IntGauge) -> GaugeGuard<'_> {
-    gauge.inc();
-    GaugeGuard(gauge)
 }
 
 impl Metrics {
@@ -174,19 +169,15 @@ impl Metrics {
         self.durations.with_label_values(&[route]).observe(took);
     }
 
-    /// Counts a call of a deprecated operation. `label` returns the label of the key of `caller`.
-    pub(crate) fn count_deprecated(
-        &self,
-        caller: KeyDigest,
-        label: impl FnOnce() -> Option<KeyLabel>,
-    ) {
-        if let Some(count) = self.deprecated_callers.get(&caller) {
+    /// Counts a call of a deprecated operation. `keys` has the label of the key of `caller`.
+    pub(crate) fn count_deprecated(&self, caller: &Caller, keys: &dyn Authenticator) {
+        if let Some(count) = self.deprecated_callers.get(&caller.digest) {
             return count.inc();
         }
-        let Some(label) = label() else { return };
+        let Some(label) = keys.key_label(caller) else { return };
         let count = self.deprecated.series(label.as_str());
         count.inc();
-        self.deprecated_callers.insert(caller, count);
+        self.deprecated_callers.insert(caller.digest, count);
     }
 
     /// Counts a request that was answered with the error `code`.
@@ -204,13 +195,15 @@ impl Metrics {
 
     /// Counts a request as in flight until the returned value is dropped.
     pub(crate) fn begin_request(&self) -> GaugeGuard<'_> {
-        increment(&self.in_flight)
+        self.in_flight.inc();
+        GaugeGuard(&self.in_flight)
     }
 
     /// Counts a connection as accepted, and as open until the returned value is dropped.
     pub(crate) fn begin_connection(&self) -> GaugeGuard<'_> {
         self.accepted_connections.inc();
-        increment(&self.open_connections)
+        self.open_connections.inc();
+        GaugeGuard(&self.open_connections)
     }
 
     /// Counts a lookup in the page cache.
@@ -252,17 +245,8 @@ impl ByKey {
         Self { counts, names: Mutex::default() }
     }
 
-    /// Creates the series of the key `name` with value 0, unless it exists.
-    pub(crate) fn expect(&self, name: &str) {
-        self.series(name);
-    }
-
-    /// Adds `requests` to the series of the key `name`.
-    pub(crate) fn inc_by(&self, name: &str, requests: u64) {
-        self.series(name).inc_by(requests);
-    }
-
-    fn series(&self, name: &str) -> IntCounter {
+    /// Returns the series of the key `name`, with value 0 if it is new.
+    pub(crate) fn series(&self, name: &str) -> IntCounter {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
         self.counts.with_label_values(&[if own { name } else { OTHERS }])
@@ -281,7 +265,7 @@ mod tests {
         let calls = ByKey::new(counts.clone());
         for _ in 0..2 {
             for key in 0..MAX_NAMES + 3 {
-                calls.inc_by(&format!("key-{key}"), 1);
+                calls.series(&format!("key-{key}")).inc();
             }
         }
         assert_eq!(counts.with_label_values(&["key-0"]).get(), 2);

@@ -5,7 +5,7 @@
 //! a permit; without a permit, the answer is 429 at once.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
-use petstore_domain::{ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel};
+use petstore_domain::{ApiKeySecret, Caller, KeyLabel};
 use tokio::{
     sync::Semaphore,
     time::{sleep, timeout},
@@ -24,37 +24,6 @@ pub(crate) struct Credential {
     pub(crate) caller: Option<Caller>,
     /// The label of a key that is revoked or expired.
     pub(crate) refused: Option<KeyLabel>,
-}
-
-/// Returns the caller of the key in the `Authorization` header, and fills `credential`. Keys in other places are ignored.
-///
-/// # Errors
-/// 401 after a delay, 429, or the error of the key store.
-pub(crate) async fn authenticate<'p>(
-    headers: &HeaderMap,
-    authenticator: &dyn Authenticator,
-    refusals: &LateRefusals,
-    drain: &Drain,
-    credential: &'p mut Credential,
-) -> Result<&'p Caller, ApiError> {
-    let (key, label) = match bearer_token(headers) {
-        None => (None, None),
-        Some(key) => match authenticator.authenticate(&key).await {
-            Err(AuthenticationError::Refused(label)) => (Some(key), label),
-            known => return Ok(credential.caller.insert(known?)),
-        },
-    };
-    let refusal = ApiError::unauthorized(headers.contains_key(AUTHORIZATION));
-    let again = async {
-        let key = key.as_ref().ok_or_else(|| refusal.clone())?;
-        Ok(authenticator.authenticate_again(key).await?)
-    };
-    // Boxed, so that the future of a request with a live key stays small.
-    let late = Box::pin(refusals.wait(drain, &refusal, again)).await;
-    if late.is_err() {
-        credential.refused = label;
-    }
-    Ok(credential.caller.insert(late?))
 }
 
 /// Returns the bearer token in the `Authorization` header, if there is exactly one such header.

@@ -1,19 +1,16 @@
 //! Request bodies, with limits of size, time and memory.
 
 use std::{
-    future::poll_fn,
-    pin::{Pin, pin},
-    task::Poll,
+    future,
+    pin::pin,
+    task::{Context, Poll},
     time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
+use futures_util::pending;
 use http_body_util::BodyExt;
-use hyper::{
-    HeaderMap,
-    body::{Body, Frame},
-    header::EXPECT,
-};
+use hyper::{HeaderMap, body::Body, header::EXPECT};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
@@ -102,29 +99,18 @@ where
         }
         let mut length = 0;
         while !self.has_ended && length <= limit {
-            match self.arrived_frame().await {
-                Some(Some(Ok(frame))) => length += frame.data_ref().map_or(0, Bytes::len),
-                Some(None) => self.has_ended = true,
-                Some(Some(Err(_))) | None => break,
+            // hyper delivers a frame only when the connection is polled after a request for the frame.
+            tokio::select! {
+                biased;
+                frame = self.body.frame() => match frame {
+                    Some(Ok(frame)) => length += frame.data_ref().map_or(0, Bytes::len),
+                    Some(Err(_)) => break,
+                    None => self.has_ended = true,
+                },
+                () = yield_once() => break,
             }
         }
         self.has_ended
-    }
-
-    /// Returns the next frame if it has arrived. hyper delivers a frame only when the connection is polled after a request
-    /// for the frame, so this method polls the body twice.
-    async fn arrived_frame(&mut self) -> Option<Option<Result<Frame<Bytes>, B::Error>>> {
-        let mut asked = false;
-        poll_fn(|cx| match Pin::new(&mut *self.body).poll_frame(cx) {
-            Poll::Ready(frame) => Poll::Ready(Some(frame)),
-            Poll::Pending if asked => Poll::Ready(None),
-            Poll::Pending => {
-                asked = true;
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            }
-        })
-        .await
     }
 
     /// Returns whether the end of the body was read.
@@ -136,6 +122,17 @@ where
         let announced = usize::try_from(self.body.size_hint().lower());
         announced.is_ok_and(|length| length <= limit)
     }
+}
+
+/// Lets the task of the connection run once. Unlike tokio's `yield_now`, an idle worker does not ask the system for events
+/// first.
+pub(crate) async fn yield_once() {
+    let wake = |cx: &mut Context<'_>| {
+        cx.waker().wake_by_ref();
+        Poll::Ready(())
+    };
+    future::poll_fn(wake).await;
+    pending!();
 }
 
 fn too_large(limit: usize) -> ApiError {

@@ -1,23 +1,20 @@
-//! The client behind trusted proxies, for the log: from `Forwarded` (RFC 7239), otherwise from `X-Forwarded-For`.
+//! The client behind trusted proxies, for the log, from `X-Forwarded-For`.
 //!
-//! Any client can send these headers, so only headers of trusted proxies count.
+//! Any client can send this header, so only the header of a trusted proxy counts.
 
 use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},
     str::FromStr,
 };
 
-use hyper::{
-    HeaderMap,
-    header::{FORWARDED, HeaderName, HeaderValue},
-};
+use hyper::{HeaderMap, header::HeaderName};
 use ipnet::IpNet;
 
 use super::Peer;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// A proxy whose `Forwarded` and `X-Forwarded-For` headers are trusted.
+/// A proxy whose `X-Forwarded-For` header is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustedProxy {
     /// A proxy that connects from an address in this network.
@@ -57,47 +54,17 @@ pub(crate) fn client(trusted: &[TrustedProxy], peer: Peer, headers: &HeaderMap) 
     if !is_trusted(peer) {
         return None;
     }
-    let fields = |name| headers.get_all(name).iter().map(HeaderValue::to_str);
-    let mut nodes = Vec::new();
-    if headers.contains_key(FORWARDED) {
-        for field in fields(FORWARDED) {
-            nodes.extend(split(field.ok()?, ',')?.into_iter().map(forwarded_for));
-        }
-    } else {
-        for field in fields(X_FORWARDED_FOR) {
-            nodes.extend(field.ok()?.split(',').map(address));
-        }
-    }
     let mut client = None;
-    for node in nodes.into_iter().rev() {
-        client = Some(node?);
-        if client.is_some_and(|address| !is_trusted(SocketAddr::new(address, 0).into())) {
-            break;
+    for field in headers.get_all(X_FORWARDED_FOR).iter().rev() {
+        for node in field.to_str().ok()?.rsplit(',') {
+            let address = address(node)?;
+            client = Some(address);
+            if !is_trusted(SocketAddr::new(address, 0).into()) {
+                return client;
+            }
         }
     }
     client
-}
-
-/// Returns the address in the parameter `for` of one element of `Forwarded`.
-fn forwarded_for(element: &str) -> Option<IpAddr> {
-    let pairs = split(element, ';')?.into_iter();
-    let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
-    let (_, node) = pairs.find(|(name, _)| name.eq_ignore_ascii_case("for"))?;
-    let quoted = node.strip_prefix('"').and_then(|node| node.strip_suffix('"'));
-    address(quoted.unwrap_or(node))
-}
-
-/// Splits `text` at each `separator` outside of quoted strings. Returns `None` for a quoted string without an end, which
-/// would swallow the elements that a proxy has appended.
-fn split(text: &str, separator: char) -> Option<Vec<&str>> {
-    let (mut is_quoted, mut is_escaped) = (false, false);
-    let parts = text.split(|character| {
-        is_quoted ^= character == '"' && !is_escaped;
-        is_escaped = is_quoted && character == '\\' && !is_escaped;
-        character == separator && !is_quoted
-    });
-    let parts = parts.collect();
-    (!is_quoted).then_some(parts)
 }
 
 /// Parses an address, with or without brackets and a port. Returns an IPv4-mapped IPv6 address as IPv4.
@@ -158,30 +125,8 @@ mod tests {
     }
 
     #[test]
-    fn forwarded_follows_rfc_7239_and_takes_precedence() {
-        for (text, expected) in [
-            ("for=203.0.113.7", Some("203.0.113.7")),
-            ("For=\"[2001:db8:cafe::17]:4711\"", Some("2001:db8:cafe::17")),
-            ("for=203.0.113.7;proto=http;by=203.0.113.43", Some("203.0.113.7")),
-            ("for=198.51.100.1, for=203.0.113.7;by=x", Some("203.0.113.7")),
-            ("proto=http; FOR=\"203.0.113.7:80\" , for=10.0.0.9", Some("203.0.113.7")),
-            ("for=203.0.113.7;host=\"a,for=198.51.100.1\"", Some("203.0.113.7")),
-            ("for=203.0.113.7;host=\"a\\\",for=198.51.100.1;\"", Some("203.0.113.7")),
-            ("for=203.0.113.7, for=_hidden", None),
-            ("for=203.0.113.7, for=unknown", None),
-            ("for=203.0.113.7, proto=http", None),
-            ("for=\"203.0.113.7", None),
-            ("for=198.51.100.1;x=\", for=203.0.113.7", None),
-            ("nonsense", None),
-        ] {
-            let fields = [("x-forwarded-for", "192.0.2.99"), ("forwarded", text)];
-            assert_eq!(seen(peer("10.0.0.1:1"), &fields).as_deref(), expected, "{text}");
-        }
-    }
-
-    #[test]
     fn headers_of_other_peers_are_ignored() {
-        let fields = [("x-forwarded-for", "203.0.113.7"), ("forwarded", "for=203.0.113.7")];
+        let fields = [("x-forwarded-for", "203.0.113.7")];
         for stranger in ["192.0.2.2:80", "11.0.0.1:80", "[fe00::1]:80"] {
             assert_eq!(seen(peer(stranger), &fields), None);
         }

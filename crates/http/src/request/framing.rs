@@ -3,8 +3,7 @@
 //! A request with both `Content-Length` and `Transfer-Encoding` needs no check: hyper uses the latter and closes the
 //! connection after the response, so it never reads the following bytes as a request.
 
-use std::net::Ipv6Addr;
-
+use fluent_uri::UriRef;
 use hyper::{
     HeaderMap, Version,
     header::{HOST, TRANSFER_ENCODING},
@@ -42,63 +41,27 @@ fn host_error(head: &request::Parts) -> Option<&'static str> {
         return Some("the Host header is required");
     }
     // An empty `Host` means that the target has no authority (RFC 9110, section 7.2).
-    let is_good = host.is_none_or(|host| host.is_empty() || is_host_and_port(host.as_bytes()))
-        && authority.is_none_or(|authority| is_host_and_port(authority.as_str().as_bytes()));
+    let is_good = host
+        .is_none_or(|host| host.is_empty() || host.to_str().is_ok_and(is_host_and_port))
+        && authority.is_none_or(|authority| is_host_and_port(authority.as_str()));
     (!is_good)
         .then_some("the host of a request must be a name or an address and, if need be, a port")
 }
 
 /// Returns whether `text` is a host that is not empty, with or without a port (RFC 3986, sections 3.2.2 and 3.2.3).
-fn is_host_and_port(text: &[u8]) -> bool {
-    let at = |wanted| text.iter().position(|byte| *byte == wanted);
-    let end = if text.first() == Some(&b'[') { at(b']').map(|end| end + 1) } else { at(b':') };
-    let (host, port) = text.split_at(end.unwrap_or(text.len()));
-    let is_port = match port {
-        [b':', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
-        other => other.is_empty(),
-    };
-    is_port
-        && match host {
-            [b'[', b'v' | b'V', future @ .., b']'] => is_future_address(future),
-            [b'[', address @ .., b']'] => {
-                str::from_utf8(address).is_ok_and(|address| address.parse::<Ipv6Addr>().is_ok())
-            }
-            name => !name.is_empty() && is_name(name),
-        }
-}
-
-/// Returns whether `text` is an `IPvFuture` without its `v`.
-fn is_future_address(text: &[u8]) -> bool {
-    let mut parts = text.splitn(2, |byte| *byte == b'.');
-    let (version, rest) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let is_version = !version.is_empty() && version.iter().all(u8::is_ascii_hexdigit);
-    is_version && !rest.is_empty() && rest.iter().all(|byte| *byte == b':' || is_plain(*byte))
-}
-
-/// Returns whether `name` is a `reg-name`. Every IPv4 address is a `reg-name` too.
-fn is_name(mut name: &[u8]) -> bool {
-    while let [byte, rest @ ..] = name {
-        name = match (byte, rest) {
-            (b'%', [high, low, rest @ ..])
-                if [high, low].iter().all(|it| it.is_ascii_hexdigit()) =>
-            {
-                rest
-            }
-            (byte, rest) if is_plain(*byte) => rest,
-            _ => return false,
-        };
+fn is_host_and_port(text: &str) -> bool {
+    // The usual form needs no parser.
+    let (name, port) = text.split_once(':').unwrap_or((text, ""));
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
+    if !name.is_empty() && name.bytes().all(is_plain) && port.bytes().all(|it| it.is_ascii_digit())
+    {
+        return true;
     }
-    true
-}
-
-/// Returns whether `byte` is `unreserved` or one of the `sub-delims` (RFC 3986, sections 2.2 and 2.3).
-fn is_plain(byte: u8) -> bool {
-    // A pattern instead of a search in a list, because this runs for every byte of every `Host`.
-    matches!(
-        byte,
-        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~'
-            | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'='
-    )
+    let reference = format!("//{text}");
+    let authority = UriRef::parse(&*reference).ok().and_then(|parsed| parsed.authority());
+    authority.is_some_and(|authority| {
+        authority.as_str() == text && !authority.has_userinfo() && !authority.host().is_empty()
+    })
 }
 
 #[cfg(test)]
@@ -135,7 +98,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_host_that_follows_the_grammar_is_taken(host in string_regex(&grammar()).unwrap()) {
-            prop_assert!(is_host_and_port(host.as_bytes()));
+            prop_assert!(is_host_and_port(&host));
         }
 
         #[test]
@@ -143,7 +106,7 @@ mod tests {
             host in "[]\\[:.%@/?#vVg0aF1-]{0,12}|\\[[:.0-9a-g]{1,20}\\]|\\[(([0-9a-f]{1,4}|1.2.3.4)?:){2,8}([0-9a-f]{1,4}|1.2.3.4)?\\]|\\PC{0,8}",
         ) {
             let expected = Regex::new(&format!("^({})$", grammar())).unwrap().is_match(&host);
-            prop_assert_eq!(is_host_and_port(host.as_bytes()), expected);
+            prop_assert_eq!(is_host_and_port(&host), expected);
         }
     }
 

@@ -27,40 +27,18 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::unsupported_media_type(message))
 }
 
-/// Returns whether `sent` is `application/json`, with any parameters except a `charset` other than UTF-8.
+/// Returns whether `sent` is `application/json`, with any parameters except a `charset` other than UTF-8. Text like a `charset`
+/// inside of a quoted string counts as one.
 fn is_json(sent: &HeaderValue) -> bool {
-    let Ok(text) = sent.to_str() else { return false };
-    let (essence, mut rest) = text.split_at(text.find(';').unwrap_or(text.len()));
-    while let Some(parameter) = rest.trim_start().strip_prefix(';') {
-        let Some(after) = after_parameter(parameter.trim_start()) else { return false };
-        rest = after;
-    }
-    essence.trim().eq_ignore_ascii_case("application/json") && rest.trim().is_empty()
-}
-
-/// Returns the text after the first parameter (RFC 9110, section 5.6.6). Returns `None` if the parameter is malformed or is
-/// a `charset` other than UTF-8.
-fn after_parameter(text: &str) -> Option<&str> {
-    if text.is_empty() || text.starts_with(';') {
-        return Some(text); // Some clients send `application/json;`.
-    }
-    let (name, value) = text.split_once('=')?;
-    let (value, after) = match value.strip_prefix('"') {
-        Some(quoted) => {
-            let mut escaped = false;
-            let end = quoted.find(|char| {
-                let is_literal = escaped;
-                escaped = char == '\\' && !is_literal;
-                char == '"' && !is_literal
-            })?;
-            (&quoted[..end], &quoted[end + 1..])
-        }
-        None => value.split_at(value.find(';').unwrap_or(value.len())),
-    };
-    let is_utf_8 = || value.trim_end().eq_ignore_ascii_case("utf-8");
-    let is_good =
-        !name.contains([';', '"']) && (!name.eq_ignore_ascii_case("charset") || is_utf_8());
-    is_good.then_some(after)
+    let mut parts = sent.to_str().unwrap_or_default().split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    essence.eq_ignore_ascii_case("application/json")
+        && parts.all(|parameter| {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+            !name.eq_ignore_ascii_case("charset")
+                || quoted.unwrap_or(value).eq_ignore_ascii_case("utf-8")
+        })
 }
 
 fn is_identity(coding: &HeaderValue) -> bool {
@@ -151,10 +129,11 @@ mod tests {
             "application/json; charset=latin1",
             "application/json; charset",
             "application/json; charset; profile=x",
-            "application/json; profile=\"a\"b",
             "application/json; profile=\"a;b\"; charset=latin1",
             "application/json; profile=\"a\\\\\"; charset=latin1",
-            "application/json; profile=\"a; charset=utf-8",
+            "application/json; profile=\"a;charset=latin1\"",
+            "application/json; charset=\"utf-8",
+            "application/json; charset=utf-8; charset=latin1",
             "application/json, application/json",
             "*/*",
         ] {
@@ -189,6 +168,7 @@ mod tests {
         assert_eq!(key_in(&[b""]), Err(()));
         assert_eq!(key_in(&[b"a b"]), Err(()));
         assert_eq!(key_in(&[b"a\"b"]), Ok(Some("a\"b".into())));
+        assert_eq!(key_in(&[b"\"\"\""]), Ok(Some("\"".into())));
         for lone in [&b"\""[..], b"\"a", b"a\"", b"\"\""] {
             assert_eq!(key_in(&[lone]), Err(()));
         }

@@ -3,41 +3,42 @@
 use std::{borrow::Cow, fmt::Display};
 
 use petstore_domain::{PageLimit, PetQuery, PetStatus};
+use petstore_json::FieldErrors;
 
 use crate::{
     request::cursor,
     response::error::{ApiError, ErrorCode},
 };
 
-/// The largest number of errors in one message.
-const MAX_ERRORS: usize = 8;
-/// The largest number of characters that a message repeats of a client's text.
-const MAX_ECHO: usize = 40;
+/// The errors of a query, of which a message names the first eight.
+type Errors = FieldErrors<8>;
 const UNREADABLE: &str = "must be the unchanged cursor of a next link";
 
 /// Returns an error if there is any parameter.
 pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
-    let none = "this operation takes no query parameter";
-    refuse(parameters(query).map(|(name, _)| format!("`{}`: {none}", echo(&name))).collect())
+    let mut errors = Errors::default();
+    for (name, _) in parameters(query) {
+        errors.add(&name, "this operation takes no query parameter");
+    }
+    refuse(&errors)
 }
 
 /// Parses the query of listPets: `limit`, `status` and `cursor`, each at most once.
 pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let [mut limit, mut status, mut cursor] = [const { None::<Cow<'_, str>> }; 3];
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     for (name, value) in parameters(query) {
         let sent = match &*name {
             "limit" => &mut limit,
             "status" => &mut status,
             "cursor" => &mut cursor,
             unknown => {
-                let allowed = "unknown parameter; allowed are limit, status and cursor";
-                errors.push(format!("`{}`: {allowed}", echo(unknown)));
+                errors.add(unknown, "unknown parameter; allowed are limit, status and cursor");
                 continue;
             }
         };
         if sent.replace(value).is_some() {
-            errors.push(format!("`{name}`: must be given once at most"));
+            errors.add(&name, "must be given once at most");
         }
     }
     let limit = value("limit", limit.map(|text| PageLimit::parse(&text)), &mut errors);
@@ -49,43 +50,25 @@ pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let position = position.filter(|_| errors.is_empty());
     let resumed = position.map(|position| position.resume(start.limit, status));
     let query = value("cursor", resumed, &mut errors).unwrap_or(start);
-    refuse(errors)?;
+    refuse(&errors)?;
     Ok(query)
 }
 
 /// Returns the value of a parameter that was sent. Adds the error to `errors` if the value is invalid.
-fn value<T, E: Display>(
-    name: &str,
-    read: Option<Result<T, E>>,
-    errors: &mut Vec<String>,
-) -> Option<T> {
-    read?.map_err(|error| errors.push(format!("`{name}`: {error}"))).ok()
+fn value<T, E: Display>(name: &str, read: Option<Result<T, E>>, errors: &mut Errors) -> Option<T> {
+    read?.map_err(|error| errors.add(name, &error.to_string())).ok()
 }
 
-/// Returns an error that names the first of `errors`, unless there are none.
-fn refuse(mut errors: Vec<String>) -> Result<(), ApiError> {
-    let unnamed = errors.len().saturating_sub(MAX_ERRORS);
-    if unnamed > 0 {
-        errors.truncate(MAX_ERRORS);
-        errors.push(format!("and {unnamed} more"));
-    }
+/// Returns an error that names `errors`, unless there are none.
+fn refuse(errors: &Errors) -> Result<(), ApiError> {
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::new(ErrorCode::InvalidQuery, errors.join("; ")))
+    Err(ApiError::new(ErrorCode::InvalidQuery, errors.to_string()))
 }
 
 fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes())
-}
-
-/// Returns the beginning of `text` for a message, without control characters.
-fn echo(text: &str) -> String {
-    let mut shown: String = text.chars().take(MAX_ECHO).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MAX_ECHO).is_some() {
-        shown.push('…');
-    }
-    shown
 }
 
 #[cfg(test)]

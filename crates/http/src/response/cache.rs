@@ -54,25 +54,16 @@ impl PageCache {
         (read_in == version).then_some(representation)
     }
 
-    /// Inserts `resource` in `version`. Replaces an entry of another version.
+    /// Inserts `resource` in `version`, or weighs it again after its representation has grown. Replaces an entry of another
+    /// version.
     pub(crate) fn insert(
         &self,
         resource: Resource,
         version: CatalogueVersion,
         representation: Arc<Representation>,
     ) {
-        self.0.insert(resource, entry(version, representation));
-    }
-
-    /// Updates the weight of `resource` in `version` after its representation has grown.
-    pub(crate) fn weigh_again(
-        &self,
-        resource: Resource,
-        version: CatalogueVersion,
-        representation: Arc<Representation>,
-    ) {
-        // An error means that the cache no longer holds the entry.
-        let _ = self.0.replace(resource, entry(version, representation), true);
+        let weight = (representation.size() + OVERHEAD) as u64;
+        self.0.insert(resource, (version, representation, weight));
     }
 
     /// Returns the number of entries.
@@ -84,11 +75,6 @@ impl PageCache {
     pub(crate) fn bytes(&self) -> u64 {
         self.0.weight()
     }
-}
-
-fn entry(version: CatalogueVersion, representation: Arc<Representation>) -> Entry {
-    let weight = (representation.size() + OVERHEAD) as u64;
-    (version, representation, weight)
 }
 
 #[cfg(test)]

@@ -165,7 +165,7 @@ impl ApiError {
     }
 
     /// Returns the body, by the schema `Error` of the interface.
-    fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         let Self { code, message, .. } = self;
         json!({ "code": code.as_str(), "message": message, "status": code.status().as_u16() })
             .to_string()

@@ -146,7 +146,6 @@ where
     loop {
         match accept().await {
             Ok(accepted) => return accepted,
-            Err(error) if is_of_one_connection(&error) => (),
             Err(error) => {
                 if !failing {
                     tracing::error!(%error, "connections cannot be accepted for now");
@@ -156,14 +155,4 @@ where
             }
         }
     }
-}
-
-fn is_of_one_connection(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::Interrupted
-    )
 }

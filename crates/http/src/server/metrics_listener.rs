@@ -3,7 +3,7 @@
 //! The listener needs no key, so it belongs on an address that only the monitoring system reaches. It runs until the drain
 //! has ended.
 
-use std::{collections::BTreeMap, convert::Infallible, fmt, future, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, future, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use hyper::{
@@ -42,32 +42,15 @@ pub(super) const MAX_CONNECTIONS: usize = 32;
 pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for the next request head, from the end of the previous request. Usual scrape intervals are 15 s to 60 s.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
-const NEXT_REACHABLE: &str = r#"{"status":"ready","nextStore":"reachable"}"#;
-const NEXT_UNREACHABLE: &str = r#"{"status":"ready","nextStore":"unreachable"}"#;
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
-
-/// The sources of the metrics listener besides the counters of the service.
-#[derive(Clone)]
-pub struct MonitoringSources {
-    /// Returns samples of the store and of the process.
-    pub samples: SampleSource,
-    /// Returns whether the next store can be reached, for `/readyz`; must not block. `None` if the service has no next
-    /// store.
-    pub next_store_reachable: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
-}
-
-impl fmt::Debug for MonitoringSources {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MonitoringSources").finish_non_exhaustive()
-    }
-}
 
 /// The state of the metrics listener.
 pub(super) struct Monitor {
     pub(super) state: Arc<State>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) sources: MonitoringSources,
+    /// Returns samples of the store and of the process.
+    pub(super) samples: SampleSource,
 }
 
 impl Monitor {
@@ -110,13 +93,7 @@ impl Monitor {
                 Err(ApiError::method_not_allowed("GET, HEAD"))
             }
             "/livez" => Ok(public::livez()),
-            "/readyz" => {
-                let ready = in_time(public::readyz(&self.state)).await?;
-                Ok(self.sources.next_store_reachable.as_ref().map_or(ready, |is_reachable| {
-                    let text = if is_reachable() { NEXT_REACHABLE } else { NEXT_UNREACHABLE };
-                    response::json(StatusCode::OK, text)
-                }))
-            }
+            "/readyz" => in_time(public::readyz(&self.state)).await,
             "/metrics" => {
                 let text = self.metrics.to_text(self.samples().await);
                 let text = text.map_err(ApiError::internal)?;
@@ -137,7 +114,7 @@ impl Monitor {
             in_time(async { Ok(ports.authenticator.live_keys().await?) })
         );
         let (pages, bytes) = (page_cache.len() as u64, page_cache.bytes());
-        let mut samples = (self.sources.samples)();
+        let mut samples = (self.samples)();
         samples.extend([
             Sample::gauge("petstore_ready", "Whether /readyz is 200.", ready.is_ok().into()),
             Sample::gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
@@ -151,20 +128,16 @@ impl Monitor {
             let help = "Live API keys in the store.";
             samples.push(Sample::gauge("petstore_live_keys", help, count as u64));
             let keys = ports.authenticator.named_keys();
-            self.expect(&keys);
+            // Creates the counters with value 0, so that Prometheus sees the first request as an increase.
+            for NamedKey { label, .. } in &keys {
+                self.metrics.deprecated.series(label.as_str());
+                if let KeyLabel::Stored(name) = label {
+                    self.metrics.revoked.series(name.as_str());
+                }
+            }
             samples.extend(expiries(&keys));
         }
         samples
-    }
-
-    /// Creates the counters of `keys` with value 0, so that Prometheus sees the first request as an increase.
-    fn expect(&self, keys: &[NamedKey]) {
-        for NamedKey { label, .. } in keys {
-            self.metrics.deprecated.expect(label.as_str());
-            if let KeyLabel::Stored(name) = label {
-                self.metrics.revoked.expect(name.as_str());
-            }
-        }
     }
 }
 

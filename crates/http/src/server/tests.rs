@@ -16,7 +16,7 @@ use tracing::Level;
 use super::{
     Server,
     listener::Listener,
-    metrics_listener::{HEAD_TIMEOUT, MAX_CONNECTIONS, MonitoringSources, STORE_TIMEOUT},
+    metrics_listener::{HEAD_TIMEOUT, MAX_CONNECTIONS, STORE_TIMEOUT},
 };
 use crate::{
     answer::tests::Stuck,
@@ -155,12 +155,7 @@ async fn beside_server_of(
     let unix = UnixListener::bind(&path).unwrap();
     let places = [Place::Tcp(clients.local_addr().unwrap()), Place::Unix(path)];
     let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
-    let server = Server::with_metrics(
-        ports,
-        settings,
-        metrics,
-        MonitoringSources { samples: Arc::new(Vec::new), next_store_reachable: None },
-    );
+    let server = Server::with_metrics(ports, settings, metrics, Arc::new(Vec::new));
     let (server, serving) = server.map_err(|error| error.to_string()).unwrap();
     let listeners = vec![Listener::from(clients), unix.into()];
     tokio::select! {

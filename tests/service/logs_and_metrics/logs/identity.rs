@@ -149,6 +149,7 @@ fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
     let server = launch.start();
     let proxy = Proxy::start(kind, &server);
     let mut raw = Raw::to(proxy.address);
+    // The service ignores `Forwarded`.
     let forged = "forwarded: for=198.51.100.1\r\nx-forwarded-for: 203.0.113.7\r\n";
     let fields = format!("{forged}x-request-id: through-the-proxy\r\n");
     raw.send(raw::head("GET", path, &fields));
@@ -160,8 +161,7 @@ fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
 
 fn the_client_behind_a_trusted_proxy_is_named(kind: Kind) {
     let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
-    // nginx and HAProxy pass on the client's header fields, because the client's address is trusted too. No proxy
-    // passes on a field that it does not write itself.
+    // nginx and HAProxy pass on the client's `X-Forwarded-For`, and the client's address is trusted too.
     let expected = if kind == Kind::Caddy { "127.0.0.1" } else { "203.0.113.7" };
     for path in ["/v1/pets", "/animals/v1/pets"] {
         assert_eq!(client_behind(kind, path, &trusted), expected, "{path}");

@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http_body_util::BodyExt as _;
 use hyper::{Method, StatusCode};
 use petstore_domain::{
     AddError, ApiKeySecret, AuthenticationError, Caller, KeyLabel, KeyRights, ManualClock,
@@ -161,8 +160,7 @@ async fn a_late_head_has_taken_as_long_as_its_limit() {
     let limit = Duration::from_secs(7);
     tokio::time::advance(limit).await;
     let answer = late_head(&state, Peer::Unix, limit);
-    let body = answer.into_body().collect().await.unwrap().to_bytes();
-    assert!(String::from_utf8_lossy(&body).contains("within 7s"), "{body:?}");
+    assert!(answer.contains("within 7s"), "{answer}");
     let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} 7\n";
     assert!(metrics.to_text(Vec::new()).unwrap().contains(sum));
 }

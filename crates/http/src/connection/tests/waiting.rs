@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    IDLE, LARGE, WRITE, connect_in,
+    IDLE, LARGE, MEDIUM, WRITE, connect_in,
     frames::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
     is_about,
     slow::slow_ports,
@@ -68,8 +68,12 @@ async fn honest(stream: DuplexStream) -> http2::SendRequest<Empty<Bytes>> {
     sender
 }
 
-async fn length_of(mut sender: http2::SendRequest<Empty<Bytes>>) -> usize {
-    let request = Request::get("http://a/large").body(Empty::new()).unwrap();
+async fn length_of(sender: http2::SendRequest<Empty<Bytes>>) -> usize {
+    length_of_page(sender, "/large").await
+}
+
+async fn length_of_page(mut sender: http2::SendRequest<Empty<Bytes>>, path: &str) -> usize {
+    let request = Request::get(format!("http://a{path}")).body(Empty::new()).unwrap();
     let answer = sender.send_request(request).await.unwrap();
     answer.into_body().collect().await.unwrap().to_bytes().len()
 }
@@ -230,22 +234,35 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
 
 #[tokio::test(start_paused = true)]
 async fn streams_that_share_a_slow_line_all_end_well() {
-    const LINE: usize = 8 * 1024;
-    let service = service(64 << 20, Limits::default().write_timeout);
-    let (client, _task) = connect_in(&service, 1000);
-    let (near, far) = duplex(1000);
-    let ((mut up, mut to_server), (mut from_near, mut to_near)) = (split(client), split(far));
-    tokio::spawn(async move {
-        let mut piece = vec![0; LINE / 16];
-        while let Ok(length @ 1..) = up.read(&mut piece).await {
-            to_near.write_all(&piece[..length]).await.unwrap();
-            sleep(SECOND * u32::try_from(length).unwrap() / u32::try_from(LINE).unwrap()).await;
-        }
-    });
-    tokio::spawn(async move { tokio::io::copy(&mut from_near, &mut to_server).await });
-    let sender = honest(near).await;
-    let began = Instant::now();
-    let answers: JoinSet<_> = (0..20).map(|_| length_of(sender.clone())).collect();
-    assert!(answers.join_all().await.into_iter().all(|length| length == LARGE));
-    assert!(began.elapsed() > Duration::from_secs(200), "{:?}", began.elapsed());
+    let usual = Limits::default().write_timeout;
+    // At 1,200 bytes per second, a turn of many streams takes longer than the write timeout.
+    for (streams, page, length, line, write_timeout, window) in [
+        (20, "/large", LARGE, 8 * 1024, usual, 1 << 22),
+        (20, "/medium", MEDIUM, 1200, WRITE, 1 << 22),
+        (128, "/medium", MEDIUM, 1200, usual, 1 << 22),
+        (128, "/medium", MEDIUM, 1200, usual, 65_535),
+    ] {
+        let service = service(64 << 20, write_timeout);
+        let (client, _task) = connect_in(&service, 1000);
+        let (near, far) = duplex(1000);
+        let ((mut up, mut to_server), (mut from_near, mut to_near)) = (split(client), split(far));
+        tokio::spawn(async move {
+            let mut piece = vec![0; 200];
+            while let Ok(length @ 1..) = up.read(&mut piece).await
+                && to_near.write_all(&piece[..length]).await.is_ok()
+            {
+                sleep(SECOND * u32::try_from(length).unwrap() / line).await;
+            }
+        });
+        tokio::spawn(async move { tokio::io::copy(&mut from_near, &mut to_server).await });
+        let mut client = http2::Builder::new(TokioExecutor::new());
+        client.initial_connection_window_size(window);
+        let (sender, connection) = client.handshake(TokioIo::new(near)).await.unwrap();
+        tokio::spawn(connection);
+        let began = Instant::now();
+        let answers: JoinSet<_> =
+            (0..streams).map(|_| length_of_page(sender.clone(), page)).collect();
+        assert_eq!(answers.join_all().await, vec![length; streams], "{line} {window}");
+        assert!(began.elapsed() > Duration::from_secs(160), "{:?}", began.elapsed());
+    }
 }

@@ -13,7 +13,7 @@ use petstore_domain::{
 use super::pets;
 use crate::{
     observe::metrics::{MAX_NAMES, Metrics},
-    server::metrics_listener::{Monitor, MonitoringSources},
+    server::metrics_listener::Monitor,
     settings::Settings,
     state::{Ports, State},
 };
@@ -59,7 +59,7 @@ async fn scrape(keys: Keys, is_gone: bool) -> String {
     let monitor = Monitor {
         state: Arc::new(State::new(ports, Settings::default(), None)),
         metrics: Arc::new(Metrics::new().unwrap()),
-        sources: MonitoringSources { samples: Arc::new(Vec::new), next_store_reachable: None },
+        samples: Arc::new(Vec::new),
     };
     let answer = monitor.answer(&Method::GET, "/metrics").await;
     assert_eq!(answer.status(), 200);
