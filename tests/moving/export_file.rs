@@ -66,7 +66,7 @@ fn a_path_that_is_no_plain_file_is_not_replaced() {
     let store = filled(1);
     for path in ["/dev/null", "/tmp"] {
         let refused = run(&["export", "--store", &store.url, "--force", path]);
-        refused.fails(1, "is not a plain file; use '-' and redirect standard output");
+        refused.fails(1, "is not a plain file; name another");
     }
     let path = "/nowhere/at/all.csv";
     let refused = run(&["export", "--store", &store.url, path]);

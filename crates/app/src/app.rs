@@ -73,14 +73,14 @@ impl App {
         self.stores.check()?;
         let definition = cli::definition(&Arc::new(self.stores));
         let sources = Sources::read(args, &definition)?;
-        match cli::parse(&sources, args) {
-            Ok(command) => execute(command, &sources, args).map(|()| ExitCode::SUCCESS),
+        match cli::parse(&sources) {
+            Ok(command) => execute(command, &sources).map(|()| ExitCode::SUCCESS),
             Err(error) => cli::explain(error, &sources),
         }
     }
 }
 
-fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(), Failure> {
+fn execute(command: Command, sources: &Sources) -> Result<(), Failure> {
     let unknown = cli::unknown_variables(&sources.definition, env::vars_os().map(|(name, _)| name));
     if !matches!(command, Command::Serve(_)) {
         for line in &unknown {
@@ -107,11 +107,6 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Restore(args) => run_to_end(Box::pin(crate::commands::restore::run(args))),
         Command::Check(args) => run_to_end(Box::pin(check::run(args))),
         Command::Upgrade(args) => run_to_end(Box::pin(upgrade::run(args))),
-        Command::Config(ConfigCommand::Show(flags)) => {
-            // This command refuses the settings that `serve` would refuse.
-            serve::Config::read(*flags)?;
-            Console.show(&cli::shown(sources, args).unwrap_or_default())
-        }
         Command::Config(ConfigCommand::Check(flags)) => {
             serve::Config::read(*flags)?.check()?;
             Console.print("the settings are sound: 'petstore serve' accepts them\n")

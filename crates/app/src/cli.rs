@@ -8,11 +8,11 @@ pub(crate) mod values;
 #[cfg(test)]
 mod tests;
 
-use std::{ffi::OsString, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
-pub(crate) use self::settings::{ConfigCommand, Sources, shown, unknown_variables};
+pub(crate) use self::settings::{ConfigCommand, Sources, unknown_variables};
 use crate::{
     commands::{
         backup::BackupArgs,
@@ -35,13 +35,6 @@ use crate::{
 
 /// The examples of `--help`.
 const EXAMPLES: &str = include_str!("cli/examples.txt");
-
-/// The help of `--to` for each command on two stores.
-const TARGETS: [(&str, &str); 3] = [
-    ("copy", "The store to write, which is empty or part of an earlier copy"),
-    ("verify", "The store to compare with"),
-    ("move", "The store that takes its place, which is empty or not there"),
-];
 
 /// The animal store service: lists, adds and fetches animals as JSON over HTTP.
 #[derive(Debug, Parser)]
@@ -87,7 +80,7 @@ pub(crate) enum Command {
     /// that can use the store after it; the service may run if its release is one of them. A SQLite file is first
     /// copied to its name with .before-upgrade. See docs/OPERATING.md.
     Upgrade(UpgradeArgs),
-    /// Show or check the settings of the service.
+    /// Check the settings of the service.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print the OpenAPI document of a deployment.
@@ -103,11 +96,6 @@ pub(crate) enum Command {
 /// Returns the definition of all commands and flags, for `stores`.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
     let definition = with_examples(Cli::command(), "", "");
-    let definition = TARGETS.iter().fold(definition, |definition, (command, help)| {
-        definition.mut_subcommand("store", |store| {
-            store.mut_subcommand(command, |command| command.mut_arg("to", |to| to.help(*help)))
-        })
-    });
     let definition = stores::with_stores(definition, stores);
     let settings = settings::settings(&definition);
     settings::with_sources(definition, &settings)
@@ -123,10 +111,10 @@ fn with_examples(command: clap::Command, path: &str, inherited: &str) -> clap::C
     command.mut_subcommands(|inner| with_examples(inner, &path, examples))
 }
 
-/// Parses the command line, with defaults from the environment and files.
-pub(crate) fn parse(sources: &Sources, words: &[OsString]) -> Result<Command, clap::Error> {
+/// Parses the command line, with settings from the environment and files.
+pub(crate) fn parse(sources: &Sources) -> Result<Command, clap::Error> {
     let mut definition = sources.definition.clone();
-    let mut matches = definition.try_get_matches_from_mut(words)?;
+    let mut matches = definition.try_get_matches_from_mut(&sources.words)?;
     let cli = Cli::from_arg_matches_mut(&mut matches);
     cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
 }
@@ -142,5 +130,5 @@ pub(crate) fn explain(error: clap::Error, sources: &Sources) -> Result<ExitCode,
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(refusal::one_line(error, &sources.definition, &sources.path)))
+    Err(Failure::usage(refusal::one_line(error, sources)))
 }

@@ -21,9 +21,7 @@ use std::{
 };
 
 use petstore_domain::{Catalogue, Clock, KeyRing, PetService};
-use petstore_http::{
-    DrainOutcome, GetPetSunset, KeyRingAuthenticator, Listener, Ports, Server, Settings,
-};
+use petstore_http::{DrainOutcome, KeyRingAuthenticator, Listener, Ports, Server, Settings};
 use sd_notify::NotifyState;
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -39,15 +37,12 @@ use self::{
 use crate::{
     stores::{StoreArg, driver::StoreLocation, opening::require_folder},
     system::{
-        clock::{SystemClock, days_until, rfc3339},
+        clock::SystemClock,
         console::{Console, Output as _},
         failure::Failure,
         process::{self, Signals},
     },
 };
-
-/// The notice period before the sunset of getPet, in days. In this period, each start logs the date of the sunset.
-const SUNSET_NOTICE_DAYS: u64 = 365;
 
 /// Serves until a signal asks for a stop.
 pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
@@ -206,7 +201,7 @@ fn started(
     store: Arc<dyn StoreLocation>,
     settings: &Settings,
 ) -> Box<dyn Fn() + Send + Sync> {
-    let (environment, sunset) = (settings.environment.clone(), settings.get_pet_sunset);
+    let environment = settings.environment.clone();
     Box::new(move || {
         let lines = addresses.iter().map(|address| format!("petstore listens on {address}\n"));
         if let Err(failure) = Console.print(&lines.collect::<String>()) {
@@ -217,22 +212,6 @@ fn started(
             let version = env!("CARGO_PKG_VERSION");
             tracing::info!(%address, %store, environment, version, "petstore listens");
         }
-        sunset_ahead(sunset);
         notify(&[NotifyState::Ready]);
     })
-}
-
-/// Logs when the operation getPet ends.
-fn sunset_ahead(sunset: GetPetSunset) {
-    match sunset.ends_at() {
-        None => tracing::info!("getPet is deprecated, and --get-pet-sunset has postponed its end"),
-        Some(end) => match days_until(end, SystemClock.now()) {
-            0 => tracing::info!("getPet has ended or ends today; requests then get 410"),
-            days_left if days_left <= SUNSET_NOTICE_DAYS => {
-                let ends_at = rfc3339(end);
-                tracing::info!(days_left, ends_at, "getPet is deprecated, and ends");
-            }
-            _ => {}
-        },
-    }
 }

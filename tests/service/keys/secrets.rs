@@ -68,14 +68,18 @@ fn no_message_repeats_the_password_of_a_store() {
         let assigned = format!("--store={form}");
         // The service would wait for an unreachable store.
         let limit = if served == Some(124) { "1" } else { "60" };
-        // Shown settings are not used, and commands fail without their store.
-        let [shown, failed] = [0, 1].map(|code| served.map_or(2, |_| code));
+        // Checked settings are not used, and commands fail without their store.
+        let [checked, failed] = [0, 1].map(|code| served.map_or(2, |_| code));
         let ways: [(Run, Option<&str>, i32); 18] = [
-            (run(&["config", "show", "--store", form]), Some("--store"), shown),
-            (run(&["config", "show", &assigned]), Some("--store"), shown),
-            (run(&["config", "show"]).env("PETSTORE_STORE", form), Some("PETSTORE_STORE"), shown),
-            (run(&["config", "show", "--store-file", &file]), Some(&file), shown),
-            (run(&["config", "show", "--config", &config]), Some(&config), shown),
+            (run(&["config", "check", "--store", form]), Some("--store"), checked),
+            (run(&["config", "check", &assigned]), Some("--store"), checked),
+            (
+                run(&["config", "check"]).env("PETSTORE_STORE", form),
+                Some("PETSTORE_STORE"),
+                checked,
+            ),
+            (run(&["config", "check", "--store-file", &file]), Some(&file), checked),
+            (run(&["config", "check", "--config", &config]), Some(&config), checked),
             (
                 run(&["serve", "--store", form, "--listen", "127.0.0.1:0"])
                     .behind(["timeout", "-s", "TERM", limit]),
@@ -89,8 +93,8 @@ fn no_message_repeats_the_password_of_a_store() {
             // The URL in a wrong place.
             (run(&["serve", form]), None, 2),
             (run(&[form]), None, 2),
-            (run(&["config", "show", "--store-file", form]), None, 1),
-            (run(&["config", "show", "--config", &file]), None, 2),
+            (run(&["config", "check", "--store-file", form]), None, 2),
+            (run(&["config", "check", "--config", &file]), None, 2),
             (run(&["import", form, "--create", "--store", &folder_store]), None, 1),
             (run(&["backup", "--to", form, "--store", &folder_store]), None, 1),
             (run(&["restore", form, "--store", &folder_store]), None, 1),

@@ -85,20 +85,6 @@ fn a_refusal_of_the_head_does_not_wait_for_the_body() {
 }
 
 #[test]
-fn the_log_mentions_a_near_end_of_get_pet_at_the_start() {
-    for (when, words) in
-        [("date", None), ("off", Some("has postponed its end")), ("now", Some("getPet has ended"))]
-    {
-        let store = Store::memory();
-        let log = Launch::on(&store).flag("--get-pet-sunset", when).start().stop();
-        let lines: Vec<_> = log.lines().filter(|line| line.contains("getPet")).collect();
-        // The date is years from now.
-        assert_eq!(lines.len(), usize::from(words.is_some()), "{when}: {log}");
-        assert!(lines.iter().all(|line| line.contains(words.unwrap())), "{when}: {log}");
-    }
-}
-
-#[test]
 fn a_body_of_more_than_1_kib_is_compressed_on_request() {
     let (_store, server) = Server::in_memory();
     add(&server.client(), &pet(&"𓃠".repeat(255)));

@@ -9,9 +9,6 @@ use crate::system::{
     files::read_text,
 };
 
-/// The least similarity of a suggested name.
-const SIMILAR: f64 = 0.8;
-
 /// The content of a settings file: the values of each setting, by the name of the setting.
 pub(super) type Values = BTreeMap<String, Vec<String>>;
 
@@ -27,7 +24,10 @@ pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values
     })?;
     let values = table.into_iter().map(|(key, value)| {
         let Some(takes_several) = known.get(&key) else {
-            return Err(Failure::usage(format!("{shown}: {}", unknown(&key, known))));
+            let key = quotable(&key);
+            let message =
+                format!("{shown}: there is no setting '{key}'; 'petstore help serve' lists all");
+            return Err(Failure::usage(message));
         };
         let list = value.as_array().filter(|list| *takes_several && !list.is_empty());
         let values: Option<Vec<_>> =
@@ -51,19 +51,6 @@ fn scalar(value: &Value) -> Option<String> {
         Value::Boolean(value) => Some(value.to_string()),
         Value::Float(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => None,
     }
-}
-
-/// Returns the setting whose name is most similar to `key`; `None` below the similarity [`SIMILAR`].
-pub(super) fn nearest<'k>(key: &str, known: &'k BTreeMap<String, bool>) -> Option<&'k str> {
-    let similar = |name: &&String| strsim::jaro_winkler(key, name);
-    let nearest = known.keys().max_by(|one, other| similar(one).total_cmp(&similar(other)));
-    nearest.filter(|name| similar(name) >= SIMILAR).map(String::as_str)
-}
-
-fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
-    let all = "'petstore config show' lists all settings".to_owned();
-    let hint = nearest(key, known).map_or(all, |nearest| format!("did you mean '{nearest}'?"));
-    format!("there is no setting '{}'; {hint}", quotable(key))
 }
 
 #[cfg(test)]
@@ -105,11 +92,7 @@ mod tests {
         for (text, refusal) in [
             (
                 "header_timeout = \"5s\"",
-                "FILE: there is no setting 'header_timeout'; did you mean 'header-timeout'?",
-            ),
-            (
-                "colour = 1",
-                "FILE: there is no setting 'colour'; 'petstore config show' lists all settings",
+                "FILE: there is no setting 'header_timeout'; 'petstore help serve' lists all",
             ),
             (
                 "max-connections = [1]",

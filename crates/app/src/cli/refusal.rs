@@ -5,6 +5,7 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 
+use super::Sources;
 use crate::system::failure::quotable;
 
 /// Flags that other programs use, and the hint that names petstore's own.
@@ -16,36 +17,33 @@ const HINTS: [(&str, &str); 5] = [
     ("petstore keys show", "'keys list'"),
 ];
 
-/// Returns clap's message and its tips as one line, with a hint at the help.
-pub(super) fn one_line(error: Error, definition: &Command, path: &[String]) -> String {
+/// Returns clap's message and its tips as one line, with a hint at the help. Names the variable or the file of a refused
+/// value.
+pub(super) fn one_line(error: Error, sources: &Sources) -> String {
     // Only a built definition has the displayed forms of its arguments.
-    let mut root = definition.clone();
+    let mut root = sources.definition.clone();
     root.build();
+    let path = &sources.path;
     let command = path.iter().try_fold(&root, |command, name| command.find_subcommand(name));
+    let invalid = string_of(&error, ContextKind::InvalidArg).unwrap_or_default().to_owned();
     let mut args = command.into_iter().flat_map(Command::get_arguments);
-    let invalid = string_of(&error, ContextKind::InvalidArg).unwrap_or_default();
-    let is_secret = args.any(|arg| arg.is_hide_env_values_set() && arg.to_string() == invalid);
+    let arg = args.find(|arg| arg.to_string() == invalid);
+    let place = arg.and_then(Arg::get_long).and_then(|name| sources.places.get(name));
     let names = path.iter().fold("petstore".to_owned(), |names, name| format!("{names} {name}"));
-    let word = string_of(&error, ContextKind::InvalidSubcommand).unwrap_or(invalid);
+    let word = string_of(&error, ContextKind::InvalidSubcommand).unwrap_or(&invalid);
     let word = format!("{names} {word}");
     let hint = HINTS.iter().find(|(guess, _)| *guess == word);
-    let mut error = with_harmless_quotes(error, is_secret);
+    let mut error = with_harmless_quotes(error, arg.is_some_and(Arg::is_hide_env_values_set));
     if hint.is_some() {
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::SuggestedSubcommand);
     }
     let hint = hint.map_or(String::new(), |(_, right)| format!("; did you mean {right}?"));
-    format!("{}{hint}; try '{names} --help'", message(&error))
-}
-
-/// Returns why the value of `arg` from `source` is refused.
-pub(super) fn of_value(error: Error, arg: &Arg, source: &str) -> String {
-    let error = with_harmless_quotes(error, arg.is_hide_env_values_set());
-    let message = message(&error);
-    match string_of(&error, ContextKind::InvalidArg) {
-        Some(flag) => message.replace(&format!("'{flag}'"), source),
-        None => message,
+    let mut message = message(&error);
+    if let Some(place) = place {
+        message = message.replace(&format!("'{invalid}'"), place);
     }
+    format!("{message}{hint}; try '{names} --help'")
 }
 
 /// Returns the paragraphs before the usage, joined.

@@ -18,9 +18,9 @@ fn definition() -> clap::Command {
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    let (path, origins, passwords) = (Vec::new(), BTreeMap::new(), Vec::new());
-    let sources = Sources { definition: definition(), path, origins, passwords };
-    super::parse(&sources, args)
+    let (words, path, places) = (args.to_vec(), Vec::new(), BTreeMap::new());
+    let passwords = Vec::new();
+    super::parse(&Sources { definition: definition(), words, path, places, passwords })
 }
 
 fn words(line: &str) -> Vec<OsString> {
@@ -40,7 +40,7 @@ fn keys(line: &str) -> KeysCommand {
 fn refusal(line: &str) -> String {
     let args = words(line);
     let sources = Sources::read(&args, &definition()).unwrap();
-    one_line(parse(&args).unwrap_err(), &sources.definition, &sources.path)
+    one_line(super::parse(&sources).unwrap_err(), &sources)
 }
 
 /// Returns every command, including the root.
@@ -185,8 +185,6 @@ fn every_limit_reaches_its_own_setting() {
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
     assert_eq!([max_buffered_bodies, max_buffered_answers], [8 * 1024, 7 * 1024]);
     assert_eq!((rate_limit, refusal_delay.as_millis()), (NonZeroU32::new(9), 100));
-    let former_name = serve("petstore serve --kept-pages 6KiB");
-    assert_eq!(former_name.settings().limits.page_cache, 6 * 1024);
 }
 
 #[test]
@@ -356,7 +354,7 @@ fn every_command_with_a_store_lists_the_kinds_of_store() {
 }
 
 #[test]
-fn an_unknown_variable_is_reported_with_the_nearest_name() {
+fn an_unknown_variable_is_reported_without_its_value() {
     let told = |names: &[&str]| {
         super::unknown_variables(&definition(), names.iter().map(OsString::from)).join("\n")
     };
@@ -365,9 +363,7 @@ fn an_unknown_variable_is_reported_with_the_nearest_name() {
     let mut known: Vec<_> = known.iter().map(String::as_str).collect();
     known.extend(["HOME", "petstore_listn", "PETSTOREX", "XPETSTORE_LISTN"]);
     assert_eq!(told(&known), "");
-    let hint = |name, near| format!("{name} is not a setting; did you mean {near}?");
-    assert_eq!(told(&["PETSTORE_LISTN"]), hint("PETSTORE_LISTN", "PETSTORE_LISTEN"));
-    assert_eq!(told(&["PETSTORE_APIKEY"]), hint("PETSTORE_APIKEY", "PETSTORE_API_KEY"));
+    assert_eq!(told(&["PETSTORE_LISTN"]), "PETSTORE_LISTN is not a setting");
     assert_eq!(told(&["PETSTORE_"]), "PETSTORE_ is not a setting");
     assert_eq!(told(&["PETSTORE_\nX"]), "PETSTORE_\\nX is not a setting");
     let of_kubernetes = ["SERVICE_HOST", "SERVICE_PORT_HTTP", "PORT", "PORT_80_TCP_ADDR"];
@@ -384,6 +380,6 @@ fn without_sqlite_the_store_must_be_named() {
     let none = super::definition(&Arc::new(Registry::default()));
     let words = words("petstore serve");
     let settings = Sources::read(&words, &none).unwrap();
-    let error = super::parse(&settings, &words).unwrap_err().to_string();
+    let error = super::parse(&settings).unwrap_err().to_string();
     assert!(error.contains("required") && error.contains("--store <URL>"), "{error}");
 }

@@ -11,7 +11,11 @@ use clap::Args;
 use petstore_domain::Clock as _;
 
 use crate::{
-    stores::{StoreArgs, driver::OpenMode, opening::not_open},
+    stores::{
+        StoreArgs,
+        driver::{OnBackupProgress, OpenMode},
+        opening::not_open,
+    },
     system::{
         clock::SystemClock,
         console::{Console, Output as _},
@@ -53,12 +57,7 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
     let if_exists = IfExists::Refuse("a backup replaces no file: name another");
     // A backup contains digests of API keys, so only its owner may read it, like the store.
     let file = PartialFile::begin(&to, if_exists, Access::OwnerOnly)?;
-    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
-    let watch = move |done, total| {
-        progress.at("backing up", done, total);
-        stop.control_flow()
-    };
-    let done = location.back_up(file.temporary(), Box::new(watch)).await;
+    let done = location.back_up(file.temporary(), progress_of("backing up", &signals)).await;
     done.map_err(|problem| {
         let stopped = || Failure::runtime("stopped; no backup was made");
         if signals.stop_asked() { stopped() } else { not_open(problem) }
@@ -75,6 +74,15 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
         ByteSize(size).display().iec()
     );
     Console.print(&answer)
+}
+
+/// Returns a callback that shows the progress of a backup, and cancels the backup after a stop signal.
+pub(crate) fn progress_of(step: &'static str, signals: &Signals) -> OnBackupProgress {
+    let (mut progress, signals) = (Progress::of("pages"), signals.clone());
+    Box::new(move |done, total| {
+        progress.at(step, done, total);
+        signals.control_flow()
+    })
 }
 
 /// Writes the time of the backup for Prometheus to a file that every user may read.

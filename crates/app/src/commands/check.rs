@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 use petstore_domain::{
     Archive, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, StoreCounts, StoreError,
@@ -29,8 +27,6 @@ use crate::{
 
 /// The number of rows read at a time.
 const BATCH: u32 = 5_000;
-/// The number of unlisted animals at which the search ends.
-const MAX_UNLISTED: usize = 100;
 /// The number of times that an animal is looked up in the list of its status.
 const ATTEMPTS: usize = 3;
 
@@ -73,7 +69,7 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
         return Ok(vec![keys, Finding::warning("animals", why)]);
     };
     let animals = match read_archive(&**archive, &*store.pets, signals).await {
-        Ok((counts, unlisted)) => animals(&counts, &unlisted),
+        Ok((counts, unlisted)) => animals(&counts, unlisted),
         Err(_) if signals.stop_asked() => {
             return Err(Failure::runtime("stopped before everything was examined"));
         }
@@ -82,30 +78,30 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
     Ok(vec![keys, animals])
 }
 
-/// Animals that are missing in the list of their status.
-type Unlisted = Vec<(PetId, PetStatus)>;
+/// An animal that is missing in the list of its status.
+type Unlisted = (PetId, PetStatus);
 
 /// Reads every animal and every idempotency record, and checks them by the rules of the domain. Returns the counts, and
-/// the animals that are missing in the list of their status.
+/// the first animal that is missing in the list of its status.
 async fn read_archive(
     archive: &dyn Archive,
     pets: &dyn PetRepository,
     signals: &Signals,
-) -> Result<(StoreCounts, Unlisted), StoreError> {
+) -> Result<(StoreCounts, Option<Unlisted>), StoreError> {
     let mut snapshot = archive.snapshot().await?;
     let counts = snapshot.counts().await?;
     let stopped = || {
         if signals.stop_asked() { Err(StoreError::unavailable("stopped")) } else { Ok(()) }
     };
     let mut progress = Progress::of("animals");
-    let (mut last, mut done, mut unlisted) = (None, 0, Unlisted::new());
+    let (mut last, mut done, mut unlisted) = (None, 0, None);
     loop {
         progress.at("reading", done, counts.pets);
         stopped()?;
         let batch = snapshot.pets(last, BATCH).await?;
         let Some(pet) = batch.last() else { break };
-        if unlisted.len() < MAX_UNLISTED {
-            unlisted.extend(find_unlisted(archive, pets, last, &batch).await?);
+        if unlisted.is_none() {
+            unlisted = find_unlisted(pets, last, &batch).await?;
         }
         last = Some(pet.id);
         done += batch.len() as u64;
@@ -120,53 +116,35 @@ async fn read_archive(
     Ok((StoreCounts { pets: done, ..counts }, unlisted))
 }
 
-/// Returns animals of `batch`, which begins after `after`, that are missing in the list of their status. Returns at most
-/// `MAX_UNLISTED`.
+/// Returns the first animal of `batch`, which begins after `after`, that is missing in the list of its status.
 ///
-/// `batch` is from a snapshot, and the lists are live: a missing animal may have been changed or deleted since. So a
-/// second snapshot must have the animal too, and the list must lack the animal at every lookup.
+/// `batch` is from a snapshot, and the lists are live: a missing animal may have been changed or deleted since. So each
+/// missing animal is looked up again.
 async fn find_unlisted(
-    archive: &dyn Archive,
     pets: &dyn PetRepository,
     after: Option<PetId>,
     batch: &[Pet],
-) -> Result<Unlisted, StoreError> {
-    let (mut missing, mut unlisted) = (missing_pets(pets, after, batch).await?, Unlisted::new());
-    if !missing.is_empty() {
-        let mut snapshot = archive.snapshot().await?;
-        let now = missing_pets(pets, after, &snapshot.pets(after, BATCH).await?).await?;
-        missing.retain(|id| now.contains(id));
-    }
-    for id in missing {
-        if unlisted.len() < MAX_UNLISTED {
-            unlisted.extend(look_up(pets, id).await?);
+) -> Result<Option<Unlisted>, StoreError> {
+    for status in PetStatus::ALL {
+        for id in missing(pets, status, after, batch).await? {
+            let unlisted = look_up(pets, id).await?;
+            if unlisted.is_some() {
+                return Ok(unlisted);
+            }
         }
     }
-    Ok(unlisted)
+    Ok(None)
 }
 
-/// Returns the animals of `batch`, which begins after `after`, that are missing in the lists of their statuses.
-async fn missing_pets(
-    pets: &dyn PetRepository,
-    after: Option<PetId>,
-    batch: &[Pet],
-) -> Result<BTreeSet<PetId>, StoreError> {
-    let mut missing = BTreeSet::new();
-    for status in PetStatus::ALL {
-        compare_list(pets, status, after, batch, &mut missing).await?;
-    }
-    Ok(missing)
-}
-
-/// Walks the list of `status` from `after` to the end of `batch`, and adds missing animals of `batch` to `missing`. The
-/// list may have more animals.
-async fn compare_list(
+/// Walks the list of `status` from `after` to the end of `batch`, and returns the animals of `batch` that the list lacks.
+/// The list may have more animals.
+async fn missing(
     pets: &dyn PetRepository,
     status: PetStatus,
     mut after: Option<PetId>,
     batch: &[Pet],
-    missing: &mut BTreeSet<PetId>,
-) -> Result<(), StoreError> {
+) -> Result<Vec<PetId>, StoreError> {
+    let mut missing = Vec::new();
     let mut expected = batch.iter().filter(|pet| pet.status == Some(status)).peekable();
     while expected.peek().is_some() {
         let query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
@@ -175,18 +153,15 @@ async fn compare_list(
         let reaches = |id: PetId| !page.more || after.is_none() || Some(id) <= after;
         while let Some(pet) = expected.next_if(|pet| reaches(pet.id)) {
             if page.pets.binary_search_by_key(&pet.id, |listed| listed.id).is_err() {
-                missing.insert(pet.id);
+                missing.push(pet.id);
             }
         }
     }
-    Ok(())
+    Ok(missing)
 }
 
 /// Returns the animal if it exists and is missing in the list of its status at each of [`ATTEMPTS`] lookups.
-async fn look_up(
-    pets: &dyn PetRepository,
-    id: PetId,
-) -> Result<Option<(PetId, PetStatus)>, StoreError> {
+async fn look_up(pets: &dyn PetRepository, id: PetId) -> Result<Option<Unlisted>, StoreError> {
     let mut unlisted = None;
     for _ in 0..ATTEMPTS {
         let Some(status) = pets.find(id).await?.value.and_then(|pet| pet.status) else {
@@ -203,19 +178,18 @@ async fn look_up(
     Ok(unlisted)
 }
 
-fn animals(counts: &StoreCounts, unlisted: &[(PetId, PetStatus)]) -> Finding {
+fn animals(counts: &StoreCounts, unlisted: Option<Unlisted>) -> Finding {
     let StoreCounts { pets, records, .. } = counts;
     let read = format!("{pets} read, and {records} idempotency records");
-    let Some((id, status)) = unlisted.first() else {
-        let detail = format!("{read}; each is valid, and in the list of its status");
-        return Finding::ok("animals", detail);
-    };
-    let (count, least) =
-        (unlisted.len(), if unlisted.len() < MAX_UNLISTED { "" } else { "at least " });
-    let detail = format!(
-        "{read}; {least}{count} are not in the list of their status, first {id} of {status}"
-    );
-    Finding::error("animals", detail)
+    match unlisted {
+        None => {
+            let detail = format!("{read}; each is valid, and in the list of its status");
+            Finding::ok("animals", detail)
+        }
+        Some((id, status)) => {
+            Finding::error("animals", format!("{read}; {id} is not in the list of {status}"))
+        }
+    }
 }
 
 fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use clap::Args;
 use petstore_domain::{Archive, StoreCounts};
@@ -16,7 +16,7 @@ use crate::{
         opening::{require_undamaged, with_archive},
     },
     system::{
-        console::write_stdout,
+        console::{Console, Output as _, write_stdout},
         failure::{Failure, count},
         files::{Access, IfExists, PartialFile},
         process::Signals,
@@ -92,18 +92,12 @@ async fn export(
         write(&mut file, &text)?;
     }
     let place = file.map_or_else(|| Ok("standard output".to_owned()), PartialFile::finish)?;
-    progress.note(&format!("exported {} to {place}", count(written, "animal")));
+    Console.note(&format!("exported {} to {place}", count(written, "animal")));
     Ok(())
 }
 
-/// Creates the file. Refuses a path that is no plain file, and an existing file without `force`.
+/// Creates the file. Refuses an existing file without `force`.
 fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(Failure::runtime(format!(
-            "{} is not a plain file; use '-' and redirect standard output",
-            path.display()
-        )));
-    }
     let if_exists = if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
     PartialFile::begin(path, if_exists, Access::Everybody)
 }

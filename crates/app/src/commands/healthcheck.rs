@@ -16,8 +16,6 @@ use crate::{
 
 const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 const READY: &[u8] = b"HTTP/1.1 200 ";
-/// The starts of a response from a TLS port: an alert (RFC 8446, sections 5.1 and 6), or a refusal in plain HTTP.
-const TLS: [&[u8]; 2] = [&[21, 3], b"HTTP/1.1 400 "];
 /// The size limit of a response, in bytes.
 const MAX_ANSWER: u64 = 16 * 1024;
 
@@ -42,9 +40,6 @@ pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
     };
     match timeout(args.timeout, ask(address)).await {
         Ok(Ok(answer)) if answer.starts_with(READY) => Ok(()),
-        Ok(Ok(answer)) if TLS.iter().any(|start| answer.starts_with(start)) => Err(failed(
-            &"the port speaks TLS; let the service listen on a Unix socket too, and ask that socket with --listen unix:PATH",
-        )),
         Ok(Ok(answer)) => {
             let line = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
             Err(failed(&format!("it answers '{}'", String::from_utf8_lossy(line))))

@@ -6,10 +6,6 @@ mod source;
 use std::{
     io::{self, IsTerminal as _},
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
 };
 
 use clap::Args;
@@ -36,8 +32,6 @@ use crate::{
 /// The number of lines in a batch, which is one transaction. Must never change: with another number, a file that an
 /// earlier release has imported in part would be added again (`docs/STORES.md`).
 const BATCH_LINES: usize = 10_000;
-/// The largest number of lines in a message about one identifier.
-const MAX_LINES_NAMED: usize = 5;
 /// The number of bad lines that are shown; further ones are counted.
 const MAX_SHOWN: u64 = 100;
 /// The largest length of a shown reason, in characters.
@@ -92,19 +86,16 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     Console.print(&done.await?)
 }
 
-/// Adds the animals of a file, whose extension gives the format. Increments `advance` after each part of the file.
-/// Returns a summary for people.
+/// Adds the animals of a file, whose extension gives the format. Returns a summary for people.
 pub(crate) async fn all_of(
     file: &Path,
     archive: &dyn Archive,
     signals: &Signals,
-    advance: &Arc<AtomicU64>,
 ) -> Result<String, Failure> {
     let input = Input::open(Some(file))?;
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
     let format = format.unwrap_or(Format::Ndjson);
-    let import = Import { advance: Arc::clone(advance), ..Import::new(archive) };
-    let done = import.run(input, format, signals).await?;
+    let done = Import::new(archive).run(input, format, signals).await?;
     Ok(done.trim_end().to_owned())
 }
 
@@ -124,8 +115,6 @@ struct Import<'a> {
     /// The animals of the store, for a dry run.
     dry_run: Option<&'a dyn PetRepository>,
     progress: Progress,
-    /// Counts the copied pieces of the file, and the batches.
-    advance: Arc<AtomicU64>,
     /// The highest identifier in the file; `None` for a file without identifiers.
     highest: Option<PetId>,
     /// The number of the last stored line. All earlier lines are stored too.
@@ -145,8 +134,7 @@ impl<'a> Import<'a> {
             again: false,
             delimiter: ',',
             dry_run: None,
-            progress: Progress::of_about("animals"),
-            advance: Arc::default(),
+            progress: Progress::of("lines"),
             highest: None,
             kept: 0,
             added: 0,
@@ -164,7 +152,7 @@ impl<'a> Import<'a> {
     ) -> Result<String, Failure> {
         const STOPPED: &str = "it was stopped";
         let file = tokio::select! {
-            file = input.into_file(Arc::clone(&self.advance)) => file,
+            file = input.into_file() => file,
             () = signals.clone().stop() => Err(STOPPED.to_owned()),
         };
         let file = file.map_err(|reason| self.failed(&reason))?;
@@ -176,14 +164,13 @@ impl<'a> Import<'a> {
                 if signals.stop_asked() {
                     return Err(self.failed(STOPPED));
                 }
-                self.advance.fetch_add(1, Ordering::Relaxed);
-                let (line, of) = (batch.last_line, batch.of);
+                let line = batch.last_line;
                 if is_check {
                     self.check(&batch).await?;
-                    self.progress.at("checking", line, of);
+                    self.progress.at("checking", line, 0);
                 } else {
                     self.write(batch).await?;
-                    self.progress.at("importing", line, of);
+                    self.progress.at("importing", line, 0);
                 }
             }
             if is_check {
@@ -213,14 +200,14 @@ impl<'a> Import<'a> {
         for (line, reason) in &batch.faults {
             if self.bad < MAX_SHOWN {
                 let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
-                self.progress.note(&format!("line {line}: {reason}"));
+                Console.note(&format!("line {line}: {reason}"));
             }
             self.bad += 1;
         }
-        let ids = batch.records.iter().filter_map(|(_, record)| record.id);
+        let ids = batch.records.iter().filter_map(|record| record.id);
         self.highest = self.highest.max(ids.max());
         let Some(pets) = self.dry_run else { return Ok(()) };
-        for (line, Record { id, pet }) in &batch.records {
+        for Record { id, pet } in &batch.records {
             let found = match id {
                 Some(id) => pets.find(*id).await.map_err(Failure::of_store)?.value,
                 None => None,
@@ -229,8 +216,8 @@ impl<'a> Import<'a> {
                 None => self.added += 1,
                 Some(found) if pet.clone().with_id(found.id) == found => self.passed += 1,
                 Some(found) => {
-                    let error = ArchiveError::OtherPet(found.id);
-                    return Err(self.failed(&reason(&error, &[(found.id, *line)])));
+                    let error = ArchiveError::OtherPet(found.id).to_string();
+                    return Err(self.failed(&error));
                 }
             }
         }
@@ -241,7 +228,7 @@ impl<'a> Import<'a> {
     fn require_good(&self) -> Result<(), Failure> {
         let bad = self.bad;
         if bad > MAX_SHOWN {
-            self.progress.note(&format!("and {}", count(bad - MAX_SHOWN, "more bad line")));
+            Console.note(&format!("and {}", count(bad - MAX_SHOWN, "more bad line")));
         }
         if bad == 0 || self.skip_bad {
             return Ok(());
@@ -260,21 +247,18 @@ impl<'a> Import<'a> {
         }
         let request = IdempotencyRequest::of_batch(read.digest, SystemClock.now());
         let request = (!self.again && self.highest.is_none()).then_some(request);
-        let (mut lines, mut new): (Vec<(PetId, u64)>, Vec<NewPet>) = Default::default();
+        let mut new = Vec::new();
         let highest = HighestIds { pet: self.highest, key: None };
         let mut rows = Rows { highest, ..Rows::default() };
-        for (line, Record { id, pet }) in read.records {
+        for Record { id, pet } in read.records {
             match id {
-                Some(id) => {
-                    lines.push((id, line));
-                    rows.pets.push(pet.with_id(id));
-                }
+                Some(id) => rows.pets.push(pet.with_id(id)),
                 None => new.push(pet),
             }
         }
         let given = (rows.pets.len() + new.len()) as u64;
         let added = self.store_records(rows, new, request).await;
-        let added = added.map_err(|error| self.failed(&reason(&error, &lines)))?;
+        let added = added.map_err(|error| self.failed(&error.to_string()))?;
         self.added += added;
         self.passed += given - added;
         self.kept = read.last_line;
@@ -308,21 +292,4 @@ impl<'a> Import<'a> {
             ),
         })
     }
-}
-
-/// Returns why a batch was refused, with the lines of the conflicting identifier.
-fn reason(error: &ArchiveError, lines: &[(PetId, u64)]) -> String {
-    let lines: Vec<_> = match error {
-        ArchiveError::OtherPet(other) => {
-            let same = lines.iter().filter(|(id, _)| id == other);
-            same.take(MAX_LINES_NAMED).map(|(_, line)| line.to_string()).collect()
-        }
-        ArchiveError::Conflict { .. } | ArchiveError::Store(_) => Vec::new(),
-    };
-    let place = match lines.as_slice() {
-        [] => String::new(),
-        [line] => format!(" (line {line})"),
-        lines => format!(" (lines {})", lines.join(", ")),
-    };
-    format!("{error}{place}")
 }

@@ -27,8 +27,8 @@ const EXTRA: &str = ".SH EXTRA\nExamples:\n";
 const EXIT_STATUS: &str = ".SH EXIT STATUS\n.TP\n0\nSuccess, also after a stop by a signal.\n.TP\n1\n\
      A failure, with one line on standard error.\n.TP\n2\nWrong usage, or a setting that is not valid.\n";
 const EXIT_STATUS_OF_SERVE: &str = ".TP\n78\nAn unusable store, which a restart does not change.\n";
-const ENVIRONMENT: &str =
-    ".SH ENVIRONMENT\nAn option with an environment variable shows the variable above.\n";
+const ENVIRONMENT: &str = ".SH ENVIRONMENT\nAn option with an environment variable shows the variable above.\n.TP\n.B PETSTORE_API_KEY\n\
+     One more API key of the service, of at least 16 characters; it is never stored or logged.\n";
 const FILES: &str = ".SH FILES\n.TP\n.I petstore.db\nThe default store, with\n.I petstore.db\\-wal\nand\n\
      .I petstore.db\\-shm\nwhile it is open.\n.TP\n.I /etc/petstore/petstore.env\nThe settings of the service that a \
      package installs.\n.TP\n.I /usr/share/doc/petstore/OPERATING.md\nThe guide for operators.\n";
@@ -98,25 +98,13 @@ fn complete(page: &str, exit_status: &str, others: &[&str]) -> String {
     let page = page.replace("\n\\- ", "\n.br\n\\(bu ").replace(".br\n\n.br\n", ".sp\n");
     let (options, after) = page.split_once(EXTRA).unwrap_or((&page, ""));
     let after = after.split(".SH VERSION").next().unwrap_or_default().trim_end();
-    let mut parts = after.split("\n\n");
-    let examples = parts.next().unwrap_or_default();
-    let (environment, notes): (Vec<_>, Vec<_>) =
-        parts.partition(|part| part.to_lowercase().contains("environment"));
-    let variables = environment.iter().map(|part| {
-        let part = part.strip_prefix("Environment:\n").unwrap_or(part).trim();
-        let (name, text) = part.split_once("  ").unwrap_or(("", part));
-        if name.is_empty() { format!(".PP\n{text}\n") } else { format!(".TP\n.B {name}\n{text}\n") }
-    });
-    let notes = if notes.is_empty() {
-        String::new()
-    } else {
-        format!(".SH NOTES\n{}\n", notes.join("\n.PP\n"))
-    };
+    let (examples, notes) = after.split_once("\n\n").unwrap_or((after, ""));
+    let notes = notes.replace("\n\n", "\n.PP\n");
+    let notes = if notes.is_empty() { notes } else { format!(".SH NOTES\n{notes}\n") };
     let others: Vec<_> = others.iter().map(|name| format!(".BR {name} (1)\n")).collect();
     format!(
-        "{options}{EXIT_STATUS}{exit_status}{ENVIRONMENT}{}{FILES}.SH EXAMPLES\n.nf\n{examples}\n.fi\n{notes}.SH SEE \
+        "{options}{EXIT_STATUS}{exit_status}{ENVIRONMENT}{FILES}.SH EXAMPLES\n.nf\n{examples}\n.fi\n{notes}.SH SEE \
          ALSO\n{}",
-        variables.collect::<String>(),
         others.concat()
     )
 }

@@ -123,14 +123,6 @@ impl RecordReader {
             let all = HEADER.trim_end();
             format!("{why}; the header must be {all}, in any order; id and status may be left out")
         };
-        for (other, noun, word) in [(b';', "semicolons", "';'"), (b'\t', "tabs", "tab")] {
-            if delimiter == ',' && header.contains(&other) && !header.contains(&b',') {
-                return Err(format!(
-                    "fields must be separated by commas, but the header has {noun}; \
-                     --delimiter {word} takes them"
-                ));
-            }
-        }
         let mut columns = Vec::new();
         for name in cells(header, delimiter)? {
             let unknown = || refused(format!("there is no field '{}'", quotable(&name)));

@@ -5,13 +5,14 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use clap::Args;
 use petstore_storage::{Severity, UpgradeMode};
 
 use crate::{
-    commands::{check, store},
+    commands::{backup, check, store},
     stores::{
         self, StoreArgs,
         driver::{OpenMode, StoreLocation},
@@ -22,7 +23,6 @@ use crate::{
         failure::{Failure, quotable_path},
         files::{Access, IfExists, PartialFile},
         process::Signals,
-        progress::Progress,
     },
 };
 
@@ -48,26 +48,25 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let signals = Signals::take_over()?;
     let shown = quotable_path(&file);
     let missing = || Failure::runtime(format!("there is no backup at {shown}"));
-    match File::open(&file).and_then(|file| file.metadata()) {
+    match File::open(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
         Err(error) => return Err(Failure::runtime(format!("cannot read {shown}: {error}"))),
-        Ok(found) if !found.is_file() => {
-            return Err(Failure::runtime(format!("{shown} is no file; name that of a backup")));
-        }
-        Ok(found) if found.len() == 0 => {
-            return Err(Failure::runtime(format!("{shown} is empty; name a backup")));
-        }
         Ok(_) => {}
     }
     let backup = &*stores::in_file(file);
     let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::of_store)?;
     let is_current = upgrade.ok_or_else(missing)?.steps.is_empty();
     let location = &*store.store.location;
-    let restored = match location.restore_path() {
-        Some(path) => into_file(backup, is_current, &path, &signals).await,
-        None => into_store(backup, is_current, location, &signals).await,
+    let restoring = async {
+        if is_current {
+            examine(backup, &signals).await?;
+        }
+        match location.restore_path() {
+            Some(path) => into_file(backup, is_current, &path, &signals).await,
+            None => into_store(backup, is_current, location, &signals).await,
+        }
     };
-    let place = restored.map_err(|failure| {
+    let place = restoring.await.map_err(|failure| {
         let stopped = || Failure::runtime("stopped before the store was restored; run it again");
         if signals.stop_asked() { stopped() } else { failure }
     })?;
@@ -92,14 +91,10 @@ async fn into_file(
         let why = format!("{found} belongs to an earlier store; {IN_THE_WAY}");
         return Err(Failure::runtime(why));
     }
+    let copy = copy(backup, partial.temporary(), signals).await?;
     if is_current {
-        examine(backup, signals).await?;
-    }
-    copy(backup, partial.temporary(), signals).await?;
-    if is_current {
-        let copy = &*stores::in_file(partial.temporary().to_owned());
-        with_store(copy, OpenMode::ReadWrite, async |store| {
-            store::give_identity(store, copy).await
+        with_store(&*copy, OpenMode::ReadWrite, async |store| {
+            store::give_identity(store, &*copy).await
         })
         .await?;
     }
@@ -116,18 +111,9 @@ async fn into_store(
     target: &dyn StoreLocation,
     signals: &Signals,
 ) -> Result<String, Failure> {
-    if is_current {
-        examine(backup, signals).await?;
-    }
-    let temporary = || {
-        let folder = tempfile::tempdir()?;
-        let file = folder.path().join("backup.db");
-        File::create(&file).map(|_| (folder, file))
-    };
     let failed = |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
-    let (_folder, file) = temporary().map_err(failed)?;
-    copy(backup, &file, signals).await?;
-    let copy = &*stores::in_file(file);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let copy = &*copy(backup, &folder.path().join("backup.db"), signals).await?;
     if !is_current {
         copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
         examine(copy, signals).await?;
@@ -144,14 +130,17 @@ async fn into_store(
     Ok(target.to_string())
 }
 
-/// Copies the backup to an empty file, and verifies the copy.
-async fn copy(backup: &dyn StoreLocation, to: &Path, signals: &Signals) -> Result<(), Failure> {
-    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
-    let watch = move |done, total| {
-        progress.at("restoring", done, total);
-        stop.control_flow()
-    };
-    backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)
+/// Copies the backup to the file `to`, and verifies the copy. Returns the location of the copy.
+async fn copy(
+    backup: &dyn StoreLocation,
+    to: &Path,
+    signals: &Signals,
+) -> Result<Arc<dyn StoreLocation>, Failure> {
+    File::create(to)
+        .map_err(|error| Failure::runtime(format!("cannot copy the backup: {error}")))?;
+    let watch = backup::progress_of("restoring", signals);
+    backup.back_up(to, watch).await.map_err(Failure::runtime)?;
+    Ok(stores::in_file(to.to_owned()))
 }
 
 /// Returns the first companion file of `path` that exists.

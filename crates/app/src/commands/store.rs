@@ -9,8 +9,8 @@ use std::{
 use clap::{Args, Subcommand};
 use petstore_domain::{Clock as _, StoreCounts, StoreId};
 use petstore_transfer::{
-    CopyPorts, CopySummary, MoveOutcome, MovePreview, Mover, OnProgress, TransferError,
-    TransferProgress, TransferStep, release,
+    CopyPorts, CopySummary, MoveOutcome, MovePreview, Mover, TransferError, TransferProgress,
+    TransferStep, release,
 };
 use tokio::task;
 
@@ -82,7 +82,7 @@ pub(crate) struct BothStores {
     /// The store to read, which must exist
     #[arg(long)]
     from: StoreArg,
-    /// The store to write or to compare with
+    /// The target store
     #[arg(long)]
     to: StoreArg,
 }
@@ -104,47 +104,42 @@ impl BothStores {
 pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let answer = match command {
-        StoreCommand::Copy(stores) => {
-            let canceled = "stopped; run the same command again to continue";
-            transfer(stores, OpenMode::Create, copy, canceled, &signals).await
-        }
-        StoreCommand::Verify(stores) => {
-            let canceled = "stopped before everything was compared";
-            transfer(stores, OpenMode::ReadOnly, verify, canceled, &signals).await
-        }
+        StoreCommand::Copy(stores) => transfer(stores, true, &signals).await,
+        StoreCommand::Verify(stores) => transfer(stores, false, &signals).await,
         StoreCommand::Move(args) => hand_over(args, &signals).await,
         StoreCommand::Release(args) => make_independent(args).await,
     };
     Console.print(&answer?)
 }
 
-/// Opens both stores and calls `work` with them. `canceled` is the message of the failure after a stop.
-async fn transfer(
-    stores: BothStores,
-    target_mode: OpenMode,
-    work: impl AsyncFnOnce(
-        CopyPorts<'_>,
-        CopyPorts<'_>,
-        OnProgress<'_>,
-    ) -> Result<String, TransferError>,
-    canceled: &str,
-    signals: &Signals,
-) -> Result<String, Failure> {
+/// Copies one store to another if `is_copy`; otherwise compares both.
+async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Result<String, Failure> {
     let (from, to) = stores.locations().await?;
+    let (mode, canceled) = if is_copy {
+        (OpenMode::Create, "stopped; run the same command again to continue")
+    } else {
+        (OpenMode::ReadOnly, "stopped before everything was compared")
+    };
     with_archive(from, OpenMode::ReadOnly, async |source, archive| {
         require_undamaged(from).await?;
         let source = CopyPorts { archive, handover: source.handover.as_deref() };
-        with_archive(to, target_mode, async |target, archive| {
+        with_archive(to, mode, async |target, archive| {
             if target.created_at.is_none() {
                 require_undamaged(to).await?;
             }
-            if target_mode == OpenMode::Create && target.handover.is_none() {
+            if is_copy && target.handover.is_none() {
                 Console.note(&format!(
                     "nothing marks {to} while it is incomplete: start no service on it before the copy has ended"
                 ));
             }
             let target = CopyPorts { archive, handover: target.handover.as_deref() };
-            let done = work(source, target, &mut watch(signals)).await;
+            let (now, mut watch) = (SystemClock.now(), watch(signals));
+            let done = if is_copy {
+                petstore_transfer::copy(source, target, now, &mut watch).await.map(copied)
+            } else {
+                let (source, target) = (source.archive, target.archive);
+                petstore_transfer::verify(source, target, now, &mut watch).await.map(equal)
+            };
             done.map_err(|error| {
                 let is_canceled = matches!(error, TransferError::Canceled);
                 Failure::runtime(if is_canceled { canceled.to_owned() } else { error.to_string() })
@@ -155,27 +150,15 @@ async fn transfer(
     .await
 }
 
-async fn copy(
-    from: CopyPorts<'_>,
-    to: CopyPorts<'_>,
-    on_progress: OnProgress<'_>,
-) -> Result<String, TransferError> {
-    let done = petstore_transfer::copy(from, to, SystemClock.now(), on_progress).await?;
-    let CopySummary { found, pets, keys, records, was_marked: _ } = done;
-    Ok(format!(
+fn copied(CopySummary { found, pets, keys, records, was_marked: _ }: CopySummary) -> String {
+    format!(
         "copied {pets} animals ({found} were there before), {keys} API keys and {records} \
          idempotency records\n"
-    ))
+    )
 }
 
-async fn verify(
-    from: CopyPorts<'_>,
-    to: CopyPorts<'_>,
-    on_progress: OnProgress<'_>,
-) -> Result<String, TransferError> {
-    let (from, to) = (from.archive, to.archive);
-    let counts = petstore_transfer::verify(from, to, SystemClock.now(), on_progress).await?;
-    Ok(format!("the stores are equal: {}\n", shown(counts)))
+fn equal(counts: StoreCounts) -> String {
+    format!("the stores are equal: {}\n", shown(counts))
 }
 
 fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {
@@ -219,20 +202,18 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
             let mover = mover(source, from, target, to)?;
             let mut watch = watch(signals);
             let done = if cancel { mover.cancel(&mut watch) } else { mover.run(&mut watch) };
-            Ok(match done.await.map_err(Failure::runtime)? {
-                MoveOutcome::HandedOver { writes_waited } => format!(
-                    "{from} was handed over to {to}, and writes waited {} ms; restart services with --store {to}\n",
-                    writes_waited.as_millis()
-                ),
-                MoveOutcome::AlreadyHandedOver => format!(
-                    "{from} was handed over to {to} before, and writes waited 0 ms; restart services with --store {to}\n"
-                ),
-                MoveOutcome::SealedAgain => format!(
-                    "{from} was handed over to {to} before, but had forgotten its seal; {to} holds everything, and \
-                     {from} is sealed again; restart services with --store {to}\n"
-                ),
-                MoveOutcome::Canceled => format!("{from} is open, and nothing is handed over\n"),
-            })
+            let (before, waited) = match done.await.map_err(Failure::runtime)? {
+                MoveOutcome::HandedOver { writes_waited } => ("", writes_waited.as_millis()),
+                MoveOutcome::AlreadyHandedOver => (" before", 0),
+                MoveOutcome::SealedAgain => (" before, but had forgotten its seal, which is back", 0),
+                MoveOutcome::Canceled => {
+                    return Ok(format!("{from} is open, and nothing is handed over\n"));
+                }
+            };
+            Ok(format!(
+                "{from} was handed over to {to}{before}, and writes waited {waited} ms; restart services with \
+                 --store {to}\n"
+            ))
         })
         .await
     })

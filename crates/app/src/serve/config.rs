@@ -129,7 +129,6 @@ pub(crate) struct ServeArgs {
     /// Memory for the cache of encoded pages and animals.
     #[arg(
         long,
-        alias = "kept-pages",
         value_name = "SIZE",
         default_value = "16MiB",
         value_parser = values::memory

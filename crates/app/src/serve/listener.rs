@@ -171,21 +171,7 @@ async fn bind_any(name: &str, backlog: u32) -> io::Result<TcpListener> {
 }
 
 fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
-    const REMEDIES: [(io::ErrorKind, &str); 3] = [
-        (
-            io::ErrorKind::AddrInUse,
-            "; stop the process that listens there ('ss -ltnp' shows it), or choose another port with FLAG",
-        ),
-        (io::ErrorKind::PermissionDenied, "; choose a port above 1023 with FLAG"),
-        (
-            io::ErrorKind::AddrNotAvailable,
-            "; this machine has no such address: choose one of its own with FLAG, or 0.0.0.0 for all",
-        ),
-    ];
-    let is_tcp = !address.starts_with("unix:");
-    let remedy = REMEDIES.iter().find(|(kind, _)| is_tcp && *kind == error.kind());
-    let remedy = remedy.map_or(String::new(), |(_, remedy)| remedy.replace("FLAG", flag));
-    Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
+    Failure::runtime(format!("{flag}: cannot listen on {address}: {error}"))
 }
 
 /// A Unix socket's file. Dropping the value removes the file.

@@ -47,22 +47,22 @@ pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
 pub(super) struct Reloads {
     /// The label in the metrics.
     pub(super) file: &'static str,
-    succeeded: AtomicU64,
+    all: AtomicU64,
     failed: AtomicU64,
     last_failed: AtomicBool,
 }
 
 impl Reloads {
     fn count(&self, succeeded: bool) {
-        if succeeded { &self.succeeded } else { &self.failed }.fetch_add(1, Ordering::Relaxed);
+        self.all.fetch_add(1, Ordering::Relaxed);
+        self.failed.fetch_add((!succeeded).into(), Ordering::Relaxed);
         self.last_failed.store(!succeeded, Ordering::Relaxed);
     }
 
-    /// Returns the number of successes, the number of failures, and whether the last reload has failed.
+    /// Returns the number of reloads, the number of failures, and whether the last reload has failed.
     pub(super) fn counts(&self) -> (u64, u64, bool) {
-        let [succeeded, failed] =
-            [&self.succeeded, &self.failed].map(|count| count.load(Ordering::Relaxed));
-        (succeeded, failed, self.last_failed.load(Ordering::Relaxed))
+        let [all, failed] = [&self.all, &self.failed].map(|count| count.load(Ordering::Relaxed));
+        (all, failed, self.last_failed.load(Ordering::Relaxed))
     }
 }
 
@@ -91,8 +91,8 @@ impl WatchedFiles {
         stamp: Stamp,
         reload: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
-        let (succeeded, failed) = (AtomicU64::new(0), AtomicU64::new(0));
-        let reloads = Reloads { file, succeeded, failed, last_failed: AtomicBool::new(false) };
+        let (all, failed, last_failed) = Default::default();
+        let reloads = Reloads { file, all, failed, last_failed };
         let (reload, reloads) = (Arc::new(reload), Arc::new(reloads));
         Self { name, paths, stamp, changing: None, reload, reloads }
     }

@@ -7,10 +7,7 @@ mod tests;
 use std::{
     future,
     path::PathBuf,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -22,7 +19,7 @@ use sd_notify::NotifyState;
 use tokio::{
     sync::{Notify, watch},
     task::JoinSet,
-    time::{Instant, sleep},
+    time::sleep,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +31,7 @@ use crate::{
     },
     stores::{
         driver::{OpenMode, OpenOptions, OpenStore, StoreLocation},
-        opening::{next_not_open, not_open},
+        opening::{not_open, not_open_but},
     },
     system::{console::Console, failure::Failure, process::Signals},
 };
@@ -44,9 +41,13 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time for which a start waits for the store before requests get 503. Until then, clients wait in the
 /// accept queue, so that a quick restart fails no request.
 const BACKLOG_WAIT: Duration = Duration::from_secs(1);
-/// The longest time for which an upgrade asks the service manager to extend its start timeout. The progress of an
-/// upgrade cannot be observed, because each step is one transaction in the database.
-const UPGRADE_LIMIT: Duration = Duration::from_hours(1);
+/// The longest time for which an upgrade or a seed asks the service manager to extend its start timeout. The progress of
+/// an upgrade cannot be observed, because each step is one transaction in the database.
+const LONGEST_START: Duration = Duration::from_hours(1);
+
+/// The command that creates the store of `--next-store`, which must be empty at the handover. Other commands would add
+/// an API key or animals.
+const NEXT_MAKER: &str = "'petstore store move' makes it";
 
 /// The configuration of the service's store.
 pub(super) struct Opening {
@@ -180,9 +181,7 @@ impl Opening {
     ) -> Result<(Opened, impl Future<Output = Failure> + Send + use<>), Failure> {
         let opening = async {
             if self.upgrade {
-                let end = Instant::now() + UPGRADE_LIMIT;
-                let upgrade = upgrade::before_serving(&*self.location);
-                extending(upgrade, || Instant::now() < end).await?;
+                extending(upgrade::before_serving(&*self.location), LONGEST_START).await?;
             }
             let options = OpenOptions::new(OpenMode::Create);
             let options = options.reads_while_sealed(self.next.is_some());
@@ -191,9 +190,8 @@ impl Opening {
         let store = opening.await.map_err(Failure::of_unusable_store)?;
         let completing = async {
             if let (Some(file), Some(archive)) = (&self.seed, &store.archive) {
-                let advance = Arc::<AtomicU64>::default();
-                let import = import::all_of(file, &**archive, &self.signals, &advance);
-                let done = extending(import, || advance.swap(0, Ordering::Relaxed) > 0).await?;
+                let import = import::all_of(file, &**archive, &self.signals);
+                let done = extending(import, LONGEST_START).await?;
                 tracing::info!("--seed: {done}");
             }
             self.complete(&store, current).await.map_err(Failure::of_unusable_store)
@@ -299,7 +297,8 @@ struct Opener {
 impl NextStoreOpener for Opener {
     async fn open(&self) -> Result<StorePorts, StoreError> {
         let options = OpenOptions::new(OpenMode::ReadWrite).reads_while_sealed(true);
-        let failed = |problem| StoreError::unavailable(next_not_open(problem).to_string());
+        let failed =
+            |problem| StoreError::unavailable(not_open_but(problem, NEXT_MAKER).to_string());
         let opened = self.location.open(options).await.map_err(failed)?;
         match opened.ports(&*self.location) {
             Ok(ports) => {

@@ -3,9 +3,9 @@
 use std::{future, pin::pin, time::Duration};
 
 use sd_notify::NotifyState;
-use tokio::time::{Instant, MissedTickBehavior, interval, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-/// The interval at which [`extending`] looks for progress.
+/// The interval at which [`extending`] asks for more time.
 const EXTENSION_INTERVAL: Duration = Duration::from_secs(5);
 /// The time that each request for an extension gives the start, in microseconds.
 const EXTENSION_USEC: u32 = 30_000_000;
@@ -29,32 +29,23 @@ pub(super) async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
     }
 }
 
-/// Runs `work`, a part of the start. Asks the service manager for more time whenever `has_advanced` returns `true` at
-/// the end of an interval. Work that hangs runs into the manager's own time limit.
-pub(super) async fn extending<T>(
-    work: impl Future<Output = T>,
-    has_advanced: impl FnMut() -> bool,
-) -> T {
-    let extend = || notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)]);
-    extending_by(work, has_advanced, extend).await
+/// Runs `work`, a part of the start. Asks the service manager for more time in each interval, up to `limit`. Work that
+/// takes longer runs into the manager's own time limit.
+pub(super) async fn extending<T>(work: impl Future<Output = T>, limit: Duration) -> T {
+    extending_by(work, limit, || notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)])).await
 }
 
 async fn extending_by<T>(
     work: impl Future<Output = T>,
-    mut has_advanced: impl FnMut() -> bool,
+    limit: Duration,
     mut extend: impl FnMut(),
 ) -> T {
-    let mut work = pin!(work);
-    let mut tick = interval_at(Instant::now() + EXTENSION_INTERVAL, EXTENSION_INTERVAL);
+    let (mut work, began) = (pin!(work), Instant::now());
     loop {
-        tokio::select! {
-            biased;
-            done = &mut work => return done,
-            _ = tick.tick() => {
-                if has_advanced() {
-                    extend();
-                }
-            }
+        match timeout(EXTENSION_INTERVAL, &mut work).await {
+            Ok(done) => return done,
+            Err(_) if began.elapsed() < limit => extend(),
+            Err(_) => {}
         }
     }
 }
@@ -68,10 +59,7 @@ pub(super) fn notify(states: &[NotifyState<'_>]) {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicU64, Ordering},
-        time::Duration,
-    };
+    use std::time::Duration;
 
     use tokio::time::sleep;
 
@@ -84,18 +72,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn more_time_is_asked_for_only_while_the_work_advances() {
-        let (done, mut extensions) = (AtomicU64::new(0), 0);
+    async fn more_time_is_asked_for_up_to_the_limit() {
+        let mut extensions = 0;
         let work = async {
-            for _ in 0..3 {
-                sleep(EXTENSION_INTERVAL).await;
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-            sleep(100 * EXTENSION_INTERVAL).await;
+            sleep(100 * EXTENSION_INTERVAL + EXTENSION_INTERVAL / 2).await;
             "done"
         };
-        let has_advanced = || done.swap(0, Ordering::Relaxed) > 0;
-        assert_eq!(extending_by(work, has_advanced, || extensions += 1).await, "done");
+        let limit = 4 * EXTENSION_INTERVAL;
+        assert_eq!(extending_by(work, limit, || extensions += 1).await, "done");
         assert_eq!(extensions, 3);
     }
 }

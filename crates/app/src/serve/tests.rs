@@ -71,7 +71,7 @@ fn config(words: &str) -> Config {
     let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
     let settings = cli::Sources::read(&words, &definition).unwrap();
-    let Command::Serve(args) = cli::parse(&settings, &words).unwrap() else { panic!() };
+    let Command::Serve(args) = cli::parse(&settings).unwrap() else { panic!() };
     Config::read(*args).unwrap()
 }
 
@@ -88,11 +88,21 @@ fn configured(words: &str) -> String {
     format!("{sockets:?} {tls:?} {stores:?} {for_tests:?} {key:?} {settings:?} {log:?}")
 }
 
+/// Returns the settings file with the content of `flags`.
+fn as_settings(flags: &str) -> String {
+    let settings = flags.split("--").skip(1).map(|setting| match setting.trim().split_once(' ') {
+        Some((name, value)) => format!("{name} = \"{value}\"\n"),
+        None => format!("{} = true\n", setting.trim()),
+    });
+    settings.collect()
+}
+
 #[test]
-fn each_flag_of_serve_configures_something() {
+fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), "a-key-of-24-characters-x").unwrap();
     let key_file = format!("--api-key-file {}", file.path().display());
+    let config = tempfile::NamedTempFile::new().unwrap();
     let flags = [
         "--listen localhost:1",
         "--listen-backlog 7",
@@ -132,7 +142,11 @@ fn each_flag_of_serve_configures_something() {
         let memory = "--store memory:";
         let others = if flag.starts_with(memory) { memory } else { "" };
         let without = configured(&format!("petstore serve {others}"));
-        assert_ne!(configured(&format!("petstore serve {flag}")), without, "{flag}");
+        let by_flag = configured(&format!("petstore serve {flag}"));
+        assert_ne!(by_flag, without, "{flag}");
+        fs::write(config.path(), as_settings(flag)).unwrap();
+        let by_file = configured(&format!("petstore serve --config {}", config.path().display()));
+        assert_eq!(by_file, by_flag);
     }
     let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
     let serve = definition.find_subcommand("serve").unwrap().get_arguments();

@@ -12,14 +12,15 @@ use tokio::{task::JoinSet, time::Instant};
 const INTERVAL: Duration = Duration::from_mins(1);
 
 /// Returns a function that returns the value of the last read, and starts the next read when it is due. The value is
-/// `None` before the end of the first read, and after a failed read. Dropping the function aborts a running read.
-pub(super) fn in_background<R>(
+/// the default before the end of the first read. Dropping the function aborts a running read.
+pub(super) fn in_background<T, R>(
     read: impl Fn() -> R + Send + Sync + 'static,
-) -> impl Fn() -> Option<u64> + Send + Sync
+) -> impl Fn() -> T + Send + Sync
 where
-    R: Future<Output = Option<u64>> + Send + 'static,
+    T: Clone + Default + Send + 'static,
+    R: Future<Output = T> + Send + 'static,
 {
-    let latest = Arc::new(Mutex::new(None));
+    let latest = Arc::<Mutex<T>>::default();
     // A `JoinSet` aborts its tasks when it is dropped.
     let reading = Mutex::new((None::<Instant>, JoinSet::new()));
     move || {
@@ -34,7 +35,7 @@ where
                 *latest.lock().unwrap_or_else(PoisonError::into_inner) = value;
             });
         }
-        *latest.lock().unwrap_or_else(PoisonError::into_inner)
+        latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -77,7 +78,7 @@ mod tests {
             async move {
                 std::future::pending::<()>().await;
                 drop(held);
-                None
+                None::<u64>
             }
         });
         for _ in 0..5 {

@@ -17,7 +17,7 @@ use crate::stores::{
     background::in_background,
     driver::{
         BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
-        StoreNotFound,
+        problem, require_removed,
     },
 };
 
@@ -47,7 +47,7 @@ impl StoreLocation for Prefix {
             reads_while_sealed: options.reads_while_sealed,
             on_task_panic: panicked.clone(),
         };
-        let store = Arc::new(EtcdStore::open(&self.0, settings).await.map_err(problem)?);
+        let store = Arc::new(EtcdStore::open(&self.0, settings).await.map_err(not_open)?);
         let (open, measured) = (Arc::downgrade(&store), Arc::downgrade(&store));
         let bytes = in_background(move || {
             let store = measured.upgrade();
@@ -72,11 +72,7 @@ impl StoreLocation for Prefix {
     }
 
     async fn remove(&self) -> Result<(), BoxError> {
-        if EtcdStore::remove_if_empty(&self.0).await? {
-            Ok(())
-        } else {
-            Err("another process has written to it".into())
-        }
+        require_removed(EtcdStore::remove_if_empty(&self.0).await?)
     }
 
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
@@ -84,7 +80,7 @@ impl StoreLocation for Prefix {
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
-        let store = EtcdStore::open(&self.0, EtcdSettings::default()).await.map_err(problem)?;
+        let store = EtcdStore::open(&self.0, EtcdSettings::default()).await.map_err(not_open)?;
         Ok(store.inspect().await?)
     }
 
@@ -95,13 +91,9 @@ impl StoreLocation for Prefix {
     }
 }
 
-/// Returns why the store is not open.
-fn problem(error: OpenError) -> BoxError {
-    if error.is_missing() {
-        StoreNotFound::new(error).into()
-    } else {
-        StoreError::from(error).into()
-    }
+fn not_open(error: OpenError) -> BoxError {
+    let is_missing = error.is_missing();
+    problem(error, is_missing)
 }
 
 /// Returns the samples of the store; none once it is closed.

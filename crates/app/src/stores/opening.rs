@@ -79,17 +79,13 @@ pub(crate) async fn require_undamaged(location: &dyn StoreLocation) -> Result<()
 
 /// Returns why a command cannot open a store. Names the commands that create a missing store.
 pub(crate) fn not_open(problem: BoxError) -> Failure {
-    match problem.downcast_ref::<StoreNotFound>() {
-        Some(missing) => Failure::runtime(format!("{missing}; {MAKERS}")),
-        None => Failure::of_store(problem),
-    }
+    not_open_but(problem, MAKERS)
 }
 
-/// Returns why the store of `--next-store` cannot be opened yet. Only `store move` may create this store, because a
-/// handover needs an empty target. Other commands would add an API key or animals.
-pub(crate) fn next_not_open(problem: BoxError) -> Failure {
+/// Returns why a store cannot be opened. `makers` says what creates a missing store.
+pub(crate) fn not_open_but(problem: BoxError, makers: &str) -> Failure {
     match problem.downcast_ref::<StoreNotFound>() {
-        Some(missing) => Failure::runtime(format!("{missing}; 'petstore store move' makes it")),
+        Some(missing) => Failure::runtime(format!("{missing}; {makers}")),
         None => Failure::of_store(problem),
     }
 }

@@ -69,15 +69,17 @@ impl StoreLocation for DatabaseFile {
         let store = SqliteStore::open_with(&self.0, &settings);
         let store = Arc::new(store.map_err(StoreError::from)?);
         let open = Arc::downgrade(&store);
-        let [file, log] = [self.0.path.clone(), log_of(&self.0.path)]
-            .map(|path| read_of(path, |path| fs::metadata(path).ok().map(|file| file.len())));
-        let free = read_of(self.0.path.clone(), |path| {
-            statvfs(path).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+        let path = self.0.path.clone();
+        let sizes = in_background(move || {
+            let path = path.clone();
+            // On a blocking thread, because the file system may hang.
+            let sizes = task::spawn_blocking(move || sizes(&path));
+            async { sizes.await.unwrap_or_default() }
         });
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_samples(move || samples(&open, file(), log(), free()))
+            .with_samples(move || samples(&open, sizes()))
             .with_panic_token(panicked);
         if !store.was_created() {
             return Ok(opened);
@@ -187,30 +189,35 @@ fn log_of(database: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns a function that returns the last result of `read` for the file at `path`.
-fn read_of(
-    path: PathBuf,
-    read: fn(&Path) -> Option<u64>,
-) -> impl Fn() -> Option<u64> + Send + Sync {
-    in_background(move || {
-        let path = path.clone();
-        // On a blocking thread, because the file system may hang.
-        let value = task::spawn_blocking(move || read(&path));
-        async { value.await.ok().flatten() }
-    })
+/// Returns the sizes of the file and of its log, and the free room on the disk.
+fn sizes(path: &Path) -> Vec<Sample> {
+    let length = |path: &Path| fs::metadata(path).ok().map(|file| file.len());
+    let free = statvfs(path).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    let sizes = [
+        ("petstore_sqlite_database_bytes", "Size of the database file.", length(path)),
+        (
+            "petstore_sqlite_wal_bytes",
+            "Size of the write-ahead log beside the database file.",
+            length(&log_of(path)),
+        ),
+        (
+            "petstore_sqlite_disk_free_bytes",
+            "Room that is free on the file system of the database file.",
+            free,
+        ),
+    ];
+    sizes
+        .into_iter()
+        .filter_map(|(name, help, size)| Some(Sample::gauge(name, help, size?)))
+        .collect()
 }
 
 /// Returns the samples of the store; none once the store is closed.
-fn samples(
-    store: &Weak<SqliteStore>,
-    file: Option<u64>,
-    log: Option<u64>,
-    free: Option<u64>,
-) -> Vec<Sample> {
+fn samples(store: &Weak<SqliteStore>, mut samples: Vec<Sample>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
     let help = "Reads that found no worker and wait for a thread.";
-    let mut samples = vec![
+    samples.extend([
         Sample::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
         Sample::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
         Sample::gauge(
@@ -219,13 +226,7 @@ fn samples(
             write_queue as u64,
         ),
         Sample::gauge("petstore_sqlite_read_queue_length", help, read_queue as u64),
-    ];
-    let size = |name, help| move |bytes| Sample::gauge(name, help, bytes);
-    samples.extend(file.map(size("petstore_sqlite_database_bytes", "Size of the database file.")));
-    let help = "Size of the write-ahead log beside the database file.";
-    samples.extend(log.map(size("petstore_sqlite_wal_bytes", help)));
-    let help = "Room that is free on the file system of the database file.";
-    samples.extend(free.map(size("petstore_sqlite_disk_free_bytes", help)));
+    ]);
     samples
 }
 

@@ -141,8 +141,8 @@ fn a_service_url_is_http_or_https_and_ends_in_the_version() {
         ("https://pets.example", version),
         ("https://pets.example/v2", version),
         ("https://pets.examplev1", version),
-        ("https://pets.example/v1/", "use https://pets.example/v1"),
-        ("https://pets.example/v1//", "use https://pets.example/v1"),
+        ("https://pets.example/v1/", version),
+        ("https://pets.example/v1//", version),
         ("https://pets.example/", version),
     ];
     for (text, refusal) in table {
@@ -181,14 +181,10 @@ fn an_origin_has_the_form_that_browsers_send() {
         "https://[app]",
         "://app.example",
         "https://a b",
+        "https://App.Example",
+        "https://app.example:443",
+        "http://localhost:80",
     ] {
         assert!(origin(text).unwrap_err().starts_with("an origin is"), "{text:?}");
-    }
-    for (text, usual) in [
-        ("https://App.Example", "https://app.example"),
-        ("https://app.example:443", "https://app.example"),
-        ("http://localhost:80", "http://localhost"),
-    ] {
-        assert!(origin(text).unwrap_err().ends_with(&format!("use {usual}")), "{text}");
     }
 }

@@ -33,12 +33,6 @@ impl<R: BufRead> Lines<R> {
         self.digest.clone().finalize().into()
     }
 
-    /// Returns whether the first line begins with `byte`.
-    pub(crate) fn begin_with(&mut self, byte: u8) -> io::Result<bool> {
-        let start = self.input.fill_buf()?;
-        Ok(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).first() == Some(&byte))
-    }
-
     /// Returns the next line without its line ending, or why the line is refused; `None` at end of file.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();

@@ -3,13 +3,9 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek as _, Write},
+    io::{self, BufReader, Read, Seek as _},
     os::fd::AsFd as _,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
     thread,
 };
 
@@ -24,10 +20,6 @@ use crate::{
     },
     system::failure::{Failure, quotable_path},
 };
-
-/// The message for a file with a JSON array.
-const IS_ARRAY: &str = "the file must have one JSON object per line, but contains a JSON array; \
-     \"jq -c '.[]'\" converts it";
 
 /// The opened input.
 pub(super) struct Input {
@@ -57,8 +49,8 @@ impl Input {
         })
     }
 
-    /// Returns a file that can be read twice. Copies any other input, and increments `advance` after each piece.
-    pub(super) async fn into_file(self, advance: Arc<AtomicU64>) -> Result<File, String> {
+    /// Returns a file that can be read twice. Copies any other input.
+    pub(super) async fn into_file(self) -> Result<File, String> {
         if self.can_be_read_twice {
             return Ok(self.file);
         }
@@ -70,10 +62,9 @@ impl Input {
         let (sender, copied) = oneshot::channel();
         // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
         thread::spawn(move || {
-            sender.send(tempfile::tempfile().and_then(|file| {
-                let mut copy = Counted { file, advance };
-                io::copy(&mut input, &mut copy)?;
-                Ok(copy.file)
+            sender.send(tempfile::tempfile().and_then(|mut file| {
+                io::copy(&mut input, &mut file)?;
+                Ok(file)
             }))
         });
         let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
@@ -81,41 +72,20 @@ impl Input {
     }
 }
 
-/// A file that increments `advance` at each write.
-struct Counted {
-    file: File,
-    advance: Arc<AtomicU64>,
-}
-
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.advance.fetch_add(1, Ordering::Relaxed);
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-/// A batch of lines. Each record and each fault has the number of its line, counted from 1.
+/// A batch of lines. Each fault has the number of its line, counted from 1.
 #[derive(Debug)]
 pub(super) struct Batch {
-    pub(super) records: Vec<(u64, Record)>,
+    pub(super) records: Vec<Record>,
     pub(super) faults: Vec<(u64, String)>,
     pub(super) last_line: u64,
     /// The SHA-256 digest of the file up to `last_line`.
     pub(super) digest: [u8; 32],
-    /// The estimated number of lines in the file.
-    pub(super) of: u64,
 }
 
 /// Reads a file from its beginning.
 pub(super) struct Source<'f> {
     lines: Lines<BufReader<&'f File>>,
     records: RecordReader,
-    /// The size of the whole file, in bytes.
-    size: u64,
     /// `Some(true)` if the records have identifiers; the first record decides.
     with_ids: Option<bool>,
 }
@@ -124,12 +94,8 @@ impl<'f> Source<'f> {
     /// Rewinds the file, and reads the header of CSV.
     pub(super) fn new(mut file: &'f File, format: Format, delimiter: char) -> Result<Self, String> {
         file.rewind().map_err(unreadable)?;
-        let size = file.metadata().map_err(unreadable)?.len();
         let mut lines = Lines::new(BufReader::new(file));
         let records = match format {
-            Format::Ndjson if lines.begin_with(b'[').map_err(unreadable)? => {
-                return Err(format!("line 1: {IS_ARRAY}"));
-            }
             Format::Ndjson => RecordReader::Ndjson,
             Format::Csv => {
                 let header = loop {
@@ -143,7 +109,7 @@ impl<'f> Source<'f> {
                 reader.map_err(|fault| format!("line {}: {fault}", lines.number.max(1)))?
             }
         };
-        Ok(Self { lines, records, size, with_ids: None })
+        Ok(Self { lines, records, with_ids: None })
     }
 
     /// Reads the next batch of at most `max` lines; `None` at end of file.
@@ -158,12 +124,12 @@ impl<'f> Source<'f> {
             let record = line.and_then(|line| self.records.read(line));
             let number = self.lines.number;
             match record.and_then(|record| self.check_id(record)) {
-                Ok(record) => records.push((number, record)),
+                Ok(record) => records.push(record),
                 Err(reason) => faults.push((number, reason)),
             }
         }
-        let (last_line, digest, of) = (self.lines.number, self.lines.digest(), self.estimate());
-        Ok((last_line > before).then_some(Batch { records, faults, last_line, digest, of }))
+        let (last_line, digest) = (self.lines.number, self.lines.digest());
+        Ok((last_line > before).then_some(Batch { records, faults, last_line, digest }))
     }
 
     /// Checks that every record has an identifier, or none.
@@ -173,12 +139,6 @@ impl<'f> Source<'f> {
             (false, Some(_)) => Err("`id`: is present, but earlier records have none".into()),
             (true, Some(_)) | (false, None) => Ok(record),
         }
-    }
-
-    /// Estimates the number of lines in the file from the average length so far.
-    fn estimate(&self) -> u64 {
-        let (lines, bytes) = (u128::from(self.lines.number), u128::from(self.lines.bytes.max(1)));
-        u64::try_from(lines * u128::from(self.size) / bytes).unwrap_or(0)
     }
 }
 

@@ -56,7 +56,7 @@ fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
     })
 }
 
-/// Returns a heading and one line for each key, in columns. Keys in `soon` show the time until they expire.
+/// Returns a heading and one line for each key, in columns. Keys in `soon` are marked.
 pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
     let head = COLUMNS.map(|(heading, _)| heading.to_owned());
     let rows = keys.iter().map(|key| {
@@ -65,7 +65,7 @@ pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
             (_, Value::Null) => "-".to_owned(),
             ("prefix", Value::String(prefix)) => format!("{prefix}…"),
             ("expiresAt", Value::String(at)) if soon.contains(&key.id) => {
-                format!("{at} (in {})", time_left(key, now))
+                format!("{at} (soon)")
             }
             (_, Value::String(text)) => text.clone(),
             (_, value) => value.to_string(),
@@ -74,25 +74,12 @@ pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
     columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
-/// Returns the days until the key expires, or the hours of the last day.
-fn time_left(key: &ApiKey, now: Timestamp) -> String {
-    let hours =
-        key.expires_at.and_then(|end| end.since(now)).map_or(0, |left| left.as_secs() / 3600);
-    match (hours / 24, hours) {
-        (0, 0) => "less than an hour".to_owned(),
-        (0, 1) => "1 hour".to_owned(),
-        (0, hours) => format!("{hours} hours"),
-        (1, _) => "1 day".to_owned(),
-        (days, _) => format!("{days} days"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use petstore_domain::{ApiKeySecret, KeyId, KeyName, KeyRights, NewApiKey, Timestamp};
     use serde_json::Value;
 
-    use super::{json, table, time_left};
+    use super::{json, table};
 
     #[test]
     fn a_key_is_an_object_without_its_digest() {
@@ -139,31 +126,13 @@ mod tests {
         assert_eq!(
             table(&keys, &[KeyId(12)], Timestamp(86_400_000)),
             "\
-ID  NAME       PREFIX     STATE    CREATED               EXPIRES                           LAST USED             RIGHTS
-9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                                 1970-01-01T00:00:05Z  full
-10  warehouse  pst_0000…  expired  1970-01-01T00:00:00Z  1970-01-02T00:00:00Z              -                     full
-11  x          psr_0000…  revoked  1970-01-01T00:00:00Z  -                                 -                     read-only
-12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (in 2 days)  -                     full
+ID  NAME       PREFIX     STATE    CREATED               EXPIRES                      LAST USED             RIGHTS
+9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                            1970-01-01T00:00:05Z  full
+10  warehouse  pst_0000…  expired  1970-01-01T00:00:00Z  1970-01-02T00:00:00Z         -                     full
+11  x          psr_0000…  revoked  1970-01-01T00:00:00Z  -                            -                     read-only
+12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (soon)  -                     full
 "
         );
-    }
-
-    #[test]
-    fn the_last_day_of_a_key_is_shown_in_hours() {
-        let secret = ApiKeySecret::from_entropy(&[0; 32]);
-        let end = Timestamp(10 * 86_400_000);
-        let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), Some(end))
-            .with_id(KeyId(1));
-        let hour = 3_600_000;
-        for (left, told) in [
-            (hour - 1, "less than an hour"),
-            (2 * hour - 1, "1 hour"),
-            (24 * hour - 1, "23 hours"),
-            (48 * hour - 1, "1 day"),
-            (72 * hour - 1, "2 days"),
-        ] {
-            assert_eq!(time_left(&key, Timestamp(end.0 - left)), told);
-        }
     }
 
     #[test]

@@ -86,13 +86,9 @@ fn every_fault_of_a_csv_line_is_named() {
 }
 
 #[test]
-fn a_header_with_other_separators_is_refused_with_a_hint() {
-    for (header, noun) in [("id;name;categoryId", "semicolons"), ("name\tcategoryId", "tabs")] {
-        let fault = RecordReader::csv(header.as_bytes(), ',').unwrap_err();
-        let expected = format!("fields must be separated by commas, but the header has {noun}; ");
-        assert!(fault.starts_with(&expected), "{fault}");
-    }
+fn a_header_with_another_column_is_refused() {
     for (header, says) in [
+        ("id;name;categoryId", "there is no field 'id;name;categoryId'; "),
         ("id,name,categoryId,color", "there is no field 'color'; the header must be id,"),
         ("Name,categoryId", "there is no field 'Name'; "),
         ("name,categoryId,name", "the column 'name' appears twice; "),

@@ -6,17 +6,17 @@ use crate::commands::records::Format::{self, Csv, Ndjson};
 const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
 const WITH_ID: &str = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
 
-/// The numbers of the lines with records, and the faults with the numbers of their lines.
-type Read = (Vec<u64>, Vec<(u64, String)>);
+/// The number of records, and the faults with the numbers of their lines.
+type Read = (usize, Vec<(u64, String)>);
 
 /// Reads a file in batches of `max` lines.
 fn read(format: Format, text: &str, max: usize) -> Result<Read, String> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let mut source = Source::new(&file, format, ',')?;
-    let (mut records, mut faults) = (Vec::new(), Vec::new());
+    let (mut records, mut faults) = (0, Vec::new());
     while let Some(Batch { records: good, faults: bad, .. }) = source.next(max)? {
-        records.extend(good.into_iter().map(|(line, _)| line));
+        records += good.len();
         faults.extend(bad);
     }
     Ok((records, faults))
@@ -24,14 +24,14 @@ fn read(format: Format, text: &str, max: usize) -> Result<Read, String> {
 
 #[test]
 fn blank_lines_are_no_fault_wherever_they_are() {
-    for (format, text, line) in [
-        (Ndjson, format!("{GOOD}\n \r\n\n"), 1),
-        (Csv, "name,categoryId\n\n \r\nRex,1\n\n".to_owned(), 4),
+    for (format, text) in [
+        (Ndjson, format!("{GOOD}\n \r\n\n")),
+        (Csv, "name,categoryId\n\n \r\nRex,1\n\n".to_owned()),
         // More blank lines than a batch has lines.
-        (Ndjson, format!("\n\n\n\n\n{GOOD}"), 6),
-        (Csv, "\n\n\n\n\nname,categoryId\nRex,1\n".to_owned(), 7),
+        (Ndjson, format!("\n\n\n\n\n{GOOD}")),
+        (Csv, "\n\n\n\n\nname,categoryId\nRex,1\n".to_owned()),
     ] {
-        assert_eq!(read(format, &text, 2), Ok((vec![line], vec![])), "{text:?}");
+        assert_eq!(read(format, &text, 2), Ok((1, vec![])), "{text:?}");
     }
 }
 
@@ -40,11 +40,11 @@ fn a_fault_has_the_number_of_its_line_and_the_next_line_is_read() {
     let open_quote =
         "quotes must be around a whole field, closed on its line, and doubled inside it";
     for (format, text, good, line, fault) in [
-        (Ndjson, format!("\n\nx\n\n{GOOD}"), vec![5], 3, "the line must be one JSON document"),
-        (Csv, "name,categoryId\n\"Rex,1\nTom,2\n".to_owned(), vec![3], 2, open_quote),
-        (Ndjson, format!("{}\n{GOOD}", "x".repeat(70_000)), vec![2], 1, "the line is longer than "),
-        (Ndjson, format!("{GOOD}{WITH_ID}"), vec![1], 2, "`id`: is present, but earlier records"),
-        (Ndjson, format!("{WITH_ID}{GOOD}"), vec![1], 2, "`id`: is missing, but earlier records"),
+        (Ndjson, format!("\n\nx\n\n{GOOD}"), 1, 3, "the line must be one JSON document"),
+        (Csv, "name,categoryId\n\"Rex,1\nTom,2\n".to_owned(), 1, 2, open_quote),
+        (Ndjson, format!("{}\n{GOOD}", "x".repeat(70_000)), 1, 1, "the line is longer than "),
+        (Ndjson, format!("{GOOD}{WITH_ID}"), 1, 2, "`id`: is present, but earlier records"),
+        (Ndjson, format!("{WITH_ID}{GOOD}"), 1, 2, "`id`: is missing, but earlier records"),
     ] {
         let (records, faults) = read(format, &text, 100).unwrap();
         assert_eq!((records, faults.len()), (good, 1), "{faults:?}");
@@ -53,12 +53,11 @@ fn a_fault_has_the_number_of_its_line_and_the_next_line_is_read() {
 }
 
 #[test]
-fn a_file_without_its_header_or_with_an_array_is_refused() {
+fn a_file_without_its_header_is_refused() {
     for (format, text, refusal) in [
         (Csv, "", "line 1: the file is empty"),
         (Csv, "name\nRex\n", "line 1: the column 'categoryId' is missing"),
         (Csv, "\n\n1,Rex,2,\n", "line 3: there is no field '1'"),
-        (Ndjson, "\u{feff}[{}]", "line 1: the file must have one JSON object per line"),
     ] {
         let refused = read(format, text, 100).unwrap_err();
         assert!(refused.starts_with(refusal), "{text:?}: {refused}");
@@ -68,5 +67,5 @@ fn a_file_without_its_header_or_with_an_array_is_refused() {
 #[test]
 fn line_ends_and_a_byte_order_mark_of_other_systems_are_accepted() {
     let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
-    assert_eq!(read(Csv, text, 100), Ok((vec![2, 3], vec![])));
+    assert_eq!(read(Csv, text, 100), Ok((2, vec![])));
 }
