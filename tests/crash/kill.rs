@@ -1,8 +1,10 @@
 //! The process is killed under load.
 
+use std::time::Instant;
+
 use super::{crashes, write_until};
 use crate::{
-    load::journal::Journal,
+    load::journal::{Entry, Journal},
     support::{
         server::Launch,
         store::{Kind, Store, on_stores},
@@ -16,19 +18,33 @@ on_stores! {
 
 /// The number of additions before a kill.
 const LOAD: usize = 150;
-/// The number of times one store is killed. After each kill, the test reads all of its animals.
+/// The number of kills of one store that cut off a request. After each kill, the test reads all of its animals.
 const KILLS_OF_A_STORE: usize = 3;
+/// The largest number of kills of one store.
+const MAX_KILLS: usize = 10;
 
 fn a_killed_server_has_kept_every_acknowledged_animal_once(kind: Kind) {
     for _ in 0..crashes(1, 67) {
         let store = Store::new(kind);
         let journal = Journal::new();
-        for _ in 0..KILLS_OF_A_STORE {
+        let mut hits = 0;
+        for _ in 0..MAX_KILLS {
+            if hits == KILLS_OF_A_STORE {
+                break;
+            }
             let mut server = Launch::on(&store).start();
-            write_until(&server.client(), &journal, LOAD, || server.kill());
+            let (client, mut killed) = (server.client(), Instant::now());
+            write_until(&client, &journal, LOAD, || {
+                killed = Instant::now();
+                server.kill();
+            });
+            let is_cut_off =
+                |entry: &Entry| entry.status == 0 && entry.began < killed && killed < entry.ended;
+            hits += usize::from(journal.with(|entries| entries.iter().any(is_cut_off)));
             let server = Launch::on(&store).start();
             journal.is_settled_by("a killed server", &server.client());
             server.stop();
         }
+        assert_eq!(hits, KILLS_OF_A_STORE, "too few kills cut off a request");
     }
 }

@@ -10,7 +10,8 @@ use super::{
     commands::{copy, import, run},
 };
 use crate::support::{
-    command::{lines, petstore},
+    command::{Finished, lines, petstore},
+    server::Launch,
     store::Store,
 };
 
@@ -111,4 +112,36 @@ fn they_work_on_a_read_only_disk() {
     let mut log = lines(waiting.stderr.take().unwrap());
     let said = log.find(|line| line.contains("the store cannot be reached"));
     assert!(said.unwrap().contains(says));
+}
+
+#[test]
+fn a_file_of_no_store_beside_a_store_costs_no_row() {
+    let store = pair().0;
+    let (pets, folder) = (store.pets(), tempfile::tempdir().unwrap());
+    let (before, new) = (fs::read(store.file()).unwrap(), folder.path().join("new.db"));
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let beside = store.folder().join(format!("petstore.db{suffix}"));
+        for words in [
+            &["check", "--store", &store.url][..],
+            &["export", "--store", &store.url],
+            &["keys", "list", "--store", &store.url],
+            &["backup", "--store", &store.url, "--to", new.to_str().unwrap()],
+            &["upgrade", "--store", &store.url],
+            &["store", "release", "--force", &store.url],
+            &["serve"],
+        ] {
+            fs::write(&beside, [b'x'; 9_000]).unwrap();
+            if words == ["serve"] {
+                Launch::on(&store).start().stop();
+            } else {
+                run(words).succeeds();
+            }
+            for path in content(&store).keys().filter(|path| **path != store.file()) {
+                fs::remove_file(path).unwrap();
+            }
+            assert_eq!(store.pets(), pets, "{suffix}: {words:?}");
+            fs::write(store.file(), &before).unwrap();
+            let _ = fs::remove_file(&new);
+        }
+    }
 }

@@ -75,13 +75,15 @@ fn writes_beside_a_move_to_another_store() -> Duration {
         [&other, &absent].map(|next| Launch::on(&from).flag("--next-store", &next.url).start());
     hand_over(&from, &to).succeeds();
     let mut longest = Duration::ZERO;
-    for server in &servers {
+    for server in servers {
         let began = Instant::now();
         server.client().add(&pet("Rex")).send().is(503);
         longest = longest.max(began.elapsed());
         server.client().get("/v1/pets").send().is(503);
         let advice = format!("restart this service with --store {}", to.url);
         wait::until("the log says what to do", || server.log().contains(&advice));
+        let log = server.stop();
+        assert_eq!(log.matches(&advice).count(), 1, "{log}");
     }
     longest
 }

@@ -1,5 +1,7 @@
 //! An upgrade keeps all animals, API keys and idempotency records.
 
+use std::path::PathBuf;
+
 use petstore_testing::needs;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -8,6 +10,7 @@ use super::old::{self, Old};
 use crate::support::{
     catalogue::{self, id_of, pet},
     command::{self, petstore},
+    disk::Disk,
     server::{Launch, Server},
     store::{Kind, Store, on_stores},
 };
@@ -86,6 +89,12 @@ fn a_service_upgrades_a_store_of_every_release_and_finds_everything(kind: Kind) 
         continues(&old, &server);
         let log = server.stop();
         let lines = log.lines().filter(|line| line.contains("upgraded the schema of the store"));
+        let saves = kind == Kind::Sqlite;
+        for line in lines.clone() {
+            let has = |field: &str| line.contains(&format!("\"{field}\":"));
+            assert!(has("from") && has("to") && has("oldest_release"), "{line}");
+            assert_eq!(has("saved_to"), saves, "{}: {line}", old.name);
+        }
         assert_eq!(lines.count(), usize::from(!old.is_current()), "{}: {log}", old.name);
         petstore(&["check", "--store", &old.store.url]).finish().succeeds();
     }
@@ -153,10 +162,33 @@ fn only_serve_and_upgrade_upgrade(kind: Kind) {
     }
 }
 
+/// The step to 2.0 would be unsafe beside a process of an older release.
+#[test]
+fn a_store_that_is_in_use_is_not_upgraded() {
+    for release in old::releases().iter().filter(|release| *release != old::CURRENT) {
+        let old = Old::sqlite(release);
+        let user = Connection::open(old.store.file()).unwrap();
+        let pets: u32 = user.query_row("SELECT count(*) FROM pet", [], |row| row.get(0)).unwrap();
+        for (words, code) in [("upgrade", 1), ("serve", 78)] {
+            let refusal = petstore(&[words, "--store", &old.store.url]).finish();
+            assert_eq!(refusal.code, Some(code), "{release} {words}: {refusal:?}");
+            let why = "another process has the store open";
+            assert!(refusal.stderr.contains(why), "{release} {words}: {refusal:?}");
+        }
+        assert!(pets > 0);
+        petstore(&["upgrade", "--force", "--store", &old.store.url]).finish().succeeds();
+        assert_eq!(exported(&old.store), old.animals, "{release}");
+    }
+}
+
 #[test]
 fn the_copy_that_an_upgrade_leaves_is_the_way_back() {
-    let old = Old::sqlite(&old::releases()[0]);
-    petstore(&["upgrade", "--store", &old.store.url]).finish().succeeds();
+    let (old, disk) = (Old::sqlite(&old::releases()[0]), Disk::new());
+    let upgrade = petstore(&["upgrade", "--store", &old.store.url]).disk(&disk);
+    assert_eq!(upgrade.finish().code, Some(0));
+    let synced = disk.syncs();
+    let is_copy = |path: &PathBuf| path.to_string_lossy().ends_with(".before-upgrade.partial");
+    assert!(synced.iter().any(is_copy), "{synced:?}");
     let copy = format!("{}.before-upgrade", old.store.url);
     let refusal = petstore(&["export", "--store", &copy]).finish();
     assert!(refusal.stderr.contains("its schema is version 7"), "{refusal:?}");

@@ -3,6 +3,9 @@
 //! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be sent
 //! again after a lost answer: at most one of the two is carried out, and the head shows whether one was.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     sync::{
         Arc,

@@ -1,5 +1,8 @@
 //! The background tasks of a store on a network.
 
+#[cfg(test)]
+mod tests;
+
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use tokio::{task::JoinHandle, time};

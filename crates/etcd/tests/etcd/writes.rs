@@ -244,22 +244,27 @@ async fn an_animal_that_was_deleted_leaves_its_identifier_behind() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_check_shows_the_space_in_use_and_the_quota() {
+async fn a_check_shows_the_space_in_use_the_quota_and_the_alarms() {
     let etcd = etcd_or_skip("a_check_shows_the_space", 1).unwrap();
     let store = open(&url(&etcd)).await;
-    let space = async || {
+    let about = async |subject: &str| {
         let found = store.inspect().await.unwrap().into_iter();
-        found.filter(|finding| finding.subject == "space").collect::<Vec<_>>().remove(0)
+        found.filter(|finding| finding.subject == subject).collect::<Vec<_>>().remove(0)
     };
-    let small = space().await;
+    let small = about("space").await;
     assert!(
         small.severity == Severity::Ok && small.detail.ends_with("quota 2048 MiB"),
         "{small:?}"
     );
+    assert!(about("alarms").await.severity == Severity::Ok);
     etcd.kill(0);
     etcd.resume_with(0, &["--quota-backend-bytes=20000".to_owned()]).unwrap();
     etcd.wait_for_leader(None).unwrap();
-    let full = space().await;
+    let full = about("space").await;
     assert!(full.severity == Severity::Warning, "{full:?}");
     assert!(full.detail.contains("or raise --quota-backend-bytes"), "{full:?}");
+    let alarm = r#"{"action":"ACTIVATE","alarm":"NOSPACE"}"#;
+    etcd.post(0, "/v3/maintenance/alarm", alarm).unwrap();
+    let alarms = about("alarms").await;
+    assert!(alarms.severity == Severity::Error && alarms.detail.contains("NOSPACE"), "{alarms:?}");
 }

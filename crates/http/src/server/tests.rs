@@ -11,11 +11,19 @@ use tokio::{
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
     time::{Instant, sleep, timeout},
 };
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{
+        ClientConfig, RootCertStore, ServerConfig,
+        crypto::ring,
+        pki_types::{PrivateKeyDer, ServerName},
+    },
+};
 use tracing::Level;
 
 use super::{
     Server,
-    listener::Listener,
+    listener::{Listener, close},
     metrics_listener::{HEAD_TIMEOUT, MAX_CONNECTIONS, STORE_TIMEOUT},
 };
 use crate::{
@@ -66,6 +74,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 /// The address of a listener.
 enum Place {
     Tcp(SocketAddr),
+    Tls(SocketAddr, TlsConnector),
     Unix(PathBuf),
 }
 
@@ -79,6 +88,11 @@ impl Place {
     async fn connect(&self) -> Box<dyn Stream> {
         match self {
             Self::Tcp(address) => Box::new(TcpStream::connect(address).await.unwrap()),
+            Self::Tls(address, connector) => {
+                let stream = TcpStream::connect(address).await.unwrap();
+                let name = ServerName::try_from("localhost").unwrap();
+                Box::new(connector.connect(name, stream).await.unwrap())
+            }
             Self::Unix(path) => Box::new(UnixStream::connect(path).await.unwrap()),
         }
     }
@@ -133,6 +147,32 @@ async fn beside_server_of(
     max_connections: usize,
     test: impl AsyncFnOnce([Place; 2], Place),
 ) {
+    beside_server_with(None, pets, max_connections, test).await;
+}
+
+/// Returns the settings of a server and of its client.
+fn tls() -> (Arc<ServerConfig>, TlsConnector) {
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (certificate, provider) = (own.cert.der().clone(), Arc::new(ring::default_provider()));
+    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).unwrap();
+    let server = ServerConfig::builder_with_provider(Arc::clone(&provider));
+    let server = server.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let client = ClientConfig::builder_with_provider(provider);
+    let client = client.with_safe_default_protocol_versions().unwrap();
+    let client = client.with_root_certificates(roots).with_no_client_auth();
+    let server = server.with_single_cert(vec![certificate], key).unwrap();
+    (Arc::new(server), Arc::new(client).into())
+}
+
+/// Runs `test` like [`beside_server_of`]. With `tls`, the TCP listener speaks TLS.
+async fn beside_server_with(
+    tls: Option<(Arc<ServerConfig>, TlsConnector)>,
+    pets: Arc<dyn PetService>,
+    max_connections: usize,
+    test: impl AsyncFnOnce([Place; 2], Place),
+) {
     let folder = tempfile::tempdir().unwrap();
     let ports = Ports {
         pets,
@@ -153,10 +193,16 @@ async fn beside_server_of(
     ];
     let path = folder.path().join("socket");
     let unix = UnixListener::bind(&path).unwrap();
-    let places = [Place::Tcp(clients.local_addr().unwrap()), Place::Unix(path)];
+    let address = clients.local_addr().unwrap();
+    let (config, connector) = tls.unzip();
+    let tcp = connector.map_or(Place::Tcp(address), |connector| Place::Tls(address, connector));
+    let places = [tcp, Place::Unix(path)];
     let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
     let server = Server::with_metrics(ports, settings, metrics, Arc::new(Vec::new));
-    let (server, serving) = server.map_err(|error| error.to_string()).unwrap();
+    let (mut server, serving) = server.map_err(|error| error.to_string()).unwrap();
+    if let Some(config) = config {
+        server = server.with_tls(config);
+    }
     let listeners = vec![Listener::from(clients), unix.into()];
     tokio::select! {
         _ = server.run(listeners, test(places, of_metrics)) => {}
@@ -206,14 +252,24 @@ async fn the_metrics_listener_has_a_limit_of_connections() {
 async fn read_all(stream: &mut Box<dyn Stream>) -> (String, Duration) {
     let (began, mut bytes) = (Instant::now(), Vec::new());
     let closed = timeout(Duration::from_hours(1), stream.read_to_end(&mut bytes)).await;
-    closed.expect("the connection is closed").unwrap();
+    // A connection over TLS may end without the alert that it is closed.
+    let _ = closed.expect("the connection is closed");
     (String::from_utf8(bytes).unwrap(), began.elapsed())
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_listener_closes_a_connection_that_sends_no_whole_head_in_time() {
     let of_clients = Limits::default();
-    beside_server(8, async |[tcp, unix], metrics| {
+    let test = async |[tcp, unix]: [Place; 2], metrics: Place| {
+        if let Place::Tls(address, _) = &tcp {
+            for part in [&b""[..], b"\x16", b"\x16\x03\x01\x01\x00\x01"] {
+                let mut stream = Place::Tcp(*address).connect().await;
+                stream.write_all(part).await.unwrap();
+                let (_, took) = read_all(&mut stream).await;
+                let head = of_clients.header_timeout;
+                assert!(head <= took && took < head + SLACK, "handshake {part:?}: {took:?}");
+            }
+        }
         for (place, head, idle) in [
             (tcp, of_clients.header_timeout, of_clients.idle_timeout),
             (unix, of_clients.header_timeout, of_clients.idle_timeout),
@@ -230,8 +286,24 @@ async fn every_listener_closes_a_connection_that_sends_no_whole_head_in_time() {
             let (_, took) = read_all(&mut stream).await;
             assert!(idle <= took && took < idle + SLACK, "idle: {took:?}");
         }
-    })
-    .await;
+    };
+    for tls in [None, Some(tls())] {
+        beside_server_with(tls, pets(false), 8, test).await;
+    }
+}
+
+#[tokio::test]
+async fn connections_in_the_queue_of_a_shared_socket_are_left_to_the_other_process() {
+    for is_shared in [false, true] {
+        let socket = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let other = socket.try_clone().unwrap();
+        let listener = Listener::from(TcpListener::from_std(socket).unwrap());
+        let listener = if is_shared { listener.shared() } else { listener };
+        let _queued = TcpStream::connect(other.local_addr().unwrap()).await.unwrap();
+        assert_eq!(close(vec![listener]).await.is_empty(), is_shared);
+        assert_eq!(other.accept().is_ok(), is_shared);
+    }
 }
 
 #[tokio::test(start_paused = true)]

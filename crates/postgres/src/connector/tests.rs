@@ -12,7 +12,7 @@ use tokio::{
 use tokio_postgres::config::{ChannelBinding, SslMode, TargetSessionAttrs};
 
 use super::{Connector, Purpose, driver_config};
-use crate::config::PostgresConfig;
+use crate::{config::PostgresConfig, connection::READ_COMMITTED};
 
 #[test]
 fn the_driver_has_the_parameters_of_the_url() {
@@ -43,8 +43,29 @@ async fn a_session_has_the_name_and_the_options_of_the_url_and_is_not_shared() {
 /// Returns the value of `setting` in a session for `purpose`.
 async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String {
     let connection = connector.connect(purpose).await.unwrap();
+    connection.begin(READ_COMMITTED).await.unwrap();
     let sql = "SELECT current_setting($1)";
     connection.query(sql, &[&setting]).await.unwrap()[0].get(0)
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn a_transaction_has_the_time_limits_of_its_purpose_whoever_owns_the_session() {
+    let database = postgres_or_skip("a_transaction_has_the_time_limits").unwrap();
+    for is_shared in [false, true] {
+        let url = format!("{}?pgbouncer={is_shared}", database.url);
+        let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
+        for (purpose, setting, value) in [
+            (Purpose::Calls, "statement_timeout", "4s"),
+            (Purpose::Calls, "idle_in_transaction_session_timeout", "2s"),
+            (Purpose::Archive, "statement_timeout", "2min"),
+            (Purpose::Archive, "idle_in_transaction_session_timeout", "0"),
+            (Purpose::Upgrade, "statement_timeout", "1h"),
+        ] {
+            let found = shown(&connector, purpose, setting).await;
+            assert_eq!(found, value, "{purpose:?} {setting}, shared {is_shared}");
+        }
+    }
 }
 
 #[needs(postgres)]
@@ -53,7 +74,6 @@ async fn the_server_gives_up_a_vanished_client_soon() {
     let database = postgres_or_skip("a_vanished_client").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for (purpose, setting, value) in [
-        (Purpose::Calls, "idle_in_transaction_session_timeout", "2s"),
         (Purpose::Calls, "tcp_keepalives_idle", "10"),
         (Purpose::Archive, "tcp_keepalives_idle", "10"),
         (Purpose::Archive, "tcp_keepalives_interval", "5"),

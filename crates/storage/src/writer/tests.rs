@@ -11,7 +11,11 @@ use petstore_domain::{
     AddError, Added, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
     StoreError, Timestamp,
 };
-use tokio::runtime::{Builder, Handle};
+use tokio::{
+    runtime::{Builder, Handle},
+    sync::oneshot,
+    time::Instant,
+};
 
 use super::{Add, Answers, Job, Jobs, MAX_QUEUE, Reply, channel};
 
@@ -26,6 +30,23 @@ fn begin<F: Future>(call: F) -> Pin<Box<F>> {
     let mut call = Box::pin(call);
     assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     call
+}
+
+#[test]
+fn a_job_is_abandoned_when_its_caller_has_left_or_its_deadline_is_over() {
+    let now = Instant::now();
+    for (waits, deadline, is_abandoned) in [
+        (true, None, false),
+        (true, Some(now + TIMEOUT), false),
+        (true, Some(now), true),
+        (false, None, true),
+        (false, Some(now + TIMEOUT), true),
+    ] {
+        let (caller, waiting) = oneshot::channel::<Result<(), StoreError>>();
+        let _waiting = waits.then_some(waiting);
+        let reply = Reply { caller, deadline };
+        assert_eq!(reply.is_abandoned(), is_abandoned, "{waits} {deadline:?}");
+    }
 }
 
 /// Renames every animal, and returns their number.

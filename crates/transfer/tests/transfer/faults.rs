@@ -44,6 +44,8 @@ enum Fault {
     SealsSlowly,
     /// The answer to the seal takes an hour.
     HangsAtSeal,
+    /// A read of the state, while the old store is sealed, takes an hour.
+    HangsUnderSeal,
 }
 
 /// More animals than the mover copies under the seal.
@@ -72,6 +74,10 @@ impl Faulty {
 #[async_trait]
 impl Handover for Faulty {
     async fn state(&self) -> Result<StoreState, StoreError> {
+        let is_sealed = matches!(self.old.state().await?.phase, Phase::Sealed { .. });
+        if is_sealed && self.is_due(Fault::HangsUnderSeal) {
+            sleep(Duration::from_hours(1)).await;
+        }
         self.store.state().await
     }
 
@@ -266,6 +272,32 @@ async fn a_seal_without_an_answer_is_taken_back_within_a_second() {
     let [longest, reported] = longest_write(&from, &to).await;
     assert!(longest < Duration::from_secs(1), "{longest:?}");
     assert!(reported < Duration::from_millis(400), "{reported:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_that_cannot_be_read_under_the_seal_lets_no_write_wait_for_long() {
+    for of_target in [true, false] {
+        let (old, new) = stores();
+        add(&*old).await;
+        let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+        let both = service(&from, &to).await;
+        let faulty =
+            |store| Faulty::new(if of_target { &new } else { &old }, store, Fault::HangsUnderSeal);
+        let (from, to) = if of_target {
+            (from, StorePorts { handover: faulty(&old), ..to })
+        } else {
+            (StorePorts { handover: faulty(&old), ..from }, to)
+        };
+        let moving = tokio::spawn(async move { hand_over(&from, &to).await.unwrap() });
+        let mut longest = Duration::ZERO;
+        while !moving.is_finished() {
+            let began = Instant::now();
+            add(&*both).await;
+            longest = longest.max(began.elapsed());
+            sleep(Duration::from_millis(1)).await;
+        }
+        assert!(longest < Duration::from_millis(1_500), "of the target {of_target}: {longest:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,8 +3,8 @@
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKey, CategoryId, Fingerprint, IdempotencyRecord, KeyDigest, KeyId, Pet, PetId, PetName,
-    PetStatus, StoreCounts, Timestamp,
+    ApiKey, Archive as _, CategoryId, Fingerprint, HighestIds, IdempotencyRecord, KeyDigest, KeyId,
+    Pet, PetId, PetName, PetStatus, Rows, StoreCounts, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::TransferError;
@@ -196,4 +196,20 @@ async fn what_the_target_alone_holds_is_a_difference() {
     assert!(difference(&from, &to).await.contains("nothing in the source"));
     key(&to, 2, "more").await;
     assert!(difference(&from, &to).await.contains("API key 2 is nothing in the source"));
+}
+
+#[tokio::test]
+async fn a_target_that_would_assign_an_identifier_twice_is_refused() {
+    for (kind, highest) in [
+        ("animals", HighestIds { pet: Some(PetId(7)), key: None }),
+        ("API keys", HighestIds { pet: None, key: Some(KeyId(7)) }),
+    ] {
+        let (from, to) = (store(), store());
+        let raised = Rows { highest, ..Rows::default() };
+        from.write_rows(WriterRole::Service, raised).await.unwrap();
+        let refusal = verify(&from, &to).await.unwrap_err().to_string();
+        let expected = format!("highest identifier of {kind} ever assigned is 7 in the source");
+        assert!(refusal.contains(&expected), "{refusal}");
+        verify(&to, &from).await.unwrap();
+    }
 }

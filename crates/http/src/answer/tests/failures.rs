@@ -83,6 +83,8 @@ async fn a_failure_is_answered_counted_and_logged_once_wherever_it_happens() {
             }
             assert_eq!(answer.header("retry-after").is_some(), status == 503, "{case}");
             assert_eq!(answer.header("x-request-id"), Some("this-one"), "{case}");
+            let is_deprecated = path == "/v1/pets/7";
+            assert_eq!(answer.header("deprecation").is_some(), is_deprecated, "{case}");
             assert!(!String::from_utf8_lossy(&answer.body).contains("secret"), "{case}");
 
             let text = metrics.to_text(Vec::new()).unwrap();

@@ -5,7 +5,12 @@ use petstore_domain::{
 };
 use petstore_testing::{needs, postgres_or_skip};
 
-use crate::{config::PostgresConfig, store::PostgresStore};
+use super::Begun;
+use crate::{
+    config::PostgresConfig,
+    connection::{APPENDING, WRITING},
+    store::PostgresStore,
+};
 
 fn rows(ids: &[i64]) -> Rows {
     let pet = |id: &i64| {
@@ -39,4 +44,18 @@ async fn only_missing_animals_are_written_whatever_their_order() {
     let refused = store.write_rows(WriterRole::Service, others).await;
     assert!(matches!(refused, Err(ArchiveError::OtherPet(PetId(12)))), "{refused:?}");
     assert_eq!(database.sql(names).unwrap().trim(), all);
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn every_batch_that_keeps_writers_out_ends_soon_if_its_process_is_frozen() {
+    let database = postgres_or_skip("every_batch_that_keeps_writers_out").unwrap();
+    let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
+    let limits = "SELECT current_setting('idle_in_transaction_session_timeout') || ' ' || \
+         current_setting('statement_timeout')";
+    for begin in [WRITING, APPENDING] {
+        let begun = Begun::new(store.as_ref().unwrap(), begin, WriterRole::Service).await.unwrap();
+        let found: String = begun.transaction.query(limits, &[]).await.unwrap()[0].get(0);
+        assert_eq!(found, "3s 30s", "{begin}");
+    }
 }
