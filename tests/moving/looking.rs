@@ -10,7 +10,7 @@ use super::{
     commands::{copy, import, run},
 };
 use crate::support::{
-    command::{Finished, lines, petstore},
+    command::{lines, petstore},
     server::Launch,
     store::Store,
 };

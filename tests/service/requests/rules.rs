@@ -13,9 +13,8 @@ use crate::support::{
     catalogue::{add, everything, pet},
     raw::head,
     rules::Sent,
-    server::{Launch, Server},
+    server::Server,
     shared,
-    store::Store,
 };
 
 #[test]

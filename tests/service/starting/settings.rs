@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf};
 
 use crate::support::{
     KEY,
+    catalogue::pet,
     command::{self, Finished, Run, petstore},
     server::Launch,
     store::Store,

@@ -1,6 +1,6 @@
 //! API keys: one list with a revision.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use petstore_domain::{
     ApiKey, Clock, KeyId, KeyLabel, KeyRevision, KeyRights, KeyRing, KeySelector, KeyState,
