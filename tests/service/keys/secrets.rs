@@ -70,14 +70,11 @@ fn no_message_repeats_the_password_of_a_store() {
         let limit = if served == Some(124) { "1" } else { "60" };
         // Checked settings are not used, and commands fail without their store.
         let [checked, failed] = [0, 1].map(|code| served.map_or(2, |_| code));
+        let by_variable = run(&["config", "check"]).env("PETSTORE_STORE", form);
         let ways: [(Run, Option<&str>, i32); 18] = [
             (run(&["config", "check", "--store", form]), Some("--store"), checked),
             (run(&["config", "check", &assigned]), Some("--store"), checked),
-            (
-                run(&["config", "check"]).env("PETSTORE_STORE", form),
-                Some("PETSTORE_STORE"),
-                checked,
-            ),
+            (by_variable, Some("PETSTORE_STORE"), checked),
             (run(&["config", "check", "--store-file", &file]), Some(&file), checked),
             (run(&["config", "check", "--config", &config]), Some(&config), checked),
             (
