@@ -1,6 +1,6 @@
 //! The findings of a check of a store, and the report of a schema upgrade.
 
-use crate::Step;
+use crate::schema::Step;
 
 /// The result of checking one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
