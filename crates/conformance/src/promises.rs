@@ -1,6 +1,7 @@
 //! The list of the promises.
 
 mod concurrency;
+mod declared;
 mod durability;
 mod handover;
 mod idempotency;
@@ -37,7 +38,8 @@ pub(crate) type Check = fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult
 #[macro_export]
 macro_rules! __for_each_promise {
     ($then:ident! { $($with:tt)* }) => { $crate::$then! { { $($with)* }
-        values::what_is_declared_unsupported_is_not_there [];
+        declared::what_is_declared_unsupported_is_not_there [];
+
         values::a_fresh_store_is_empty [];
         values::a_name_comes_back_as_it_was_given [];
         values::categories_and_statuses_come_back_as_given [];

@@ -9,7 +9,7 @@ use std::{
 use tokio::{runtime, task::JoinError, time::timeout};
 
 use crate::{
-    failure::{Failure, PromiseResult, tried},
+    failure::{Failure, PromiseResult},
     fixture::{Fixture, Scratches},
     harness::{Capability, Harness},
     outcome::Outcome,
@@ -50,7 +50,9 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
 async fn remove(scratches: &Scratches) -> PromiseResult {
     let all = mem::take(&mut *scratches.lock().unwrap_or_else(PoisonError::into_inner));
     for scratch in all {
-        tried("the harness cannot remove the store", scratch.remove().await)?;
+        let failed =
+            |problem| Failure::new(format!("the harness cannot remove the store: {problem}"));
+        scratch.remove().await.map_err(failed)?;
     }
     Ok(())
 }

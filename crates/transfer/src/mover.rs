@@ -44,16 +44,12 @@ const SEALED_CALL_LIMIT: Duration = Duration::from_millis(500);
 const RELEASE_PAUSE: Duration = Duration::from_millis(1_500);
 /// The pause before a state is read again after a lost answer.
 const ASK_PAUSE: Duration = Duration::from_millis(100);
-/// The largest number of retries after a failure that may pass.
+/// The largest number of retries of a run.
 const TRIES: u32 = 60;
 /// The pause before a retry.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The time for which a mover waits for an answer after the user has asked for a stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
-
-const TOO_SLOW: &str = "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a quieter hour";
-const REWRITTEN: &str = "animals of the old store keep being changed otherwise than by additions (by an import with \
-                         identifiers or by SQL); stop that, and run it again";
 
 /// Hands one store over to another.
 pub struct Mover {
@@ -118,7 +114,7 @@ impl Mover {
         let is_handed_over = match next_step(&run.seen) {
             Step::Work(Work::CompareBehind) => true,
             Step::End(end) => run.ended(end).map(|_| true)?,
-            Step::Ask => return Err(run.failure()),
+            Step::Ask | Step::Retry => return Err(run.failure()),
             Step::Change(..) | Step::Work(_) => {
                 let is_open = run.seen.target.as_ref().is_some_and(|state| state.phase.is_open());
                 run.compare(is_open).await?;
@@ -137,7 +133,7 @@ impl Mover {
     /// # Errors
     /// [`TransferError`].
     pub fn run<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
-        Box::pin(self.attempts(Goal::HandOver, on_progress))
+        Box::pin(Run::new(self, Goal::HandOver, on_progress).finish_run())
     }
 
     /// Cancels a handover before the target is open: ends the filling of the target, then opens the source. The target
@@ -146,24 +142,7 @@ impl Mover {
     /// # Errors
     /// [`TransferError`].
     pub fn cancel<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
-        Box::pin(self.attempts(Goal::Cancel, on_progress))
-    }
-
-    async fn attempts(
-        &self,
-        goal: Goal,
-        on_progress: OnProgress<'_>,
-    ) -> Result<MoveOutcome, TransferError> {
-        let mut tries_left = TRIES;
-        loop {
-            let mut run = Run::new(self, goal, &mut *on_progress);
-            let end = run.attempt().await?;
-            if end != End::Retry || tries_left == 0 {
-                return run.ended(end);
-            }
-            tries_left -= 1;
-            sleep(RETRY_PAUSE).await;
-        }
+        Box::pin(Run::new(self, Goal::Cancel, on_progress).finish_run())
     }
 
     async fn pair(&self) -> Result<Pair, TransferError> {
@@ -171,7 +150,7 @@ impl Mover {
     }
 }
 
-/// One attempt of a mover.
+/// One run of a mover.
 struct Run<'m> {
     mover: &'m Mover,
     on_progress: OnProgress<'m>,
@@ -205,7 +184,7 @@ impl<'m> Run<'m> {
         }
     }
 
-    async fn attempt(&mut self) -> Result<End, TransferError> {
+    async fn finish_run(mut self) -> Result<MoveOutcome, TransferError> {
         let mut must_observe = true;
         loop {
             if must_observe {
@@ -214,11 +193,11 @@ impl<'m> Run<'m> {
             let step = next_step(&self.seen);
             tracing::debug!(?step, "the mover's next step");
             let outcome = match &step {
-                Step::End(end) => return Ok(*end),
+                Step::End(end) => return self.ended(*end),
                 Step::Change(change, state) => self.change(*change, state).await?,
                 Step::Work(work) => self.work(*work).await,
-                Step::Ask => {
-                    sleep(ASK_PAUSE).await;
+                Step::Ask | Step::Retry => {
+                    sleep(if step == Step::Ask { ASK_PAUSE } else { RETRY_PAUSE }).await;
                     Outcome::Done
                 }
             };
@@ -241,7 +220,7 @@ impl<'m> Run<'m> {
         self.seen.target = self.read(&*mover.target.handover, TransferError::target).await;
         self.seen.is_late = self.sealed_at.is_some_and(|at| at.elapsed() >= SEAL_LIMIT);
         if self.seen.is_rewritten() && self.seen.own.ending.is_none() {
-            self.error = Some(TransferError::failed(REWRITTEN));
+            self.error = Some(TransferError::Rewritten);
         }
         Ok(())
     }
@@ -285,8 +264,7 @@ impl<'m> Run<'m> {
         };
         let changed = timeout(limit, ports.handover.change_state(expected, new)).await;
         let outcome = match changed.unwrap_or_else(|error| Err(StoreError::unavailable(error))) {
-            Ok(true) => Outcome::Done,
-            Ok(false) => Outcome::Fenced,
+            Ok(changed) => Outcome::Changed(changed),
             Err(error @ StoreError::Unavailable(_)) => {
                 self.error = Some(failed(error));
                 sleep(ASK_PAUSE).await;
@@ -297,10 +275,10 @@ impl<'m> Run<'m> {
                 if self.sealed_at.is_some() && matches!(change, Change::Reopen | Change::Claim) {
                     return Err(self.left_sealed());
                 }
-                Outcome::Failed(End::Failed)
+                Outcome::Failed
             }
         };
-        if (change, outcome) == (Change::Reopen, Outcome::Done) {
+        if (change, outcome) == (Change::Reopen, Outcome::Changed(true)) {
             self.sealed_at = None;
         }
         Ok(outcome)
@@ -334,12 +312,10 @@ impl<'m> Run<'m> {
                 "{source} was handed over, and {target} is open; the way back is the same command with the \
                  URLs exchanged"
             )),
-            End::Overtaken => TransferError::failed(format!(
-                "another command has changed the state of {target} meanwhile; run one of them again"
-            )),
+            End::Overtaken => TransferError::Overtaken(target.clone()),
             End::Different => {
                 let error = self.failure();
-                let difference = if let TransferError::Different(difference) = &error {
+                let difference = if let TransferError::OtherData(difference) = &error {
                     difference.to_string()
                 } else if let TransferError::Target(error) = &error {
                     error.to_string()
@@ -351,20 +327,16 @@ impl<'m> Run<'m> {
                      use an empty NEW"
                 ))
             }
-            End::Failed | End::Retry => self.failure(),
+            End::Failed => self.failure(),
         })
     }
 
     fn failure(&mut self) -> TransferError {
-        self.error.take().unwrap_or_else(|| TransferError::failed(TOO_SLOW))
+        self.error.take().unwrap_or(TransferError::TooSlow)
     }
 
     fn left_sealed(&mut self) -> TransferError {
-        TransferError::failed(format!(
-            "the old store is sealed and the new one is not known to be open, so writes wait; run it again, or with \
-             --cancel ({})",
-            self.failure()
-        ))
+        TransferError::LeftSealed(self.failure().to_string())
     }
 }
 

@@ -22,7 +22,8 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
         }
         // Ending here would leave the source sealed.
         _ if own.seal.is_some() || own.sealing.is_some() => return Step::Ask,
-        _ => return Step::End(own.ending.unwrap_or(End::Retry)),
+        _ if own.tries_left == 0 => return Step::End(own.ending.unwrap_or(End::Failed)),
+        _ => return own.ending.map_or(Step::Retry, Step::End),
     };
     if source.id == target.id {
         return Step::End(End::SameStore);
@@ -34,6 +35,9 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
         // A service that starts with the target would not find the source.
         return reopen(own, source, Some(target));
     }
+    if own.goal == Goal::Cancel {
+        return cancel(seen, source, target);
+    }
     if own.opening == Some(target.revision) {
         return claim(source, target);
     }
@@ -41,12 +45,10 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     let is_filling = target.phase == Phase::Filling { from: source.id };
     let holds = is_filling && own.claim == Some(target.revision);
     let (seals, is_sealed) = (own.seals(source), is_sealed_to(source, target));
-    let leaves = !holds || own.ending.is_some() || seen.is_late;
-    // A seal without an answer arrived after another command had claimed the target. It may be the other mover's.
-    let is_left = is_sealed && !holds && own.sealing.is_some();
-    if is_left && is_filling {
-        return claim(source, target);
-    }
+    let leaves = !holds || own.ending.is_some() || own.retreats || seen.is_late;
+    // A seal without an answer arrived after the filling had been canceled.
+    let is_left =
+        is_sealed && own.sealing.is_some() && !matches!(target.phase, Phase::Filling { .. });
     if seals && (leaves || own.is_rewritten(source) || !is_sealed)
         || holds && is_sealed && !seals
         || is_left
@@ -56,9 +58,8 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     if holds {
         fill(seen, source, target, seals)
     } else if own.claim.is_some() {
-        // Another mover fills the target, and may have caused the difference.
-        let is_own = |end: &End| *end != End::Retry && !(is_filling && *end == End::Different);
-        let ending = own.ending.filter(is_own);
+        // Another mover fills the target, and caused the difference.
+        let ending = own.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
     } else {
         begin(own, source, target)
@@ -68,17 +69,10 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
 /// Returns the step of a mover that has not claimed the target yet.
 fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     let is_sealed = is_sealed_to(source, target);
-    if let Some(end) = own.ending.filter(|_| !is_sealed) {
-        return Step::End(end);
+    if !is_sealed && let Some(step) = own.end_or_retry() {
+        return step;
     }
-    let is_filling = target.phase == Phase::Filling { from: source.id };
     match (&source.phase, &target.phase) {
-        (Phase::Open { .. }, _) if own.goal == Goal::Cancel && !is_filling => {
-            Step::End(End::Canceled)
-        }
-        _ if own.goal == Goal::Cancel && is_sealed && !is_filling => {
-            reopen(own, source, Some(target))
-        }
         (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),
         (_, Phase::Filling { from: other } | Phase::Sealed { to: other, .. })
             if *other != source.id =>
@@ -93,18 +87,14 @@ fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
 /// seal.
 fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) -> Step {
     let own = &seen.own;
-    if own.goal == Goal::Cancel {
-        let phase = Phase::Sealed { to: source.id, label: String::new() };
-        return own.ending.map_or_else(|| give_back(own, source, target, phase), Step::End);
-    }
     if let (Some(End::Different), Some(Phase::Open { .. } | Phase::Sealed { .. })) =
         (own.ending, &own.found)
         && let Some(phase) = own.found.clone()
     {
         return give_back(own, source, target, phase);
     }
-    if let Some(end) = own.ending {
-        return Step::End(end);
+    if let Some(step) = own.end_or_retry() {
+        return step;
     }
     if !seals && !source.phase.is_open() {
         return Step::End(End::RefusedSource);
@@ -118,7 +108,8 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
         Stage::Unknown => {
             Step::Work(Work::Compare { empty: own.found.as_ref().is_some_and(Phase::is_open) })
         }
-        _ if own.is_rewritten(source) => Step::End(End::Retry),
+        _ if own.is_rewritten(source) && own.tries_left == 0 => Step::End(End::Failed),
+        _ if own.is_rewritten(source) => Step::Work(Work::Compare { empty: false }),
         Stage::Compared => Step::Work(Work::Follow),
         Stage::Ready | Stage::Complete => seal(source, target),
     }
@@ -133,8 +124,8 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     match &source.phase {
         _ if own.goal == Goal::Cancel => Step::End(End::TooLate),
         Phase::Open { .. } if own.sealing == Some(source.revision) => reopen(own, source, None),
-        Phase::Open { .. } => match own.ending {
-            Some(end) => Step::End(end),
+        Phase::Open { .. } => match own.end_or_retry() {
+            Some(step) => step,
             None if own.is_behind => seal(source, target),
             None => Step::Work(Work::CompareBehind),
         },
@@ -142,10 +133,27 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
         Phase::Sealed { .. } if !(own.is_behind && (sealed || sealing)) => {
             Step::End(End::HandedOver)
         }
-        Phase::Sealed { .. } if own.ending.is_some() => reopen(own, source, None),
+        Phase::Sealed { .. } if own.ending.is_some() || own.retreats => reopen(own, source, None),
         Phase::Sealed { .. } if own.stage == Stage::Complete => Step::End(End::SealedAgain),
         Phase::Sealed { .. } => Step::Work(Work::CompareBehind),
         Phase::Filling { .. } => Step::End(End::RefusedSource),
+    }
+}
+
+/// Ends the filling of the target, and then opens the source.
+fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
+    let own = &seen.own;
+    if target.phase == (Phase::Filling { from: source.id }) {
+        let phase = Phase::Sealed { to: source.id, label: String::new() };
+        let step = give_back(own, source, target, phase);
+        // A run that ends may have sent the give-back already, while the source was sealed.
+        let must_raise = matches!(step, Step::Change(Change::Reopen, _));
+        return own.end_or_retry().filter(|_| !must_raise).unwrap_or(step);
+    }
+    match &source.phase {
+        Phase::Open { .. } => Step::End(End::Canceled),
+        Phase::Sealed { to, .. } if *to == target.id => reopen(own, source, Some(target)),
+        Phase::Filling { .. } | Phase::Sealed { .. } => Step::End(End::RefusedSource),
     }
 }
 

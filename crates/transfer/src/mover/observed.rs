@@ -32,7 +32,7 @@ pub(crate) struct Observed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Own {
     pub(super) goal: Goal,
-    /// The number of times that the mover may still give the target back.
+    /// The number of retries left.
     pub(super) tries_left: u32,
     /// The phase of the target before the first claim, while the target still holds only its own rows.
     pub(super) found: Option<Phase>,
@@ -49,7 +49,8 @@ pub(crate) struct Own {
     pub(super) stage: Stage,
     /// `true` if the target has taken the source's place, but the source is open and the target holds all of its rows.
     pub(super) is_behind: bool,
-    /// The reason why the attempt must end once the source is open.
+    /// `true` if the mover pauses and retries, because a call failed or took too long.
+    pub(super) retreats: bool,
     pub(super) ending: Option<End>,
 }
 
@@ -68,7 +69,7 @@ pub(super) enum Stage {
 }
 
 impl Observed {
-    /// Creates the observations of a new attempt, which gives the target back at most `tries` times.
+    /// Creates the observations of a new run with at most `tries` retries.
     pub(crate) fn new(goal: Goal, tries: u32) -> Self {
         let own = Own { goal, tries_left: tries, ..Own::default() };
         Self { own, ..Self::default() }
@@ -87,27 +88,19 @@ impl Observed {
     /// Notes the result of a step that `next_step` returned for these observations. Returns whether both states must be
     /// read before the next step. After a seal, the states are not read again, because writes wait.
     pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) -> bool {
-        let (source, own) = (self.source.as_ref(), &mut self.own);
+        if let (Step::Change(Change::Seal, sealed), Outcome::Changed(true)) = (step, outcome) {
+            self.own.changed(Change::Seal, sealed.revision, None);
+            self.source = Some(sealed.clone());
+            return false;
+        }
+        let source = self.source.as_ref();
+        let own = &mut self.own;
         match (step, outcome) {
-            (Step::Change(Change::Seal, sealed), Outcome::Done) => {
-                (own.seal, own.sealing) = (Some(sealed.revision), None);
-                self.source = Some(sealed.clone());
-                return false;
+            (Step::Change(change, state), Outcome::Changed(true)) => {
+                own.changed(*change, state.revision, self.target.as_ref());
             }
-            (Step::Change(Change::Claim, claim), Outcome::Done) => {
-                own.found = own.found.take().or(self.target.take().map(|target| target.phase));
-                (own.claim, own.opening) = (Some(claim.revision), None);
-            }
-            (Step::Change(Change::Reopen, _), Outcome::Done) => {
-                if own.seal.is_some() || own.sealing.is_some() {
-                    own.ending.get_or_insert(End::Retry);
-                }
-                (own.seal, own.sealing, own.opening) = (None, None, None);
-            }
-            (Step::Change(Change::GiveBack, _), Outcome::Done) => own.claim = None,
-            (Step::Change(Change::Open, _), Outcome::Done) => own.opening = own.claim,
             (Step::Change(change, _), Outcome::Unanswered) => {
-                own.ending.get_or_insert(End::Retry);
+                own.retreats = true;
                 match change {
                     Change::Claim => own.claim = None,
                     Change::Open => own.opening = self.target.as_ref().map(|state| state.revision),
@@ -119,20 +112,28 @@ impl Observed {
                     }
                 }
             }
-            (Step::Work(Work::Compare { .. }), Outcome::Done) => {
-                own.stage = Stage::Compared;
-                own.rewrites = source.map_or(0, |source| source.rewrites);
-                own.found.take_if(|found| found.is_open());
+            (Step::Work(work), Outcome::Done) => match work {
+                Work::Compare { .. } => {
+                    // A second comparison is a retry after a rewrite of the source.
+                    own.tries_left -= u32::from(own.stage > Stage::Unknown);
+                    own.stage = Stage::Compared;
+                    own.rewrites = source.map_or(0, |source| source.rewrites);
+                    own.found.take_if(|found| found.is_open());
+                }
+                Work::Follow => own.stage = Stage::Ready,
+                Work::CompareBehind if source.is_some_and(|source| source.phase.is_open()) => {
+                    own.is_behind = true;
+                }
+                Work::Finish | Work::CompareBehind => own.stage = Stage::Complete,
+            },
+            (Step::Retry, _) => {
+                (own.retreats, own.tries_left) = (false, own.tries_left.saturating_sub(1));
             }
-            (Step::Work(Work::Follow), Outcome::Done) => own.stage = Stage::Ready,
-            (Step::Work(Work::CompareBehind), Outcome::Done) if !own.is_behind => {
-                own.is_behind = true;
-            }
-            (Step::Work(_), Outcome::Done) => own.stage = Stage::Complete,
-            (step, Outcome::Failed(end)) => {
-                own.ending.get_or_insert(end);
-                own.found.take_if(|_| matches!(step, Step::Change(Change::GiveBack, _)));
-            }
+            (_, Outcome::Different) => _ = own.ending.get_or_insert(End::Different),
+            (Step::Change(Change::GiveBack, _), Outcome::Failed) => own.found = None,
+            (_, Outcome::Failed) => _ = own.ending.get_or_insert(End::Failed),
+            (_, Outcome::Late) => own.retreats = true,
+            (_, Outcome::FailedForNow) => (own.retreats, own.stage) = (true, Stage::Unknown),
             _ => {}
         }
         true
@@ -140,6 +141,35 @@ impl Observed {
 }
 
 impl Own {
+    fn changed(&mut self, change: Change, revision: i64, before: Option<&StoreState>) {
+        match change {
+            Change::Claim => {
+                if self.claim.is_none() && self.found.is_none() {
+                    self.found = before.map(|target| target.phase.clone());
+                }
+                if self.claim.is_some() && self.opening.is_none() {
+                    // Another command had claimed the target, so this claim only serves to end a seal.
+                    self.ending.get_or_insert(End::Overtaken);
+                    self.tries_left = self.tries_left.saturating_sub(1);
+                }
+                (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
+            }
+            Change::Seal => {
+                // The work under an earlier seal does not count.
+                (self.seal, self.sealing) = (Some(revision), None);
+                self.stage = self.stage.min(Stage::Ready);
+            }
+            Change::Reopen => {
+                // Services add rows again, so the work under the seal must be repeated.
+                self.retreats |= self.seal.is_some() || self.sealing.is_some();
+                (self.seal, self.sealing, self.opening) = (None, None, None);
+                self.stage = self.stage.min(Stage::Compared);
+            }
+            Change::GiveBack => self.claim = None,
+            Change::Open => self.opening = self.claim,
+        }
+    }
+
     /// Returns whether the source has this mover's seal, or may still receive it.
     pub(super) fn seals(&self, source: &StoreState) -> bool {
         [self.seal, self.sealing].contains(&Some(source.revision))
@@ -147,5 +177,14 @@ impl Own {
 
     pub(super) fn is_rewritten(&self, source: &StoreState) -> bool {
         self.stage > Stage::Unknown && self.rewrites != source.rewrites
+    }
+
+    pub(super) fn end_or_retry(&self) -> Option<Step> {
+        match self.ending {
+            Some(end) => Some(Step::End(end)),
+            None if !self.retreats => None,
+            None if self.tries_left == 0 => Some(Step::End(End::Failed)),
+            None => Some(Step::Retry),
+        }
     }
 }

@@ -11,7 +11,9 @@ pub(crate) enum Step {
     Work(Work),
     /// Reads both states again after a short pause.
     Ask,
-    /// Ends the attempt.
+    /// Retries after a pause.
+    Retry,
+    /// Ends the run.
     End(End),
 }
 
@@ -53,7 +55,7 @@ pub(crate) enum Work {
     CompareBehind,
 }
 
-/// The end of an attempt.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum End {
     /// The target is open in the source's place.
@@ -76,21 +78,27 @@ pub(crate) enum End {
     Different,
     /// Another command changed a state during the run.
     Overtaken,
-    /// A call failed permanently.
+    /// A call has failed permanently or too often.
     Failed,
-    /// A call failed or took too long, or animals were changed. Another attempt may succeed.
-    Retry,
 }
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Outcome {
-    /// The state was replaced, or the work is done.
-    Done,
-    /// The store refused the step, because another command changed its state.
-    Fenced,
+    /// The store answered whether it replaced the state.
+    Changed(bool),
     /// A change had no answer: the store may still replace the state at any time.
     Unanswered,
-    /// The step failed without an effect, so the attempt must end.
-    Failed(End),
+    /// The work is done.
+    Done,
+    /// The rows differ.
+    Different,
+    /// The target refused the rows because another command claimed it.
+    Fenced,
+    /// The work took longer than writes may wait.
+    Late,
+    /// The call failed without an effect, and may succeed later.
+    FailedForNow,
+    /// The call failed without an effect, and will fail again.
+    Failed,
 }

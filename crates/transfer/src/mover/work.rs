@@ -10,8 +10,8 @@ use crate::{
     difference::Expect,
     error::TransferError,
     mover::{
-        Run, SEAL_LIMIT, TOO_SLOW,
-        step::{End, Outcome, Work},
+        Run, SEAL_LIMIT,
+        step::{Outcome, Work},
     },
     rows::{Copied, RowWriter},
 };
@@ -35,8 +35,8 @@ impl Run<'_> {
                 let sealed_for = self.sealed_at.map_or(Duration::ZERO, |at| at.elapsed());
                 let limit = SEAL_LIMIT.saturating_sub(sealed_for);
                 let Ok(done) = timeout(limit, self.pass(false, u64::MAX)).await else {
-                    self.error = Some(TransferError::failed(TOO_SLOW));
-                    return Outcome::Failed(End::Retry);
+                    self.error = Some(TransferError::TooSlow);
+                    return Outcome::Late;
                 };
                 done.map(drop)
             }
@@ -44,6 +44,9 @@ impl Run<'_> {
         };
         let Err(error) = done else { return Outcome::Done };
         let outcome = outcome(&error);
+        if matches!(error, TransferError::Canceled) {
+            self.seen.stop();
+        }
         self.error = Some(error);
         outcome
     }
@@ -62,7 +65,7 @@ impl Run<'_> {
             )));
         }
         let start = Position::default();
-        let compared = pair.compare(Expect::Part, start, self.on_progress).await?;
+        let compared = pair.compare(Expect::Part, start, None, |_| (), self.on_progress).await?;
         let last = Position { pet: compared.last, record: None };
         (self.copied, self.checked) = (Copied { last, ..Copied::default() }, start);
         self.is_first_pass = true;
@@ -82,9 +85,7 @@ impl Run<'_> {
                 return Ok(());
             }
         }
-        let reason =
-            "animals are added faster than they are copied; run it again at a quieter hour";
-        Err(TransferError::failed(reason))
+        Err(TransferError::TooFast)
     }
 
     /// Copies the rows added since the last pass. If at most `short` animals were added, also compares all rows that
@@ -96,15 +97,16 @@ impl Run<'_> {
         let writer = RowWriter { target, writer: WriterRole::Mover(claim), cutoff, yields };
         let source = self.mover.source.archive.snapshot().await;
         let mut source = source.map_err(TransferError::Source)?;
-        let before = self.copied.pets;
+        let (before, is_checked) = (self.copied.pets, self.checked == self.copied.last);
         let progress = (0, StoreCounts::default());
-        writer.copy(&mut *source, &mut self.copied, progress, self.on_progress).await?;
+        let rows = writer.copy(&mut *source, &mut self.copied, progress, self.on_progress).await?;
         if self.copied.pets - before > short {
             return Ok(false);
         }
         let target = target.snapshot().await.map_err(TransferError::target)?;
         let mut pair = Pair { source, target, cutoff };
-        pair.compare(Expect::Equal, self.checked, self.on_progress).await?;
+        let rows = rows.filter(|_| is_checked);
+        pair.compare(Expect::Equal, self.checked, rows, |_| (), self.on_progress).await?;
         self.checked = self.copied.last;
         Ok(true)
     }
@@ -118,12 +120,12 @@ impl Run<'_> {
         let now = Some((highest, rewrites));
         let more = if self.sealed_at.is_none() {
             let start = Position::default();
-            match pair.compare(Expect::Whole, start, self.on_progress).await {
+            match pair.compare(Expect::Whole, start, None, |_| (), self.on_progress).await {
                 Ok(_) => {
                     self.behind = now;
                     return Ok(());
                 }
-                Err(TransferError::Different(difference)) => difference.to_string(),
+                Err(TransferError::OtherData(difference)) => difference.to_string(),
                 Err(error) => return Err(error),
             }
         } else if self.behind == now {
@@ -141,20 +143,28 @@ impl Run<'_> {
 
 /// Returns the outcome of work that failed with `error`.
 fn outcome(error: &TransferError) -> Outcome {
-    Outcome::Failed(match error {
+    match error {
         TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
             match error {
-                StoreError::Unavailable(_) => End::Retry,
-                StoreError::Sealed(_) => return Outcome::Fenced,
-                StoreError::Refused(_) | StoreError::Corrupt(_) => End::Failed,
+                StoreError::Unavailable(_) => Outcome::FailedForNow,
+                StoreError::Sealed(_) => Outcome::Fenced,
+                StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
             }
         }
-        TransferError::Different(_)
+        // The work is incomplete, and the run ends.
+        TransferError::Canceled => Outcome::FailedForNow,
+        TransferError::OtherData(_)
         | TransferError::Refused(_)
         | TransferError::Target(ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
-            End::Different
+            Outcome::Different
         }
-        TransferError::Failed(_) => End::Failed,
-        TransferError::Canceled => End::Stopped,
-    })
+        TransferError::Different { .. }
+        | TransferError::LowerHighestId { .. }
+        | TransferError::ConcurrentWrite
+        | TransferError::Overtaken(_)
+        | TransferError::Rewritten
+        | TransferError::TooFast
+        | TransferError::TooSlow
+        | TransferError::LeftSealed(_) => Outcome::Failed,
+    }
 }

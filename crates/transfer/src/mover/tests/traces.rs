@@ -175,7 +175,7 @@ fn a_target_that_never_opens_leaves_the_source_open() {
     }
     world.happens(Event::HasNoAnswer(0));
     world.happens(Event::IsLost(0));
-    world.ends(0, End::Retry);
+    world.ends(0, End::Failed);
     assert_eq!(world.phases(), ["open", "filling"]);
 }
 

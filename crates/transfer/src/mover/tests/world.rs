@@ -53,7 +53,7 @@ impl Store {
         let theirs = &self.rows[from..];
         let both = theirs.len().min(rows.len());
         if theirs[..both] != rows[..both] {
-            return Outcome::Failed(End::Different);
+            return Outcome::Different;
         }
         self.rows.extend_from_slice(&rows[both..]);
         Outcome::Done
@@ -72,9 +72,6 @@ pub(super) enum Flight {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Run {
     pub(super) source: usize,
-    goal: Goal,
-    /// The number of further attempts.
-    tries: u32,
     pub(super) seen: Observed,
     pub(super) at: At,
     /// The numbers of copied and of compared rows.
@@ -97,17 +94,13 @@ impl Run {
     pub(super) fn new(source: usize, goal: Goal, tries: u32) -> Self {
         let seen = Observed::new(goal, tries);
         let at = At::Reads { has_source: false };
-        Self { source, goal, tries, seen, at, copied: 0, checked: 0 }
+        Self { source, seen, at, copied: 0, checked: 0 }
     }
 
     fn decide(&mut self) {
         self.at = match next_step(&self.seen) {
-            Step::End(End::Retry) if self.tries > 0 => {
-                *self = Self::new(self.source, self.goal, self.tries - 1);
-                return;
-            }
             Step::End(end) => At::Ended(end),
-            step @ (Step::Change(..) | Step::Work(_) | Step::Ask) => At::Acts(step),
+            step @ (Step::Change(..) | Step::Work(_) | Step::Ask | Step::Retry) => At::Acts(step),
         };
     }
 
@@ -308,7 +301,7 @@ impl World {
                 let rows = self.stores[run.source].rows.get(run.copied..)?.to_vec();
                 Some(Flight::Rows(1 - run.source, claim, run.copied, rows))
             }
-            Step::Work(_) | Step::Ask | Step::End(_) => None,
+            Step::Work(_) | Step::Ask | Step::Retry | Step::End(_) => None,
         }
     }
 
@@ -332,12 +325,10 @@ impl World {
         let (source, target) = (run.source, 1 - run.source);
         let (theirs, ours) = (self.stores[target].rows.clone(), self.stores[source].rows.clone());
         let checked = run.checked;
-        let equal =
-            |equal: bool| if equal { Outcome::Done } else { Outcome::Failed(End::Different) };
+        let equal = |equal: bool| if equal { Outcome::Done } else { Outcome::Different };
         let outcome = match (step, self.flight(run, step)) {
             (Step::Change(..), Some(Flight::Change(store, expected, state))) => {
-                let changed = self.stores[store].change(expected, &state);
-                if changed { Outcome::Done } else { Outcome::Fenced }
+                Outcome::Changed(self.stores[store].change(expected, &state))
             }
             (Step::Work(Work::Compare { empty }), _) => {
                 (self.runs[index].copied, self.runs[index].checked) = (theirs.len(), 0);

@@ -6,7 +6,7 @@ use super::{At, Event, Run, World};
 use crate::{
     mover::{
         observed::Goal,
-        step::{End, Outcome, Step},
+        step::{Outcome, Step},
     },
     switch::takes_over,
 };
@@ -136,8 +136,7 @@ impl World {
             At::Acts(step) => {
                 event(Event::Acts(index), &|next| next.act(index, step));
                 let is_change = matches!(step, Step::Change(..));
-                let failed =
-                    if is_change { Outcome::Unanswered } else { Outcome::Failed(End::Retry) };
+                let failed = if is_change { Outcome::Unanswered } else { Outcome::FailedForNow };
                 if self.budget.failures > 0 && (is_change || matches!(step, Step::Work(_))) {
                     event(Event::Fails(index), &|next| {
                         next.budget.failures -= 1;
