@@ -35,7 +35,8 @@ impl KeyStore for EtcdStore {
             if known.revision == mark.revision {
                 return Ok(changes);
             }
-            if core.had_keys(known).await {
+            // After a restore, or from another store, the position may lie in the future.
+            if known.position <= read.revision && core.had_keys(known).await {
                 since = known.position;
             }
         }
