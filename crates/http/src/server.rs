@@ -6,7 +6,11 @@ pub(crate) mod metrics_listener;
 use std::{convert::Infallible, error::Error, fmt, sync::Arc};
 
 use bytes::Bytes;
-use futures_util::{Stream, future::BoxFuture, stream};
+use futures_util::{
+    Stream,
+    future::{BoxFuture, LocalBoxFuture},
+    stream,
+};
 use hyper::{Request, Response};
 use petstore_domain::KeyName;
 use tokio::{net::TcpListener, task::JoinSet, time::timeout};
@@ -111,24 +115,36 @@ impl Server {
     /// [`Limits::shutdown_delay`], the server accepts only connections that are already in an accept queue. Then it
     /// answers the received requests, for [`Limits::shutdown_grace`] at most.
     pub async fn run(
-        mut self,
+        self,
         listeners: Vec<Listener>,
         shutdown: impl Future<Output = ()>,
     ) -> DrainOutcome {
-        tokio::select! {
-            () = self.serve(accept_all(&listeners)) => (),
-            () = shutdown => (),
-        }
-        self.state.drain.begin();
-        let Limits { shutdown_delay, shutdown_grace, .. } = self.state.settings.limits;
-        let _ = timeout(shutdown_delay, self.serve(accept_all(&listeners))).await;
-        let waiting = stream::iter(close(listeners).await);
-        if timeout(shutdown_grace, self.serve(waiting)).await.is_ok() {
-            return DrainOutcome::Complete;
-        }
-        let connections = self.connections.len();
-        self.connections.shutdown().await;
-        DrainOutcome::CutOff { connections }
+        self.run_boxed(listeners, Box::pin(shutdown)).await
+    }
+
+    /// Runs the server. Boxed so that it is compiled in this crate: compiled in the caller, each request takes some 600 more
+    /// instructions.
+    fn run_boxed(
+        mut self,
+        listeners: Vec<Listener>,
+        shutdown: LocalBoxFuture<'_, ()>,
+    ) -> LocalBoxFuture<'_, DrainOutcome> {
+        Box::pin(async move {
+            tokio::select! {
+                () = self.serve(accept_all(&listeners)) => (),
+                () = shutdown => (),
+            }
+            self.state.drain.begin();
+            let Limits { shutdown_delay, shutdown_grace, .. } = self.state.settings.limits;
+            let _ = timeout(shutdown_delay, self.serve(accept_all(&listeners))).await;
+            let waiting = stream::iter(close(listeners).await);
+            if timeout(shutdown_grace, self.serve(waiting)).await.is_ok() {
+                return DrainOutcome::Complete;
+            }
+            let connections = self.connections.len();
+            self.connections.shutdown().await;
+            DrainOutcome::CutOff { connections }
+        })
     }
 
     /// Serves the connections of `accepted` and those already open until all have ended.

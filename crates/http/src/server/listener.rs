@@ -146,6 +146,7 @@ where
     loop {
         match accept().await {
             Ok(accepted) => return accepted,
+            Err(error) if is_of_one_connection(&error) => (),
             Err(error) => {
                 if !failing {
                     tracing::error!(%error, "connections cannot be accepted for now");
@@ -153,6 +154,45 @@ where
                 failing = true;
                 sleep(ACCEPT_PAUSE).await;
             }
+        }
+    }
+}
+
+/// Returns whether the error ends one waiting connection, so that the next one can be accepted at once.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, io, time::Duration};
+
+    use tokio::time::Instant;
+
+    use super::{ACCEPT_PAUSE, accept_with_retry};
+
+    #[tokio::test(start_paused = true)]
+    async fn only_an_error_of_the_listener_delays_the_next_connection() {
+        for (kind, pause) in [
+            (io::ErrorKind::ConnectionAborted, Duration::ZERO),
+            (io::ErrorKind::ConnectionReset, Duration::ZERO),
+            (io::ErrorKind::Interrupted, Duration::ZERO),
+            (io::ErrorKind::OutOfMemory, ACCEPT_PAUSE),
+        ] {
+            let (calls, began) = (Cell::new(0), Instant::now());
+            let accept = || {
+                calls.set(calls.get() + 1);
+                let first = calls.get() == 1;
+                async move { if first { Err(kind.into()) } else { Ok(()) } }
+            };
+            accept_with_retry(accept).await;
+            assert_eq!((calls.get(), began.elapsed()), (2, pause), "{kind}");
         }
     }
 }
