@@ -171,7 +171,9 @@ async fn bind_any(name: &str, backlog: u32) -> io::Result<TcpListener> {
 }
 
 fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
-    Failure::runtime(format!("{flag}: cannot listen on {address}: {error}"))
+    Failure::runtime(format!(
+        "{flag}: cannot listen on {address}: {error}; name a free address of this machine"
+    ))
 }
 
 /// A Unix socket's file. Dropping the value removes the file.
