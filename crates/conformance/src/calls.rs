@@ -1,6 +1,12 @@
 //! The calls that most promises make.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use petstore_domain::{
     AddError, Added, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError, NewPet,
@@ -8,12 +14,14 @@ use petstore_domain::{
     Timestamp, WriterRole,
 };
 use tokio::{
-    task::JoinSet,
+    sync::Barrier,
+    task::{JoinSet, yield_now},
     time::{Instant, sleep},
 };
 
 use crate::{
     failure::{Failure, PromiseResult, ensure, ensure_eq},
+    fixture::Fixture,
     harness::Store,
     samples,
 };
@@ -162,6 +170,55 @@ pub(crate) async fn change_state(
     // Another writer may rewrite animals before the change.
     ensure_eq("the state", &stored, &StoreState { rewrites: stored.rewrites, ..new })?;
     Ok(stored)
+}
+
+/// Starts `tasks` calls at the same moment, each on the next handle.
+pub(crate) fn start<T, F>(
+    fixture: &Fixture,
+    tasks: usize,
+    call: impl Fn(usize, Store) -> F,
+) -> JoinSet<PromiseResult<T>>
+where
+    T: Send + 'static,
+    F: Future<Output = PromiseResult<T>> + Send + 'static,
+{
+    let (begin, mut running) = (Arc::new(Barrier::new(tasks)), JoinSet::new());
+    for number in 0..tasks {
+        let (begin, call) = (Arc::clone(&begin), call(number, fixture.handle(number).clone()));
+        running.spawn(async move {
+            begin.wait().await;
+            call.await
+        });
+    }
+    running
+}
+
+/// Repeats `watch` on `watchers` handles until every writer has ended.
+pub(crate) async fn watch<F>(
+    fixture: &Fixture,
+    watchers: usize,
+    writers: JoinSet<PromiseResult>,
+    watch: impl Fn(Store) -> F + Clone + Send + 'static,
+) -> PromiseResult
+where
+    F: Future<Output = PromiseResult> + Send,
+{
+    let (done, mut watching) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
+    for number in 0..watchers {
+        let (store, done) = (fixture.handle(number).clone(), Arc::clone(&done));
+        let watch = watch.clone();
+        watching.spawn(async move {
+            while !done.load(Ordering::SeqCst) {
+                watch(store.clone()).await?;
+                yield_now().await;
+            }
+            Ok(())
+        });
+    }
+    let written = join(writers).await;
+    done.store(true, Ordering::SeqCst);
+    join(watching).await?;
+    written.map(drop)
 }
 
 /// Waits for every task. The first task that fails breaks the promise.

@@ -5,6 +5,8 @@ use std::{
     fmt::{self, Write as _},
 };
 
+use crate::harness::BoxError;
+
 /// The reason why a promise was not kept: the expected and the actual result.
 ///
 /// `?` converts any error to a failure, because an unexpected error of a store breaks a promise. The `Debug` form is plain
@@ -55,6 +57,25 @@ macro_rules! ensure {
     };
 }
 pub(crate) use ensure;
+
+/// Ends the promise unless the result matches the pattern.
+macro_rules! ensure_matches {
+    ($what:expr, $actual:expr, $pattern:pat $(if $guard:expr)?) => {
+        let actual = $actual;
+        $crate::failure::ensure!(
+            matches!(&actual, $pattern $(if $guard)?),
+            "{}: {actual:?} instead of {}",
+            $what,
+            stringify!($pattern)
+        );
+    };
+}
+pub(crate) use ensure_matches;
+
+/// Converts the error of a harness, which counts as a broken promise.
+pub(crate) fn tried<T>(what: &str, done: Result<T, BoxError>) -> PromiseResult<T> {
+    done.map_err(|problem| Failure::new(format_args!("{what}: {problem}")))
+}
 
 /// Ends the promise unless `actual` is `expected`.
 pub(crate) fn ensure_eq<T, U>(what: impl fmt::Display, actual: &T, expected: &U) -> PromiseResult

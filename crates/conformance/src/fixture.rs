@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{
-    failure::{Failure, PromiseResult},
+    failure::{PromiseResult, tried},
     harness::{Capability, Harness, ScratchStore, Store},
 };
 
@@ -30,8 +30,8 @@ impl Fixture {
     }
 
     async fn unopened(harness: Arc<dyn Harness>, scratches: Scratches) -> PromiseResult<Self> {
-        let failed = |problem| Failure::new(format!("the harness has no fresh store: {problem}"));
-        let scratch: Arc<dyn ScratchStore> = harness.fresh().await.map_err(failed)?.into();
+        let scratch = tried("the harness has no fresh store", harness.fresh().await)?;
+        let scratch: Arc<dyn ScratchStore> = scratch.into();
         scratches.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&scratch));
         Ok(Self { handles: Vec::new(), scratch, harness, scratches })
     }
@@ -57,8 +57,7 @@ impl Fixture {
     /// Closes every handle and opens the store again.
     pub(crate) async fn reopened(mut self) -> PromiseResult<Self> {
         for store in self.handles.drain(..) {
-            let failed = |problem| Failure::new(format!("it does not close: {problem}"));
-            self.scratch.close(store).await.map_err(failed)?;
+            tried("it does not close", self.scratch.close(store).await)?;
         }
         self.opened(false).await
     }
@@ -93,6 +92,5 @@ pub(crate) async fn open(
     scratch: &dyn ScratchStore,
     reads_while_sealed: bool,
 ) -> PromiseResult<Store> {
-    let failed = |problem| Failure::new(format!("it does not open: {problem}"));
-    scratch.open(reads_while_sealed).await.map_err(failed)
+    tried("it does not open", scratch.open(reads_while_sealed).await)
 }

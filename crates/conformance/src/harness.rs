@@ -179,18 +179,3 @@ pub enum Capability {
     /// The adapter implements [`Handover`].
     Handover,
 }
-
-impl Capability {
-    /// Every capability.
-    pub const ALL: [Self; 9] = [
-        Self::Reopen,
-        Self::SecondHandle,
-        Self::OtherProcess,
-        Self::Outage,
-        Self::RefusedRow,
-        Self::DeletedRow,
-        Self::Version,
-        Self::Archive,
-        Self::Handover,
-    ];
-}

@@ -1,7 +1,6 @@
 //! The list of the promises.
 
 mod concurrency;
-mod declared;
 mod durability;
 mod handover;
 mod idempotency;
@@ -38,8 +37,7 @@ pub(crate) type Check = fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult
 #[macro_export]
 macro_rules! __for_each_promise {
     ($then:ident! { $($with:tt)* }) => { $crate::$then! { { $($with)* }
-        declared::what_is_declared_unsupported_is_not_there [];
-
+        values::what_is_declared_unsupported_is_not_there [];
         values::a_fresh_store_is_empty [];
         values::a_name_comes_back_as_it_was_given [];
         values::categories_and_statuses_come_back_as_given [];

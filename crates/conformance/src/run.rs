@@ -9,7 +9,7 @@ use std::{
 use tokio::{runtime, task::JoinError, time::timeout};
 
 use crate::{
-    failure::{Failure, PromiseResult},
+    failure::{Failure, PromiseResult, tried},
     fixture::{Fixture, Scratches},
     harness::{Capability, Harness},
     outcome::Outcome,
@@ -50,9 +50,7 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
 async fn remove(scratches: &Scratches) -> PromiseResult {
     let all = mem::take(&mut *scratches.lock().unwrap_or_else(PoisonError::into_inner));
     for scratch in all {
-        let failed =
-            |problem| Failure::new(format!("the harness cannot remove the store: {problem}"));
-        scratch.remove().await.map_err(failed)?;
+        tried("the harness cannot remove the store", scratch.remove().await)?;
     }
     Ok(())
 }

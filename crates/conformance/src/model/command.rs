@@ -1,10 +1,12 @@
 //! Random commands for a store.
 
+use fastrand::Rng;
+use petstore_domain::{NewPet, PetStatus};
+
 use crate::{
-    random::Random,
+    random::one_of,
     samples::{self, STATUSES},
 };
-use petstore_domain::{NewPet, PetStatus};
 
 /// One command. The model maps its numbers to identifiers.
 #[derive(Clone, Debug)]
@@ -25,28 +27,28 @@ const SPANS: [i64; 4] = [0, 1, 2, 5];
 
 impl Command {
     /// Returns the command of the step `step`. No two steps create the same API key.
-    pub(crate) fn choose(random: &mut Random, step: u16) -> Self {
-        match random.below(14) {
+    pub(crate) fn choose(random: &mut Rng, step: u16) -> Self {
+        match random.u32(..14) {
             0..=5 => Self::Add {
-                pet: random.one_of(&samples::few()),
-                key: (random.below(3) > 0).then(|| random.one_of(&IDEMPOTENCY_KEYS)),
+                pet: one_of(random, &samples::few()),
+                key: (random.u32(..3) > 0).then(|| one_of(random, &IDEMPOTENCY_KEYS)),
             },
-            6 => Self::Purge { age: random.one_of(&SPANS) },
+            6 => Self::Purge { age: one_of(random, &SPANS) },
             7 | 8 => Self::AddKey {
                 seed: step,
-                name: random.one_of(&KEY_NAMES),
-                lifetime: (random.below(2) > 0).then(|| random.one_of(&SPANS) + 1),
+                name: one_of(random, &KEY_NAMES),
+                lifetime: (random.u32(..2) > 0).then(|| one_of(random, &SPANS) + 1),
             },
             9 => Self::EndKey {
-                number: random.below(1000),
-                expires: (random.below(2) > 0).then(|| random.one_of(&SPANS)),
-                revoked: (random.below(2) > 0).then(|| random.one_of(&SPANS)),
+                number: random.u32(..1000),
+                expires: (random.u32(..2) > 0).then(|| one_of(random, &SPANS)),
+                revoked: (random.u32(..2) > 0).then(|| one_of(random, &SPANS)),
             },
-            10 => Self::RemoveKey { number: random.below(1000) },
-            11 => Self::NoteUse { number: random.below(1000), ago: random.one_of(&SPANS) },
+            10 => Self::RemoveKey { number: random.u32(..1000) },
+            11 => Self::NoteUse { number: random.u32(..1000), ago: one_of(random, &SPANS) },
             _ => Self::Compare {
-                limit: random.one_of(&[1, 2, 3, 20, 100]),
-                status: random.one_of(&STATUSES),
+                limit: one_of(random, &[1, 2, 3, 20, 100]),
+                status: one_of(random, &STATUSES),
             },
         }
     }

@@ -15,9 +15,10 @@ use tokio::{
 use super::keys;
 use crate::{
     calls::{
-        add, add_many, all, change_phase, created, handover, join, purge, replayed, still_works,
+        add, add_many, all, change_phase, created, handover, join, purge, replayed, start,
+        still_works,
     },
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::{Fixture, open},
     harness::{Capability, Store},
     samples::{self, NO_LIMIT, at, by_name, key, numbered, request, rex},
@@ -92,8 +93,8 @@ pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
 /// Contract: two handles behave like two processes. This promise uses a real second process.
 pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> PromiseResult {
     let act = async |action: &str| {
-        let failed = |problem| Failure::new(format!("another process that {action}s: {problem}"));
-        fixture.scratch.act_elsewhere(action).await.map_err(failed)
+        let what = format!("another process that {action}s");
+        tried(&what, fixture.scratch.act_elsewhere(action).await)
     };
     let store = fixture.store();
     let mine = add(store, rex()).await?;
@@ -113,10 +114,7 @@ pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> Pr
     if fixture.supports(Capability::Handover) {
         act("seal").await?;
         let read = store.pets.list(samples::query(9, None, None)).await;
-        ensure!(
-            matches!(read, Err(StoreError::Sealed(_))),
-            "a read after another's seal: {read:?}"
-        );
+        ensure_matches!("a read after another's seal", read, Err(StoreError::Sealed(_)));
         change_phase(store, Phase::Open { from: None }).await?;
     }
     still_works(store).await
@@ -161,36 +159,31 @@ async fn abandon<F: Future>(mut future: Pin<&mut F>, round: usize) {
 /// Contract: a row that the store's own rules refuse is `Refused`. Only the request of this row fails.
 pub(super) async fn a_refused_row_fails_its_own_request_only(fixture: Fixture) -> PromiseResult {
     let first = add(fixture.store(), rex()).await?;
-    let failed = |problem| Failure::new(format!("the harness cannot make a rule: {problem}"));
-    fixture.scratch.forbid_equal_names().await.map_err(failed)?;
-    let mut tasks = JoinSet::new();
-    for task in 0..8 {
-        let store = fixture.handle(task).clone();
-        tasks.spawn(async move {
-            let mut added = Vec::new();
-            for number in 0..15 {
-                let offends = task == 0 || number == 7;
-                let pet = if offends { rex() } else { numbered(task * 100 + number) };
-                let key = format!("{task}-{number}");
-                let request = (number % 2 == 0).then(|| request(&key, &pet, 0));
-                match store.pets.add(pet, request).await {
-                    Ok(pet) if !offends => added.push(created(pet)?),
-                    Err(AddError::Store(StoreError::Refused(reason))) if offends => {
-                        ensure!(!reason.is_empty(), "a refusal gives no reason");
-                    }
-                    end => return Err(Failure::new(format!("offends: {offends}, but {end:?}"))),
+    tried("the harness cannot make a rule", fixture.scratch.forbid_equal_names().await)?;
+    let tasks = start(&fixture, 8, |task, store| async move {
+        let mut added = Vec::new();
+        for number in 0..15 {
+            let offends = task == 0 || number == 7;
+            let pet = if offends { rex() } else { numbered(task * 100 + number) };
+            let key = format!("{task}-{number}");
+            let request = (number % 2 == 0).then(|| request(&key, &pet, 0));
+            match store.pets.add(pet, request).await {
+                Ok(pet) if !offends => added.push(created(pet)?),
+                Err(AddError::Store(StoreError::Refused(reason))) if offends => {
+                    ensure!(!reason.is_empty(), "a refusal gives no reason");
                 }
+                end => return Err(Failure::new(format!("offends: {offends}, but {end:?}"))),
             }
-            Ok(added)
-        });
-    }
+        }
+        Ok(added)
+    });
     let mut expected = join(tasks).await?.concat();
     expected.push(first);
     expected.sort_by_key(|pet| pet.id);
     ensure_eq_lists("the animals", &all(fixture.store()).await?, &expected)?;
     // A refused addition leaves no record.
     let again = fixture.store().pets.add(rex(), Some(request("0-0", &rex(), 1))).await;
-    let refused = matches!(again, Err(AddError::Store(StoreError::Refused(_))));
-    ensure!(refused, "the repeat of a refused addition: {again:?}");
+    let what = "the repeat of a refused addition";
+    ensure_matches!(what, again, Err(AddError::Store(StoreError::Refused(_))));
     add(fixture.store(), numbered(9000)).await.map(drop)
 }

@@ -9,7 +9,7 @@ use petstore_domain::{
     Added, ApiKey, HighestIds, Pet, PetId, Phase, Rows, StoreError, StoreId, StoreState,
     WriterRole, add_key, roll_key,
 };
-use tokio::{task::JoinSet, time::sleep};
+use tokio::time::sleep;
 
 use super::{
     keys,
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     calls::{
         Cause, add, add_many, all, archive, change_phase, change_state, created, find, handover,
-        join, rows_of, still_works, version, write_rows,
+        join, rows_of, start, still_works, version, write_rows,
     },
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
@@ -170,16 +170,11 @@ pub(super) async fn a_state_is_replaced_by_its_revision_and_lasts(
         ensure!(!changed, "another revision is changed");
     }
     ensure_eq("the state", &handover(store)?.state().await?, &begin)?;
-    let mut tasks = JoinSet::new();
-    for number in 0..8 {
-        let (store, begin) = (fixture.handle(number).clone(), begin.clone());
-        tasks.spawn(async move {
-            let label = number.to_string();
-            let new = begin.next(Phase::Sealed { to: OTHER, label });
-            // A lock of another writer may cause a failure, but never a change.
-            Ok(handover(&store)?.change_state(begin.revision, new).await.unwrap_or(false))
-        });
-    }
+    let tasks = start(&fixture, 8, |number, store| {
+        let new = begin.next(Phase::Sealed { to: OTHER, label: number.to_string() });
+        // A lock of another writer may cause a failure, but never a change.
+        async move { Ok(handover(&store)?.change_state(new.revision - 1, new).await.unwrap_or(false)) }
+    });
     let changed = join(tasks).await?.into_iter().filter(|changed| *changed).count();
     ensure_eq("how many of eight equal changes were made", &changed, &1)?;
     // A new identity and a skipped revision are stored; the given rewrites are not.
@@ -239,14 +234,7 @@ async fn write_until_sealed(
 }
 
 async fn stored_ids(store: &Store) -> PromiseResult<BTreeSet<PetId>> {
-    let (mut snapshot, mut ids) = (archive(store)?.snapshot().await?, BTreeSet::new());
-    loop {
-        let pets = snapshot.pets(ids.last().copied(), 1000).await?;
-        if pets.is_empty() {
-            return Ok(ids);
-        }
-        ids.extend(pets.into_iter().map(|pet| pet.id));
-    }
+    Ok(Content::read(store).await?.pets.iter().map(|pet| pet.id).collect())
 }
 
 /// Contract: a change of the state waits for writes that have begun. No write takes effect after the change.
@@ -254,10 +242,7 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
     const SEALS: usize = 25;
     add(fixture.store(), rex()).await?;
     for round in 0..SEALS {
-        let mut tasks = JoinSet::new();
-        for writer in 0..4 {
-            tasks.spawn(write_until_sealed(fixture.handle(writer / 2).clone(), writer, round));
-        }
+        let tasks = start(&fixture, 4, |writer, store| write_until_sealed(store, writer, round));
         sleep(Duration::from_millis(5)).await;
         let handover = handover(fixture.handle(round))?;
         let now = handover.state().await?;
@@ -291,18 +276,14 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
 pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     fixture: Fixture,
 ) -> PromiseResult {
-    let mut tasks = JoinSet::new();
-    for writer in 0..6 {
-        let store = fixture.handle(writer).clone();
-        tasks.spawn(async move {
-            for number in 0..30 {
-                let pet = numbered(writer * 100 + number);
-                let request = (writer < 3).then(|| request(&format!("{writer}-{number}"), &pet, 5));
-                created(store.pets.add(pet, request).await?)?;
-            }
-            Ok(())
-        });
-    }
+    let tasks = start(&fixture, 6, |writer, store| async move {
+        for number in 0..30 {
+            let pet = numbered(writer * 100 + number);
+            let request = (writer < 3).then(|| request(&format!("{writer}-{number}"), &pet, 5));
+            created(store.pets.add(pet, request).await?)?;
+        }
+        Ok(())
+    });
     let (writing, mut found) = (tokio::spawn(join(tasks)), Vec::<Pet>::new());
     loop {
         // A read after the end of the last writer is complete.

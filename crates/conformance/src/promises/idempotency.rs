@@ -1,16 +1,10 @@
 //! Idempotent additions.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
-
 use petstore_domain::{AddError, Added, IdempotencyId, PetId, Rows, StoreCounts};
-use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::{
-    calls::{add, all, archive, created, find, join, purge, replayed, write_rows},
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    calls::{add, all, archive, created, find, join, purge, replayed, start, watch, write_rows},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
     samples::{self, LIFETIME, NO_LIMIT, at, id, numbered, request, request_with, rex},
@@ -30,8 +24,8 @@ pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) 
             let repeat = replayed(repeat).map_err(|it| it.context(format!("{later} ms later")))?;
             ensure_eq("the repeat", &repeat, &first)?;
             let refusal = store.pets.add(other.clone(), Some(request(&key, &other, later))).await;
-            let refused = matches!(refusal, Err(AddError::IdempotencyKeyReused));
-            ensure!(refused, "{other:?} {later} ms later: {refusal:?} instead of a reused key");
+            let what = format!("{other:?} {later} ms later");
+            ensure_matches!(what, refusal, Err(AddError::IdempotencyKeyReused));
         }
         let expired = Some(request(&key, &other, LIFETIME));
         let second = created(store.pets.add(other.clone(), expired).await?)
@@ -61,16 +55,9 @@ pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> 
 
 /// Contract: equal requests that run at the same time add one animal.
 pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> PromiseResult {
-    const TASKS: usize = 24;
-    let start = Arc::new(Barrier::new(TASKS));
-    let mut tasks = JoinSet::new();
-    for number in 0..TASKS {
-        let (store, start) = (fixture.handle(number).clone(), Arc::clone(&start));
-        tasks.spawn(async move {
-            start.wait().await;
-            Ok(store.pets.add(rex(), Some(request("once", &rex(), 0))).await?)
-        });
-    }
+    let tasks = start(&fixture, 24, |_, store| async move {
+        Ok(store.pets.add(rex(), Some(request("once", &rex(), 0))).await?)
+    });
     let added = join(tasks).await?;
     let new = added.iter().filter(|added| matches!(added, Added::Created(_))).count();
     let there = all(fixture.store()).await?;
@@ -85,38 +72,23 @@ pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> P
 ///
 /// Every animal here is added with a record. A snapshot with unequal numbers was taken between two transactions.
 pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -> PromiseResult {
-    const WRITERS: usize = 4;
     const EACH: usize = 100;
-    let done = Arc::new(AtomicBool::new(false));
-    let (mut writers, mut watchers) = (JoinSet::new(), JoinSet::new());
-    for writer in 0..WRITERS {
-        let store = fixture.handle(writer).clone();
-        writers.spawn(async move {
-            for number in writer * EACH..(writer + 1) * EACH {
-                let (pet, key) = (numbered(number), format!("key-{number}"));
-                let request = request(&key, &pet, 0);
-                created(store.pets.add(pet, Some(request)).await?)?;
-            }
-            Ok(())
-        });
-    }
+    let writers = start(&fixture, 4, |writer, store| async move {
+        for number in writer * EACH..(writer + 1) * EACH {
+            let (pet, key) = (numbered(number), format!("key-{number}"));
+            let request = request(&key, &pet, 0);
+            created(store.pets.add(pet, Some(request)).await?)?;
+        }
+        Ok(())
+    });
     // The readers start after the writers: on one thread, they run whenever every writer waits.
-    for watcher in 0..2 {
-        let (store, done) = (fixture.handle(watcher).clone(), Arc::clone(&done));
-        watchers.spawn(async move {
-            while !done.load(Ordering::SeqCst) {
-                let counts = archive(&store)?.snapshot().await?.counts().await?;
-                let StoreCounts { pets, records, .. } = counts;
-                ensure!(pets == records, "a snapshot holds {pets} animals and {records} records");
-                tokio::task::yield_now().await;
-            }
-            Ok(())
-        });
-    }
-    let written = join(writers).await;
-    done.store(true, Ordering::SeqCst);
-    join(watchers).await?;
-    written.map(drop)
+    let counts_are_equal = |store: Store| async move {
+        let counts = archive(&store)?.snapshot().await?.counts().await?;
+        let StoreCounts { pets, records, .. } = counts;
+        ensure!(pets == records, "a snapshot holds {pets} animals and {records} records");
+        Ok(())
+    };
+    watch(&fixture, 2, writers, counts_are_equal).await
 }
 
 /// Contract: a replay returns the animal of the request under the recorded identifier, even if the row was changed or
@@ -143,8 +115,7 @@ pub(super) async fn a_record_outlasts_its_deleted_animal(fixture: Fixture) -> Pr
     let kept = add(store, numbered(1)).await?;
     let request = request("once", &rex(), 0);
     let first = created(store.pets.add(rex(), Some(request)).await?)?;
-    let failed = |problem| Failure::new(format!("the harness cannot delete a row: {problem}"));
-    fixture.scratch.delete_pet(first.id).await.map_err(failed)?;
+    tried("the harness cannot delete a row", fixture.scratch.delete_pet(first.id).await)?;
     for store in &fixture.handles {
         ensure_eq("the deleted animal", &find(store, first.id).await?, &None)?;
         ensure_eq_lists("the animals", &all(store).await?, std::slice::from_ref(&kept))?;

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use petstore_domain::{
     AddError, ArchiveError, HighestIds, KeyId, PetId, Rows, StoreError, WriterRole,
 };
-use tokio::task::JoinSet;
 
 use super::{
     keys,
@@ -13,8 +12,8 @@ use super::{
     writes::{nine, require_held},
 };
 use crate::{
-    calls::{add, add_many, all, archive, join, purge, rows_of, write_rows},
-    failure::{PromiseResult, ensure, ensure_eq},
+    calls::{add, add_many, all, archive, join, purge, rows_of, start, write_rows},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_matches},
     fixture::Fixture,
     samples::{NO_LIMIT, at, key, numbers, request, rex},
 };
@@ -23,17 +22,13 @@ use crate::{
 pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture) -> PromiseResult {
     const TASKS: usize = 8;
     const EACH: usize = 25;
-    let mut tasks = JoinSet::new();
-    for task in 0..TASKS {
-        let store = fixture.handle(task).clone();
-        tasks.spawn(async move {
-            let mut ids = Vec::new();
-            for _ in 0..EACH {
-                ids.push(add(&store, rex()).await?.id);
-            }
-            Ok(ids)
-        });
-    }
+    let tasks = start(&fixture, TASKS, |_, store| async move {
+        let mut ids = Vec::new();
+        for _ in 0..EACH {
+            ids.push(add(&store, rex()).await?.id);
+        }
+        Ok(ids)
+    });
     let mut seen = HashSet::new();
     for ids in join(tasks).await? {
         ensure!(ids.is_sorted_by(|one, next| one < next), "one caller was given {ids:?}");
@@ -101,15 +96,12 @@ pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
     for (round, store) in (0..).zip(&fixture.handles) {
         for request in [None, Some(request("none-left", &rex(), 0)), None] {
             let end = store.pets.add(rex(), request).await;
-            let refused = matches!(end, Err(AddError::Store(StoreError::Refused(_))));
-            ensure!(
-                refused,
-                "an addition behind the highest identifier: {end:?} instead of Refused"
-            );
+            let what = "an addition behind the highest identifier";
+            ensure_matches!(what, end, Err(AddError::Store(StoreError::Refused(_))));
         }
         let end = archive(store)?.add_new(vec![rex()], None).await;
-        let refused = matches!(end, Err(ArchiveError::Store(StoreError::Refused(_))));
-        ensure!(refused, "new animals behind the highest identifier: {end:?} instead of Refused");
+        let what = "new animals behind the highest identifier";
+        ensure_matches!(what, end, Err(ArchiveError::Store(StoreError::Refused(_))));
         require_held(&fixture, &held).await?;
         // Makes every other kind of write.
         let key = keys::add(store, key(round, &format!("k{round}"), 0, None)).await?;

@@ -7,11 +7,10 @@ use petstore_domain::{
     MAX_KEYS_PER_SAVE, NamedKey, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp,
     add_key, load_keys, revoke_keys, roll_key,
 };
-use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::{
-    calls::{self, join},
-    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    calls::{self, join, start},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches},
     fixture::Fixture,
     harness::Store,
     samples::{at, by_name, key, read_only_key, rex},
@@ -127,8 +126,8 @@ pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseR
         let new = |seed, id| key(seed, "again", 5, None).with_id(KeyId(expected.next_id.0 + id));
         let changed = vec![new(3, 0), new(seed, 1)];
         let end = store.keys.save(expected.revision, changed, vec![]).await;
-        let refused = matches!(end, Err(StoreError::Refused(_)));
-        ensure!(refused, "the digest of key {seed} again: {end:?} instead of Refused");
+        let what = format!("the digest of key {seed} again");
+        ensure_matches!(what, end, Err(StoreError::Refused(_)));
         // Not even the first of the two keys was saved.
         ensure_eq_lists("the keys after a refusal", &loaded(&store).await?.keys, &expected.keys)?;
     }
@@ -217,20 +216,14 @@ pub(super) async fn a_save_keeps_the_latest_use(fixture: Fixture) -> PromiseResu
 
 /// Contract: a save writes and removes keys if the revision is still `expected`.
 pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> PromiseResult {
-    const RACERS: u16 = 16;
+    const RACERS: usize = 16;
     for round in 0..3 {
         let before = loaded(fixture.store()).await?;
         let (revision, id) = (before.revision, before.next_id);
-        let start = Arc::new(Barrier::new(RACERS.into()));
-        let mut tasks = JoinSet::new();
-        for seed in 0..RACERS {
-            let (store, start) = (fixture.handle(seed.into()).clone(), Arc::clone(&start));
-            let key = key(round * RACERS + seed, "web", 0, None).with_id(id);
-            tasks.spawn(async move {
-                start.wait().await;
-                Ok(store.keys.save(revision, vec![key], vec![]).await?)
-            });
-        }
+        let tasks = start(&fixture, RACERS, move |racer, store| async move {
+            let key = key(u16::try_from(round * RACERS + racer)?, "web", 0, None).with_id(id);
+            Ok(store.keys.save(revision, vec![key], vec![]).await?)
+        });
         let kept = join(tasks).await?.into_iter().filter(|end| *end == SaveOutcome::Saved).count();
         ensure_eq("saves that were kept", &kept, &1)?;
         for other in [revision, KeyRevision(0)] {

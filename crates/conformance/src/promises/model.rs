@@ -1,6 +1,7 @@
 //! The store and the model, driven by the same random commands.
 
-use petstore_domain::{AddError, Added, ApiKey, IdempotencyRequest, NewPet};
+use fastrand::Rng;
+use petstore_domain::{AddError, Added, ApiKey, IdempotencyRequest, KeyId, NewPet};
 
 use super::keys::{listed, loaded, save};
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     fixture::Fixture,
     harness::Store,
     model::{Addition, Command, KeyModel, PetModel},
-    random::{Random, SEED_VARIABLE, seed},
+    random::{SEED_VARIABLE, seed},
     samples::{self, NO_LIMIT, at, key},
 };
 
@@ -20,7 +21,7 @@ const LIFETIME: i64 = 20;
 /// Contract: the store and the model agree over 400 random commands.
 pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> PromiseResult {
     let seed = seed();
-    let mut random = Random::new(seed);
+    let mut random = Rng::with_seed(seed);
     let mut run = Run {
         store: fixture.store().clone(),
         pets: PetModel::default(),
@@ -28,8 +29,8 @@ pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> Pr
         now: 0,
     };
     for step in 0..STEPS {
-        run.now += i64::from(random.below(4));
-        run.store = fixture.handle(random.below(2) as usize).clone();
+        run.now += random.i64(0..4);
+        run.store = fixture.handle(random.usize(..2)).clone();
         let command = Command::choose(&mut random, step);
         let context = format!("{SEED_VARIABLE}={seed}, step {step}, {command:?}");
         run.step(command).await.map_err(|failure| failure.context(context))?;
@@ -113,10 +114,10 @@ impl Run {
         revoked: Option<i64>,
     ) -> PromiseResult {
         let Some(key) = self.keys.some_key(number) else { return Ok(()) };
-        // Writes the key like a caller with an older state of the key.
+        // Writes the key like a caller with another state of the key.
         let [expires_at, revoked_at] =
             [expires, revoked].map(|ago| ago.map(|ago| at(self.now - ago)));
-        let ended = ApiKey { expires_at, revoked_at, last_used_at: None, ..key.clone() };
+        let ended = ApiKey { expires_at, revoked_at, last_used_at: expires_at, ..key.clone() };
         self.keys.save(&ended);
         save(&self.store, vec![ended], vec![]).await
     }
@@ -125,7 +126,8 @@ impl Run {
         let (id, at) = (self.keys.some_id(number), at(self.now - ago));
         self.keys.note_use(id, at);
         let revision = loaded(&self.store).await?.revision;
-        self.store.keys.note_uses(vec![(id, at)]).await?;
+        // The first key does not exist.
+        self.store.keys.note_uses(vec![(KeyId(i64::MAX - 2), at), (id, at)]).await?;
         ensure_eq("the keys after a use", &self.store.keys.load(Some(revision)).await?, &None)
     }
 }

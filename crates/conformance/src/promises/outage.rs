@@ -8,20 +8,18 @@ use tokio::time::{sleep, timeout};
 use super::keys;
 use crate::{
     calls::{Cause, add, all, find, still_works},
-    failure::{Failure, PromiseResult, ensure, ensure_eq},
+    failure::{Failure, PromiseResult, ensure_eq, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
     samples::{at, key, query, request, rex},
 };
 
 pub(super) async fn cut_off(fixture: &Fixture) -> PromiseResult {
-    let failed = |problem| Failure::new(format!("the harness cannot cut off the store: {problem}"));
-    fixture.scratch.cut_off().await.map_err(failed)
+    tried("the harness cannot cut off the store", fixture.scratch.cut_off().await)
 }
 
 pub(super) async fn reconnect(fixture: &Fixture) -> PromiseResult {
-    let failed = |problem| Failure::new(format!("the harness cannot reconnect it: {problem}"));
-    fixture.scratch.reconnect().await.map_err(failed)
+    tried("the harness cannot reconnect it", fixture.scratch.reconnect().await)
 }
 
 /// Ends the promise unless the call returns `StoreError::Unavailable` in time.
@@ -31,8 +29,7 @@ async fn refused<T: std::fmt::Debug, E: Into<Cause>>(
     call: impl Future<Output = Result<T, E>>,
 ) -> PromiseResult {
     let end = in_time(what, limit, call).await?.map_err(|error| error.into().0);
-    let refused = matches!(end, Err(StoreError::Unavailable(_)));
-    ensure!(refused, "{what}: {end:?} instead of Unavailable");
+    ensure_matches!(what, end, Err(StoreError::Unavailable(_)));
     Ok(())
 }
 

@@ -1,10 +1,9 @@
 //! Pages and walks.
 
 use petstore_domain::{Pet, PetId, PetStatus};
-use tokio::task::JoinSet;
 
 use crate::{
-    calls::{add, add_many, join, page, walk},
+    calls::{add, add_many, join, page, start, walk},
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
     harness::Store,
@@ -52,19 +51,15 @@ pub(super) async fn a_walk_meets_what_was_there_exactly_once(fixture: Fixture) -
     const WRITERS: usize = 8;
     const EACH: usize = 60;
     let there = add_many(fixture.store(), 60).await?;
-    let mut writers = JoinSet::new();
-    for writer in 0..WRITERS {
-        let store = fixture.handle(writer).clone();
-        writers.spawn(async move {
-            let mut added = Vec::new();
-            for number in 0..EACH {
-                let pet = samples::numbered(100 + number * WRITERS + writer);
-                let id = add(&store, pet.clone()).await?.id;
-                added.push(pet.with_id(id));
-            }
-            Ok(added)
-        });
-    }
+    let writers = start(&fixture, WRITERS, |writer, store| async move {
+        let mut added = Vec::new();
+        for number in 0..EACH {
+            let pet = samples::numbered(100 + number * WRITERS + writer);
+            let id = add(&store, pet.clone()).await?.id;
+            added.push(pet.with_id(id));
+        }
+        Ok(added)
+    });
     for (number, limit) in [1, 7, 100].into_iter().enumerate() {
         let walked = walk(fixture.handle(number), limit, None).await?;
         let old = walked.iter().filter(|pet| pet.id <= there[59].id);

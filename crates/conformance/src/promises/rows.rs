@@ -4,7 +4,6 @@ use petstore_domain::{
     ApiKey, ArchiveError, CategoryId, Fingerprint, IdempotencyRecord, IdempotencyRequest,
     KeyDigest, KeyId, Pet, PetId, Rows, Timestamp, WriterRole,
 };
-use tokio::task::JoinSet;
 
 use super::{
     keys,
@@ -12,8 +11,8 @@ use super::{
     writes::nine,
 };
 use crate::{
-    calls::{all, archive, join, replayed, rows_of, still_works, write_rows},
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    calls::{all, archive, join, replayed, rows_of, start, still_works, write_rows},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches},
     fixture::Fixture,
     harness::Store,
     samples::{self, LIFETIME, at, key, pet, rex},
@@ -113,11 +112,7 @@ pub(super) async fn a_repeated_batch_adds_nothing(store: Store) -> PromiseResult
 
 /// Contract: a repeated request adds none of its animals, also if equal requests run at the same time.
 pub(super) async fn of_equal_batches_at_once_one_is_added(fixture: Fixture) -> PromiseResult {
-    let mut writers = JoinSet::new();
-    for number in 0..6 {
-        let store = fixture.handle(number).clone();
-        writers.spawn(async move { add_nine(&store, 5, 0).await });
-    }
+    let writers = start(&fixture, 6, |_, store| async move { add_nine(&store, 5, 0).await });
     let mut added = join(writers).await?;
     added.sort_unstable();
     ensure_eq_lists("how many animals each of them added", &added, &[0, 0, 0, 0, 0, 9])?;
@@ -144,8 +139,7 @@ fn require_conflict<T: std::fmt::Debug>(
     about: &str,
     end: &Result<T, ArchiveError>,
 ) -> PromiseResult {
-    let named = matches!(end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
-    ensure!(named, "{about}: {end:?} instead of a conflict that names it");
+    ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
     Ok(())
 }
 
@@ -161,8 +155,8 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
         for other in [renamed, other_category, other_status] {
             let pets = [&new, std::slice::from_ref(&other)].concat();
             let end = write_among_others(store, rows_of(pets)).await?;
-            let named = matches!(end, Err(ArchiveError::OtherPet(id)) if id == taken.id);
-            ensure!(named, "another animal {}: {end:?} instead of OtherPet", taken.id);
+            let what = format!("another animal {}", taken.id);
+            ensure_matches!(what, end, Err(ArchiveError::OtherPet(id)) if *id == taken.id);
         }
     }
     let there = &content.keys[1];

@@ -5,11 +5,26 @@ use petstore_domain::{HighestIds, NewPet, PetId, PetPage, PetStatus, StoreCounts
 use super::keys;
 use crate::{
     calls::{add, all, archive, find, page},
-    failure::{PromiseResult, ensure_eq, ensure_eq_lists},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
-    harness::Store,
+    harness::{Capability, Store},
     samples::{self, STATUSES},
 };
+
+/// Contract: the store lacks each capability that the harness declares unsupported.
+///
+/// Checks the visible capabilities: the version, the archive and the handover.
+pub(super) async fn what_is_declared_unsupported_is_not_there(fixture: Fixture) -> PromiseResult {
+    for (capability, there) in [
+        (Capability::Version, fixture.store().pets.version().is_some()),
+        (Capability::Archive, fixture.store().archive.is_some()),
+        (Capability::Handover, fixture.store().handover.is_some()),
+    ] {
+        let declared = fixture.harness.unsupported(capability).is_some();
+        ensure!(!(declared && there), "{capability:?} is declared unsupported, but it is there");
+    }
+    Ok(())
+}
 
 /// Contract: a new store holds no animal and no key, and has assigned no identifier.
 pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {

@@ -2,18 +2,15 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use petstore_domain::{CatalogueVersion, PetId, PetPage, Versioned};
-use tokio::{sync::Mutex, task::JoinSet, time::sleep};
+use tokio::{sync::Mutex, time::sleep};
 
 use crate::{
-    calls::{add, add_many, join, required, version},
+    calls::{add, add_many, required, start, version, watch},
     failure::{Failure, PromiseResult, ensure, ensure_eq},
     fixture::Fixture,
     harness::Store,
@@ -92,39 +89,28 @@ pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseR
 /// Contract: two reads that return the same version saw the same state.
 pub(super) async fn reads_under_one_version_are_equal(fixture: Fixture) -> PromiseResult {
     add_many(fixture.store(), 10).await?;
-    let done = Arc::new(AtomicBool::new(false));
+    let writers = start(&fixture, 4, |_, store| async move {
+        for pet in samples::numbers(20) {
+            add(&store, pet).await?;
+            // The pause lets readers see many states.
+            sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    });
     let pages = Arc::new(Mutex::new(HashMap::<CatalogueVersion, PetPage>::new()));
-    let (mut readers, mut writers) = (JoinSet::new(), JoinSet::new());
-    for number in 0..4 {
-        let (store, done) = (fixture.handle(number).clone(), Arc::clone(&done));
+    let is_equal = move |store: Store| {
         let pages = Arc::clone(&pages);
-        readers.spawn(async move {
-            while !done.load(Ordering::SeqCst) {
-                let Versioned { value, version } = store.pets.list(query(100, None, None)).await?;
-                let mut pages = pages.lock().await;
-                let known = pages.entry(required(version)?).or_insert_with(|| value.clone());
-                let (one, other) = (known.pets.len(), value.pets.len());
-                let what = "under one version";
-                ensure!(*known == value, "{what} one read saw {one} animals and another {other}");
-                drop(pages);
-                tokio::task::yield_now().await;
-            }
+        async move {
+            let Versioned { value, version } = store.pets.list(query(100, None, None)).await?;
+            let mut pages = pages.lock().await;
+            let known = pages.entry(required(version)?).or_insert_with(|| value.clone());
+            let (one, other) = (known.pets.len(), value.pets.len());
+            let what = "under one version";
+            ensure!(*known == value, "{what} one read saw {one} animals and another {other}");
             Ok(())
-        });
-        let store = fixture.handle(number).clone();
-        writers.spawn(async move {
-            for pet in samples::numbers(20) {
-                add(&store, pet).await?;
-                // The pause lets readers see many states.
-                sleep(Duration::from_millis(1)).await;
-            }
-            Ok(())
-        });
-    }
-    let written = join(writers).await;
-    done.store(true, Ordering::SeqCst);
-    join(readers).await?;
-    written.map(drop)
+        }
+    };
+    watch(&fixture, 4, writers, is_equal).await
 }
 
 /// Returns the time from an addition by `writer` to the change of the version of `reader`.
