@@ -36,7 +36,7 @@ impl KeyStore for PostgresStore {
                 return Ok(SaveOutcome::Conflict);
             }
             transaction.query(rows::REMOVE, &[&removed]).await?;
-            rows::write(&transaction, rows::SAVE, &changed).await?;
+            rows::write(&transaction, &changed).await?;
             transaction.commit().await?;
             Ok(SaveOutcome::Saved)
         };

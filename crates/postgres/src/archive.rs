@@ -10,7 +10,7 @@ use petstore_domain::{
 
 use self::{snapshot::PostgresSnapshot, write::Begun};
 use crate::{
-    connection::{APPENDING, SNAPSHOT, WRITING},
+    connection::{APPENDING_LOCKED, SNAPSHOT, WRITING},
     connector::Purpose,
     sequences,
     store::PostgresStore,
@@ -44,9 +44,10 @@ impl Archive for PostgresStore {
         if sequences::are_behind(&self.pool).await.unwrap_or(false) {
             sequences::raise(&self.pool).await?;
         }
-        let begun = Begun::new(self, APPENDING, WriterRole::Service).await?;
+        let begun = Begun::new(self, APPENDING_LOCKED, WriterRole::Service).await?;
         let added = write::add_pets(&begun.transaction, &pets, request.as_ref()).await?;
-        begun.commit(self, added > 0, None).await?;
+        // The statement that adds animals has renewed the version.
+        begun.commit(self, false, None).await?;
         Ok(added)
     }
 }

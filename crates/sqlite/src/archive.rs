@@ -1,12 +1,12 @@
 //! [`Archive`] on SQLite.
 //!
 //! A snapshot is an open read transaction on its own connection, which may outlive the store. It blocks no writer, but
-//! the write-ahead log grows while it is open. Each write is a transaction on its own connection.
+//! the write-ahead log grows while it is open.
 
 pub(crate) mod snapshot;
 #[cfg(test)]
 mod tests;
-mod write;
+pub(crate) mod write;
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use petstore_domain::{
 };
 use tokio::task;
 
-use self::{snapshot::ReadTransaction, write::Written};
-use crate::{connection::Statements, error::Failure, store::SqliteStore};
+use self::snapshot::ReadTransaction;
+use crate::{connection::Statements, store::SqliteStore};
 
 #[async_trait]
 impl Archive for SqliteStore {
@@ -30,7 +30,7 @@ impl Archive for SqliteStore {
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
         let write = move |statements: &mut Statements<'_>| write::rows(statements, &rows);
-        self.write_alone(writer, write).await
+        self.writer()?.transaction(writer, write).await
     }
 
     async fn add_new(
@@ -40,23 +40,6 @@ impl Archive for SqliteStore {
     ) -> Result<u64, ArchiveError> {
         let write =
             move |statements: &mut Statements<'_>| write::new_pets(statements, &pets, request);
-        self.write_alone(WriterRole::Service, write).await
-    }
-}
-
-impl SqliteStore {
-    /// Runs `work` in a separate transaction.
-    async fn write_alone(
-        &self,
-        writer: WriterRole,
-        work: impl FnOnce(&mut Statements<'_>) -> Result<Written, Failure<ArchiveError>>
-        + Send
-        + 'static,
-    ) -> Result<u64, ArchiveError> {
-        self.writer()?;
-        let (pool, versions) = (Arc::clone(self.readers.pool()), Arc::clone(&self.versions));
-        let write = move || write::in_transaction(&pool.path, &versions, writer, work);
-        let written = task::spawn_blocking(write).await.map_err(StoreError::unavailable)?;
-        written.map_err(Failure::into_error)
+        self.writer()?.transaction(WriterRole::Service, write).await
     }
 }

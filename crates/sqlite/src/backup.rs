@@ -150,14 +150,9 @@ fn verify(to: &Path, expected: StoreCounts) -> Result<(), BackupError> {
     schema::version(&copy).map_err(|error| BackupError::Unsound(error.to_string()))?;
     let found = snapshot::counts(&copy)?;
     if found == expected {
-        Ok(())
-    } else {
-        let [found, expected] = [found, expected].map(|counts| {
-            let StoreCounts { pets, keys, records } = counts;
-            format!("{pets} animals, {keys} API keys and {records} idempotency records")
-        });
-        Err(BackupError::Unsound(format!("it has {found}, but the store has {expected}")))
+        return Ok(());
     }
+    Err(BackupError::Unsound(format!("it has {found:?}, but the store has {expected:?}")))
 }
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {

@@ -56,7 +56,6 @@
 //! | `schema.rs`, `upgrade.rs` | schema versions |
 //! | `backup.rs`, `inspection.rs` | copying and checking a store |
 
-mod activity;
 mod api_keys;
 mod archive;
 mod backup;
@@ -78,8 +77,7 @@ mod upgrade;
 mod version;
 mod writer;
 
-pub use activity::Activity;
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use error::open::OpenError;
-pub use store::{SqliteSettings, SqliteStore};
+pub use store::{Activity, SqliteSettings, SqliteStore};

@@ -40,25 +40,16 @@ pub(super) const LOAD: &str = concat!(
 /// Selects the key revision and locks the state row. Every writer locks this row first.
 pub(super) const LOCK: &str =
     "SELECT key_revision FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
-macro_rules! write {
-    ($change:literal) => {
-        concat!(
-            "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights) \
-             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
-               $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) ON CONFLICT (id) DO UPDATE SET ",
-            $change,
-            "name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
-             created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at"
-        )
-    };
-}
 /// Writes keys, but keeps the last use of keys that exist.
-pub(super) const SAVE: &str = write!("");
-/// Writes keys with their last use.
-pub(crate) const WRITE: &str = write!("last_used_at = excluded.last_used_at, ");
+const WRITE: &str = "INSERT INTO api_key \
+     (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights) \
+     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
+       $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) ON CONFLICT (id) DO UPDATE SET \
+     name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
+     created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
 pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
 /// Records the last use of keys, without a change of the key revision. Locks the state row first, as every writer does.
-pub(super) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
+pub(crate) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
      FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, \
        unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
 
@@ -137,12 +128,8 @@ fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
     ApiKey::from_stored(fields().map_err(unreadable)?)
 }
 
-/// Writes `keys` under their own identifiers. `sql` is [`SAVE`] or [`WRITE`].
-pub(crate) async fn write(
-    transaction: &Connection,
-    sql: &'static str,
-    keys: &[ApiKey],
-) -> Result<(), StoreFailure> {
+/// Writes `keys` under their own identifiers. A stored key keeps its last use.
+pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
@@ -154,7 +141,7 @@ pub(crate) async fn write(
     let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
     let values: Values<'_> =
         &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
-    transaction.query(sql, values).await?;
+    transaction.query(WRITE, values).await?;
     Ok(())
 }
 

@@ -8,12 +8,13 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, HashMap},
+    iter,
     time::Instant,
 };
 
 use petstore_domain::{
-    ApiKey, ArchiveError, CategoryId, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
-    KeyDigest, KeyId, NewPet, Pet, PetId, PetName, PetStatus, Resolution, StoreError, WriterRole,
+    ApiKey, ArchiveError, IdempotencyId, IdempotencyRecord, IdempotencyRequest, KeyDigest, KeyId,
+    NewPet, Pet, PetId, PetStatus, Resolution, StoreError, WriterRole,
 };
 
 use crate::{
@@ -22,7 +23,10 @@ use crate::{
     connector::Purpose,
     error::StoreFailure,
     handover,
-    pets::idempotency,
+    pets::{
+        addition::{self, Additions},
+        idempotency,
+    },
     store::PostgresStore,
     values::{Values, column, scalar},
     version::{self, where_state},
@@ -32,7 +36,6 @@ use crate::{
 /// reach their `statement_timeout`.
 const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
      SET LOCAL statement_timeout = '30s'";
-const KEPT_OUT: &str = "a trigger or a rule of the database kept an animal out of the table";
 /// Inserts the animals that are missing, and counts them.
 const WRITE_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT DISTINCT ON (u.id) u.* \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
@@ -42,9 +45,6 @@ const OTHER_PET: &str = "SELECT u.id \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
        LEFT JOIN LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p ON true \
      WHERE (p.name, p.category_id, p.status) IS DISTINCT FROM (u.name, u.category_id, u.status) LIMIT 1";
-/// Adds animals under the next identifiers. Returns the first identifier, and how many animals were stored.
-const ADD_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT nextval('pet_id'), u.* \
-       FROM unnest($1::text[], $2::bigint[], $3::text[]) u RETURNING id) SELECT min(id), count(*) FROM added";
 /// Sets the version, if `$1` is one, and raises the highest identifier of keys.
 const RENEW: &str = concat!(
     "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1, \
@@ -97,20 +97,11 @@ impl Begun {
         let values: Values<'_> = &[&version, &highest.map(|id| id.0)];
         let renewed = self.transaction.query(RENEW, values).await?;
         self.transaction.commit().await?;
-        store.pool.keep(self.transaction);
         if let Ok(stored) = version::from_row(renewed.first()) {
             store.tasks.version.observe(stored, self.at);
         }
         Ok(())
     }
-}
-
-/// Returns the columns of animals.
-fn columns<'a>(
-    pets: impl Iterator<Item = (&'a PetName, CategoryId, Option<PetStatus>)>,
-) -> (Vec<&'a str>, Vec<i64>, Vec<Option<&'static str>>) {
-    pets.map(|(name, category, status)| (name.as_str(), category.0, status.map(PetStatus::as_str)))
-        .collect()
 }
 
 /// Writes animals with their identifiers. Returns how many are new.
@@ -119,8 +110,9 @@ pub(super) async fn write_pets(
     pets: &[Pet],
 ) -> Result<u64, ArchiveError> {
     let ids: Vec<i64> = pets.iter().map(|pet| pet.id.0).collect();
-    let (names, categories, statuses) =
-        columns(pets.iter().map(|pet| (&pet.name, pet.category_id, pet.status)));
+    let names: Vec<&str> = pets.iter().map(|pet| pet.name.as_str()).collect();
+    let categories: Vec<i64> = pets.iter().map(|pet| pet.category_id.0).collect();
+    let statuses: Vec<_> = pets.iter().map(|pet| pet.status.map(PetStatus::as_str)).collect();
     let values: Values<'_> = &[&ids, &names, &categories, &statuses];
     let added: i64 = scalar(&transaction.query(WRITE_PETS, values).await?)?;
     let added = added.unsigned_abs();
@@ -143,21 +135,20 @@ pub(super) async fn add_pets(
         return Ok(0);
     }
     if let Some(request) = request {
-        let stored = stored_records(transaction, vec![&request.id.0]).await?;
+        let ids = vec![&request.id.0[..]];
+        transaction.query(idempotency::PURGE_IDS, &[&ids, &vec![request.cutoff.0]]).await?;
+        let stored = stored_records(transaction, ids).await?;
         if Resolution::of_new_pets(stored.get(&request.id), request)? == Resolution::Keep {
             return Ok(0);
         }
     }
-    let (names, categories, statuses) =
-        columns(pets.iter().map(|pet| (&pet.name, pet.category_id, pet.status)));
-    let added = transaction.query(ADD_PETS, &[&names, &categories, &statuses]).await?;
-    let stored = added.first().and_then(|row| row.try_get::<_, i64>(1).ok());
-    if stored != i64::try_from(pets.len()).ok() {
-        return Err(StoreError::refused(KEPT_OUT).into());
-    }
-    if let Some(request) = request {
-        let first = scalar(&added)?;
-        replace_records(transaction, &[request.into_record(PetId(first))]).await?;
+    // The record of the request is stored with the first animal.
+    let requests = iter::once(request).chain(iter::repeat(None));
+    let additions = Additions::new(pets.iter().zip(requests))?;
+    for row in transaction.query(addition::ADD, &additions.values()).await? {
+        if let Some(Err(refusal)) = addition::outcome(&row).map_err(StoreFailure::from)? {
+            return Err(StoreError::from(refusal).into());
+        }
     }
     Ok(pets.len() as u64)
 }
@@ -187,7 +178,11 @@ pub(super) async fn write_keys(
         stored.insert(resolved.id, resolved);
     }
     let resolved: Vec<ApiKey> = stored.into_values().collect();
-    Ok(keys::write(transaction, keys::WRITE, &resolved).await?)
+    keys::write(transaction, &resolved).await?;
+    let used = resolved.iter().filter_map(|key| Some((key.id.0, key.last_used_at?.0)));
+    let (ids, times): (Vec<i64>, Vec<i64>) = used.unzip();
+    transaction.query(keys::NOTE_USES, &[&ids, &times]).await?;
+    Ok(())
 }
 
 /// Writes records. The lock of the state keeps them from changing meanwhile.
@@ -207,21 +202,13 @@ pub(super) async fn write_records(
             changed.insert(record.id, *record);
         }
     }
-    let changed: Vec<_> = changed.into_values().collect();
-    Ok(replace_records(transaction, &changed).await?)
-}
-
-/// Writes records, and replaces records with the same ids.
-async fn replace_records(
-    transaction: &Connection,
-    records: &[IdempotencyRecord],
-) -> Result<(), StoreFailure> {
-    let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
-    let fingerprints: Vec<&[u8]> = records.iter().map(|record| &record.fingerprint.0[..]).collect();
-    let pets: Vec<i64> = records.iter().map(|record| record.pet.0).collect();
-    let times: Vec<i64> = records.iter().map(|record| record.at.0).collect();
-    let values: Values<'_> = &[&ids, &fingerprints, &pets, &times];
-    transaction.query(WRITE_RECORDS, values).await.map(drop)
+    let changed: Vec<IdempotencyRecord> = changed.into_values().collect();
+    let ids: Vec<&[u8]> = changed.iter().map(|record| &record.id.0[..]).collect();
+    let fingerprints: Vec<&[u8]> = changed.iter().map(|record| &record.fingerprint.0[..]).collect();
+    let pets: Vec<i64> = changed.iter().map(|record| record.pet.0).collect();
+    let times: Vec<i64> = changed.iter().map(|record| record.at.0).collect();
+    transaction.query(WRITE_RECORDS, &[&ids, &fingerprints, &pets, &times]).await?;
+    Ok(())
 }
 
 /// Returns the stored records with these ids.

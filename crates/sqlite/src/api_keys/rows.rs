@@ -4,7 +4,7 @@ use petstore_domain::{
     ApiKey, CorruptKey, Corruption, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, StoreError,
     StoredApiKey, StoredKeys, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use crate::error::Failure;
 
@@ -20,11 +20,10 @@ macro_rules! select {
 }
 
 pub(crate) const ALL: &str = select!("ORDER BY id");
-pub(crate) const BY_ID: &str = select!("WHERE id = ?1");
+pub(crate) const BY_ID_OR_DIGEST: &str = select!("WHERE id = ?1 OR digest = ?2");
 pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
 /// Selects the sum of all stamps, as [`stamp`] returns them.
 pub(crate) const SUM: &str = "SELECT coalesce(sum(1 + (stamp & 0xffffffff)), 0) FROM api_key";
-pub(crate) const DIGEST_OWNER: &str = "SELECT id FROM api_key WHERE digest = ?1";
 /// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'api_key'), 0)) \
@@ -94,13 +93,14 @@ pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure<StoreEr
     Ok(StoredKeys::new(revision, next_id, select(connection, ALL, [])?))
 }
 
-/// Returns the key `id`.
+/// Returns the keys with this identifier or digest.
 pub(crate) fn find<E: From<StoreError>>(
     connection: &Connection,
     id: KeyId,
-) -> Result<Option<ApiKey>, Failure<E>> {
-    let found = select(connection, BY_ID, [id.0])?.pop();
-    Ok(found.transpose().map_err(|corrupt| corrupt.corruption)?)
+    digest: &KeyDigest,
+) -> Result<Vec<ApiKey>, Failure<E>> {
+    let found = select(connection, BY_ID_OR_DIGEST, params![id.0, digest.0])?.into_iter();
+    Ok(found.collect::<Result<_, _>>().map_err(|corrupt: CorruptKey| corrupt.corruption)?)
 }
 
 /// Returns the keys that `sql` selects, and the corrupt rows.
@@ -111,15 +111,6 @@ fn select(
 ) -> rusqlite::Result<Vec<Result<ApiKey, CorruptKey>>> {
     let mut statement = connection.prepare_cached(sql)?;
     statement.query_map(params, |row| Ok(api_key(row)))?.collect()
-}
-
-/// Returns the identifier of the key with this digest.
-pub(crate) fn digest_owner(
-    connection: &Connection,
-    digest: &KeyDigest,
-) -> rusqlite::Result<Option<KeyId>> {
-    let mut statement = connection.prepare_cached(DIGEST_OWNER)?;
-    statement.query_row([digest.0], |row| row.get(0).map(KeyId)).optional()
 }
 
 /// Stores a key under its own identifier. A stored key keeps its last use.

@@ -1,53 +1,24 @@
-//! The writes of one call, in one transaction on its own connection.
-
-use std::{path::Path, thread};
+//! The writes of one call, in one transaction.
 
 use petstore_domain::{
     ApiKey, ArchiveError, IdempotencyRecord, IdempotencyRequest, NewPet, Pet, Resolution, Rows,
-    WriterRole,
 };
-use petstore_storage::VersionCache;
 use rusqlite::Connection;
 
 use crate::{
     api_keys::rows as keys,
-    config::{BusyTimeout, Synchronous},
-    connection::{self, Statements},
+    connection::Statements,
     error::Failure,
     pets::{idempotency, rows as pets},
-    writer::{FREE, WriteTransaction},
 };
-
-/// The memory in KiB that a transaction may use before it writes pages to the log.
-const PAGE_CACHE: i64 = 64 * 1024;
 
 pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 \
      WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)";
 pub(crate) const RAISE_SEQUENCE: &str =
     "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1 AND seq < ?2";
 
-/// The number of added animals, and the number of rewrites.
-pub(super) type Written = (u64, i64);
-
-/// Runs `work` in a transaction with full synchronization, which costs little because there are few of them. Returns the
-/// number of added animals.
-pub(super) fn in_transaction(
-    path: &Path,
-    versions: &VersionCache,
-    writer: WriterRole,
-    work: impl FnOnce(&mut Statements<'_>) -> Result<Written, Failure<ArchiveError>>,
-) -> Result<u64, Failure<ArchiveError>> {
-    let connection =
-        connection::open_writer(path, Synchronous::Full, BusyTimeout::default().writer)?;
-    connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
-    // The lock has no queue: calls without a pause between them would starve other writers.
-    thread::sleep(FREE);
-    let mut statements = Statements::new(&connection);
-    let mut transaction = WriteTransaction::begin(&mut statements, writer)?;
-    let (added, rewrites) = work(transaction.statements())?;
-    transaction.commit((added > 0).then_some(rewrites), versions)?;
-    Ok(added)
-}
+/// The number of added animals, and the number of rewrites if there are any.
+type Written = (u64, Option<i64>);
 
 /// Writes rows under their own identifiers.
 pub(super) fn rows(
@@ -67,7 +38,7 @@ pub(super) fn rows(
     records.iter().try_for_each(|record| write_record(statements, record))?;
     assign_above(connection, "pet", highest.pet.map(|id| id.0))?;
     assign_above(connection, "api_key", highest.key.map(|id| id.0))?;
-    Ok((added, 1))
+    Ok((added, (added > 0).then_some(1)))
 }
 
 /// Adds animals under new identifiers, unless `request` is a repeat.
@@ -82,7 +53,7 @@ pub(super) fn new_pets(
     };
     let resolution = request.map(|request| Resolution::of_new_pets(stored.as_ref(), &request));
     if resolution.transpose().map_err(Failure::Answer)? == Some(Resolution::Keep) {
-        return Ok((0, 0));
+        return Ok((0, None));
     }
     pets::require_identifiers(statements.connection, pets.len())?;
     let mut request = request;
@@ -92,7 +63,7 @@ pub(super) fn new_pets(
             idempotency::write(statements, stored.as_ref(), &request.into_record(id))?;
         }
     }
-    Ok((pets.len() as u64, 0))
+    Ok((pets.len() as u64, (!pets.is_empty()).then_some(0)))
 }
 
 /// Writes an animal under its own identifier. Returns `false` if it is stored already.
@@ -106,10 +77,10 @@ fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure
 }
 
 fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<ArchiveError>> {
-    let stored = keys::find(connection, key.id)?;
-    let digest_owner = keys::digest_owner(connection, &key.digest)?;
-    let resolved =
-        Resolution::of_key(stored.as_ref(), digest_owner, key).map_err(Failure::Answer)?;
+    let found = keys::find(connection, key.id, &key.digest)?;
+    let stored = found.iter().find(|stored| stored.id == key.id);
+    let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
+    let resolved = Resolution::of_key(stored, owner, key).map_err(Failure::Answer)?;
     keys::write(connection, &resolved)?;
     match resolved.last_used_at {
         Some(at) => Ok(keys::note_use(connection, resolved.id, at)?),
