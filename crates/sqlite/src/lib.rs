@@ -49,7 +49,7 @@
 //! | file | content |
 //! |---|---|
 //! | `pets.rs`, `api_keys.rs`, `archive.rs`, `handover.rs` | the ports |
-//! | `readers.rs`, `pool.rs`, `readers/queue.rs` | reads, and their connections and threads |
+//! | `readers.rs`, `readers/queue.rs` | reads, and their connections and threads |
 //! | `writer.rs` | the writing thread |
 //! | `version.rs`, `readers/watch.rs` | the catalogue's version, and the thread that polls it |
 //! | `open.rs`, `connection.rs`, `presence.rs` | opening a store, and the check that its files are still there |
@@ -66,7 +66,6 @@ mod handover;
 mod inspection;
 mod open;
 mod pets;
-mod pool;
 mod presence;
 mod readers;
 mod schema;

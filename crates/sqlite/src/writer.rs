@@ -1,7 +1,6 @@
 //! Writes on one thread and one connection, in groups. `petstore-storage` has the queue, groups and answers.
 
 mod group;
-mod transaction;
 
 use std::{
     io,

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{Place, rex};
 use crate::{
-    api_keys::rows as keys,
+    api_keys as keys,
     handover::rows as handover,
     pets::{idempotency, rows as pets},
     version,

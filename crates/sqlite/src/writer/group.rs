@@ -14,10 +14,11 @@ use petstore_storage::{
 use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 use tokio::runtime::Handle;
 
-use super::{Group, Groups, MAX_GROUP, Tally, Work, transaction::WriteTransaction};
+use super::{Group, Groups, MAX_GROUP, Tally, Work};
 use crate::{
     connection::Statements,
     error::{self, Failure, open::is_busy},
+    handover::rows as handover,
     pets::{
         addition::{self, Stored},
         rows,
@@ -286,4 +287,51 @@ fn is_in_doubt(error: &rusqlite::Error) -> bool {
         ErrorCode::DiskFull,
     ];
     error.sqlite_error_code().is_none_or(|code| !harmless.contains(&code))
+}
+
+/// A write transaction. Dropping it without a commit rolls it back.
+struct WriteTransaction<'a, 'c>(&'a mut Statements<'c>);
+
+impl<'a, 'c> WriteTransaction<'a, 'c> {
+    /// Waits for the write lock, and checks that the state of the store permits `writer` to write.
+    fn begin<E: From<StoreError>>(
+        statements: &'a mut Statements<'c>,
+        writer: WriterRole,
+    ) -> Result<Self, Failure<E>> {
+        statements.get("BEGIN IMMEDIATE")?.execute([])?;
+        let transaction = Self(statements);
+        handover::permit_write(transaction.0, writer)?;
+        Ok(transaction)
+    }
+
+    /// Returns the statements of the connection.
+    fn statements(&mut self) -> &mut Statements<'c> {
+        self.0
+    }
+
+    /// Commits. If animals have changed, `rewrites` is 0 for additions alone and 1 otherwise, and the version is renewed and
+    /// published. Without a change of animals, `rewrites` is `None`.
+    fn commit<E: From<StoreError>>(
+        self,
+        rewrites: Option<i64>,
+        versions: &VersionCache,
+    ) -> Result<(), Failure<E>> {
+        let renewed = rewrites.map(|rewrites| version::renew(self.0, rewrites)).transpose()?;
+        let began = Instant::now();
+        self.0.get("COMMIT")?.execute([]).map_err(Failure::Commit)?;
+        if let Some(stored) = renewed {
+            versions.observe(stored, began);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for WriteTransaction<'_, '_> {
+    fn drop(&mut self) {
+        let connection = self.0.connection;
+        if !connection.is_autocommit() {
+            // If the rollback fails, the writer opens a new connection.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+    }
 }
