@@ -80,16 +80,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn more_time_is_asked_for_only_while_the_work_advances() {
-        let (advanced, mut extensions) = (AtomicBool::new(false), 0);
+        let (done, mut extensions) = (AtomicBool::new(false), 0);
         let work = async {
             for _ in 0..3 {
                 sleep(EXTENSION_INTERVAL).await;
-                advanced.store(true, Ordering::Relaxed);
+                done.store(true, Ordering::Relaxed);
             }
             sleep(100 * EXTENSION_INTERVAL).await;
             "done"
         };
-        let advances = || advanced.swap(false, Ordering::Relaxed);
+        let advances = || done.swap(false, Ordering::Relaxed);
         assert_eq!(extending_by(work, advances, || extensions += 1).await, "done");
         assert_eq!(extensions, 3);
     }
