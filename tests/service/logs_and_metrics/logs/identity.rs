@@ -99,32 +99,22 @@ fn the_line_of_an_unreadable_request_names_its_peer() {
 }
 
 #[test]
-fn the_log_names_the_peer_of_a_tls_connection() {
+fn the_log_names_the_peers_of_a_tls_connection_and_of_a_unix_socket() {
     let (store, folder, pair) = (Store::memory(), tempfile::tempdir().unwrap(), Pair::new());
-    let files = pair.write(folder.path());
-    let server = Launch::on(&store).flag("--access-log", "all").tls(&files).start();
+    let (files, path) = (pair.write(folder.path()), folder.path().join("http.sock"));
+    let launch = Launch::on(&store).flag("--access-log", "all").tls(&files);
+    let server = launch.flag("--listen", &format!("unix:{}", path.display())).start();
     let mut tls = Tls::connect(server.address, &pair, &["http/1.1"]).unwrap();
     tls.ask("GET", "/v1/pets");
-    let line = line_of(&server, 200);
-    assert_eq!(field(&line, "peer"), tls.local_address().to_string(), "{line}");
-    assert_eq!(field(&line, "key_name"), "service key", "{line}");
-}
-
-#[test]
-fn the_peer_of_a_unix_socket_is_called_unix() {
-    let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
-    let path = folder.path().join("http.sock");
-    let launch = Launch::on(&store).flag("--access-log", "all");
-    let server = launch.flag("--listen", &format!("unix:{}", path.display())).start();
     let mut stream = UnixStream::connect(&path).unwrap();
     stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
-    stream.write_all(raw::head("GET", "/v1/pets", "connection: close\r\n").as_bytes()).unwrap();
+    stream.write_all(raw::head("GET", "/v1/pets/1", "connection: close\r\n").as_bytes()).unwrap();
     stream.read_to_end(&mut Vec::new()).unwrap();
-    let line = line_of(&server, 200);
-    assert_eq!(
-        (field(&line, "peer"), field(&line, "key_name")),
-        ("unix".into(), "service key".into())
-    );
+    for (status, peer) in [(200, tls.local_address().to_string()), (404, "unix".to_owned())] {
+        let line = line_of(&server, status);
+        assert_eq!(field(&line, "peer"), peer, "{line}");
+        assert_eq!(field(&line, "key_name"), "service key", "{line}");
+    }
 }
 
 /// Returns the client that the service logs for a request through a proxy.
