@@ -1,4 +1,4 @@
-//! Moves and copies to an etcd cluster and back, while the leader of the cluster is killed.
+//! Moves to an etcd cluster and back, while the leader of the cluster is killed.
 
 use std::{
     sync::Arc,
