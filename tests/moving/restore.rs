@@ -144,7 +144,7 @@ fn a_restore_of_no_sound_backup_leaves_nothing_behind() {
         fs::remove_file(path).unwrap();
     }
     let small = petstore(&["restore", sound.file().to_str().unwrap(), "--store", &target.url]);
-    small.with_no_larger_files_than(100).finish().fails(1, "cannot copy the store");
+    small.with_limit("-f 100").finish().fails(1, "cannot copy the store");
     assert_eq!(files(&target.folder()), 0);
     restore(&sound, "memory:").fails(2, "a store in memory ends with this command");
 }

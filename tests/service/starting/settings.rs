@@ -200,14 +200,3 @@ fn the_url_of_a_store_may_come_from_a_file() {
     assert!(!refused.stderr.contains("hush"), "{refused:?}");
     refused.fails(2, "for 'store' in /");
 }
-
-#[test]
-fn a_key_in_the_environment_overrides_the_key_file() {
-    let store = Store::memory();
-    let key = write(&store, "key", "a-key-from-a-file-0123");
-    let config = write(&store, "petstore.toml", &format!("api-key-file = \"{key}\"\n"));
-    let server = Launch::on(&store).flag("--config", &config).start();
-    server.client().get("/v1/pets").send().is(200);
-    let server = Launch::without_key(&store).flag("--config", &config).start();
-    server.client().get("/v1/pets").key("a-key-from-a-file-0123").send().is(200);
-}

@@ -1,4 +1,4 @@
-//! The API key, the peer and the client of a request in the log.
+//! The peer and the client of a request in the log.
 
 use std::{
     io::{Read as _, Write as _},
@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::field;
 use crate::support::{
-    KEY,
     proxy::{Kind, Proxy},
     raw::{self, Raw},
     server::{Launch, Server},
@@ -29,49 +28,6 @@ fn line_of(server: &Server, status: u16) -> Value {
         found.is_some()
     });
     found.unwrap()
-}
-
-#[test]
-fn a_line_has_the_name_of_a_key_that_is_or_was_valid_and_of_no_other() {
-    let store = Store::sqlite();
-    let server = Launch::on(&store).flag("--access-log", "all").start();
-    let [web, revoked] = ["web-2", "revoked"].map(|name| store.new_key(name));
-    store.keys(&["revoke", "revoked"]).succeeds();
-    for (protocol, client) in [("http1", server.client()), ("http2", server.http2())] {
-        wait::until("the revoked key is refused", || {
-            client.get("/v1/pets").key(&revoked).send().status == 401
-        });
-        wait::until("the new key is known", || {
-            client.get("/v1/pets").key(&web).send().status == 200
-        });
-        let list = || client.get("/v1/pets");
-        for (n, (call, status, name)) in [
-            (list().key(&web), 200, "web-2"),
-            (list().key(KEY), 200, "service key"),
-            (client.post("/v1/pets", "{}").key(&web), 400, "web-2"),
-            (client.get("/v1/nothing").key(&web), 404, "web-2"),
-            (client.call("DELETE", "/v1/pets").key(&web), 405, "web-2"),
-            (list().key(&revoked), 401, "revoked"),
-            (list().key(&format!("{web}x")), 401, ""),
-            (list().authorization(&format!("Basic {web}")), 401, ""),
-            (list().anonymous(), 401, ""),
-            // This path needs no key, so the log names none.
-            (client.get("/livez").key(&web), 200, ""),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let id = format!("{n}-over-{protocol}");
-            call.header("x-request-id", &id).send().is(status);
-            let line = server.log_line(&id);
-            assert_eq!(field(&line, "key_name"), name, "{line}");
-            assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
-        }
-    }
-    let log = server.stop();
-    for key in [KEY, &web, &revoked] {
-        assert!(!log.contains(&key[4..]), "{log}");
-    }
 }
 
 /// Hyper does not read these requests to their end, so the service logs them elsewhere.
