@@ -17,7 +17,7 @@ pub use self::{
         Fingerprint, Idempotency, IdempotencyDecision, IdempotencyId, IdempotencyKey,
         IdempotencyRecord, IdempotencyRequest, InvalidIdempotencyKey,
     },
-    name::{InvalidPetName, PetName, PetNameViolation},
+    name::{InvalidPetName, PetName},
     page::{InvalidPageLimit, PageLimit, PetPage, PetQuery},
     pet::{CategoryId, InvalidCategoryId, InvalidPetId, NewPet, Pet, PetId},
     repository::{AddError, Added, CatalogueVersion, PetRepository, Purged, Versioned},
