@@ -248,13 +248,13 @@ impl HeldKeys {
         if sum == changes.sum {
             return Some(BTreeMap::new());
         }
-        let changed = changes.rows.iter().filter_map(|(row, _)| match row {
+        let ids = changes.rows.iter().filter_map(|(row, _)| match row {
             Ok(key) => Some(key.id),
             Err(corrupt) => corrupt.id,
         });
-        let changed: BTreeSet<_> = changed.collect();
+        let ids: BTreeSet<_> = ids.collect();
         let mut unchanged = self.keys.clone();
-        unchanged.retain(|_, held| !changed.contains(&held.key.id));
+        unchanged.retain(|_, held| !ids.contains(&held.key.id));
         for held in unchanged.values() {
             sum = sum.wrapping_add(held.stamp);
         }
