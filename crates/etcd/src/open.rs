@@ -51,7 +51,7 @@ impl EtcdConfig {
 
 async fn connect(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, Reason> {
     let core = Core::new(Client::new(config)?, &config.prefix, reads_while_sealed);
-    core.require_max_ops().await?;
+    core.learn_max_ops().await?;
     Ok(core)
 }
 
