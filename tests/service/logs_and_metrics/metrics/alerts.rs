@@ -52,7 +52,7 @@ fn are_served<'a>(watched: &Watched, names: impl Iterator<Item = &'a str>) {
 fn those_of_a_store_are_served(prefix: &str, kind: Kind) {
     let named = named();
     let of_store = named.iter().copied().filter(|name| name.starts_with(prefix));
-    assert!(of_store.clone().count() > 1);
+    assert_ne!(of_store.clone().count(), 0);
     are_served(&Watched::start(kind), of_store);
 }
 
@@ -68,7 +68,8 @@ fn the_metrics_of_the_alerts_are_served() {
         let others = ["petstore_postgres_", "petstore_etcd_", "petstore_backup_"];
         !others.iter().any(|of| name.starts_with(of))
     });
-    watched.store.new_key("written to the log");
+    // Another process writes to the write-ahead log, so the log has a size.
+    watched.store.new_key("written");
     are_served(&watched, named.into_iter());
 }
 
