@@ -182,8 +182,8 @@ fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
     }
 }
 
-/// Returns the modules that import each other, directly or through other modules: the modules that are left after those
-/// that import none of the others, or that none of the others imports, have been removed again and again.
+/// Names the modules that import each other, directly or through other modules. Again and again, the function removes the
+/// modules that import no other module, and the modules that no other module imports. The rest is a circle.
 fn circle(mut arrows: BTreeMap<&Segments, Vec<Segments>>) -> Option<String> {
     loop {
         let before = arrows.len();

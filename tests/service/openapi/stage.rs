@@ -10,7 +10,7 @@ use crate::support::{
     wait,
 };
 
-/// The timeouts of the hasty server. They replace the `10s` of the examples in its answers.
+/// The timeouts of the hasty server. Its answers have this text where the examples have `10s`.
 pub(super) const TIMEOUT: &str = "250ms";
 
 /// The idempotency key of the first animal.
