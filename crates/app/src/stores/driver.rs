@@ -200,7 +200,7 @@ where
 }
 
 /// Returns why the store stays if it was not `removed`.
-#[cfg(any(feature = "etcd", feature = "postgres"))]
+#[cfg(feature = "etcd")]
 pub(super) fn require_removed(removed: bool) -> Result<(), BoxError> {
     if removed { Ok(()) } else { Err("another process has written to it".into()) }
 }
