@@ -1,6 +1,6 @@
 //! [`KeyStore`] on etcd.
 
-use std::iter;
+use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -8,7 +8,7 @@ use petstore_domain::{
     StoredKeys, Timestamp, WriterRole,
 };
 
-use crate::{core::Core, error::Failure, head::HeadRead, kv::Range, rows, store::EtcdStore};
+use crate::{core::Core, error::Failure, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -53,17 +53,14 @@ impl KeyStore for EtcdStore {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
         let core = &self.core;
-        let (revision, mut others) = core.readable_keys().await?;
-        if revision == expected {
-            others.retain(|key| {
-                !removed.contains(&key.id) && changed.iter().all(|changed| changed.id != key.id)
-            });
-            for key in &changed {
-                if digest_owner(&others, key).is_some() {
-                    return Err(StoreError::refused("another API key has this digest"));
-                }
-                others.push(key.clone());
-            }
+        let (revision, stored) = core.readable_keys().await?;
+        let is_kept = |key: &&ApiKey| {
+            !removed.contains(&key.id) && changed.iter().all(|changed| changed.id != key.id)
+        };
+        let digests = stored.iter().filter(is_kept).chain(&changed).map(|key| key.digest);
+        let (count, digests) = (digests.clone().count(), digests.collect::<BTreeSet<_>>());
+        if revision == expected && digests.len() < count {
+            return Err(StoreError::refused("another API key has this digest"));
         }
         let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
         let saved = core.commit(&places, false, |draft| {
@@ -106,9 +103,8 @@ impl KeyStore for EtcdStore {
 impl Core {
     /// Returns whether the keys had the revision of `known` at its position. Returns `false` if that cannot be read.
     async fn had_keys(&self, known: KeyMark) -> bool {
-        let found = self.scan(Range::one(&self.keys.head()), 1, known.position).await;
-        let read = found.map(|found| HeadRead::new(known.position, iter::once(found)));
-        matches!(read, Ok(Ok(Some(read))) if read.head.key_revision() == known.revision)
+        let read = self.head_at(&self.keys.head(), known.position).await;
+        matches!(read, Ok(Some(read)) if read.head.key_revision() == known.revision)
     }
 
     /// Reads every API key, as of `revision`, that was written at the revision `min_mod_revision` or later.

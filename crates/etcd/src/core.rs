@@ -7,6 +7,7 @@
 mod tests;
 
 use std::{
+    iter,
     sync::Arc,
     time::{Duration, Instant as Moment},
 };
@@ -88,32 +89,29 @@ impl Core {
         ranges: &[Range],
         deadline: Instant,
     ) -> Result<Option<HeadRead>, Failure> {
-        let began = Moment::now();
-        let read = self.try_read_at(&self.keys.head(), ranges, deadline).await?;
-        if let Some(read) = &read {
-            self.version.observe(read.stored_version(), began);
-        }
-        Ok(read)
-    }
-
-    /// Reads like [`try_read`](Self::try_read), with the head under another key.
-    pub(crate) async fn try_read_at(
-        &self,
-        head: &str,
-        ranges: &[Range],
-        deadline: Instant,
-    ) -> Result<Option<HeadRead>, Failure> {
         let mut chunks = ranges.chunks(MAX_OPS - 1);
-        let first = [&[Range::one(head)], chunks.next().unwrap_or_default()].concat();
+        let first = [&[Range::one(&self.keys.head())], chunks.next().unwrap_or_default()].concat();
+        let began = Moment::now();
         let Some(mut read) = read_of(self.send(&reads(first), deadline).await?.answer)? else {
             return Ok(None);
         };
+        self.version.observe(read.stored_version(), began);
         for chunk in chunks {
             let at_revision = |range: &Range| Range { revision: read.revision, ..range.clone() };
             let txn = reads(chunk.iter().map(at_revision).collect());
             read.found.extend(self.send(&txn, deadline).await?.answer.found().flatten());
         }
         Ok(Some(read))
+    }
+
+    /// Reads the head under `key` alone, at `revision`; 0 is the newest revision.
+    pub(crate) async fn head_at(
+        &self,
+        key: &str,
+        revision: i64,
+    ) -> Result<Option<HeadRead>, Failure> {
+        let found = self.scan(Range::one(key), 1, revision).await?;
+        Ok(HeadRead::new(revision, iter::once(found))?)
     }
 
     /// Sends a transaction of any kind.

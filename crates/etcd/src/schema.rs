@@ -72,10 +72,6 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     Ok(Some(read))
 }
 
-async fn old_head(core: &Core) -> Result<Option<HeadRead>, Failure> {
-    core.try_read_at(&core.keys.old_head(), &[], core.client.deadline()).await
-}
-
 /// Upgrades the schema of a store; `None` if there is no store.
 pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upgrade>, Reason> {
     let Some(found) = find(core).await? else { return Ok(None) };
@@ -105,13 +101,14 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
     for part in 0..PARTS {
         records(core, part).await?;
     }
+    let old_head = core.keys.old_head();
     let missing = || Failure::from(Corruption::new("the head of the store", "there is one"));
-    let before = old_head(core).await?.ok_or_else(missing)?.raw;
+    let before = core.head_at(&old_head, 0).await?.ok_or_else(missing)?.raw;
     if mode != UpgradeMode::Force {
         time::sleep(QUIET_TIME).await;
     }
     for _ in 0..MAX_MOVES {
-        let read = old_head(core).await?.ok_or_else(missing)?;
+        let read = core.head_at(&old_head, 0).await?.ok_or_else(missing)?;
         if read.head.schema >= 2 {
             return Ok(());
         }
@@ -121,7 +118,7 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
         let mut head = read.head.clone();
         (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
         let txn = Txn {
-            compare: vec![read.is_unchanged(&core.keys.old_head()), is_absent(&core.keys.head())],
+            compare: vec![read.is_unchanged(&old_head), is_absent(&core.keys.head())],
             success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
             failure: vec![core.contend(Duration::ZERO)],
         };
