@@ -1,7 +1,5 @@
 //! [`KeyStore`] on etcd.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, CorruptKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError,
@@ -23,8 +21,8 @@ impl KeyStore for EtcdStore {
         Ok(Some(StoredKeys::new(revision, next_id, rows)))
     }
 
-    /// The position is a revision of etcd, and every stamp is 1. The head at that revision shows whether this store ever
-    /// had the known keys there. If etcd has compacted it away, all keys are returned.
+    /// The position is a revision of etcd, and every stamp is 1. The head at the known position shows whether this
+    /// store ever had the known keys there. If etcd has compacted that revision away, all keys are returned.
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
         let core = &self.core;
         let read = core.read(&[], core.client.deadline()).await?;
@@ -57,9 +55,9 @@ impl KeyStore for EtcdStore {
         let is_kept = |key: &&ApiKey| {
             !removed.contains(&key.id) && changed.iter().all(|changed| changed.id != key.id)
         };
-        let digests = stored.iter().filter(is_kept).chain(&changed).map(|key| key.digest);
-        let (count, digests) = (digests.clone().count(), digests.collect::<BTreeSet<_>>());
-        if revision == expected && digests.len() < count {
+        let after: Vec<_> = stored.iter().filter(is_kept).chain(&changed).collect();
+        let is_taken = |key: &ApiKey| after.iter().filter(|it| it.digest == key.digest).count() > 1;
+        if revision == expected && changed.iter().any(is_taken) {
             return Err(StoreError::refused("another API key has this digest"));
         }
         let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
@@ -101,7 +99,8 @@ impl KeyStore for EtcdStore {
 }
 
 impl Core {
-    /// Returns whether the keys had the revision of `known` at its position. Returns `false` if that cannot be read.
+    /// Returns whether the keys had the revision of `known` at its position. Returns `false` if the head there cannot
+    /// be read.
     async fn had_keys(&self, known: KeyMark) -> bool {
         let read = self.head_at(&self.keys.head(), known.position).await;
         matches!(read, Ok(Some(read)) if read.head.key_revision() == known.revision)

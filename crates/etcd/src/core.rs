@@ -1,7 +1,8 @@
-//! Reads and writes. Each write is one transaction that compares the stored head with the head that it was planned from.
+//! Reads and writes. Each write is one transaction. The transaction compares the stored head with the head from which
+//! the write was planned.
 //!
-//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be sent
-//! again after a lost answer: at most one of the two is carried out, and the head shows whether one was.
+//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be
+//! sent again after a lost answer: at most one of the two is carried out, and the head shows whether one was.
 
 #[cfg(test)]
 mod tests;
@@ -33,8 +34,8 @@ use crate::{
 /// longest name take less than 1.5 MiB (`limits.rs`).
 const PAGE: usize = 1000;
 
-/// The shortest pause of a writer after another writer has lost a comparison. The pause is twice the time that a try of
-/// the slower writer takes.
+/// The shortest pause of a winner after another writer has lost a comparison. The pause is twice the time that the
+/// slower of the two needs for a try.
 const MIN_PAUSE: Duration = Duration::from_millis(5);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
@@ -74,7 +75,7 @@ impl Core {
         }
     }
 
-    /// Reads the head and `ranges` at one revision, which holds everything that was acknowledged before.
+    /// Reads the head and `ranges` at one revision. The revision has every write that was acknowledged before.
     pub(crate) async fn read(
         &self,
         ranges: &[Range],
@@ -173,8 +174,8 @@ impl Core {
         Ok(reply.answer.count.unsigned_abs())
     }
 
-    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`. The keys of `folder` begin with an
-    /// identifier.
+    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`. The keys of `folder` begin with
+    /// an identifier.
     pub(crate) async fn scan_by_id(
         &self,
         read: &HeadRead,
@@ -200,12 +201,12 @@ impl Core {
         }
     }
 
-    /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`. If
-    /// another process writes in between, calls `plan` again. Writes nothing if `plan` changes nothing or fails.
+    /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`.
+    /// If another process writes in between, calls `plan` again. Writes nothing if `plan` changes nothing or fails.
     ///
     /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`]. The next
-    /// winner pauses so that the loser can commit. Otherwise small writes of one process would starve the large writes of
-    /// another.
+    /// winner pauses so that the loser can commit. Otherwise small writes of one process would starve the large writes
+    /// of another.
     ///
     /// With `assume_absent`, the first try needs no read: `plan` gets the head of this process's last write, and the
     /// transaction compares that `keys` have no entries.
@@ -294,8 +295,8 @@ impl Core {
         Ok(false)
     }
 
-    /// Returns a transaction that still lacks the new head. It compares that the keys `absent` have no entries. `losing` is
-    /// the duration of the last try if that try lost a comparison.
+    /// Returns a transaction that still lacks the new head. It compares that the keys `absent` have no entries.
+    /// `losing` is the duration of the last try if that try lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| match value {
             Some(value) => Op::put(&key, value),

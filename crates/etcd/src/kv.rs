@@ -61,8 +61,8 @@ impl Range {
     }
 }
 
-/// A condition of a transaction: the value of an entry, or the revision of its first write, which is 0 for a key without
-/// an entry.
+/// A condition of a transaction: the value of an entry, or the revision of its first write, which is 0 for a key
+/// without an entry.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "target", rename_all = "UPPERCASE")]
 pub(crate) enum Compare {

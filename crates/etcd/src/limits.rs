@@ -1,6 +1,6 @@
-//! The limits of one transaction. etcd counts operations by level (`--max-txn-ops`): a level counts as the largest of its
-//! comparisons, its operations after a success, and its operations after a failure. The deepest chain of levels may count
-//! up to the flag. Nested transactions beside each other do not add up, so two levels hold 3,969 operations.
+//! The limits of one transaction. etcd counts operations by level (`--max-txn-ops`): a level counts as the largest of
+//! its comparisons, its operations after a success, and its operations after a failure. The deepest chain of levels may
+//! count up to the flag. Nested transactions beside each other do not add up, so two levels hold 3,969 operations.
 
 use petstore_domain::MAX_KEYS_PER_SAVE;
 

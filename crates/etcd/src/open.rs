@@ -35,8 +35,8 @@ impl EtcdStore {
         upgraded.await.map_err(|reason| OpenError::new(config, reason))
     }
 
-    /// Removes every key of a store that is open and holds no animals, API keys or idempotency records. Otherwise returns
-    /// `false` and changes nothing.
+    /// Removes every key of a store that is open and holds no animals, API keys or idempotency records. Otherwise
+    /// returns `false` and changes nothing.
     ///
     /// # Errors
     /// [`OpenError`]. It is then unknown whether the store was removed.

@@ -1,8 +1,8 @@
 //! The upgrade of a store that an older release made. etcd does not tell who uses a store, so the step refuses to start
-//! while another process writes. Then one transaction moves the head to another key and puts [`FENCE`] under the old key,
-//! which an older release reads for every request and compares in every write. From then on that release answers 503, and
-//! its log says why. Further transactions write the index of the records. If the process dies in between, it leaves a
-//! fenced store of version 1, which no release opens, and the next upgrade continues.
+//! while another process writes. Then one transaction moves the head to another key and puts [`FENCE`] under the old
+//! key, which an older release reads for every request and compares in every write. From then on that release answers
+//! 503, and its log says why. Further transactions write the index of the records. If the process dies in between, it
+//! leaves a fenced store of version 1, which no release opens, and the next upgrade continues.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use crate::{
     rows,
 };
 
-/// The head for releases before 2.0.0. They refuse `oldest` at their start and `phase` for every request, and log `label`.
-/// No process expects this revision, so none of their movers changes the state.
+/// The head for releases before 2.0.0. They refuse `oldest` at their start and `phase` for every request, and log
+/// `label`. No process expects this revision, so none of their movers changes the state.
 const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0, which has upgraded its schema: stop this process and start that release","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
 
 /// The time without a write before the step that must run alone.
 const QUIET_TIME: Duration = Duration::from_secs(2);
-/// The number of parts in which the records are read, by the first two digits of their ids. etcd visits every entry of a
-/// range for each page, so one range would take hours for a million records.
+/// The number of parts in which the records are read, by the first two digits of their ids. etcd visits every entry of
+/// a range for each page, so one range would take hours for a million records.
 const PARTS: u32 = 256;
 const IN_USE: &str =
     "another process is writing to the store; stop it, or run 'petstore upgrade --force'";

@@ -40,10 +40,10 @@ impl Step {
         self.oldest < self.version
     }
 
-    /// Requires that no row is in the way of the step.
+    /// Requires that the query [`offending`](Self::offending) has found no row.
     ///
     /// # Errors
-    /// [`SchemaError::Offending`] if there is one.
+    /// [`SchemaError::Offending`] if `offending` describes a row.
     pub fn require_none(&self, offending: &[String]) -> Result<(), SchemaError> {
         if offending.is_empty() {
             return Ok(());
@@ -52,7 +52,7 @@ impl Step {
     }
 }
 
-/// The reason for which a store is not opened or upgraded. The store stays unchanged.
+/// The reason why a store is not opened or upgraded. The store stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The store has an older schema, which can be upgraded.
@@ -99,11 +99,11 @@ pub enum SchemaError {
     },
 }
 
-/// Requires that the oldest schema version that a store can be used with, `oldest`, is a version of `steps`. `release`
-/// reads the first release that knows `oldest`.
+/// Requires that this release, whose schema versions are `steps`, can use a store. `oldest` is the oldest schema
+/// version whose releases can use the store, and `release` reads the first release that knows `oldest`.
 ///
 /// # Errors
-/// [`SchemaError`].
+/// [`SchemaError::TooNew`] if the store needs a newer release.
 pub fn require_known(
     steps: &[Step],
     oldest: i64,
