@@ -11,7 +11,7 @@ use petstore_domain::{
 
 use crate::{
     api_keys::digest_owner, core::Core, draft::Draft, error::Failure, head::HeadRead, kv::KeyValue,
-    limits::MAX_ROWS, rows, store::EtcdStore,
+    rows, store::EtcdStore,
 };
 
 #[async_trait]
@@ -29,14 +29,15 @@ impl Archive for EtcdStore {
         loop {
             // No animal is above the highest identifier. So a copy reads no animals, which halves its time.
             let highest = self.core.highest_pet().await?;
-            let pets = rows.pets.iter().filter(|pet| highest.is_none_or(|id| pet.id <= id));
+            let pets =
+                rows.pets.iter().filter(|pet| highest.is_none_or(|highest| pet.id <= highest));
             let places: Vec<_> =
                 pets.map(|pet| keys.pet(None, pet.id)).chain(others.clone()).collect();
             let stored =
                 if rows.keys.is_empty() { None } else { Some(self.core.readable_keys().await?) };
             let written = self.core.commit(&places, stored.is_none(), |draft| {
                 draft.permit(writer)?;
-                if highest.is_some_and(|id| draft.head.last_pet > id.0) {
+                if highest.is_some_and(|highest| draft.head.last_pet > highest.0) {
                     return Ok::<_, ArchiveError>(None);
                 }
                 if let Some((revision, stored)) = &stored {
@@ -86,7 +87,7 @@ impl Archive for EtcdStore {
     }
 
     fn max_batch(&self) -> usize {
-        MAX_ROWS
+        self.core.max_ops().rows()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    pin::Pin,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -121,8 +122,17 @@ impl Client {
         Ok(lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok()))
     }
 
-    /// Sends a body like [`call`](Self::call).
-    async fn send(
+    /// Sends a body like [`call`](Self::call). The future is boxed so that it is compiled here, not in each caller.
+    fn send<'a>(
+        &'a self,
+        path: &'static str,
+        body: Bytes,
+        deadline: Instant,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply<Bytes>, Failure>> + Send + 'a>> {
+        Box::pin(self.send_with_failover(path, body, deadline))
+    }
+
+    async fn send_with_failover(
         &self,
         path: &'static str,
         body: Bytes,
@@ -257,6 +267,7 @@ fn try_error(status: u16, body: &[u8]) -> TryError {
     match code {
         16 => TryError::Unauthenticated(message),
         3 if says("auth store is old") => TryError::Unauthenticated(message),
+        3 if says("too many operations") => TryError::Final(Failure::TooManyOps),
         8 if says("space exceeded") => TryError::Final(Failure::Unavailable(NO_SPACE.to_owned())),
         11 => TryError::Final(Failure::Unavailable(COMPACTED.to_owned())),
         3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::refused(message)),

@@ -9,7 +9,10 @@ mod tests;
 
 use std::{
     iter,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     time::{Duration, Instant as Moment},
 };
 
@@ -26,7 +29,7 @@ use crate::{
     error::{Failure, random},
     head::{Head, HeadRead},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
-    limits::{LEVEL_OPS, MAX_OPS, nested},
+    limits::MaxOps,
     rows::{self, Changes, Keys},
 };
 
@@ -52,6 +55,8 @@ pub(crate) struct Core {
     /// The head after the last write of this process. It is locked during a write, so that writes of one process do not
     /// compete.
     last: Mutex<Last>,
+    /// See [`max_ops`](Self::max_ops).
+    max_ops: AtomicUsize,
     /// The name of this process under [`Keys::contender`].
     instance: String,
 }
@@ -71,6 +76,7 @@ impl Core {
             version: Arc::default(),
             reads_while_sealed,
             last: Mutex::default(),
+            max_ops: AtomicUsize::new(MaxOps::DEFAULT.0),
             instance: format!("{:016x}", getrandom::u64().unwrap_or_default()),
         }
     }
@@ -90,7 +96,7 @@ impl Core {
         ranges: &[Range],
         deadline: Instant,
     ) -> Result<Option<HeadRead>, Failure> {
-        let mut chunks = ranges.chunks(MAX_OPS - 1);
+        let mut chunks = ranges.chunks(self.max_ops().0 - 1);
         let first = [&[Range::one(&self.keys.head())], chunks.next().unwrap_or_default()].concat();
         let began = Moment::now();
         let Some(mut read) = read_of(self.send(&reads(first), deadline).await?.answer)? else {
@@ -120,14 +126,33 @@ impl Core {
         Ok(self.send(txn, self.client.deadline()).await?.answer)
     }
 
+    /// Sends a transaction. If etcd takes fewer operations, halves [`max_ops`](Self::max_ops).
     async fn send(&self, txn: &Txn, deadline: Instant) -> Result<Reply<TxnAnswer>, Failure> {
-        self.client.call("/v3/kv/txn", txn, deadline).await
+        let max = self.max_ops();
+        let reply = self.client.call("/v3/kv/txn", txn, deadline).await;
+        if matches!(reply, Err(Failure::TooManyOps)) {
+            let (known, halved) = (max.0, max.halved().0);
+            // The exchange fails if another call has halved the number meanwhile.
+            let _ = self.max_ops.compare_exchange(known, halved, Relaxed, Relaxed);
+        }
+        reply
     }
 
-    /// Fails unless the nodes take [`MAX_OPS`] operations in a transaction.
-    pub(crate) async fn require_max_ops(&self) -> Result<(), Failure> {
-        let range = Range { count_only: true, ..Range::one(&self.keys.contender()) };
-        self.transact(&reads(vec![range; MAX_OPS])).await.map(drop)
+    /// Returns the number of operations that etcd takes in a transaction, as far as this process knows.
+    pub(crate) fn max_ops(&self) -> MaxOps {
+        MaxOps(self.max_ops.load(Relaxed))
+    }
+
+    /// Finds out how many operations etcd takes in a transaction. Fails below [`MaxOps::MIN`].
+    pub(crate) async fn learn_max_ops(&self) -> Result<(), Failure> {
+        loop {
+            let max = self.max_ops();
+            let range = Range { count_only: true, ..Range::one(&self.keys.contender()) };
+            match self.transact(&reads(vec![range; max.0])).await {
+                Err(Failure::TooManyOps) if self.max_ops() != max => {}
+                learned => return learned.map(drop),
+            }
+        }
     }
 
     /// Returns the highest identifier of an animal as of the last write, or `None` if it is not known.
@@ -222,7 +247,7 @@ impl Core {
             time::sleep_until(until.min(deadline)).await;
         }
         let ranges: Vec<_> = keys.iter().map(|key| Range::one(key)).collect();
-        let is_assumed = assume_absent && keys.len() <= LEVEL_OPS;
+        let is_assumed = assume_absent && keys.len() <= self.max_ops().comparisons();
         let mut known = last.read.take().filter(|_| is_assumed);
         let mut losing = Duration::ZERO;
         loop {
@@ -242,6 +267,10 @@ impl Core {
                 // The known head may be outdated.
                 continue;
             };
+            // etcd may take fewer operations since the changes were planned.
+            if changes.len() > self.max_ops().entries() {
+                return Err(Failure::TooManyOps.into());
+            }
             let absent = if is_fresh { &[] } else { keys };
             let txn = self.txn(&read, changes, absent, losing);
             if self.write(&read, head, group, txn, &mut last, deadline).await? {
@@ -306,7 +335,7 @@ impl Core {
         let mut compare = vec![read.is_unchanged(&self.keys.head())];
         compare.extend(absent.iter().map(|key| is_absent(key)));
         let needed = losing.max(ENTRY_TIME * u32::try_from(changes.len()).unwrap_or_default());
-        let mut success = nested(changes);
+        let mut success = self.max_ops().nested(&changes);
         success.push(Op::delete(Range::one(&self.keys.contender()), true));
         let failure = vec![Op::Range(Range::one(&self.keys.head())), self.contend(needed)];
         Txn { compare, success, failure }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use petstore_domain::{AddError, ArchiveError, Corruption, StoreError};
 use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 
-use crate::config::EtcdConfig;
+use crate::{config::EtcdConfig, limits::MaxOps};
 
 /// A failed call. It can be cloned, because one transaction has several callers.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -16,16 +16,20 @@ pub(crate) enum Failure {
     /// etcd refuses the call, and would refuse it again.
     #[error("{0}")]
     Refused(String),
-    /// etcd refuses the call until an operator does what the second text says.
+    /// etcd refuses the user. The second text tells the operator what to do.
     #[error("{0}; {1}")]
     Denied(String, &'static str),
+    #[error(
+        "etcd takes too few operations in a transaction: start each node with --max-txn-ops={}, which is its default, \
+         or at least {}", MaxOps::DEFAULT.0, MaxOps::MIN.0
+    )]
+    TooManyOps,
     #[error(transparent)]
     Corrupt(#[from] Corruption),
 }
 
-/// Parts of etcd's messages about its settings and users, each with what an operator can do.
-const REMEDIES: [(&str, &str); 5] = [
-    ("too many operations", "start each node with --max-txn-ops=128, which is its default"),
+/// Parts of etcd's messages about the user of a call, each with what an operator can do.
+const REMEDIES: [(&str, &str); 4] = [
     ("authentication failed", "fix the user or the password"),
     ("not enabled", "leave user and password out of the URL, or enable etcd's authentication"),
     ("user name is empty", "name a user in the URL: etcd://USER:PASSWORD@HOST/PREFIX"),
@@ -64,7 +68,9 @@ impl From<Failure> for StoreError {
         match failure {
             Failure::Corrupt(corruption) => Self::Corrupt(corruption),
             Failure::Refused(_) => Self::refused(failure),
-            Failure::Unavailable(_) | Failure::Denied(..) => Self::unavailable(failure),
+            Failure::Unavailable(_) | Failure::Denied(..) | Failure::TooManyOps => {
+                Self::unavailable(failure)
+            }
         }
     }
 }
@@ -120,11 +126,13 @@ pub(crate) enum Reason {
     Key(String),
     #[error("no petstore store is in it")]
     Missing,
+    #[error("it holds the key {0} of another program; it was left untouched: name another prefix")]
+    Foreign(String),
     #[error(
-        "it holds the key {key}, and no petstore store, whose key is {head}; it was left untouched: name another \
-         prefix, or restore a snapshot of etcd"
+        "it holds the key {key} of a petstore store whose key {head} is gone; it was left untouched: restore a \
+         snapshot of etcd, or remove the rest with 'etcdctl del --prefix {prefix}'"
     )]
-    Taken { key: String, head: String },
+    Leftover { key: String, head: String, prefix: String },
     #[error(transparent)]
     Schema(#[from] SchemaError),
 }

@@ -1,23 +1,22 @@
 //! The limits of one transaction. etcd counts operations by level (`--max-txn-ops`): a level counts as the largest of
 //! its comparisons, its operations after a success, and its operations after a failure. The deepest chain of levels may
-//! count up to the flag. Nested transactions beside each other do not add up, so two levels hold 3,969 operations.
+//! count up to the flag. Nested transactions beside each other do not add up, so 128 operations hold 3,969 nested
+//! entries.
 
 use petstore_domain::MAX_KEYS_PER_SAVE;
 
 use crate::kv::{Op, Txn};
 
-/// The smallest `--max-txn-ops` that a node may have: etcd's default.
-pub(crate) const MAX_OPS: usize = 128;
 /// The operations of a write beside its entries: the head and [`Keys::contender`](crate::rows::Keys::contender).
 const HEAD_OPS: usize = 2;
-/// The largest number of comparisons or operations in each of two levels, beside the head.
-pub(crate) const LEVEL_OPS: usize = (MAX_OPS - HEAD_OPS) / 2;
 /// The largest number of entries that one row changes: an animal, the animal by its status, a record, the record by its
 /// animal, and the deleted index entry of a replaced record.
 const ROW_ENTRIES: usize = 5;
-/// The largest number of rows or additions in one transaction. etcd's gateway takes some 0.1 ms for an entry on a busy
-/// machine, and other writes wait meanwhile.
-pub(crate) const MAX_ROWS: usize = 128;
+/// The largest number of rows in one transaction. etcd's gateway takes some 0.1 ms for an entry on a busy machine, and
+/// other writes wait meanwhile.
+const MAX_ROWS: usize = 128;
+/// The number of rows that [`Archive::max_batch`](petstore_domain::Archive::max_batch) promises at least.
+const MIN_ROWS: usize = 25;
 /// The largest size of a transaction: etcd's default (`--max-request-bytes`).
 const MAX_BYTES: usize = 1536 * 1024;
 /// An upper bound in bytes of an animal's entry. The longest name, 255 characters of 4 bytes, makes about 1.1 KiB; the
@@ -25,15 +24,66 @@ const MAX_BYTES: usize = 1536 * 1024;
 const MAX_ENTRY: usize = 1536;
 // The largest transaction: each row is an animal with a status and a record, and the head is one more entry.
 const _: () = assert!((3 * MAX_ROWS + 1) * MAX_ENTRY <= MAX_BYTES);
-// One more entry names all records of a transaction.
-const _: () = assert!(ROW_ENTRIES * MAX_ROWS < LEVEL_OPS * LEVEL_OPS);
-const _: () = assert!(MAX_KEYS_PER_SAVE <= MAX_ROWS);
+// The ports promise `MIN_ROWS` even with the fewest operations.
+const _: () = assert!(MaxOps::MIN.rows() >= MIN_ROWS);
+const _: () = assert!(MaxOps::MIN.entries() >= MAX_KEYS_PER_SAVE);
 
-/// Puts operations into two levels if they do not fit into one.
-pub(crate) fn nested(ops: Vec<Op>) -> Vec<Op> {
-    if ops.len() <= LEVEL_OPS {
-        return ops;
+/// The `--max-txn-ops` of the nodes, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MaxOps(pub(crate) usize);
+
+impl MaxOps {
+    /// etcd's default.
+    pub(crate) const DEFAULT: Self = Self(128);
+    /// The smallest limit that keeps the promises of the ports.
+    pub(crate) const MIN: Self = Self(16);
+
+    /// Returns half of the limit, but at least [`MIN`](Self::MIN).
+    pub(crate) fn halved(self) -> Self {
+        Self((self.0 / 2).max(Self::MIN.0))
     }
-    let part = |part: &[Op]| Op::Txn(Txn { success: part.to_vec(), ..Txn::default() });
-    ops.chunks(LEVEL_OPS).map(part).collect()
+
+    /// Returns the number of levels of a large write. Two suffice for [`MAX_ROWS`] unless etcd takes few operations.
+    const fn levels(self) -> usize {
+        if self.0 < 64 { 4 } else { 2 }
+    }
+
+    /// Returns the largest number of entries that a write compares beside the head.
+    pub(crate) const fn comparisons(self) -> usize {
+        (self.0 - HEAD_OPS) / self.levels()
+    }
+
+    /// Returns the largest number of entries that one transaction changes.
+    pub(crate) const fn entries(self) -> usize {
+        capacity(self.0 - HEAD_OPS, self.levels())
+    }
+
+    /// Returns the largest number of rows or additions in one transaction. One more entry names all their records.
+    pub(crate) const fn rows(self) -> usize {
+        let rows = (self.entries() - 1) / ROW_ENTRIES;
+        if rows < MAX_ROWS { rows } else { MAX_ROWS }
+    }
+
+    /// Puts up to [`entries`](Self::entries) operations into as few levels as hold them.
+    pub(crate) fn nested(self, ops: &[Op]) -> Vec<Op> {
+        nested(ops, self.0 - HEAD_OPS, self.levels())
+    }
+}
+
+/// Returns the number of operations that fit into `levels` levels, which count as `ops` together.
+const fn capacity(ops: usize, levels: usize) -> usize {
+    let width = ops / levels;
+    if levels == 1 { width } else { width * capacity(ops - width, levels - 1) }
+}
+
+fn nested(ops: &[Op], room: usize, levels: usize) -> Vec<Op> {
+    let width = room / levels;
+    if ops.len() <= width || levels == 1 {
+        return ops.to_vec();
+    }
+    let part = |part: &[Op]| {
+        let success = nested(part, room - width, levels - 1);
+        Op::Txn(Txn { success, ..Txn::default() })
+    };
+    ops.chunks(ops.len().div_ceil(width)).map(part).collect()
 }

@@ -10,7 +10,6 @@ use crate::{
     core::Core,
     head::HeadRead,
     kv::{Bytes, KeyValue, Range},
-    limits::MAX_ROWS,
     rows,
     store::EtcdStore,
 };
@@ -91,7 +90,7 @@ impl Core {
         let found = self.read(&[expired], self.client.deadline()).await?.found;
         // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry
         // entry.
-        let (mut places, mut count, mut room) = (Vec::new(), 0, MAX_ROWS);
+        let (mut places, mut count, mut room) = (Vec::new(), 0, self.max_ops().rows());
         let limit = (limit as usize).min(room);
         for entry in &found {
             let records = rows::expiry(entry)?;

@@ -79,6 +79,12 @@ impl Keys {
     pub(crate) fn api_key(&self, id: KeyId) -> String {
         format!("{}keys/{}", self.prefix, ordered(id.0))
     }
+
+    /// Returns whether `key`, which is not the head, can belong to a store.
+    pub(crate) fn is_own(&self, key: &str) -> bool {
+        let folders = ["pets", "status", "records", "recorded", "expiry", "keys"];
+        key == self.old_head() || folders.iter().any(|name| key.starts_with(&self.folder(name)))
+    }
 }
 
 /// Returns three growing ranges behind the key `after`, each with the highest identifier that it can hold. The last

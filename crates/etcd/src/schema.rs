@@ -15,7 +15,6 @@ use crate::{
     error::{Failure, Reason},
     head::{HeadRead, STEPS, VERSION},
     kv::{Bytes, KeyValue, Op, Range, Txn},
-    limits::LEVEL_OPS,
     rows,
 };
 
@@ -64,9 +63,13 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     let (old, new) = (head()?, head()?);
     let Some(read) = old.filter(|old| old.head.schema < 2).or(new) else {
         let mut keys = found.flatten().map(|entry| entry.key());
-        return keys
-            .find(|key| *key != core.keys.contender())
-            .map_or(Ok(None), |key| Err(Reason::Taken { key, head: core.keys.head() }));
+        return keys.find(|key| *key != core.keys.contender()).map_or(Ok(None), |key| {
+            if !core.keys.is_own(&key) {
+                return Err(Reason::Foreign(key));
+            }
+            let (head, prefix) = (core.keys.head(), core.keys.prefix.clone());
+            Err(Reason::Leftover { key, head, prefix })
+        });
     };
     require_known(&STEPS, read.head.oldest, || Some(read.head.oldest_release.clone()))?;
     Ok(Some(read))
@@ -134,8 +137,8 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
 async fn index_records(core: &Core, read: &HeadRead) -> Result<bool, Failure> {
     let compare = vec![read.is_unchanged(&core.keys.head())];
     for part in 0..PARTS {
-        for some in records(core, part).await?.chunks(LEVEL_OPS) {
-            let success = some.to_vec();
+        for some in records(core, part).await?.chunks(core.max_ops().rows()) {
+            let success = core.max_ops().nested(some);
             let txn = Txn { compare: compare.clone(), success, ..Txn::default() };
             if !core.transact(&txn).await?.succeeded {
                 return Ok(false);

@@ -6,7 +6,7 @@ use petstore_storage::StoreTasks;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::{core::Core, limits::MAX_ROWS, writer};
+use crate::{core::Core, writer};
 
 /// The time limit of one read of the version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ pub struct EtcdStore {
 impl EtcdStore {
     pub(crate) fn new(core: Core, was_created: bool, on_task_panic: &CancellationToken) -> Self {
         let core = Arc::new(core);
-        let limits = (MAX_ROWS, Some(core.client.call_timeout));
+        let limits = (core.max_ops().rows(), Some(core.client.call_timeout));
         let (writing, reading) = (Arc::clone(&core), Arc::clone(&core));
         // A node without a majority answers no read, so an instance on its side soon has no version.
         let read = move || {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use petstore_domain::{AddError, Added, IdempotencyDecision, StoreError, WriterRole};
 use petstore_storage::writer::{Add, Job, Jobs};
 
-use crate::{core::Core, draft::Draft, error::Failure, limits::MAX_ROWS};
+use crate::{core::Core, draft::Draft, error::Failure};
 
 type Outcome = Result<Added, AddError>;
 
@@ -29,7 +29,8 @@ pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
 
 /// Writes as many of the first additions as one transaction holds, and replies to them.
 async fn write(core: &Core, held: &mut Vec<Add>) {
-    let adds = &held[..held.len().min(MAX_ROWS)];
+    let max_ops = core.max_ops();
+    let adds = &held[..held.len().min(max_ops.rows())];
     let records = adds.iter().filter_map(|add| add.request);
     let records: Vec<_> = records.map(|request| core.keys.record(&request.id)).collect();
     let mut tried = adds.len();
@@ -44,6 +45,8 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
                 add.reply.send(outcome);
             }
         }
+        // The additions stay in `held`, and the next transaction is smaller.
+        Err(Failure::TooManyOps) if core.max_ops() != max_ops => {}
         Err(failure) => {
             for add in held.drain(..tried) {
                 add.reply.send(Err(failure.clone().into()));

@@ -13,7 +13,7 @@ use crate::{
     draft::Draft,
     head::{Head, HeadRead},
     kv::{self, KeyValue, Op},
-    limits::{LEVEL_OPS, MAX_OPS, MAX_ROWS, nested},
+    limits::MaxOps,
     rows::{self, Changes, Keys},
 };
 
@@ -39,7 +39,8 @@ fn request(key: u16, pet: &NewPet, at: i64) -> IdempotencyRequest {
 async fn adds(
     requests: impl IntoIterator<Item = (NewPet, Option<IdempotencyRequest>)>,
 ) -> (Vec<Add>, Vec<tokio::task::JoinHandle<()>>) {
-    let (writer, mut jobs): (_, Jobs) = channel(MAX_ROWS, Some(Duration::from_mins(1)));
+    let (writer, mut jobs): (_, Jobs) =
+        channel(MaxOps::DEFAULT.rows(), Some(Duration::from_mins(1)));
     let (writer, mut tasks) = (std::sync::Arc::new(writer), Vec::new());
     for (pet, request) in requests {
         let writer = std::sync::Arc::clone(&writer);
@@ -99,18 +100,23 @@ fn counted(ops: &[Op], others: usize) -> usize {
 
 /// Each addition has a status, and a record that replaces an expired one.
 #[tokio::test]
-async fn the_largest_group_fits_into_one_transaction() {
+async fn the_largest_group_fits_whatever_number_of_operations_etcd_takes() {
     let day = 86_400_000;
-    let all = 0..u16::try_from(MAX_ROWS).unwrap();
-    let requests = all.clone().map(|key| (pet(SOLD), Some(request(key, &pet(SOLD), 3 * day))));
-    let (adds, _callers) = adds(requests).await;
-    let found = all.flat_map(|key| stored(key, PetId(i64::from(key) - 1000), 1)).collect();
-    let (outcomes, changes, _) = planned(&adds, &read(new_head(), found));
-    assert_eq!((outcomes.len(), changes.len()), (MAX_ROWS, 5 * MAX_ROWS + 1));
-    let deleted = changes.values().filter(|value| value.is_none()).count();
-    assert_eq!(deleted, MAX_ROWS);
-    let ops: Vec<_> = changes.keys().map(|key| Op::put(key, Vec::new())).collect();
-    assert!(counted(&nested(ops), 2) <= MAX_OPS);
+    for (max, rows) in [(16, 28), (20, 79), (24, 128), (32, 128), (64, 128), (128, 128)]
+        .map(|(max, rows)| (MaxOps(max), rows))
+    {
+        assert_eq!(max.rows(), rows, "{max:?}");
+        let all = 0..u16::try_from(rows).unwrap();
+        let requests = all.clone().map(|key| (pet(SOLD), Some(request(key, &pet(SOLD), 3 * day))));
+        let (adds, _callers) = adds(requests).await;
+        let found = all.flat_map(|key| stored(key, PetId(i64::from(key) - 1000), 1)).collect();
+        let (outcomes, changes, _) = planned(&adds, &read(new_head(), found));
+        assert_eq!((outcomes.len(), changes.len()), (rows, 5 * rows + 1));
+        let deleted = changes.values().filter(|value| value.is_none()).count();
+        assert_eq!(deleted, rows);
+        let ops: Vec<_> = changes.keys().map(|key| Op::put(key, Vec::new())).collect();
+        assert!(counted(&max.nested(&ops), 2) <= max.0, "{max:?}");
+    }
 }
 
 /// Returns the keys that these operations put, in their order.
@@ -125,12 +131,14 @@ fn flat(ops: &[Op]) -> Vec<kv::Bytes> {
 
 #[test]
 fn as_many_entries_as_a_transaction_holds_are_nested_in_their_order() {
-    for count in [0, 1, LEVEL_OPS, LEVEL_OPS + 1, LEVEL_OPS * LEVEL_OPS] {
-        let ops: Vec<_> = (0..count).map(|n| Op::put(&n.to_string(), vec![])).collect();
-        let nested = nested(ops.clone());
-        assert!(counted(&nested, 2) <= MAX_OPS, "{count}");
-        assert_eq!(flat(&nested), flat(&ops), "{count}");
-        assert_eq!(nested.len() == count, count <= LEVEL_OPS, "{count}");
+    for max in [16, 17, 20, 31, 32, 63, 64, 65, 128].map(MaxOps) {
+        let ops: Vec<_> = (0..max.entries()).map(|n| Op::put(&n.to_string(), vec![])).collect();
+        let nested = max.nested(&ops);
+        assert!(counted(&nested, 2) <= max.0, "{max:?}");
+        assert_eq!(flat(&nested), flat(&ops), "{max:?}");
+        let few = max.nested(&ops[..max.comparisons()]);
+        let count = counted(&few, 2).max(1 + max.comparisons());
+        assert!(few.len() == max.comparisons() && count <= max.0, "{max:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{AddError, PetId, PetRepository as _, StoreError};
-use petstore_etcd::{EtcdConfig, EtcdStore};
+use petstore_etcd::EtcdConfig;
 use petstore_testing::{Etcd, etcd_or_skip, needs};
 
 use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
@@ -21,7 +21,7 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
     assert!(missing.contains("no petstore store is in it"), "{missing}");
     put(&etcd, "zoo/mine", "");
     let foreign = refusal(&url).await;
-    assert!(foreign.contains("it holds the key zoo/mine, and no petstore store"), "{foreign}");
+    assert!(foreign.contains("it holds the key zoo/mine of another program"), "{foreign}");
     let newer = url.replace("/zoo", "/newer");
     drop(open(&newer).await);
     let head = r#"{"schema":4,"oldest":3,"oldest_release":"9.8.7","identity":1,"revision":0,"rewrites":0,
@@ -41,7 +41,7 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn the_rest_of_a_deleted_store_is_refused() {
+async fn the_rest_of_a_deleted_store_is_recognized() {
     let etcd = etcd_or_skip("the_rest_of_a_deleted_store", 1).unwrap();
     put(&etcd, "zoo/waiting", "an instance that was not stopped");
     let store = open(&url(&etcd)).await;
@@ -49,9 +49,8 @@ async fn the_rest_of_a_deleted_store_is_refused() {
     for (deleted, key) in [("store", "head"), ("head", "pets/8000000000000001")] {
         delete(&etcd, &format!("zoo/{deleted}"));
         let refusal = refusal(&url(&etcd)).await;
-        let says =
-            format!("it holds the key zoo/{key}, and no petstore store, whose key is zoo/store");
-        assert!(refusal.contains(&says), "{refusal}");
+        let says = format!("it holds the key zoo/{key} of a petstore store whose key zoo/store is");
+        assert!(refusal.contains(&says) && refusal.contains("--prefix zoo/'"), "{refusal}");
     }
 }
 
@@ -72,21 +71,14 @@ fn post_as_root(etcd: &Etcd, path: &str, json: &str) {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_store_is_removed_only_while_it_is_empty() {
-    let etcd = etcd_or_skip("a_store_is_removed_only", 1).unwrap();
+async fn a_store_has_one_identity_under_every_name_of_its_node() {
+    let etcd = etcd_or_skip("a_store_has_one_identity", 1).unwrap();
     let config = EtcdConfig::parse(&url(&etcd)).unwrap();
-    assert!(EtcdStore::remove_if_empty(&config).await.unwrap());
     assert_eq!(config.identity().await, None);
     drop(open(&url(&etcd)).await);
     let identity = config.identity().await.unwrap();
     let other_name = url(&etcd).replace("127.0.0.1", "localhost");
-    assert_eq!(EtcdConfig::parse(&other_name).unwrap().identity().await, Some(identity.clone()));
-    assert!(EtcdStore::remove_if_empty(&config).await.unwrap());
-    let store = open(&url(&etcd)).await;
-    assert_ne!(config.identity().await, Some(identity));
-    add(&store).await;
-    assert!(!EtcdStore::remove_if_empty(&config).await.unwrap());
-    assert_eq!(page(&store).await.len(), 1);
+    assert_eq!(EtcdConfig::parse(&other_name).unwrap().identity().await, Some(identity));
 }
 
 #[needs(etcd)]
