@@ -9,7 +9,8 @@ use std::{error::Error, fmt, sync::Arc};
 /// A store failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The store cannot answer now: overloaded, out of space, unreachable. The caller may retry. The cause is for the log, never for a client.
+    /// The store cannot answer now: overloaded, out of space, unreachable. The caller may retry. The cause is for
+    /// the log, never for a client.
     #[error("the store cannot answer: {0}")]
     Unavailable(#[source] Arc<dyn Error + Send + Sync>),
     /// The store is not open: it is being handed over to another store, was handed over, or is being filled.

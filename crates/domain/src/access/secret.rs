@@ -50,7 +50,8 @@ impl ApiKeySecret {
         &self.0
     }
 
-    /// Returns the first 8 characters, or fewer if the key is shorter. They may be shown, so that people recognize the key.
+    /// Returns the first 8 characters, or fewer if the key is shorter. They may be shown, so that people recognize the
+    /// key.
     #[must_use]
     pub fn prefix(&self) -> &str {
         let end = self.0.char_indices().nth(DISPLAY_CHARS).map_or(self.0.len(), |(at, _)| at);
