@@ -138,7 +138,7 @@ fn an_import_on_a_full_disk_succeeds_once_there_is_room() {
         let file = folder.folder().join("pets.ndjson");
         fs::write(&file, many(9_000)).unwrap();
         let words = ["import", "--create", "--store", &store.url, file.to_str().unwrap()];
-        let done = petstore(&words).with_no_larger_files_than(blocks).finish();
+        let done = petstore(&words).with_limit(&format!("-f {blocks}")).finish();
         assert_eq!(done.code, Some(1), "{done:?}");
         let made = feed(&words, "").succeeds();
         assert_eq!(
