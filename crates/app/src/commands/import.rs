@@ -52,7 +52,7 @@ pub(crate) struct ImportArgs {
     /// Import without the bad lines; otherwise, one bad line refuses the whole file
     #[arg(long)]
     skip_bad: bool,
-    /// Import also of a file that was imported within the last 24 hours
+    /// New import of a file that was imported within the last 24 hours
     #[arg(long)]
     again: bool,
     /// Creation of a missing store
@@ -74,7 +74,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
     let path = records.path();
     let format = records.format().or_else(|| path.and_then(Format::of_compressed));
-    let mut import = Import { skip_bad, again, delimiter, ..Import::new(format) };
+    let mut import = Import { delimiter, skip_bad, again, ..Import::new(format) };
     let file = import.check(Input::open(path)?, &signals).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,

@@ -25,10 +25,11 @@ use crate::system::{
     files::read_secret,
 };
 
-/// The polling interval. A change takes effect within a second.
+/// The polling interval. A change is read one unchanged interval later, because the files of a pair are written one
+/// after the other. A change takes effect within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
-/// The time for which unusable files are read again before the reload fails. A file may be half written, and the second
-/// file of a pair is written after the first.
+/// The time for which unusable files are read again before the reload fails. The second file of a pair may be written a
+/// moment after the first.
 const FAILURE_GRACE: Duration = Duration::from_secs(3);
 
 /// The variable for the API key of the service. The key has no flag, because every user can read a command line.
@@ -72,8 +73,8 @@ pub(super) struct WatchedFiles {
     pub(super) paths: Vec<PathBuf>,
     /// The state of the files when they were last read.
     stamp: Stamp,
-    /// The changed state of unusable files, and the time of the first attempt to read them.
-    failing: Option<(Stamp, Instant)>,
+    /// The state of the files at the last poll if it differs from `stamp`, and the time of the change.
+    changing: Option<(Stamp, Instant)>,
     reload: Arc<Reload>,
     pub(super) reloads: Arc<Reloads>,
 }
@@ -93,31 +94,32 @@ impl WatchedFiles {
         let (all, failed, last_failed) = Default::default();
         let reloads = Reloads { file, all, failed, last_failed };
         let (reload, reloads) = (Arc::new(reload), Arc::new(reloads));
-        Self { name, paths, stamp, failing: None, reload, reloads }
+        Self { name, paths, stamp, changing: None, reload, reloads }
     }
 
-    /// Reloads the files if a reload `is_asked`, or if they have changed.
+    /// Reloads the files if a reload `is_asked`, or if a change is one unchanged interval old.
     async fn poll(&mut self, is_asked: bool) {
         let paths = self.paths.clone();
         // On a blocking thread, because the file system may hang.
         let Ok(stamp) = spawn_blocking(move || stamp(&paths)).await else { return };
-        if !is_asked && stamp == self.stamp {
-            return;
-        }
-        let reload = Arc::clone(&self.reload);
-        let outcome = spawn_blocking(move || reload()).await;
-        let outcome = outcome.unwrap_or_else(|panic| Err(panic.to_string()));
-        let before = self.failing.take().filter(|(before, _)| *before == stamp);
-        let since = before.map_or_else(Instant::now, |(_, since)| since);
-        if outcome.is_err() && !is_asked && since.elapsed() < FAILURE_GRACE {
-            self.failing = Some((stamp, since));
-            return;
-        }
-        self.stamp = stamp;
-        self.reloads.count(outcome.is_ok());
-        match outcome {
-            Ok(()) => tracing::info!("{} was read again", self.name),
-            Err(error) => tracing::error!(error, "{} in force is kept", self.name),
+        let before = self.changing.take().filter(|(before, _)| *before == stamp);
+        if is_asked || before.is_some() {
+            let reload = Arc::clone(&self.reload);
+            let outcome = spawn_blocking(move || reload()).await;
+            let outcome = outcome.unwrap_or_else(|panic| Err(panic.to_string()));
+            let may_be_half_written = before.filter(|(_, since)| since.elapsed() < FAILURE_GRACE);
+            if let (Err(_), false, Some(before)) = (&outcome, is_asked, may_be_half_written) {
+                self.changing = Some(before);
+                return;
+            }
+            self.stamp.clone_from(&stamp);
+            self.reloads.count(outcome.is_ok());
+            match outcome {
+                Ok(()) => tracing::info!("{} was read again", self.name),
+                Err(error) => tracing::error!(error, "{} in force is kept", self.name),
+            }
+        } else if stamp != self.stamp {
+            self.changing = Some((stamp, Instant::now()));
         }
     }
 }

@@ -5,7 +5,10 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use petstore_http::{Sample, SampleSource};
-use rustix::param::{clock_ticks_per_second, page_size};
+use rustix::{
+    param::{clock_ticks_per_second, page_size},
+    process::{Resource, getrlimit},
+};
 
 use super::{reload::Reloads, tls::Tls};
 
@@ -49,31 +52,48 @@ fn of_reloads(reloads: &Reloads) -> [Sample; 3] {
 fn of_process() -> Vec<Sample> {
     let read = |path| fs::read_to_string(path).ok();
     let text = read("/proc/self/stat").zip(read("/proc/stat"));
-    let samples = text.and_then(|(process, system)| of_stat(&process, &system));
-    samples.map_or_else(Vec::new, Vec::from)
+    let mut samples =
+        text.and_then(|(process, system)| of_stat(&process, &system)).unwrap_or_default();
+    if let Ok(open) = fs::read_dir("/proc/self/fd") {
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        // Reading the directory opens one more descriptor.
+        let open = (open.count() as u64).saturating_sub(1);
+        samples.push(Sample::gauge("process_open_fds", "Open file descriptors.", open));
+        samples.push(Sample::gauge("process_max_fds", "Limit on open file descriptors.", limit));
+    }
+    samples
 }
 
 /// Parses `/proc/self/stat` (`proc_pid_stat(5)`), and the boot time in `/proc/stat`.
-fn of_stat(process: &str, system: &str) -> Option<[Sample; 3]> {
+fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
     let booted = system.lines().find_map(|line| line.strip_prefix("btime "));
     let booted: u64 = booted?.trim().parse().ok()?;
     // Field 2 is the name of the program in parentheses, and may contain any character.
     let (_, fields) = process.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let page_size = page_size() as u64;
     let time = |ticks: u64| {
         Duration::from_millis(ticks.saturating_mul(1000) / clock_ticks_per_second().max(1))
     };
     let used = time(field(14)?.saturating_add(field(15)?));
     let started = time(field(22)?).saturating_add(Duration::from_secs(booted));
-    let resident = field(24)?.saturating_mul(page_size() as u64);
+    let resident = field(24)?.saturating_mul(page_size);
     let seconds = |sample, time: Duration| Sample { value: time.as_secs_f64(), ..sample };
-    let help = "Processor time in user and system mode.";
-    let cpu = Sample::counter("process_cpu_seconds_total", help, 0);
-    let help = "Start of the process, in seconds since 1970.";
-    let start = Sample::gauge("process_start_time_seconds", help, 0);
-    let memory = Sample::gauge("process_resident_memory_bytes", "Resident memory.", resident);
-    Some([seconds(cpu, used), seconds(start, started), memory])
+    let cpu =
+        Sample::counter("process_cpu_seconds_total", "Processor time in user and system mode.", 0);
+    let start = Sample::gauge(
+        "process_start_time_seconds",
+        "Start of the process, in seconds since 1970.",
+        0,
+    );
+    Some(vec![
+        seconds(cpu, used),
+        seconds(start, started),
+        Sample::gauge("process_threads", "Threads.", field(20)?),
+        Sample::gauge("process_virtual_memory_bytes", "Virtual memory.", field(23)?),
+        Sample::gauge("process_resident_memory_bytes", "Resident memory.", resident),
+    ])
 }
 
 #[cfg(test)]
@@ -95,6 +115,8 @@ mod tests {
             let expected = [
                 ("process_cpu_seconds_total", 2.0),
                 ("process_start_time_seconds", 1_795_132_810.0),
+                ("process_threads", 9.0),
+                ("process_virtual_memory_bytes", 123_456.0),
                 ("process_resident_memory_bytes", f64::from(u32::try_from(10 * page).unwrap())),
             ];
             assert_eq!(values, expected);
@@ -108,6 +130,6 @@ mod tests {
 
     #[test]
     fn this_process_has_all_samples() {
-        assert_eq!(of_process().len(), 3);
+        assert_eq!(of_process().len(), 7);
     }
 }

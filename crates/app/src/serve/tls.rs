@@ -122,11 +122,13 @@ impl Tls {
     }
 
     fn log_validity(&self) {
-        let (now, not_after) = (SystemClock.now(), self.current.borrow().not_after);
-        let until = rfc3339(not_after);
-        if now > not_after {
+        let (now, pair) = (SystemClock.now(), self.current.borrow());
+        let [from, until] = [pair.not_before, pair.not_after].map(rfc3339);
+        if now > pair.not_after {
             tracing::error!(%until, "the TLS certificate has expired, so clients refuse it");
-        } else if now.plus(NOTICE) > not_after {
+        } else if now < pair.not_before {
+            tracing::error!(%from, "the TLS certificate is not valid yet, so clients refuse it");
+        } else if now.plus(NOTICE) > pair.not_after {
             tracing::warn!(%until, "the TLS certificate expires soon");
         } else {
             tracing::info!(%until, "the TLS certificate is valid");
@@ -143,10 +145,11 @@ pub(crate) struct PairFiles {
     pub(crate) key: PathBuf,
 }
 
-/// A loaded pair, and the expiry of its certificate.
+/// A loaded pair, and the validity of its certificate.
 #[derive(Debug)]
 struct Pair {
     key: Arc<CertifiedKey>,
+    not_before: Timestamp,
     not_after: Timestamp,
 }
 
@@ -193,6 +196,7 @@ impl PairFiles {
         })?;
         Ok(Pair {
             key: Arc::new(key),
+            not_before: Timestamp(0).plus(validity.not_before.to_unix_duration()),
             not_after: Timestamp(0).plus(validity.not_after.to_unix_duration()),
         })
     }
@@ -236,7 +240,7 @@ fn unusable(what: &str, path: &Path, reason: &str, rule: &str) -> String {
     format!("the {what} in {} cannot be used: {reason}; expected {rule}", path.display())
 }
 
-fn read(path: &PathBuf) -> Result<Vec<u8>, String> {
+fn read(path: &Path) -> Result<Vec<u8>, String> {
     read_bounded(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 

@@ -69,6 +69,7 @@ async fn the_validity_of_a_certificate_is_logged_at_the_start_and_once_a_day() {
         (now.minus(DAY), now.plus(NOTICE).minus(DAY), "the TLS certificate expires soon"),
         (now.minus(DAY), now.plus(DAY), "the TLS certificate expires soon"),
         (now.minus(2 * DAY), now.minus(DAY), "the TLS certificate has expired"),
+        (now.plus(DAY), now.plus(NOTICE), "the TLS certificate is not valid yet"),
     ] {
         let tls = tls(from, until);
         assert_eq!(log.take(says), 1, "{says}");
