@@ -79,4 +79,5 @@ mod writer;
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use error::open::OpenError;
-pub use store::{Activity, SqliteSettings, SqliteStore};
+pub use store::{SqliteSettings, SqliteStore};
+pub use writer::Activity;

@@ -26,7 +26,6 @@ use self::group::Session;
 use crate::{
     connection::Statements,
     error::{self, Failure},
-    store::Activity,
 };
 
 /// The largest number of writes in one transaction.
@@ -45,6 +44,19 @@ type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
 type Group = (Vec<Add>, Vec<Work>);
+
+/// The activity of this process on a store since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// The number of committed transactions.
+    pub commits: u64,
+    /// The number of writes in them: additions, changes of keys, purges.
+    pub writes: u64,
+    /// The number of writes that wait for the writer now.
+    pub write_queue: usize,
+    /// The number of reads that wait for a thread now.
+    pub read_queue: usize,
+}
 
 /// Sends writes to the writing thread. Dropping this value waits until the queued writes are done.
 pub(crate) struct Writer {
