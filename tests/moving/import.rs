@@ -300,16 +300,6 @@ fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind
     server.stop();
 }
 
-#[test]
-fn lines_that_are_typed_are_asked_for() {
-    let store = Store::sqlite();
-    make(&store);
-    let typed = petstore(&["import", "--store", &store.url]).on_terminal(80, "xterm");
-    let said = typed.typing("\u{4}").succeeds();
-    assert!(said.contains("reading animals from standard input; end it with Ctrl-D"), "{said}");
-    assert!(said.contains("added 0 animals"), "{said}");
-}
-
 on_stores!(
     lasting:
     a_store_is_made_only_when_asked_and_the_command_says_where,
