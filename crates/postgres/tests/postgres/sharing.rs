@@ -90,7 +90,7 @@ async fn a_process_notices_that_the_keys_were_restored() {
     let database = postgres_or_skip("the_keys_were_restored").unwrap();
     let store = open(&database.url).await;
     for seed in 1..=3 {
-        add_key(&store, new_key(seed, &format!("key {seed}"))).await.unwrap();
+        add_key(&store, new_key(seed, &format!("key{seed}"))).await.unwrap();
     }
     let changed = "UPDATE api_key SET revoked_at = 7 WHERE id =";
     database.sql(&format!("CREATE TABLE dump AS SELECT * FROM api_key; {changed} 2")).unwrap();

@@ -282,7 +282,7 @@ async fn a_saved_key_alone_is_read_again() {
     let place = Place::new();
     let store = place.open();
     for seed in 1..=3 {
-        add_key(&store, new_key(seed, &format!("key {seed}"))).await.unwrap();
+        add_key(&store, new_key(seed, &format!("key{seed}"))).await.unwrap();
     }
     let known = store.load_changes(None).await.unwrap();
     let stored = load_keys(&store).await.unwrap();
@@ -303,7 +303,7 @@ async fn a_process_notices_that_the_keys_were_restored() {
     let backup = place.directory().join("backup");
     let store = place.open();
     for seed in 1..=3 {
-        add_key(&store, new_key(seed, &format!("key {seed}"))).await.unwrap();
+        add_key(&store, new_key(seed, &format!("key{seed}"))).await.unwrap();
     }
     drop(store);
     fs::copy(place.path(), &backup).unwrap();
