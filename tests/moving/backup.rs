@@ -54,7 +54,7 @@ fn a_backup_replaces_no_file_and_leaves_none_behind() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     let missing = folder.path().join("missing/copy.db");
     let words = ["backup", "--store", &store.url, "--to", missing.to_str().unwrap()];
-    run(&words).fails(1, "there is no directory");
+    run(&words).fails(1, ": No such file or directory");
     let words = ["backup", "--store", &store.url, "--to", "-"];
     run(&words).fails(2, "cannot go to standard output; name a file");
 }

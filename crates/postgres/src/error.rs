@@ -26,6 +26,11 @@ pub(crate) enum StoreFailure {
     /// The server or the connection reported an error.
     #[error("{}", error_chain(.0.as_ref()))]
     Postgres(#[source] Arc<tokio_postgres::Error>),
+    /// Other sessions hold locks. Contains the failure, and the names of the sessions.
+    #[error(
+        "{0}; writes wait for {1}: end its transaction, or the session with pg_terminate_backend"
+    )]
+    Blocked(Box<StoreFailure>, String),
     #[error("the server asks for a password, and the URL has none")]
     NoPassword,
     /// The server committed, but its wait for a standby was canceled.
@@ -137,6 +142,9 @@ impl StoreFailure {
     }
 
     fn postgres(&self) -> Option<&tokio_postgres::Error> {
+        if let Self::Blocked(failure, _) = self {
+            return failure.postgres();
+        }
         if let Self::Postgres(error) = self { Some(error) } else { None }
     }
 }

@@ -31,6 +31,15 @@ use crate::{
 
 /// The largest number of additions in one transaction.
 pub(crate) const MAX_GROUP: usize = 1024;
+/// The time limit for naming the sessions that a group waits for.
+const BLOCKERS_TIMEOUT: Duration = Duration::from_secs(1);
+/// Selects the sessions that block sessions of this role and are not blocked themselves.
+const BLOCKERS: &str = "SELECT string_agg(DISTINCT format('session %s of the role %s (%s)', b.pid, b.usename, \
+       concat_ws(', ', nullif(b.application_name, ''), b.state, 'its transaction began at ' || b.xact_start)), '; ') \
+     FROM pg_catalog.pg_stat_activity a, unnest(pg_catalog.pg_blocking_pids(a.pid)) u (pid), \
+       pg_catalog.pg_stat_activity b \
+     WHERE a.datname = current_database() AND a.usename = current_user AND a.wait_event_type = 'Lock' \
+       AND b.pid = u.pid AND cardinality(pg_catalog.pg_blocking_pids(b.pid)) = 0";
 /// The pause before the next try after a connection broke or could not be opened.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
@@ -100,10 +109,7 @@ impl Task {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
         };
-        let timeout = self.pool.config().call_timeout;
-        let written = time::timeout(timeout, group::write(&connection, group)).await;
-        let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
-        let written = written.unwrap_or_else(late);
+        let written = self.bounded(group::write(&connection, group)).await;
         let is_clean = match &written {
             Ok(_) => true,
             Err(Failed { failure, in_doubt: false })
@@ -120,6 +126,30 @@ impl Task {
         }
         written
     }
+
+    /// Waits for a group until its deadline. After half of the time limit, finds out which sessions block it.
+    async fn bounded(
+        &self,
+        written: impl Future<Output = Result<Written, Failed>>,
+    ) -> Result<Written, Failed> {
+        let config = self.pool.config();
+        let (timeout, mut written) = (config.call_timeout, Box::pin(written));
+        let slow = timeout.min(config.statement_timeout) / 2;
+        let deadline = time::Instant::now() + timeout;
+        if let Ok(written) = time::timeout(slow, &mut written).await {
+            return written;
+        }
+        let written = time::timeout_at(deadline, written);
+        let (written, blockers) = tokio::join!(written, blockers(&self.pool));
+        let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
+        written.unwrap_or_else(late).map_err(|failed| failed.blocked_by(blockers))
+    }
+}
+
+/// Returns the sessions that block writes, if there are any.
+async fn blockers(pool: &Pool) -> Option<String> {
+    let rows = time::timeout(BLOCKERS_TIMEOUT, pool.query(BLOCKERS, &[])).await.ok()?.ok()?;
+    rows.first()?.try_get(0).ok()?
 }
 
 /// Replies to each addition whose outcome is known. Returns the others.

@@ -44,6 +44,12 @@ impl Failed {
     pub(super) fn in_doubt(failure: StoreFailure) -> Self {
         Self { failure, in_doubt: true }
     }
+
+    /// Adds the sessions that blocked the group.
+    pub(super) fn blocked_by(self, sessions: Option<String>) -> Self {
+        let Some(sessions) = sessions else { return self };
+        Self { failure: StoreFailure::Blocked(Box::new(self.failure), sessions), ..self }
+    }
 }
 
 /// Before the commit is sent, any failure means that nothing was written.

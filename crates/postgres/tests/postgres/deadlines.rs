@@ -63,6 +63,43 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
 }
 
+/// The transaction holds the row that every writer locks.
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forgotten_transaction_that_keeps_additions_waiting_is_named() {
+    let database = postgres_or_skip("a_forgotten_transaction").unwrap();
+    for parameters in ["pgbouncer=false", "pgbouncer=true"] {
+        let url = format!("{}?statement_timeout=3s&{parameters}", database.url);
+        let (store, other) = (open(&url).await, open(&url).await);
+        add(&store, "Rex").await;
+        let mut psql = Command::new("psql");
+        psql.args(["-X", "-q", "-d", &database.url]).env("PGAPPNAME", "forgotten");
+        let mut psql = EndOnDrop::new(psql.stdin(Stdio::piped()).spawn().unwrap());
+        let insert = b"BEGIN; INSERT INTO pet (name, category_id) VALUES ('Rex', 1);\n";
+        psql.stdin.as_mut().unwrap().write_all(insert).unwrap();
+        let pid = "SELECT pid FROM pg_stat_activity WHERE application_name = 'forgotten' \
+            AND state = 'idle in transaction' AND query LIKE 'INSERT%'";
+        let pid = recovers(async || {
+            let pid = database.sql(pid)?.trim().to_owned();
+            if pid.is_empty() { Err("not idle".to_owned()) } else { Ok(pid) }
+        })
+        .await;
+        let waits = |store| PetRepository::add(store, new_pet("Bello"), None);
+        let (one, two) = tokio::join!(waits(&store), waits(&other));
+        for failed in [one.unwrap_err(), two.unwrap_err()] {
+            assert!(matches!(failed, AddError::Store(StoreError::Unavailable(_))), "{failed:?}");
+            let cause = failed.to_string();
+            let named = format!("writes wait for session {pid} of the role ");
+            assert!(cause.contains(&named) && cause.matches("session").count() == 2, "{cause}");
+            assert!(cause.contains("(forgotten, idle in transaction, its"), "{cause}");
+        }
+        database.sql(&format!("SELECT pg_terminate_backend({pid})")).unwrap();
+        drop(psql.stdin.take());
+        psql.exit().unwrap();
+        recovers(async || PetRepository::add(&store, new_pet("Rex"), None).await).await;
+    }
+}
+
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
