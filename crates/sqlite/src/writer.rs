@@ -38,8 +38,8 @@ const TURN: Duration = Duration::from_millis(100);
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 const FREE: Duration = Duration::from_millis(2);
 
-/// A write other than an addition, which is a transaction of its own. It gets an error if the connection was lost or the
-/// write before it failed, and answers its caller.
+/// A write other than an addition, which is a transaction of its own. If the connection was lost, or an earlier write of
+/// the group failed, it gets an error. It answers its caller.
 type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
@@ -117,8 +117,8 @@ impl Writer {
         self.transaction(WriterRole::Service, work).await
     }
 
-    /// Runs `work` in a transaction. `work` returns its result, and the rewrites as `WriteTransaction::commit` takes them.
-    /// Returns the result after the commit.
+    /// Runs `work` in a transaction. If `work` has changed animals, it returns beside its result whether it has rewritten
+    /// them (1) or only added some (0). Returns the result after the commit.
     pub(crate) async fn transaction<T, E>(
         &self,
         writer: WriterRole,
