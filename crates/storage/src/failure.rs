@@ -25,3 +25,31 @@ pub fn error_chain(error: &(dyn Error + 'static)) -> String {
 pub fn opening_error(error: impl Error + Send + Sync + 'static, may_pass: bool) -> StoreError {
     if may_pass { StoreError::unavailable(error) } else { StoreError::refused(error) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use petstore_domain::StoreError;
+
+    use super::{error_chain, opening_error};
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Outer(&'static str, #[source] Option<Box<Outer>>);
+
+    #[test]
+    fn a_chain_is_one_line_with_remedies() {
+        let chain = |inner| error_chain(&Outer("a", Some(Box::new(Outer("b\nc", inner)))));
+        assert_eq!(chain(None), "a: b c");
+        let unknown = chain(Some(Box::new(Outer("UnknownIssuer", None))));
+        assert!(unknown.starts_with("a: b c: UnknownIssuer, no authority"), "{unknown}");
+    }
+
+    #[test]
+    fn serve_waits_for_a_store_whose_error_may_pass() {
+        let error = |may_pass| opening_error(io::Error::other("down"), may_pass);
+        assert!(matches!(error(true), StoreError::Unavailable(_)));
+        assert!(matches!(error(false), StoreError::Refused(_)));
+    }
+}

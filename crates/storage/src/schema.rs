@@ -132,3 +132,39 @@ pub fn require_known(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SchemaError, Step, require_known};
+
+    const STEPS: [Step; 2] =
+        [Step::new(6, 6, "a", ""), Step::new(8, 7, "b", "c").unless("SELECT 1")];
+
+    #[test]
+    fn a_store_is_opened_if_its_oldest_version_is_known() {
+        let check = |oldest, release: Option<&str>| {
+            require_known(&STEPS, oldest, || release.map(str::to_owned)).map_err(
+                |error| match error {
+                    SchemaError::TooOld { actual: 5, first: 6 } => "too old".to_owned(),
+                    SchemaError::TooNew { oldest: 9, known: 8, release } => release,
+                    error => error.to_string(),
+                },
+            )
+        };
+        for (oldest, expected) in [(5, Err("too old")), (6, Ok(())), (7, Ok(())), (8, Ok(()))] {
+            assert_eq!(check(oldest, None), expected.map_err(str::to_owned), "{oldest}");
+        }
+        assert_eq!(check(9, Some("3.0.0")), Err("3.0.0 or newer".to_owned()));
+        assert_eq!(check(9, None), Err("of a newer release".to_owned()));
+    }
+
+    #[test]
+    fn a_step_is_refused_for_the_rows_that_it_would_refuse() {
+        let [alone, shared] = STEPS;
+        assert_eq!([alone.is_compatible(), shared.is_compatible()], [false, true]);
+        assert_eq!((alone.offending, shared.offending), (None, Some("SELECT 1")));
+        assert!(shared.require_none(&[]).is_ok());
+        let refusal = shared.require_none(&["row 1".to_owned(), "row 2".to_owned()]).unwrap_err();
+        assert!(refusal.to_string().starts_with("schema version 8 refuses row 1, row 2; correct"));
+    }
+}
