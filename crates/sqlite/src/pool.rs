@@ -61,3 +61,32 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_kept_unless_a_statement_failed_or_enough_are_idle() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+        let pool = Pool {
+            path,
+            access: ReadAccess::Shared,
+            busy_timeout: Duration::ZERO,
+            max_idle: 1,
+            idle: Mutex::default(),
+            _shared_memory: None,
+        };
+        let read = |outcome| pool.read::<(), StoreError>(|_| outcome);
+        assert!(read(Ok(())).is_ok() && pool.idle().len() == 1);
+        // The inner read opens a second connection.
+        let both = pool.read::<(), StoreError>(|_| read(Ok(())).map_err(Failure::Answer));
+        assert!(both.is_ok() && pool.idle().len() == 1);
+        assert!(read(Err(Failure::Answer(StoreError::refused("no")))).is_err());
+        assert_eq!(pool.idle().len(), 1);
+        assert!(read(Err(Failure::Sqlite(rusqlite::Error::InvalidQuery))).is_err());
+        assert_eq!(pool.idle().len(), 0);
+    }
+}

@@ -70,9 +70,9 @@ async fn calls_fail_until_a_store_is_set_and_after_it_was_cleared() {
         async || matches!(current.list(PetQuery::default()).await, Err(StoreError::Unavailable(_)));
     assert!(fails().await);
     current.set(store.clone(), store);
-    assert!(!fails().await && current.load().await.is_ok());
+    assert!(!fails().await && current.load(None).await.is_ok());
     current.clear();
-    assert!(fails().await && current.load().await.is_err());
+    assert!(fails().await && current.load(None).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
