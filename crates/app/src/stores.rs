@@ -27,7 +27,7 @@ use crate::{
 };
 
 #[cfg(feature = "sqlite")]
-pub(crate) use self::sqlite::in_file;
+pub(crate) use self::sqlite::{in_file, with_suffix};
 
 /// The built-in kinds of store whose features are on.
 pub(crate) const BUILT_IN: &[StoreDriver] = &[
@@ -136,7 +136,7 @@ impl FromStr for StoreArg {
 /// The store that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// The store of the catalogue
+    /// Store of the catalogue
     #[arg(long)]
     pub(crate) store: StoreArg,
 }

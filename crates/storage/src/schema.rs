@@ -135,35 +135,39 @@ pub fn require_known(
 
 #[cfg(test)]
 mod tests {
-    use super::{Step, require_known};
+    use super::{SchemaError, Step, require_known};
 
-    const STEPS: [Step; 2] =
-        [Step::new(6, 6, "a", ""), Step::new(8, 7, "b", "c").unless("SELECT 1")];
+    const STEPS: [Step; 2] = [
+        Step::new(1, 1, "first", ""),
+        Step { oldest_release: "1.2.0", ..Step::new(2, 1, "second", "").unless("SELECT 1") },
+    ];
 
     #[test]
-    fn a_store_is_opened_if_its_oldest_version_is_known() {
-        let refusal = |oldest, release: Option<&str>| {
-            let checked = require_known(&STEPS, oldest, || release.map(str::to_owned));
-            checked.map_or_else(|error| error.to_string(), |()| String::new())
-        };
-        assert_eq!([6, 7, 8].map(|oldest| refusal(oldest, None)), ["", "", ""]);
-        for (oldest, release, expected) in [
-            (5, None, "can upgrade (version 6)"),
-            (9, Some("3.0.0"), "use petstore 3.0.0 or newer,"),
-            (9, None, "use petstore of a newer release,"),
-        ] {
-            let refusal = refusal(oldest, release);
-            assert!(refusal.contains(expected), "{oldest}: {refusal}");
+    fn a_store_is_opened_up_to_the_newest_known_version() {
+        let release = || Some("9.8.7".to_owned());
+        for oldest in [1, 2] {
+            assert!(require_known(&STEPS, oldest, release).is_ok());
         }
+        let refusal = require_known(&STEPS, 3, release).unwrap_err().to_string();
+        assert!(refusal.contains("below version 3") && refusal.contains("knows version 2"));
+        assert!(refusal.contains("use petstore 9.8.7 or newer"), "{refusal}");
+        let unnamed = require_known(&STEPS, 3, || None).unwrap_err().to_string();
+        assert!(unnamed.contains("use petstore of a newer release"), "{unnamed}");
     }
 
     #[test]
-    fn a_step_is_refused_for_the_rows_that_it_would_refuse() {
-        let [alone, shared] = STEPS;
-        assert_eq!([alone.is_compatible(), shared.is_compatible()], [false, true]);
-        assert_eq!((alone.offending, shared.offending), (None, Some("SELECT 1")));
-        assert!(shared.require_none(&[]).is_ok());
-        let refusal = shared.require_none(&["row 1".to_owned(), "row 2".to_owned()]).unwrap_err();
-        assert!(refusal.to_string().starts_with("schema version 8 refuses row 1, row 2; correct"));
+    fn a_step_is_compatible_if_older_versions_can_use_the_store() {
+        assert_eq!(STEPS.map(|step| step.is_compatible()), [false, true]);
+    }
+
+    #[test]
+    fn a_step_is_refused_while_rows_are_in_its_way() {
+        assert_eq!(STEPS.map(|step| step.offending), [None, Some("SELECT 1")]);
+        assert!(STEPS[1].require_none(&[]).is_ok());
+        let rows = ["animal 1", "animal 2"].map(str::to_owned);
+        let Err(SchemaError::Offending { version: 2, rows }) = STEPS[1].require_none(&rows) else {
+            panic!("it is not refused")
+        };
+        assert_eq!(rows, "animal 1, animal 2");
     }
 }

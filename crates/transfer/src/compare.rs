@@ -7,8 +7,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, Archive, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition, Rows, Snapshot,
-    StoreCounts, StoreError, Timestamp,
+    ApiKey, Archive, HighestIds, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition,
+    Snapshot, StoreCounts, StoreError, Timestamp,
 };
 
 use crate::{
@@ -57,8 +57,7 @@ impl Pair {
         Ok(Self { source, target: target.map_err(TransferError::target)?, cutoff })
     }
 
-    /// Compares the rows after `after`, and passes each animal to `on_pet`. `rows` are the rows of the source if they
-    /// were read already.
+    /// Compares the rows after `after`.
     ///
     /// # Errors
     /// [`TransferError::OtherData`] names the first difference.
@@ -66,22 +65,17 @@ impl Pair {
         &mut self,
         expect: Expect,
         after: Position,
-        rows: Option<Rows>,
-        mut on_pet: impl FnMut(&Pet) + Send,
         on_progress: OnProgress<'_>,
     ) -> Result<Compared, TransferError> {
-        let (pets, records) = rows.map(|rows| (rows.pets, rows.records)).unzip();
         let (mut last, mut done) = (after.pet, 0);
         let mut on_row = |pet: &Pet| {
-            on_pet(pet);
             (last, done) = (Some(pet.id), done + 1);
             let is_due = done % u64::from(BATCH) == 0;
             if is_due { report(on_progress, TransferStep::ComparePets, done, 0) } else { Ok(()) }
         };
-        let pets = self.rows(expect, after.pet, pets, &mut on_row).await?;
-        let keys = self.rows::<ApiKey>(expect, None, None, &mut |_| Ok(())).await?;
-        let records =
-            self.rows::<IdempotencyRecord>(expect, after.record, records, &mut |_| Ok(())).await?;
+        let pets = self.rows(expect, after.pet, &mut on_row).await?;
+        let keys = self.rows::<ApiKey>(expect, None, &mut |_| Ok(())).await?;
+        let records = self.rows::<IdempotencyRecord>(expect, after.record, &mut |_| Ok(())).await?;
         if expect == Expect::Equal {
             self.highest_ids().await?;
         }
@@ -93,15 +87,10 @@ impl Pair {
         &mut self,
         expect: Expect,
         after: Option<R::Place>,
-        read: Option<Vec<R>>,
         on_row: &mut (impl FnMut(&R) -> Result<(), TransferError> + Send),
     ) -> Result<u64, TransferError> {
         let ours = Reader::new(&mut *self.source, self.cutoff, after, TransferError::Source);
         let theirs = Reader::new(&mut *self.target, self.cutoff, after, TransferError::target);
-        let ours = match read {
-            Some(rows) => Reader { batch: rows.into_iter(), is_end: true, ..ours },
-            None => ours,
-        };
         compare(ours, theirs, expect, on_row).await
     }
 
@@ -109,13 +98,14 @@ impl Pair {
     async fn highest_ids(&mut self) -> Result<(), TransferError> {
         let ours = self.source.highest_ids().await.map_err(TransferError::Source)?;
         let theirs = self.target.highest_ids().await.map_err(TransferError::target)?;
-        let [our_pet, their_pet] = [ours.pet, theirs.pet].map(|id| id.map_or(0, |id| id.0));
-        let [our_key, their_key] = [ours.key, theirs.key].map(|id| id.map_or(0, |id| id.0));
-        for (rows, in_source, in_target) in
-            [("animals", our_pet, their_pet), ("API keys", our_key, their_key)]
+        let ids = |highest: HighestIds| [highest.pet.map(|id| id.0), highest.key.map(|id| id.0)];
+        for (rows, (source, target)) in
+            ["animals", "API keys"].into_iter().zip(ids(ours).into_iter().zip(ids(theirs)))
         {
-            if in_target < in_source {
-                return Err(TransferError::LowerHighestId { rows, in_source, in_target });
+            if target < source {
+                let what = format!("the highest identifier of {rows} ever assigned");
+                let [source, target] = [source, target].map(|id| id.map(|id| id.to_string()));
+                return Err(TransferError::OtherData(Difference { what, source, target }));
             }
         }
         Ok(())

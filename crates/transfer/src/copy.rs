@@ -15,6 +15,9 @@ use crate::{
 /// The identity of a source that has none.
 const UNKNOWN: StoreId = StoreId([0; 16]);
 
+const CONCURRENT_WRITE: &str =
+    "another program wrote to the target meanwhile; run it again when nothing uses the target";
+
 /// The ports of the source or the target of a copy.
 #[derive(Clone, Copy)]
 pub struct CopyPorts<'s> {
@@ -72,8 +75,7 @@ pub async fn copy(
     let mut pair = Pair::open(source.archive, target.archive, cutoff(now)).await?;
     let total = pair.source.counts().await.map_err(TransferError::Source)?;
     let highest_before = pair.target.highest_ids().await.map_err(TransferError::target)?;
-    let compared =
-        pair.compare(Expect::Part, Position::default(), None, |_| (), on_progress).await?;
+    let compared = pair.compare(Expect::Part, Position::default(), on_progress).await?;
     let Pair { mut source, target: snapshot, cutoff } = pair;
     // An open snapshot would delay the housekeeping of the target.
     drop(snapshot);
@@ -100,7 +102,7 @@ pub async fn copy(
         // The target holds as many animals as the source, so no other program has written to it.
         let counts = async { target.archive.snapshot().await?.counts().await };
         if counts.await.map_err(TransferError::target)?.pets != total.pets {
-            return Err(TransferError::ConcurrentWrite);
+            return Err(TransferError::failed(CONCURRENT_WRITE));
         }
     }
     Ok(CopySummary {
@@ -154,7 +156,7 @@ async fn require_unchanged(
         return Ok(());
     }
     change(handover, claim, claim.next(found.phase.clone())).await?;
-    Err(TransferError::ConcurrentWrite)
+    Err(TransferError::failed(CONCURRENT_WRITE))
 }
 
 /// Marks the target as being filled. Returns the new state.
@@ -175,7 +177,7 @@ async fn change(
 ) -> Result<(), TransferError> {
     match handover.change_state(expected.revision, new).await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(TransferError::ConcurrentWrite),
+        Ok(false) => Err(TransferError::failed(CONCURRENT_WRITE)),
         Err(error) => Err(TransferError::target(error)),
     }
 }

@@ -19,7 +19,7 @@
 //! assert_eq!(copied.pets, 1);
 //!
 //! let equal = verify(&old, &new, Timestamp(0), &mut on_progress).await?;
-//! assert_eq!(equal.counts.pets, 1);
+//! assert_eq!(equal.pets, 1);
 //! # Ok(())
 //! # }
 //! ```
@@ -30,7 +30,6 @@
 mod compare;
 mod copy;
 mod difference;
-mod digest;
 mod error;
 mod mover;
 mod progress;
@@ -42,11 +41,10 @@ mod verify;
 pub use self::{
     copy::{CopyPorts, CopySummary, copy},
     difference::Difference,
-    digest::RangeDigest,
     error::TransferError,
     mover::{MoveOutcome, MovePreview, Mover, release},
     progress::{OnProgress, TransferProgress, TransferStep},
     store_ports::StorePorts,
     switch::{CurrentStore, NextStoreOpener, Poller},
-    verify::{VerifySummary, verify},
+    verify::verify,
 };

@@ -51,6 +51,10 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The time for which a mover waits for an answer after the user has asked for a stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
+const TOO_SLOW: &str = "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a quieter hour";
+const REWRITTEN: &str = "animals of the old store keep being changed otherwise than by additions (by an import with \
+                         identifiers or by SQL); stop that, and run it again";
+
 /// Hands one store over to another.
 pub struct Mover {
     source: StorePorts,
@@ -220,7 +224,7 @@ impl<'m> Run<'m> {
         self.seen.target = self.read(&*mover.target.handover, TransferError::target).await;
         self.seen.is_late = self.sealed_at.is_some_and(|at| at.elapsed() >= SEAL_LIMIT);
         if self.seen.is_rewritten() && self.seen.own.ending.is_none() {
-            self.error = Some(TransferError::Rewritten);
+            self.error = Some(TransferError::failed(REWRITTEN));
         }
         Ok(())
     }
@@ -312,7 +316,9 @@ impl<'m> Run<'m> {
                 "{source} was handed over, and {target} is open; the way back is the same command with the \
                  URLs exchanged"
             )),
-            End::Overtaken => TransferError::Overtaken(target.clone()),
+            End::Overtaken => TransferError::failed(format!(
+                "another command has changed the state of {target} meanwhile; run one of them again"
+            )),
             End::Different => {
                 let error = self.failure();
                 let difference = if let TransferError::OtherData(difference) = &error {
@@ -332,11 +338,15 @@ impl<'m> Run<'m> {
     }
 
     fn failure(&mut self) -> TransferError {
-        self.error.take().unwrap_or(TransferError::TooSlow)
+        self.error.take().unwrap_or_else(|| TransferError::failed(TOO_SLOW))
     }
 
     fn left_sealed(&mut self) -> TransferError {
-        TransferError::LeftSealed(self.failure().to_string())
+        TransferError::failed(format!(
+            "the old store is sealed and the new one is not known to be open, so writes wait; run it again, or with \
+             --cancel ({})",
+            self.failure()
+        ))
     }
 }
 

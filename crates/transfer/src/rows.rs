@@ -39,16 +39,15 @@ pub(crate) struct Copied {
 impl RowWriter<'_> {
     /// Copies the animals and live records after the last copied rows, the changed keys, and the highest identifiers.
     ///
-    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one call. Returns
-    /// the copied rows if one call wrote all of them. `found` and `total` are for the progress: the number of animals
-    /// in the target before, and the number of rows afterwards.
+    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one call. `found`
+    /// and `total` are for the progress: the number of animals in the target before, and the number of rows afterwards.
     pub(crate) async fn copy(
         &self,
         source: &mut dyn Snapshot,
         copied: &mut Copied,
         (found, total): (u64, StoreCounts),
         on_progress: OnProgress<'_>,
-    ) -> Result<Option<Rows>, TransferError> {
+    ) -> Result<(), TransferError> {
         let max = self.target.max_batch();
         let (size, before) = (u32::try_from(max).unwrap_or(u32::MAX), copied.last);
         let mut pets = source.pets(before.pet, size).await.map_err(TransferError::Source)?;
@@ -79,12 +78,11 @@ impl RowWriter<'_> {
         let keys = source.keys().await.map_err(TransferError::Source)?;
         rows.keys = keys.iter().filter(|key| !copied.keys.contains(key)).cloned().collect();
         rows.highest = source.highest_ids().await.map_err(TransferError::Source)?;
-        let all = (copied.last == before).then(|| rows.clone());
         self.write(rows, copied).await?;
         (copied.keys, copied.last.record) = (keys, last);
         report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
         report(on_progress, TransferStep::CopyRecords, copied.records, total.records)?;
-        Ok(all)
+        Ok(())
     }
 
     /// Writes rows in as few calls as the target permits, and notes them in `copied`.

@@ -36,7 +36,7 @@ const LOST: &str =
 /// The flags of `restore`.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// Backup by 'petstore backup'.
+    /// Backup by 'petstore backup'
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
@@ -145,12 +145,8 @@ async fn copy(
 
 /// Returns the first companion file of `path` that exists.
 fn companion(path: &Path) -> Option<PathBuf> {
-    let beside = |suffix| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    COMPANIONS.into_iter().map(beside).find(|path| fs::symlink_metadata(path).is_ok())
+    let companions = COMPANIONS.map(|suffix| stores::with_suffix(path, suffix));
+    companions.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
 }
 
 /// Refuses a backup in which `check` finds a fault.

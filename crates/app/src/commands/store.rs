@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use petstore_domain::{Clock as _, StoreCounts, StoreId};
 use petstore_transfer::{
     CopyPorts, CopySummary, MoveOutcome, MovePreview, Mover, TransferError, TransferProgress,
-    TransferStep, VerifySummary, release,
+    TransferStep, release,
 };
 use tokio::task;
 
@@ -33,20 +33,20 @@ use crate::{
 /// Commands for a whole store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Copy a store into an empty one, or continue a copy that was interrupted.
+    /// Copy a store into an empty one, or continue a copy that was interrupted
     ///
     /// Also copies API keys and valid idempotency records. Animals keep their identifiers. Refuses a target with other
     /// data. No service can use the target until it is complete.
     Copy(BothStores),
-    /// Compare two stores and name the first difference.
+    /// Compare two stores and name the first difference
     Verify(BothStores),
-    /// Hand a store over to another one while services use it.
+    /// Hand a store over to another one while services use it
     ///
     /// Copies the animals, API keys and idempotency records, also those added meanwhile, and then puts the target in
     /// the place of the source; writes wait for less than a second. Services must run with --next-store. Asks before
     /// it begins. Run a stopped or killed command again. See docs/STORES.md.
     Move(MoveArgs),
-    /// Open a store that was handed over or is being filled, such as a restored backup, as an independent store.
+    /// Open a store that was handed over or is being filled, such as a restored backup, as an independent store
     Release(ReleaseArgs),
 }
 
@@ -55,13 +55,13 @@ pub(crate) enum StoreCommand {
 pub(crate) struct MoveArgs {
     #[command(flatten)]
     stores: BothStores,
-    /// Cancel the handover, and open the source
+    /// Cancellation of the handover, which opens the source again
     #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
     cancel: bool,
-    /// Begin without asking
+    /// No question before the handover
     #[arg(long)]
     yes: bool,
-    /// Show what would be moved, or why the move is refused, and change nothing
+    /// Preview of the move, or the reason for its refusal; nothing is changed
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 }
@@ -69,9 +69,9 @@ pub(crate) struct MoveArgs {
 /// The flags of `store release`.
 #[derive(Debug, Args)]
 pub(crate) struct ReleaseArgs {
-    /// The store to release
+    /// Store to release
     url: StoreArg,
-    /// Release the store although another store may contain more.
+    /// Release although another store may contain more
     #[arg(long)]
     force: bool,
 }
@@ -79,10 +79,10 @@ pub(crate) struct ReleaseArgs {
 /// The flags that name two stores.
 #[derive(Debug, Args)]
 pub(crate) struct BothStores {
-    /// The store to read, which must exist
+    /// Store to read, which must exist
     #[arg(long)]
     from: StoreArg,
-    /// The target store
+    /// Target store
     #[arg(long)]
     to: StoreArg,
 }
@@ -157,10 +157,12 @@ fn copied(CopySummary { found, pets, keys, records, was_marked: _ }: CopySummary
     )
 }
 
-fn equal(VerifySummary { counts, ranges }: VerifySummary) -> String {
-    let mut lines: Vec<_> = ranges.iter().map(ToString::to_string).collect();
-    lines.push(format!("the stores are equal: {}\n", shown(counts)));
-    lines.join("\n")
+fn equal(counts: StoreCounts) -> String {
+    format!(
+        "the stores are equal: {}
+",
+        shown(counts)
+    )
 }
 
 fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {

@@ -10,7 +10,7 @@ use crate::{
     difference::Expect,
     error::TransferError,
     mover::{
-        Run, SEAL_LIMIT,
+        Run, SEAL_LIMIT, TOO_SLOW,
         step::{Outcome, Work},
     },
     rows::{Copied, RowWriter},
@@ -35,7 +35,7 @@ impl Run<'_> {
                 let sealed_for = self.sealed_at.map_or(Duration::ZERO, |at| at.elapsed());
                 let limit = SEAL_LIMIT.saturating_sub(sealed_for);
                 let Ok(done) = timeout(limit, self.pass(false, u64::MAX)).await else {
-                    self.error = Some(TransferError::TooSlow);
+                    self.error = Some(TransferError::failed(TOO_SLOW));
                     return Outcome::Late;
                 };
                 done.map(drop)
@@ -65,7 +65,7 @@ impl Run<'_> {
             )));
         }
         let start = Position::default();
-        let compared = pair.compare(Expect::Part, start, None, |_| (), self.on_progress).await?;
+        let compared = pair.compare(Expect::Part, start, self.on_progress).await?;
         let last = Position { pet: compared.last, record: None };
         (self.copied, self.checked) = (Copied { last, ..Copied::default() }, start);
         self.is_first_pass = true;
@@ -85,7 +85,9 @@ impl Run<'_> {
                 return Ok(());
             }
         }
-        Err(TransferError::TooFast)
+        let reason =
+            "animals are added faster than they are copied; run it again at a quieter hour";
+        Err(TransferError::failed(reason))
     }
 
     /// Copies the rows added since the last pass. If at most `short` animals were added, also compares all rows that
@@ -97,16 +99,15 @@ impl Run<'_> {
         let writer = RowWriter { target, writer: WriterRole::Mover(claim), cutoff, yields };
         let source = self.mover.source.archive.snapshot().await;
         let mut source = source.map_err(TransferError::Source)?;
-        let (before, is_checked) = (self.copied.pets, self.checked == self.copied.last);
+        let before = self.copied.pets;
         let progress = (0, StoreCounts::default());
-        let rows = writer.copy(&mut *source, &mut self.copied, progress, self.on_progress).await?;
+        writer.copy(&mut *source, &mut self.copied, progress, self.on_progress).await?;
         if self.copied.pets - before > short {
             return Ok(false);
         }
         let target = target.snapshot().await.map_err(TransferError::target)?;
         let mut pair = Pair { source, target, cutoff };
-        let rows = rows.filter(|_| is_checked);
-        pair.compare(Expect::Equal, self.checked, rows, |_| (), self.on_progress).await?;
+        pair.compare(Expect::Equal, self.checked, self.on_progress).await?;
         self.checked = self.copied.last;
         Ok(true)
     }
@@ -120,7 +121,7 @@ impl Run<'_> {
         let now = Some((highest, rewrites));
         let more = if self.sealed_at.is_none() {
             let start = Position::default();
-            match pair.compare(Expect::Whole, start, None, |_| (), self.on_progress).await {
+            match pair.compare(Expect::Whole, start, self.on_progress).await {
                 Ok(_) => {
                     self.behind = now;
                     return Ok(());
@@ -158,13 +159,6 @@ fn outcome(error: &TransferError) -> Outcome {
         | TransferError::Target(ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
             Outcome::Different
         }
-        TransferError::Different { .. }
-        | TransferError::LowerHighestId { .. }
-        | TransferError::ConcurrentWrite
-        | TransferError::Overtaken(_)
-        | TransferError::Rewritten
-        | TransferError::TooFast
-        | TransferError::TooSlow
-        | TransferError::LeftSealed(_) => Outcome::Failed,
+        TransferError::Different(_) | TransferError::Failed(_) => Outcome::Failed,
     }
 }
