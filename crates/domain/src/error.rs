@@ -4,14 +4,14 @@
 //! caller may answer differently is a variant. The enums are exhaustive on purpose: an adapter does not
 //! compile until it handles a new variant.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, sync::Arc};
 
 /// A store failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The store cannot answer now: overloaded, out of space, unreachable. The caller may retry. The cause is for the log, never for a client.
     #[error("the store cannot answer: {0}")]
-    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    Unavailable(#[source] Arc<dyn Error + Send + Sync>),
     /// The store is not open: it is being handed over to another store, was handed over, or is being filled.
     /// The call had no effect, and the caller may repeat it on the other store. The reason follows the words
     /// "the store".
@@ -33,8 +33,8 @@ impl StoreError {
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match cause.into().downcast::<Self>() {
             Ok(error) if matches!(*error, Self::Unavailable(_)) => *error,
-            Ok(error) => Self::Unavailable(error),
-            Err(cause) => Self::Unavailable(cause),
+            Ok(error) => Self::Unavailable(Arc::new(*error)),
+            Err(cause) => Self::Unavailable(cause.into()),
         }
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     connection::{ending::Drain, waiting::WaitingBodies},
-    handlers::readiness::Readiness,
+    handlers::{metrics::Monitor, readiness::Readiness},
     observe::{ids::RequestIds, metrics::Metrics},
     rate_limit::{LineBudget, RateLimit},
     request::{address::public_base, auth::LateRefusals},
@@ -37,7 +37,7 @@ impl fmt::Debug for Ports {
     }
 }
 
-/// The state that all connections share.
+/// The state that all connections of the service share, or all connections of its metrics listener.
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
@@ -71,6 +71,8 @@ pub(crate) struct State {
     pub(crate) readiness: Readiness,
     /// The drain of the service.
     pub(crate) drain: Drain,
+    /// `None` except in the state of the metrics listener.
+    pub(crate) monitor: Option<Monitor>,
 }
 
 impl State {
@@ -101,6 +103,7 @@ impl State {
             static_files,
             readiness: Readiness::default(),
             drain: Drain::new(settings.limits.shutdown_delay),
+            monitor: None,
             settings,
         }
     }

@@ -85,11 +85,12 @@ fn the_metrics_listener_serves_metrics_and_health_only() {
     assert_eq!(watched.ask("GET", "/livez").0, 200);
     assert_eq!(watched.ask("GET", "/readyz").0, 200);
     assert_eq!(watched.ask("HEAD", "/metrics").0, 200);
-    for path in ["/", "/v1/pets", "/openapi.json", "/docs", "/metrics/", "/Metrics"] {
+    for path in ["/", "/openapi.json", "/docs", "/metrics/", "/Metrics"] {
         let (status, _, body) = watched.ask("GET", path);
         assert_eq!(status, 404, "{path}");
         assert!(body.contains("route_not_found"), "{body}");
     }
+    assert_eq!(watched.ask("GET", "/v1/pets").0, 401);
     assert_eq!(watched.ask("POST", "/metrics").0, 405);
     assert_eq!(watched.server.client().get("/metrics").send().status, 404);
 }
