@@ -181,7 +181,12 @@ mod tests {
         path::Path,
     };
 
-    use super::{Access, IfExists, MAX_BYTES, PartialFile, read_bounded, read_secret};
+    use tokio::time::{Instant, timeout};
+
+    use super::{
+        Access, IfExists, LOCK_TIMEOUT, MAX_BYTES, PartialFile, lock_folder_of, read_bounded,
+        read_secret,
+    };
 
     #[test]
     fn the_file_of_a_killed_process_disturbs_nobody() {
@@ -229,6 +234,18 @@ mod tests {
             assert!(IfExists::Replace.check(path).is_err(), "{path:?}");
         }
         assert!(IfExists::Refuse("no").check(&file).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_locked_folder_is_waited_for_up_to_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        let held = lock_folder_of(&file).await.unwrap();
+        let began = Instant::now();
+        let refused = timeout(2 * LOCK_TIMEOUT, lock_folder_of(&file)).await;
+        assert!(refused.is_ok_and(|locked| locked.is_err()) && began.elapsed() >= LOCK_TIMEOUT);
+        drop(held);
+        assert!(lock_folder_of(&file).await.is_ok());
     }
 
     #[test]
