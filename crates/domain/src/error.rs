@@ -73,3 +73,22 @@ impl Corruption {
         Self { what: what.to_string(), rule: rule.to_string() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::StoreError;
+
+    #[test]
+    fn only_an_error_of_another_kind_becomes_the_cause_of_an_unavailable_one() {
+        let shown = |error| StoreError::unavailable(error).to_string();
+        assert_eq!(
+            shown(StoreError::unavailable("down")),
+            StoreError::unavailable("down").to_string()
+        );
+        let sealed = StoreError::unavailable(StoreError::sealed("closed"));
+        assert!(
+            matches!(&sealed, StoreError::Unavailable(cause) if cause.is::<StoreError>()),
+            "{sealed:?}"
+        );
+    }
+}

@@ -170,7 +170,7 @@ fn divide_by_62(number: &mut [u8; 32]) -> u8 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::ApiKeySecret;
+    use super::{ApiKeySecret, RANDOM_CHARS, checksum};
     use crate::KeyRights;
 
     #[test]
@@ -183,6 +183,21 @@ mod tests {
         let text = ApiKeySecret::with_rights(&[7; 32], KeyRights::ReadOnly);
         let raised = ApiKeySecret::new(text.expose().replacen("psr_", "pst_", 1));
         assert!(!raised.is_well_formed() && raised.digest() != text.digest());
+    }
+
+    #[test]
+    fn a_checksum_makes_no_key_of_a_text_of_another_form() {
+        let key = |prefix: &str, random: String| {
+            let text = format!("{prefix}{random}");
+            let check = String::from_utf8(checksum(text.as_bytes()).to_vec()).unwrap();
+            ApiKeySecret::new(format!("{text}{check}")).is_well_formed()
+        };
+        let random = "a".repeat(RANDOM_CHARS);
+        assert!(key("pst_", random.clone()));
+        assert!(!key("pst_", random.replacen('a', "aa", 1)));
+        assert!(!key("pst_", random.replacen('a', "", 1)));
+        assert!(!key("pst_", random.replacen('a', "-", 1)));
+        assert!(!key("pet_", random));
     }
 
     #[test]

@@ -337,3 +337,31 @@ impl Drop for WriteTransaction<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::StoreError;
+    use rusqlite::{Error, ffi};
+
+    use super::{Failure, explain};
+
+    #[test]
+    fn only_a_commit_with_an_unknown_outcome_is_in_doubt() {
+        let failed = |code| Error::SqliteFailure(ffi::Error::new(code), None);
+        for (code, in_doubt) in [
+            (ffi::SQLITE_IOERR, true),
+            (ffi::SQLITE_CORRUPT, true),
+            (ffi::SQLITE_FULL, false),
+            (ffi::SQLITE_BUSY, false),
+            (ffi::SQLITE_LOCKED, false),
+        ] {
+            let shown = |failure| explain::<StoreError>(failure).to_string();
+            assert_eq!(
+                shown(Failure::Commit(failed(code))).contains("in doubt"),
+                in_doubt,
+                "{code}"
+            );
+            assert!(shown(Failure::Sqlite(failed(code))).contains("rolled back"), "{code}");
+        }
+    }
+}
