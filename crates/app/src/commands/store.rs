@@ -3,7 +3,6 @@
 use std::{
     io::{self, IsTerminal as _},
     ops::ControlFlow,
-    sync::Arc,
 };
 
 use clap::{Args, Subcommand};
@@ -232,7 +231,7 @@ pub(crate) fn mover(
 ) -> Result<Mover, Failure> {
     let source = source.ports(from).map_err(Failure::runtime)?;
     let target = target.ports(to).map_err(Failure::runtime)?;
-    Ok(Mover::new(source, target, Arc::new(SystemClock)))
+    Ok(Mover::new(source, target, SystemClock.now()))
 }
 
 /// Returns a description of what a handover would move. Changes nothing, and creates no target.
