@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_testing::{Etcd, Trouble, needs, or_skip_without};
+use petstore_testing::{Etcd, needs, or_skip_without};
 
 use super::{NODES, trial::Trial};
 use crate::support::wait;
@@ -21,7 +21,7 @@ const LEFT: &str = "left";
 struct Disk(PathBuf);
 
 impl Disk {
-    fn mount(folder: PathBuf) -> Result<Self, Trouble> {
+    fn mount(folder: PathBuf) -> Result<Self, String> {
         fs::create_dir(&folder).map_err(|error| error.to_string())?;
         let mut mount = Command::new("mount");
         let done = mount.args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(&folder).output();

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use petstore_testing::{Cluster, Trouble, needs};
+use petstore_testing::{Cluster, needs};
 
 use super::{outage::Outage, times::CALL, zoo};
 
-type Step = fn(&Cluster) -> Result<(), Trouble>;
+type Step = fn(&Cluster) -> Result<(), String>;
 
 #[track_caller]
 fn survives(what: &str, fail: Step, lasts: Duration, mend: Step) {

@@ -99,7 +99,7 @@ fn a_file_that_was_vacuumed_by_another_process_is_whole() {
     let (store, ..) = large();
     let server = Launch::on(&store).start();
     add(&server.client(), &pet("before"));
-    store.vandalise("DELETE FROM pet WHERE id > 10; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+    store.damage("DELETE FROM pet WHERE id > 10; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
     let length = fs::metadata(store.file()).unwrap().len();
     assert!(length < 20 * PAGE as u64, "{length}");
     add(&server.client(), &pet("after"));

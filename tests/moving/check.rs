@@ -18,13 +18,13 @@ fn check(store: &Store) -> Finished {
 /// Removes an animal from an index of a SQLite file.
 pub(super) fn damage_index(store: &Store) {
     let rewrite = |from: &str, to: &str| {
-        store.vandalise(&format!(
+        store.damage(&format!(
             "PRAGMA writable_schema = ON; \
              UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}') WHERE name = 'pet_sold'"
         ));
     };
     rewrite("''sold''", "''none''");
-    store.vandalise("INSERT INTO pet (name, category_id, status) VALUES ('Rex', 1, 'sold')");
+    store.damage("INSERT INTO pet (name, category_id, status) VALUES ('Rex', 1, 'sold')");
     rewrite("''none''", "''sold''");
 }
 
@@ -74,22 +74,22 @@ fn damaged_rows_are_named(kind: Kind) {
     import(&store.url, "ndjson", &many(6_000)).succeeds();
     store.new_key("good");
     store.new_key("bad");
-    store.vandalise("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
+    store.damage("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
     names(&store, &["API keys", "API key 2", "a digest has 32 bytes"]);
     let server = Launch::on(&store).start();
     let once = server.client().add(&catalogue::pet("Once")).header("idempotency-key", "once");
     once.send().is(201);
     server.stop();
-    store.vandalise("UPDATE idempotency SET fingerprint = substr(fingerprint, 1, 31)");
+    store.damage("UPDATE idempotency SET fingerprint = substr(fingerprint, 1, 31)");
     names(&store, &["animals", "idempotency record"]);
     store.drop_rules();
-    store.vandalise("UPDATE pet SET name = '' WHERE id = 5500");
+    store.damage("UPDATE pet SET name = '' WHERE id = 5500");
     names(&store, &["animals", "animal 5500"]);
 }
 
 fn an_index_that_is_gone_is_named(kind: Kind) {
     let store = made(kind);
-    store.vandalise("DROP INDEX pet_sold");
+    store.damage("DROP INDEX pet_sold");
     names(&store, &["indexes", "sold"]);
 }
 
@@ -117,10 +117,10 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     super::commands::make(&store);
     let said = run(&["check", "--store", &format!("{}?synchronous=normal", store.url)]).succeeds();
     assert!(said.contains("warning  durability  ") && said.contains("with 1 warning:"), "{said}");
-    store.vandalise("CREATE TABLE mine (a)");
+    store.damage("CREATE TABLE mine (a)");
     let said = check(&store).succeeds();
     assert!(said.contains("warning  schema      version 10, and not petstore's: mine\n"), "{said}");
-    store.vandalise("CREATE TRIGGER own AFTER INSERT ON pet BEGIN SELECT 1; END");
+    store.damage("CREATE TRIGGER own AFTER INSERT ON pet BEGIN SELECT 1; END");
     let said = check(&store).succeeds();
     let warning = "not petstore's: mine, own; triggers do not run for what petstore writes";
     assert!(said.contains(warning), "{said}");

@@ -106,7 +106,7 @@ fn a_way_back_that_is_refused_leaves_its_target_sealed() {
     let (from, to) = (made(Kind::Sqlite), Store::sqlite());
     import(&from.url, "ndjson", &many(10)).succeeds();
     hand_over(&from, &to).succeeds();
-    to.vandalise("UPDATE pet SET status = 'sold' WHERE id = 7");
+    to.damage("UPDATE pet SET status = 'sold' WHERE id = 7");
     hand_over(&to, &from).fails(1, "animal 7");
     let server = Launch::on(&to).start();
     assert_eq!(server.client().get("/v1/pets/7").send().is(200).json()["status"], "sold");

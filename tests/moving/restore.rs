@@ -128,7 +128,7 @@ fn a_restore_of_no_sound_backup_leaves_nothing_behind() {
     refused(&damaged, "is not sound: integrity: ");
     let sealed = Store::sqlite();
     make(&sealed);
-    sealed.vandalise(
+    sealed.damage(
         "UPDATE petstore_state SET state = 'sealed', other = randomblob(16), label = 'elsewhere', \
          version = zeroblob(0)",
     );

@@ -235,7 +235,7 @@ impl Store {
     }
 
     /// Changes rows by SQL, without the checks of SQLite's schema.
-    pub(crate) fn vandalise(&self, sql: &str) {
+    pub(crate) fn damage(&self, sql: &str) {
         if let Some(database) = &self.database {
             database.sql(sql).unwrap();
             return;
@@ -289,7 +289,7 @@ impl Store {
         }
     }
 
-    /// Drops a constraint on PostgreSQL. [`vandalise`](Self::vandalise) ignores the constraints of SQLite anyway.
+    /// Drops a constraint on PostgreSQL. [`damage`](Self::damage) ignores the constraints of SQLite anyway.
     pub(crate) fn drop_rules(&self) {
         if let Some(database) = &self.database {
             database.sql("ALTER TABLE pet DROP CONSTRAINT pet_name").unwrap();

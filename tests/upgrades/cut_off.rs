@@ -25,7 +25,7 @@ fn version(store: &Store) -> String {
 #[test]
 fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
     let old = Old::sqlite(&old::releases()[0]);
-    old.store.vandalise(MORE);
+    old.store.damage(MORE);
     let whole = fs::read(old.store.file()).unwrap();
     let mut seen = Vec::new();
     let mut delay = Duration::ZERO;
@@ -69,7 +69,7 @@ fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
 #[test]
 fn an_upgrade_without_room_changes_nothing() {
     let old = Old::sqlite(&old::releases()[0]);
-    old.store.vandalise(MORE);
+    old.store.damage(MORE);
     let before = fs::read(old.store.file()).unwrap();
     // The limit is below the size of the copy. As with a full disk, a write fails.
     let upgrade = petstore(&["upgrade", "--store", &old.store.url]);

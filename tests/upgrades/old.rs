@@ -70,7 +70,7 @@ impl Old {
     fn postgres(release: &str) -> Self {
         let store = Store::postgres();
         let dump = fs::read_to_string(folder().join(release).join("postgres.sql")).unwrap();
-        store.vandalise(&dump);
+        store.damage(&dump);
         Self::of(release, "postgres", store)
     }
 
@@ -107,7 +107,7 @@ impl Old {
         let held: Value = serde_json::from_str(&read("json")).unwrap();
         // Idempotency records expire after 24 hours.
         if kind != "etcd" {
-            store.vandalise(&format!("UPDATE idempotency SET created_at = {}", now()));
+            store.damage(&format!("UPDATE idempotency SET created_at = {}", now()));
         }
         Self {
             store,

@@ -47,49 +47,49 @@ struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the service.
+    /// Run the service
     Serve(Box<ServeArgs>),
-    /// Create, list, revoke and roll the API keys of a store.
+    /// Create, list, revoke and roll the API keys of a store
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Copy a whole store into another, compare two, and move one while it is in use.
+    /// Copy a whole store into another, compare two, and move one while it is in use
     #[command(subcommand)]
     Store(StoreCommand),
-    /// Write every animal of a store to a file.
+    /// Write every animal of a store to a file
     Export(ExportArgs),
-    /// Add the animals of a file in batches; run it again to continue after an interruption.
+    /// Add the animals of a file in batches; run it again to continue after an interruption
     Import(ImportArgs),
-    /// Copy a store into a file, also while the store is in use.
+    /// Copy a store into a file, also while the store is in use
     ///
     /// The copy shows the store at one moment, and is verified before the file gets its name. No writer waits for the
     /// copy.
     Backup(BackupArgs),
-    /// Restore a backup into a store that does not exist yet.
+    /// Restore a backup into a store that does not exist yet
     ///
     /// Checks the backup first, like 'petstore check'. A SQLite store appears whole or not at all; any other store is
     /// opened when it is complete. Run a killed command again.
     #[cfg(feature = "sqlite")]
     Restore(crate::commands::restore::RestoreArgs),
-    /// Check the rows, the settings and the indexes of a store.
+    /// Check the rows, the settings and the indexes of a store
     ///
     /// Writes nothing, and works while the store is in use. Names each fault, and then exits with 1.
     Check(CheckArgs),
-    /// Upgrade the schema of a store to the schema of this release.
+    /// Upgrade the schema of a store to the schema of this release
     ///
     /// 'petstore serve' upgrades by itself; the other commands refuse an older schema. Each step names the releases
     /// that can use the store after it; the service may run if its release is one of them. A SQLite file is first
     /// copied to its name with .before-upgrade. See docs/OPERATING.md.
     Upgrade(UpgradeArgs),
-    /// Check the settings of the service.
+    /// Check the settings of the service
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Print the OpenAPI document of a deployment.
+    /// Print the OpenAPI document of a deployment
     Openapi(DeploymentArgs),
-    /// Ask the service on this machine, over plain HTTP, whether it is ready: exit code 0 if it is.
+    /// Ask the service on this machine, over plain HTTP, whether it is ready: exit code 0 if it is
     Healthcheck(HealthcheckArgs),
-    /// Print the completions of commands and flags for a shell.
+    /// Print the completions of commands and flags for a shell
     Completions(CompletionsArgs),
-    /// Write the manual pages of the program and of each command.
+    /// Write the manual pages of the program and of each command
     Man(ManArgs),
 }
 

@@ -1,11 +1,11 @@
 //! The command `serve`: wires the service, runs it until a signal, and reports its start and its stop.
 
 mod config;
-mod figures;
 mod first_key;
 mod housekeeping;
 mod listener;
 mod reload;
+mod samples;
 mod served_store;
 mod service_manager;
 mod simulate;
@@ -80,7 +80,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
             "the process list shows the password in --{flag} to every user of this machine; use --{flag}-file"
         );
     }
-    store.samples = figures::with_own(store.samples.clone(), tls.clone(), reloads);
+    store.samples = samples::with_own(store.samples.clone(), tls.clone(), reloads);
     let mut tasks = Tasks::default();
     tasks.start("reload", reload::watch(watched, hangups));
     let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;

@@ -136,7 +136,7 @@ impl FromStr for StoreArg {
 /// The store that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// The store of the catalogue
+    /// Store of the catalogue
     #[arg(long)]
     pub(crate) store: StoreArg,
 }

@@ -6,13 +6,13 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{programs, trouble::Trouble};
+use crate::programs;
 
 /// The user that runs the server if this process is root: PostgreSQL refuses to run as root.
 const USER: &str = "postgres";
 
 /// Returns a command that runs a program of PostgreSQL as a permitted user, in a folder that this user may enter.
-pub(crate) fn program(name: &str) -> Result<Command, Trouble> {
+pub(crate) fn program(name: &str) -> Result<Command, String> {
     let path = folder()?.join(name);
     let mut command = as_server_user(&path);
     command.current_dir("/").stdin(Stdio::null());
@@ -31,7 +31,7 @@ pub(crate) fn as_server_user(program: &Path) -> Command {
 }
 
 /// Changes the owner of a path to the user that runs the server.
-pub(crate) fn hand_over(path: &Path) -> Result<(), Trouble> {
+pub(crate) fn hand_over(path: &Path) -> Result<(), String> {
     if is_root() {
         run(Command::new("chown").arg(USER).arg(path))?;
     }
@@ -39,7 +39,7 @@ pub(crate) fn hand_over(path: &Path) -> Result<(), Trouble> {
 }
 
 /// Runs a command to its end. Returns its standard output; the error is its error output.
-pub(crate) fn run(command: &mut Command) -> Result<String, Trouble> {
+pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let shown = format!("{command:?}");
     let output = command.output().map_err(|error| format!("cannot run {shown}: {error}"))?;
     if output.status.success() {
@@ -55,7 +55,7 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     programs::find(name)
 }
 
-pub(crate) fn folder() -> Result<PathBuf, Trouble> {
+pub(crate) fn folder() -> Result<PathBuf, String> {
     let missing = "no server binaries are installed (in Debian: postgresql); or set";
     programs::postgres().ok_or_else(|| format!("{missing} {}", programs::FOLDER))
 }

@@ -13,7 +13,6 @@ use crate::{
     database,
     ports::free_port,
     processes,
-    trouble::Trouble,
     watchdog::Watchdog,
 };
 
@@ -49,7 +48,7 @@ impl Cluster {
     ///
     /// # Errors
     /// PostgreSQL is not installed, or the server does not start.
-    pub fn start(durability: Durability) -> Result<Self, Trouble> {
+    pub fn start(durability: Durability) -> Result<Self, String> {
         let cluster = Self::prepare(durability)?;
         run(program("initdb")?
             .args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-U", ROLE, "-D"])
@@ -60,7 +59,7 @@ impl Cluster {
     }
 
     /// Prepares a folder, a port and a watchdog for a server that does not run yet.
-    pub(crate) fn prepare(durability: Durability) -> Result<Self, Trouble> {
+    pub(crate) fn prepare(durability: Durability) -> Result<Self, String> {
         let home = folder("petstore-postgres-", durability)?;
         hand_over(&home)?;
         Ok(Self { port: free_port()?, _watchdog: Watchdog::of(&home)?, home })
@@ -92,7 +91,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn configure(&self, lines: &str) -> Result<(), Trouble> {
+    pub fn configure(&self, lines: &str) -> Result<(), String> {
         let path = self.data().join("postgresql.conf");
         let old = fs::read_to_string(&path).unwrap_or_default();
         let home = self.home.display();
@@ -107,19 +106,19 @@ impl Cluster {
     ///
     /// # Errors
     /// The server does not start; the end of its log is part of the error.
-    pub fn resume(&self) -> Result<(), Trouble> {
+    pub fn resume(&self) -> Result<(), String> {
         let log = self.home.join("log");
         let started = run(self.pg_ctl()?.arg("-l").arg(&log).arg("start"));
-        started.map(drop).map_err(|trouble| {
-            format!("{trouble}\n{}", fs::read_to_string(&log).unwrap_or_default())
-        })
+        started
+            .map(drop)
+            .map_err(|error| format!("{error}\n{}", fs::read_to_string(&log).unwrap_or_default()))
     }
 
     /// Stops the server like an administrator: connections are closed, and nothing is lost.
     ///
     /// # Errors
     /// The server does not stop.
-    pub fn stop(&self) -> Result<(), Trouble> {
+    pub fn stop(&self) -> Result<(), String> {
         run(self.pg_ctl()?.args(["-m", "fast", "stop"])).map(drop)
     }
 
@@ -127,7 +126,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The server does not stop, or does not start.
-    pub fn restart(&self) -> Result<(), Trouble> {
+    pub fn restart(&self) -> Result<(), String> {
         self.stop()?;
         self.resume()
     }
@@ -136,7 +135,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The processes cannot be killed.
-    pub fn kill9(&self) -> Result<(), Trouble> {
+    pub fn kill9(&self) -> Result<(), String> {
         let file = fs::read_to_string(self.data().join("postmaster.pid"));
         let file = file.map_err(|error| format!("the server does not run: {error}"))?;
         let parent = file.lines().next().unwrap_or_default().to_owned();
@@ -158,7 +157,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The error text of the server.
-    pub fn sql(&self, sql: &str) -> Result<String, Trouble> {
+    pub fn sql(&self, sql: &str) -> Result<String, String> {
         database::sql(&self.url("postgres"), sql)
     }
 
@@ -168,7 +167,7 @@ impl Cluster {
         self.sql("SELECT 1").is_ok()
     }
 
-    pub(crate) fn pg_ctl(&self) -> Result<Command, Trouble> {
+    pub(crate) fn pg_ctl(&self) -> Result<Command, String> {
         let mut command = program("pg_ctl")?;
         command.args(["-w", "-s", "-t", "60", "-D"]).arg(self.data());
         Ok(command)
@@ -176,7 +175,7 @@ impl Cluster {
 }
 
 /// Creates a folder, in memory if there is room for all tests that run at the same time.
-pub(crate) fn folder(prefix: &str, durability: Durability) -> Result<PathBuf, Trouble> {
+pub(crate) fn folder(prefix: &str, durability: Durability) -> Result<PathBuf, String> {
     let has_room = |found: StatVfs| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM;
     let parent = match durability {
         Durability::Fast if statvfs(MEMORY).is_ok_and(has_room) => PathBuf::from(MEMORY),

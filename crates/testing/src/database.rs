@@ -5,10 +5,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use crate::{
-    binaries::{folder, run},
-    trouble::Trouble,
-};
+use crate::binaries::{folder, run};
 
 /// A new and empty database. Dropping the value drops the database, even if connections are open.
 #[derive(Debug)]
@@ -21,7 +18,7 @@ pub struct Database {
 
 impl Database {
     /// Creates a database on the server of `server`, the URL of any database there.
-    pub(crate) fn fresh(server: &str) -> Result<Self, Trouble> {
+    pub(crate) fn fresh(server: &str) -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("petstore_{}_{number}", process::id());
@@ -34,7 +31,7 @@ impl Database {
     ///
     /// # Errors
     /// The error text of the server.
-    pub fn sql(&self, sql_text: &str) -> Result<String, Trouble> {
+    pub fn sql(&self, sql_text: &str) -> Result<String, String> {
         sql(&self.url, sql_text)
     }
 
@@ -42,7 +39,7 @@ impl Database {
     ///
     /// # Errors
     /// The error text of the server.
-    pub fn cut_off(&self) -> Result<(), Trouble> {
+    pub fn cut_off(&self) -> Result<(), String> {
         sql(&self.server, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", self.name))?;
         self.disconnect_all()
     }
@@ -51,7 +48,7 @@ impl Database {
     ///
     /// # Errors
     /// The error text of the server.
-    pub fn reconnect(&self) -> Result<(), Trouble> {
+    pub fn reconnect(&self) -> Result<(), String> {
         sql(&self.server, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", self.name)).map(drop)
     }
 
@@ -59,7 +56,7 @@ impl Database {
     ///
     /// # Errors
     /// The error text of the server.
-    pub fn disconnect_all(&self) -> Result<(), Trouble> {
+    pub fn disconnect_all(&self) -> Result<(), String> {
         let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
         sql(&self.server, &format!("{all} = '{}'", self.name)).map(drop)
     }
@@ -83,7 +80,7 @@ fn with_database(url: &str, name: &str) -> String {
     format!("{}/{name}{query}", &address[..end])
 }
 
-pub(crate) fn sql(url: &str, sql: &str) -> Result<String, Trouble> {
+pub(crate) fn sql(url: &str, sql: &str) -> Result<String, String> {
     let beside = folder().map(|folder| folder.join("psql"));
     let psql = beside.ok().filter(|path| path.exists()).unwrap_or_else(|| "psql".into());
     let options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, url];

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use crate::{processes, trouble::Trouble};
+use crate::processes;
 
 /// A process or threads beside a test, which can be ended.
 pub trait End {
@@ -69,13 +69,13 @@ impl EndOnDrop<Child> {
     ///
     /// # Errors
     /// The process does not end within a minute.
-    pub fn exit(&mut self) -> Result<ExitStatus, Trouble> {
+    pub fn exit(&mut self) -> Result<ExitStatus, String> {
         let mut status = None;
         processes::wait_until("the process ends", || {
             status = self.0.try_wait().unwrap_or_default();
             status.is_some()
         })?;
-        status.ok_or_else(Trouble::new)
+        status.ok_or_else(String::new)
     }
 }
 

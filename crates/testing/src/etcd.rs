@@ -15,7 +15,6 @@ use crate::{
     network::Network,
     ports::free_port,
     processes,
-    trouble::Trouble,
     watchdog::Watchdog,
 };
 
@@ -49,7 +48,7 @@ impl Etcd {
     ///
     /// # Errors
     /// etcd is not installed, or a node does not start. The end of its log is part of the error.
-    pub fn start(count: usize) -> Result<Self, Trouble> {
+    pub fn start(count: usize) -> Result<Self, String> {
         Self::start_in(count, None)
     }
 
@@ -57,7 +56,7 @@ impl Etcd {
     ///
     /// # Errors
     /// As for [`start`](Self::start).
-    pub fn start_in(count: usize, network: Option<&Network>) -> Result<Self, Trouble> {
+    pub fn start_in(count: usize, network: Option<&Network>) -> Result<Self, String> {
         let etcd = Self::prepare(count, network)?;
         (0..count).try_for_each(|node| etcd.resume(node))?;
         etcd.wait_for_leader(None)?;
@@ -68,7 +67,7 @@ impl Etcd {
     ///
     /// # Errors
     /// There is no space, or no free port.
-    pub fn prepare(count: usize, network: Option<&Network>) -> Result<Self, Trouble> {
+    pub fn prepare(count: usize, network: Option<&Network>) -> Result<Self, String> {
         let home = folder("petstore-etcd-", Durability::Fast)?;
         let mut cleaner = Command::new("/bin/sh");
         let cleaner = Watchdog::run(cleaner.args(["-c", CLEANER]).arg(&home), Stdio::null())?;
@@ -79,7 +78,7 @@ impl Etcd {
             let inside = inside.into_iter().flatten().collect();
             Ok(Node { host, inside, port, peer_port, process: Mutex::default() })
         };
-        let nodes = (0..count).map(node).collect::<Result<_, Trouble>>()?;
+        let nodes = (0..count).map(node).collect::<Result<_, String>>()?;
         Ok(Self { nodes, home, _cleaner: cleaner })
     }
 
@@ -100,7 +99,7 @@ impl Etcd {
     ///
     /// # Errors
     /// There is no shell.
-    pub fn resume(&self, node: usize) -> Result<(), Trouble> {
+    pub fn resume(&self, node: usize) -> Result<(), String> {
         self.resume_with(node, &[])
     }
 
@@ -108,7 +107,7 @@ impl Etcd {
     ///
     /// # Errors
     /// There is no shell.
-    pub fn resume_with(&self, node: usize, flags: &[String]) -> Result<(), Trouble> {
+    pub fn resume_with(&self, node: usize, flags: &[String]) -> Result<(), String> {
         let Node { host, inside, port, peer_port, process } = &self.nodes[node];
         let [client, peer] = [port, peer_port].map(|port| format!("http://{host}:{port}"));
         let member = |(name, Node { host, peer_port, .. }): (usize, &Node)| {
@@ -150,7 +149,7 @@ impl Etcd {
     ///
     /// # Errors
     /// The node does not run.
-    pub fn signal(&self, node: usize, signal: &str) -> Result<(), Trouble> {
+    pub fn signal(&self, node: usize, signal: &str) -> Result<(), String> {
         let process = self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner);
         let children = process.as_ref().ok_or("it does not run")?.children();
         processes::send(signal, &children)?;
@@ -167,7 +166,7 @@ impl Etcd {
     ///
     /// # Errors
     /// There is no leader within a minute.
-    pub fn wait_for_leader(&self, old: Option<usize>) -> Result<usize, Trouble> {
+    pub fn wait_for_leader(&self, old: Option<usize>) -> Result<usize, String> {
         let mut found = None;
         let happened = processes::wait_until("a leader", || {
             found = self.leader().filter(|leader| Some(*leader) != old);
@@ -175,7 +174,7 @@ impl Etcd {
         });
         let log = |node| fs::read_to_string(self.log(node)).unwrap_or_default();
         let logs = || (0..self.nodes.len()).map(log).collect::<String>();
-        happened.map_err(|trouble| trouble + &logs())?;
+        happened.map_err(|error| error + &logs())?;
         found.ok_or_else(logs)
     }
 
@@ -197,7 +196,7 @@ impl Etcd {
     ///
     /// # Errors
     /// The node does not answer 200 in time.
-    pub fn post(&self, node: usize, path: &str, json: &str) -> Result<String, Trouble> {
+    pub fn post(&self, node: usize, path: &str, json: &str) -> Result<String, String> {
         self.nodes[node].post(path, json).map_err(|error| error.to_string()).and_then(|answer| {
             let body = answer.split_once("\r\n\r\n").filter(|_| answer.contains(" 200 OK\r\n"));
             body.map(|(_, body)| body.to_owned()).ok_or(answer)

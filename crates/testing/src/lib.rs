@@ -27,7 +27,6 @@ mod processes;
 mod programs;
 mod skip;
 mod standby;
-mod trouble;
 mod watchdog;
 
 pub use binaries::find_program;
@@ -44,4 +43,3 @@ pub use skip::{
     cluster_or_skip, etcd_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
     postgres_or_skip, say,
 };
-pub use trouble::Trouble;

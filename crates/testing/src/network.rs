@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use crate::{binaries::run, cluster::Cluster, trouble::Trouble};
+use crate::{binaries::run, cluster::Cluster};
 
 /// The prefix of the namespaces' names. The role and the process follow.
 const PREFIX: &str = "petstore-";
@@ -26,7 +26,7 @@ pub struct Network {
 
 impl Network {
     /// Creates the namespaces, and the routes between this process and `servers` servers.
-    pub(crate) fn new(servers: usize) -> Result<Self, Trouble> {
+    pub(crate) fn new(servers: usize) -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         remove_left_overs();
         let (id, count) = (process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -62,7 +62,7 @@ impl Network {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn cut(&self, server: usize) -> Result<(), Trouble> {
+    pub fn cut(&self, server: usize) -> Result<(), String> {
         self.lose("add", server, "all")
     }
 
@@ -70,7 +70,7 @@ impl Network {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn heal(&self, server: usize) -> Result<(), Trouble> {
+    pub fn heal(&self, server: usize) -> Result<(), String> {
         self.lose("del", server, "all")
     }
 
@@ -78,7 +78,7 @@ impl Network {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn cut_from_others(&self, server: usize) -> Result<(), Trouble> {
+    pub fn cut_from_others(&self, server: usize) -> Result<(), String> {
         self.lose("add", server, &format!("{}.0/25", self.net))
     }
 
@@ -86,18 +86,18 @@ impl Network {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn heal_from_others(&self, server: usize) -> Result<(), Trouble> {
+    pub fn heal_from_others(&self, server: usize) -> Result<(), String> {
         self.lose("del", server, &format!("{}.0/25", self.net))
     }
 
-    fn lose(&self, action: &str, server: usize, others: &str) -> Result<(), Trouble> {
+    fn lose(&self, action: &str, server: usize, others: &str) -> Result<(), String> {
         let (router, address) = (&self.router, self.address(server));
         // A router drops forwarded packets silently. A rule at the sender would return an error, so there is a router.
         ip(&format!("-n {router} rule {action} from {address} to {others} blackhole"))?;
         ip(&format!("-n {router} rule {action} from {others} to {address} blackhole")).map(drop)
     }
 
-    fn connect(&self) -> Result<(), Trouble> {
+    fn connect(&self) -> Result<(), String> {
         let Self { link, router, servers, net } = self;
         let mut steps = vec![
             format!("netns add {router}"),
@@ -136,7 +136,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The server does not start.
-    pub fn resume_in(&self, network: &Network) -> Result<(), Trouble> {
+    pub fn resume_in(&self, network: &Network) -> Result<(), String> {
         let rules = self.home().join("data/pg_hba.conf");
         let trust_all = "host all,replication all 0.0.0.0/0 trust\n";
         fs::write(rules, trust_all).map_err(|error| error.to_string())?;
@@ -176,6 +176,6 @@ fn inside(namespace: &str) -> Command {
     command
 }
 
-fn ip(words: &str) -> Result<String, Trouble> {
+fn ip(words: &str) -> Result<String, String> {
     run(Command::new("ip").args(words.split_whitespace()))
 }

@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use crate::{binaries::run, cluster::Cluster, processes, trouble::Trouble};
+use crate::{binaries::run, cluster::Cluster, processes};
 
 impl Cluster {
     /// Stops the server immediately: connections break, and the next start runs crash recovery.
     ///
     /// # Errors
     /// The server does not stop.
-    pub fn stop_at_once(&self) -> Result<(), Trouble> {
+    pub fn stop_at_once(&self) -> Result<(), String> {
         run(self.pg_ctl()?.args(["-m", "immediate", "stop"])).map(drop)
     }
 
@@ -17,7 +17,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The server does not run.
-    pub fn freeze(&self) -> Result<(), Trouble> {
+    pub fn freeze(&self) -> Result<(), String> {
         self.signal_all("STOP")
     }
 
@@ -25,11 +25,11 @@ impl Cluster {
     ///
     /// # Errors
     /// The server does not run.
-    pub fn thaw(&self) -> Result<(), Trouble> {
+    pub fn thaw(&self) -> Result<(), String> {
         self.signal_all("CONT")
     }
 
-    fn signal_all(&self, signal: &str) -> Result<(), Trouble> {
+    fn signal_all(&self, signal: &str) -> Result<(), String> {
         let file = fs::read_to_string(self.home().join("data/postmaster.pid"));
         let file = file.map_err(|error| format!("the server does not run: {error}"))?;
         let parent = file.lines().next().unwrap_or_default().to_owned();

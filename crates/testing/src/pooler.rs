@@ -13,7 +13,6 @@ use crate::{
     database,
     ports::free_port,
     processes, programs,
-    trouble::Trouble,
     watchdog::Watchdog,
 };
 
@@ -52,7 +51,7 @@ impl Pooler {
     ///
     /// # Errors
     /// `PgBouncer` is not installed, or does not start.
-    pub(crate) fn start(pooling: Pooling, url: &str) -> Result<Self, Trouble> {
+    pub(crate) fn start(pooling: Pooling, url: &str) -> Result<Self, String> {
         let server = server(url).ok_or("a URL without user or address")?;
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let (port, path) = (free_port()?, folder.path());
@@ -76,14 +75,14 @@ impl Pooler {
     ///
     /// # Errors
     /// The error text of the server or the pooler.
-    pub fn sql(&self, url: &str, sql: &str) -> Result<String, Trouble> {
+    pub fn sql(&self, url: &str, sql: &str) -> Result<String, String> {
         database::sql(&self.url(url), sql)
     }
 
-    fn wait(&self) -> Result<(), Trouble> {
+    fn wait(&self) -> Result<(), String> {
         let accepts = || TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok();
-        processes::wait_until("the pooler accepts connections", accepts).map_err(|trouble| {
-            trouble + &fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+        processes::wait_until("the pooler accepts connections", accepts).map_err(|error| {
+            error + &fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
         })
     }
 }
@@ -118,7 +117,7 @@ fn settings(server: [&str; 4], port: u16, pooling: Pooling) -> String {
 }
 
 /// Runs `PgBouncer` with this text as its settings.
-fn spawn(settings: &str, folder: &Path) -> Result<Watchdog, Trouble> {
+fn spawn(settings: &str, folder: &Path) -> Result<Watchdog, String> {
     let program = programs::find("pgbouncer").ok_or("pgbouncer is not installed")?;
     let path = folder.join("pgbouncer.ini");
     fs::write(&path, settings)

@@ -11,8 +11,6 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::trouble::Trouble;
-
 /// The first port that a process may claim. Linux assigns ports from 32,768 on by itself, also to the local end of each
 /// connection (`ip_local_port_range` in ip(7)). A lower port stays free before its server starts, and while its server
 /// is down.
@@ -25,7 +23,7 @@ const BLOCKS: u16 = 220;
 ///
 /// # Errors
 /// All ports are taken.
-pub fn free_port() -> Result<u16, Trouble> {
+pub fn free_port() -> Result<u16, String> {
     static PORTS: Mutex<Ports> = Mutex::new(Ports::new());
     PORTS.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
@@ -44,7 +42,7 @@ impl Ports {
         Self { claims: Vec::new(), rest: 0..0 }
     }
 
-    fn next(&mut self) -> Result<u16, Trouble> {
+    fn next(&mut self) -> Result<u16, String> {
         loop {
             // Other programs may listen there.
             let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
@@ -56,7 +54,7 @@ impl Ports {
     }
 
     /// Claims another free block. The search starts at a block that depends on the process id.
-    fn claim(&mut self) -> Result<(), Trouble> {
+    fn claim(&mut self) -> Result<(), String> {
         let start = u16::try_from(process::id() % u32::from(BLOCKS)).unwrap_or(0);
         for block in (start..BLOCKS).chain(0..start) {
             let name = SocketAddr::from_abstract_name(format!("petstore-test-ports-{block}"));

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{binaries::run, trouble::Trouble};
+use crate::binaries::run;
 
 /// Returns the children of the process `parent`.
 pub(crate) fn children_of(parent: &str) -> Vec<String> {
@@ -22,7 +22,7 @@ pub(crate) fn runs(process: &str) -> bool {
 }
 
 /// Sends a signal, such as `KILL`.
-pub(crate) fn send(signal: &str, processes: &[String]) -> Result<(), Trouble> {
+pub(crate) fn send(signal: &str, processes: &[String]) -> Result<(), String> {
     let script = "kill -s \"$0\" \"$@\"";
     run(Command::new("sh").args(["-c", script, signal]).args(processes)).map(drop)
 }
@@ -37,7 +37,7 @@ pub(crate) fn is_stopped(process: &str) -> bool {
 }
 
 /// Polls until `happened` returns `true`, for a minute at most.
-pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) -> Result<(), Trouble> {
+pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) -> Result<(), String> {
     let start = Instant::now();
     while !happened() {
         if start.elapsed() > Duration::from_mins(1) {

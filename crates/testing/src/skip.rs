@@ -14,7 +14,6 @@ use crate::{
     network::Network,
     pooler::{Pooler, Pooling},
     programs::{self, EXTERNAL},
-    trouble::Trouble,
 };
 
 /// Returns a new and empty database for the test `test`; `None` without PostgreSQL.
@@ -23,7 +22,7 @@ use crate::{
 /// The need is missing although `PETSTORE_TEST_ALL=1`, or the database cannot be made.
 #[must_use]
 pub fn postgres_or_skip(test: &str) -> Option<Database> {
-    static SHARED: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
+    static SHARED: OnceLock<Result<Cluster, String>> = OnceLock::new();
     if let Ok(url) = env::var(EXTERNAL) {
         return Some(or_panic(Database::fresh(&url)));
     }
@@ -82,11 +81,11 @@ fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {
 pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T, E>) -> Option<T> {
     match found {
         Ok(found) => Some(found),
-        Err(trouble) if programs::tests_all() => {
-            panic!("{test} needs {need}, and PETSTORE_TEST_ALL=1 never skips: {}", trouble.as_ref())
+        Err(error) if programs::tests_all() => {
+            panic!("{test} needs {need}, and PETSTORE_TEST_ALL=1 never skips: {}", error.as_ref())
         }
-        Err(trouble) => {
-            say(&format!("\n*** SKIPPED: {test} needs {need}: {} ***\n", trouble.as_ref()));
+        Err(error) => {
+            say(&format!("\n*** SKIPPED: {test} needs {need}: {} ***\n", error.as_ref()));
             None
         }
     }
@@ -99,6 +98,6 @@ pub fn say(line: &str) {
 }
 
 #[expect(clippy::panic, reason = "a test that cannot have what it needs has failed")]
-fn or_panic<T>(result: Result<T, Trouble>) -> T {
-    result.unwrap_or_else(|trouble| panic!("{trouble}"))
+fn or_panic<T>(result: Result<T, String>) -> T {
+    result.unwrap_or_else(|error| panic!("{error}"))
 }

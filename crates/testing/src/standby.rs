@@ -6,7 +6,6 @@ use crate::{
     binaries::{as_server_user, run},
     cluster::{Cluster, Durability, ROLE},
     processes,
-    trouble::Trouble,
 };
 
 /// The name of the standby in its connection to the primary.
@@ -18,7 +17,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The standby does not start, or does not follow.
-    pub fn standby(&self) -> Result<Self, Trouble> {
+    pub fn standby(&self) -> Result<Self, String> {
         let standby = Self::prepare(Durability::Full)?;
         self.stop()?;
         run(as_server_user(Path::new("cp")).arg("-a").arg(self.data()).arg(standby.data()))?;
@@ -41,7 +40,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The standby refuses.
-    pub fn promote(&self) -> Result<(), Trouble> {
+    pub fn promote(&self) -> Result<(), String> {
         run(self.pg_ctl()?.arg("promote")).map(drop)
     }
 
@@ -49,7 +48,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The query does not return `expected` within a minute.
-    pub fn wait_for(&self, query: &str, expected: &str) -> Result<(), Trouble> {
+    pub fn wait_for(&self, query: &str, expected: &str) -> Result<(), String> {
         let what = format!("'{query}' answers '{expected}'");
         processes::wait_until(&what, || self.sql(query).is_ok_and(|rows| rows.trim() == expected))
     }

@@ -9,7 +9,6 @@ use std::{
 use crate::{
     binaries::{as_server_user, folder},
     processes,
-    trouble::Trouble,
 };
 
 /// Waits until standard input is closed, which the kernel does for a killed process. Continues a halted server first,
@@ -27,14 +26,14 @@ pub(crate) struct Watchdog(Child);
 
 impl Watchdog {
     /// Runs a shell that stops the server in a folder and removes the folder.
-    pub(crate) fn of(home: &Path) -> Result<Self, Trouble> {
+    pub(crate) fn of(home: &Path) -> Result<Self, String> {
         let mut shell = as_server_user(Path::new("/bin/sh"));
         shell.args(["-c", SCRIPT]).args([&folder()?, home]);
         Self::run(&mut shell, Stdio::null())
     }
 
     /// Runs a shell whose script reads its standard input.
-    pub(crate) fn run(shell: &mut Command, log: Stdio) -> Result<Self, Trouble> {
+    pub(crate) fn run(shell: &mut Command, log: Stdio) -> Result<Self, String> {
         // The shell has its own process group, so that Ctrl-C at the terminal does not reach it.
         shell.current_dir("/").process_group(0);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);

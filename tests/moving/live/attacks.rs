@@ -75,9 +75,9 @@ fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
     hand_over(&one, &other).succeeds();
     hand_over(&other, &one).succeeds();
     for store in [&one, &other] {
-        store.vandalise("UPDATE idempotency SET created_at = created_at - 90000000");
+        store.damage("UPDATE idempotency SET created_at = created_at - 90000000");
     }
-    one.vandalise("DELETE FROM idempotency");
+    one.damage("DELETE FROM idempotency");
     hand_over(&one, &other).succeeds();
     all.is_kept_by(&client);
 }

@@ -55,7 +55,7 @@ fn the_last_use_of_a_key_is_stored_at_the_stop_at_the_latest() {
 fn damaged(kind: Kind) -> (Store, [String; 2]) {
     let store = Store::new(kind);
     let keys = ["good", "bad"].map(|name| store.new_key(name));
-    store.vandalise("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
+    store.damage("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
     (store, keys)
 }
 

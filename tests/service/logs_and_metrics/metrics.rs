@@ -218,7 +218,7 @@ fn the_postgres_store_reports_the_load_of_its_pool() {
     let watched = Watched::with(Store::at(&patient), |launch| launch.flag("--page-cache", "0"));
     let client = watched.server.client();
     thread::scope(|scope| {
-        scope.spawn(|| store.vandalise(LOCK));
+        scope.spawn(|| store.damage(LOCK));
         // Reads hang once the table is locked: two reads have a connection and one waits. Reads of the keys, of
         // expiring keys and of the database size may wait too.
         wait::beside(
@@ -226,7 +226,7 @@ fn the_postgres_store_reports_the_load_of_its_pool() {
             || drop(client.get("/v1/pets").send().is(200)),
             || {
                 pool_has(&watched, [2.0, 0.0], 1.0..=4.0);
-                store.vandalise("CREATE TABLE let_go ()");
+                store.damage("CREATE TABLE let_go ()");
             },
         );
     });

@@ -29,9 +29,9 @@ pub(super) struct Stage {
     /// A server on which getPet has ended.
     pub(super) late: Server,
     /// A server whose store cannot read its keys.
-    pub(super) unreadable: Vandalised,
+    pub(super) unreadable: Damaged,
     /// A server whose store has rows that break a rule.
-    pub(super) corrupt: Vandalised,
+    pub(super) corrupt: Damaged,
     /// A server that answers one request per second for each key.
     pub(super) limited: Server,
     /// A server, and a read-only key of its store.
@@ -64,8 +64,8 @@ impl Stage {
             hasty: hasty.flag("--body-timeout", TIMEOUT).start(),
             late: late.start(),
             limited: limited.start(),
-            unreadable: Vandalised::by("ALTER TABLE api_key RENAME TO gone"),
-            corrupt: Vandalised::by(
+            unreadable: Damaged::by("ALTER TABLE api_key RENAME TO gone"),
+            corrupt: Damaged::by(
                 "UPDATE pet SET name = '' WHERE id = 1; DELETE FROM pet WHERE id = 2;
                  CREATE UNIQUE INDEX one_of_a_category ON pet (category_id)",
             ),
@@ -100,13 +100,13 @@ impl Stage {
 
 /// A server on a SQLite file with two animals that another program has damaged. The tests of the other stores cover
 /// their own failures.
-pub(super) struct Vandalised {
+pub(super) struct Damaged {
     server: Server,
     key: String,
     _store: Store,
 }
 
-impl Vandalised {
+impl Damaged {
     #[track_caller]
     fn by(sql: &str) -> Self {
         let store = Store::sqlite();
@@ -115,10 +115,10 @@ impl Vandalised {
         for n in ["1", "2"] {
             repeatable(&server.client(), n).key(&key).send().is(201);
         }
-        let vandal = Connection::open(store.file()).unwrap();
-        vandal.busy_timeout(wait::LIMIT).unwrap();
-        vandal.pragma_update(None, "ignore_check_constraints", true).unwrap();
-        vandal.execute_batch(sql).unwrap();
+        let file = Connection::open(store.file()).unwrap();
+        file.busy_timeout(wait::LIMIT).unwrap();
+        file.pragma_update(None, "ignore_check_constraints", true).unwrap();
+        file.execute_batch(sql).unwrap();
         Self { server, key, _store: store }
     }
 

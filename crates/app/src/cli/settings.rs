@@ -7,7 +7,8 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt as _,
     path::PathBuf,
 };
 
@@ -34,7 +35,7 @@ const MAX_UNKNOWN: usize = 10;
 /// Commands for the settings of `serve`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Check the settings of serve, and the key and certificate files that they name.
+    /// Check the settings of serve, and the key and certificate files that they name
     ///
     /// Takes the flags of serve. The exit code is 0 if serve would accept the settings, and 2 otherwise. Does not open
     /// the store.
@@ -167,7 +168,8 @@ impl Sources {
         for arg in command.get_arguments() {
             let Some(name) = arg.get_long() else { continue };
             let is_secret = arg.is_hide_env_values_set();
-            if is_secret && on_line(&layers.line, name).is_some_and(|url| has_password(&url)) {
+            let url = on_line(&layers.line, name).filter(|_| is_secret);
+            if url.is_some_and(|url| has_password(&url.to_string_lossy())) {
                 read.passwords.push(name.to_owned());
             }
             let Some((values, file)) = layers.in_file(name, is_secret)? else {
@@ -221,9 +223,9 @@ impl Layers {
         let (by_value, file) = (self.source(name), file_of(name));
         let by_file = self.source(&file).filter(|_| is_secret);
         if by_file > by_value {
-            let path =
-                given(&self.line, &file).or_else(|| Some(self.settings.get(&file)?.concat()));
-            let path = PathBuf::from(path.unwrap_or_default());
+            let in_settings = || self.settings.get(&file).map(|path| path.concat().into());
+            let path = given(&self.line, &file).or_else(in_settings).unwrap_or_default();
+            let path = PathBuf::from(path);
             return Ok(Some((vec![read_secret(&path, "")?], path)));
         }
         if by_file.is_some() && by_file == by_value {
@@ -237,18 +239,22 @@ impl Layers {
 }
 
 /// Returns the value of the flag on the command line; otherwise of its variable.
-fn given(line: &[OsString], name: &str) -> Option<String> {
-    let in_variable = || Some(variable(variable_of(name))?.to_string_lossy().into_owned());
-    on_line(line, name).or_else(in_variable)
+fn given(line: &[OsString], name: &str) -> Option<OsString> {
+    on_line(line, name).or_else(|| variable(variable_of(name)))
 }
 
 /// Returns the value of the flag on the command line; an empty text for a flag without a value.
-fn on_line(line: &[OsString], name: &str) -> Option<String> {
+fn on_line(line: &[OsString], name: &str) -> Option<OsString> {
     let flag = format!("--{name}");
-    let mut words = line.iter().map(|word| word.to_string_lossy()).take_while(|word| word != "--");
-    let word = words.find(|word| word.split('=').next() == Some(&flag))?;
-    let value = word.split_once('=').map(|(_, value)| value.to_owned());
-    Some(value.unwrap_or_else(|| words.next().unwrap_or_default().into_owned()))
+    let mut words = line.iter().take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        match word.as_bytes().strip_prefix(flag.as_bytes()) {
+            Some([]) => return Some(words.next().cloned().unwrap_or_default()),
+            Some([b'=', value @ ..]) => return Some(OsStr::from_bytes(value).to_owned()),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Returns whether the URL of a store contains a password.

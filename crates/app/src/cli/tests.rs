@@ -1,5 +1,12 @@
 use std::{
-    collections::BTreeMap, ffi::OsString, num::NonZeroU32, path::Path, sync::Arc, time::Duration,
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs,
+    num::NonZeroU32,
+    os::unix::ffi::OsStrExt as _,
+    path::Path,
+    sync::Arc,
+    time::Duration,
 };
 
 use clap::error::ErrorKind;
@@ -91,6 +98,21 @@ fn a_password_on_the_command_line_is_detected() {
         ("petstore store copy --from etcd://u:p@a/x --to postgres://u:p@b/x", &["from", "to"]),
     ] {
         assert_eq!(Sources::read(&words(line), &definition()).unwrap().passwords, flags, "{line}");
+    }
+}
+
+#[test]
+fn a_settings_file_may_have_any_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(OsStr::from_bytes(b"zoo\xff=.toml"));
+    fs::write(&file, "header-timeout = \"5s\"").unwrap();
+    let [mut one, mut two] = ["petstore serve", "petstore serve --config"].map(words);
+    one.push(OsString::from_iter([OsStr::new("--config="), file.as_os_str()]));
+    two.push(file.into());
+    for line in [one, two] {
+        let sources = Sources::read(&line, &definition()).unwrap();
+        let Command::Serve(args) = super::parse(&sources).unwrap() else { panic!("{line:?}") };
+        assert_eq!(args.settings().limits.header_timeout, Duration::from_secs(5));
     }
 }
 

@@ -32,10 +32,10 @@ const METRIC: &str = "petstore_backup_last_success_timestamp_seconds";
 /// The flags of `backup`.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// File to create; an existing file is never replaced.
+    /// File to create; an existing file is never replaced
     #[arg(long, value_name = "FILE")]
     pub(crate) to: PathBuf,
-    /// File for Prometheus's textfile collector, written after a sound backup.
+    /// File for Prometheus's textfile collector, written after a sound backup
     #[arg(long, value_name = "FILE")]
     pub(crate) metrics_file: Option<PathBuf>,
     #[command(flatten)]

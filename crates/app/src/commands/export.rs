@@ -32,7 +32,7 @@ const BATCH_PETS: u32 = 5_000;
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     records: RecordsArgs,
-    /// Replace FILE if it exists.
+    /// Replacement of an existing FILE
     #[arg(long)]
     force: bool,
     #[command(flatten)]

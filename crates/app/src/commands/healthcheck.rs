@@ -22,11 +22,11 @@ const MAX_ANSWER: u64 = 16 * 1024;
 /// The flags of `healthcheck`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthcheckArgs {
-    /// Address and port of the service, or unix:PATH; the first of several is asked.
+    /// Address and port of the service, or unix:PATH; the first of several is asked
     #[arg(long, value_name = "ADDRESS", default_value = LISTEN, value_delimiter = ',')]
     pub(crate) listen: Vec<ListenAddress>,
 
-    /// Time limit for the response.
+    /// Time limit for the response
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = values::timeout)]
     pub(crate) timeout: Duration,
 }

@@ -6,6 +6,10 @@ mod source;
 use std::{
     io::{self, IsTerminal as _},
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use clap::Args;
@@ -43,19 +47,19 @@ const MAX_REASON_CHARS: usize = 400;
 pub(crate) struct ImportArgs {
     #[command(flatten)]
     pub(crate) records: RecordsArgs,
-    /// Skip bad lines instead of refusing the whole file.
+    /// Import without the bad lines; otherwise, one bad line refuses the whole file
     #[arg(long)]
     skip_bad: bool,
-    /// Add the animals even if this file was imported within the last 24 hours.
+    /// Import also of a file that was imported within the last 24 hours
     #[arg(long)]
     again: bool,
-    /// Create the store if it does not exist.
+    /// Creation of a missing store
     #[arg(long)]
     create: bool,
-    /// Only print what the import would do.
+    /// Preview of the import; nothing is changed
     #[arg(long, conflicts_with = "create")]
     dry_run: bool,
-    /// Delimiter of CSV: a character such as ';', or 'tab'.
+    /// Delimiter of CSV: a character such as ';', or 'tab'
     #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = values::delimiter)]
     delimiter: char,
     #[command(flatten)]
@@ -86,16 +90,19 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     Console.print(&done.await?)
 }
 
-/// Adds the animals of a file, whose extension gives the format. Returns a summary for people.
+/// Adds the animals of a file, whose extension gives the format. Sets `advanced` after each part of the file. Returns a
+/// summary for people.
 pub(crate) async fn all_of(
     file: &Path,
     archive: &dyn Archive,
     signals: &Signals,
+    advanced: &Arc<AtomicBool>,
 ) -> Result<String, Failure> {
     let input = Input::open(Some(file))?;
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
     let format = format.unwrap_or(Format::Ndjson);
-    let done = Import::new(archive).run(input, format, signals).await?;
+    let import = Import { advanced: Arc::clone(advanced), ..Import::new(archive) };
+    let done = import.run(input, format, signals).await?;
     Ok(done.trim_end().to_owned())
 }
 
@@ -115,6 +122,8 @@ struct Import<'a> {
     /// The animals of the store, for a dry run.
     dry_run: Option<&'a dyn PetRepository>,
     progress: Progress,
+    /// Set after each part of the file.
+    advanced: Arc<AtomicBool>,
     /// The highest identifier in the file; `None` for a file without identifiers.
     highest: Option<PetId>,
     /// The number of the last stored line. All earlier lines are stored too.
@@ -135,6 +144,7 @@ impl<'a> Import<'a> {
             delimiter: ',',
             dry_run: None,
             progress: Progress::of("lines"),
+            advanced: Arc::default(),
             highest: None,
             kept: 0,
             added: 0,
@@ -152,7 +162,7 @@ impl<'a> Import<'a> {
     ) -> Result<String, Failure> {
         const STOPPED: &str = "it was stopped";
         let file = tokio::select! {
-            file = input.into_file() => file,
+            file = input.into_file(Arc::clone(&self.advanced)) => file,
             () = signals.clone().stop() => Err(STOPPED.to_owned()),
         };
         let file = file.map_err(|reason| self.failed(&reason))?;
@@ -164,6 +174,7 @@ impl<'a> Import<'a> {
                 if signals.stop_asked() {
                     return Err(self.failed(STOPPED));
                 }
+                self.advanced.store(true, Ordering::Relaxed);
                 let line = batch.last_line;
                 if is_check {
                     self.check(&batch).await?;

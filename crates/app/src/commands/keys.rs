@@ -32,45 +32,45 @@ const MAX_CORRUPT_NAMED: usize = 10;
 /// Commands for API keys. A running service applies a change within one second.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Create a key and print it, once, on stdout.
+    /// Create a key and print it, once, on stdout
     Create {
-        /// Name of the key: a letter, then up to 63 letters, digits, '.', '_' or '-'.
+        /// Name of the key: a letter, then up to 63 letters, digits, '.', '_' or '-'
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
-        /// Create a key that may list and fetch animals, but not add any.
+        /// Read-only key, which lists and fetches animals but adds none
         #[arg(long)]
         read_only: bool,
-        /// Lifetime of the key, for example 90d [default: until it is revoked].
+        /// Lifetime of the key, for example 90d [default: until it is revoked]
         #[arg(long, value_name = "DURATION", value_parser = values::lifetime)]
         expires: Option<Duration>,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// List all keys, also revoked and expired ones, without their secrets.
+    /// List all keys, also revoked and expired ones, without their secrets
     List {
-        /// Format of the list.
+        /// Format of the list
         #[arg(long, value_name = "FORM", default_value = "table")]
         output: ListForm,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Revoke a key.
+    /// Revoke a key
     Revoke {
-        /// Identifier of a key, or the name of one or more keys.
+        /// Identifier of a key, or the name of one or more keys
         #[arg(value_name = "ID|NAME", value_parser = selector)]
         target: KeySelector,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Replace a key: print a new key with the same name, and let the old key expire.
+    /// Replace a key: print a new key with the same name, and let the old key expire
     Roll {
-        /// Name of the key.
+        /// Name of the key
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
-        /// Time for which the old key stays valid.
+        /// Time for which the old key stays valid
         #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = values::overlap)]
         overlap: Duration,
-        /// Lifetime of the new key, for example 90d [default: the lifetime of the old key].
+        /// Lifetime of the new key, for example 90d [default: the lifetime of the old key]
         #[arg(long, value_name = "DURATION", value_parser = values::lifetime)]
         expires: Option<Duration>,
         #[command(flatten)]

@@ -43,7 +43,7 @@ pub(crate) struct CompletionsArgs {
 /// The flags of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Existing folder for the pages petstore.1, petstore-serve.1 and so on.
+    /// Existing folder for the pages petstore.1, petstore-serve.1 and so on
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
 }

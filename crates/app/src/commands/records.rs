@@ -20,19 +20,19 @@ use crate::system::failure::quotable;
 /// A format of animals in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// One JSON object per line.
+    /// One JSON object per line
     Ndjson,
-    /// Comma-separated values under a header (RFC 4180).
+    /// Comma-separated values under a header (RFC 4180)
     Csv,
 }
 
 /// The file of animals, and its format.
 #[derive(Debug, Args)]
 pub(crate) struct RecordsArgs {
-    /// File of animals; '-' is standard input or output.
+    /// File of animals; '-' is standard input or output
     #[arg(value_name = "FILE|-", default_value = "-")]
     file: PathBuf,
-    /// Format of the animals [default: csv if FILE ends in .csv, else ndjson].
+    /// Format of the animals [default: csv if FILE ends in .csv, else ndjson]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }

@@ -36,7 +36,7 @@ const LOST: &str =
 /// The flags of `restore`.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// Backup by 'petstore backup'.
+    /// Backup by 'petstore backup'
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]

@@ -32,20 +32,20 @@ use crate::{
 /// Commands for a whole store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Copy a store into an empty one, or continue a copy that was interrupted.
+    /// Copy a store into an empty one, or continue a copy that was interrupted
     ///
     /// Also copies API keys and valid idempotency records. Animals keep their identifiers. Refuses a target with other
     /// data. No service can use the target until it is complete.
     Copy(BothStores),
-    /// Compare two stores and name the first difference.
+    /// Compare two stores and name the first difference
     Verify(BothStores),
-    /// Hand a store over to another one while services use it.
+    /// Hand a store over to another one while services use it
     ///
     /// Copies the animals, API keys and idempotency records, also those added meanwhile, and then puts the target in
     /// the place of the source; writes wait for less than a second. Services must run with --next-store. Asks before
     /// it begins. Run a stopped or killed command again. See docs/STORES.md.
     Move(MoveArgs),
-    /// Open a store that was handed over or is being filled, such as a restored backup, as an independent store.
+    /// Open a store that was handed over or is being filled, such as a restored backup, as an independent store
     Release(ReleaseArgs),
 }
 
@@ -54,13 +54,13 @@ pub(crate) enum StoreCommand {
 pub(crate) struct MoveArgs {
     #[command(flatten)]
     stores: BothStores,
-    /// Cancel the handover, and open the source
+    /// Cancellation of the handover, which opens the source again
     #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
     cancel: bool,
-    /// Begin without asking
+    /// No question before the handover
     #[arg(long)]
     yes: bool,
-    /// Show what would be moved, or why the move is refused, and change nothing
+    /// Preview of the move, or the reason for its refusal; nothing is changed
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 }
@@ -68,9 +68,9 @@ pub(crate) struct MoveArgs {
 /// The flags of `store release`.
 #[derive(Debug, Args)]
 pub(crate) struct ReleaseArgs {
-    /// The store to release
+    /// Store to release
     url: StoreArg,
-    /// Release the store although another store may contain more.
+    /// Release although another store may contain more
     #[arg(long)]
     force: bool,
 }
@@ -78,10 +78,10 @@ pub(crate) struct ReleaseArgs {
 /// The flags that name two stores.
 #[derive(Debug, Args)]
 pub(crate) struct BothStores {
-    /// The store to read, which must exist
+    /// Store to read, which must exist
     #[arg(long)]
     from: StoreArg,
-    /// The target store
+    /// Target store
     #[arg(long)]
     to: StoreArg,
 }

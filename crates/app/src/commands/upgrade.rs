@@ -15,10 +15,10 @@ use crate::{
 /// The flags of `upgrade`.
 #[derive(Debug, Args)]
 pub(crate) struct UpgradeArgs {
-    /// Only print what the upgrade would do.
+    /// Preview of the upgrade; nothing is changed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Even while other processes use the store, run steps that exclude older releases.
+    /// Steps that exclude older releases, also while other processes use the store
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) force: bool,
     #[command(flatten)]

@@ -34,25 +34,25 @@ use crate::{
 /// The flags of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Address and port to listen on, or unix:PATH for a Unix socket; with port 0, serve picks a port and prints it.
-    /// Given again, or with commas, for several.
+    /// Address and port to listen on, or unix:PATH for a Unix socket; with port 0, a free port, which is printed; may be
+    /// repeated, also with commas
     #[arg(long, value_name = "ADDRESS", default_value = LISTEN, value_delimiter = ',')]
     pub(crate) listen: Vec<ListenAddress>,
 
-    /// Maximum number of connections in the accept queue [default: the system's limit].
+    /// Maximum number of connections in the accept queue [default: the system's limit]
     #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
-    /// Address for Prometheus: plain HTTP with /metrics, /livez and /readyz; with port 0, serve picks a port and logs
-    /// it [default: none].
+    /// Address for Prometheus: plain HTTP with /metrics, /livez and /readyz; with port 0, a free port, which is logged
+    /// [default: none]
     #[arg(long, value_name = "ADDRESS", value_parser = values::listen_address)]
     pub(crate) metrics_listen: Option<String>,
 
-    /// Certificate chain for HTTPS, without the root: a PEM file, read again when it changes and at SIGHUP.
+    /// Certificate chain for HTTPS, without the root: a PEM file, read again when it changes and at SIGHUP
     #[arg(long, value_name = "PATH")]
     pub(crate) tls_cert: Option<PathBuf>,
 
-    /// Private key of the certificate: a PEM file.
+    /// Private key of the certificate: a PEM file
     #[arg(long, value_name = "PATH")]
     pub(crate) tls_key: Option<PathBuf>,
 
@@ -63,24 +63,24 @@ pub(crate) struct ServeArgs {
     #[arg(id = "next-store", long)]
     pub(crate) next_store: Option<StoreArg>,
 
-    /// File of animals to begin with, in a format of 'petstore import'; only with '--store memory:' [default: none].
+    /// File of animals to begin with, in a format of 'petstore import'; only with '--store memory:' [default: none]
     #[arg(long, value_name = "FILE")]
     pub(crate) seed: Option<PathBuf>,
 
     /// Latency and errors of the store, to test clients, such as latency=200ms,errors=5%; only with '--store memory:'
-    /// [default: none].
+    /// [default: none]
     #[arg(long, value_name = "HOW", value_parser = simulate::parse)]
     pub(crate) simulate: Option<Simulation>,
 
-    /// Refuse a store with an older schema instead of upgrading it.
+    /// No upgrade: a store with an older schema is refused
     #[arg(long)]
     pub(crate) no_upgrade: bool,
 
-    /// File with one more API key of 16 to 1024 characters, read again when it changes and at SIGHUP.
+    /// File with one more API key of 16 to 1024 characters, read again when it changes and at SIGHUP
     #[arg(long, value_name = "PATH")]
     pub(crate) api_key_file: Option<PathBuf>,
 
-    /// Maximum number of connections; further ones wait.
+    /// Maximum number of connections; further connections wait
     #[arg(
         long,
         value_name = "NUMBER",
@@ -89,44 +89,44 @@ pub(crate) struct ServeArgs {
     )]
     max_connections: NonZeroUsize,
 
-    /// Time limit for the header fields of a request, from its first byte.
+    /// Time limit for the header fields of a request, from its first byte
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     header_timeout: Duration,
 
-    /// Time limit for an idle connection, longer than the limit of the load balancer.
+    /// Time limit for an idle connection, longer than the limit of the load balancer
     #[arg(long, value_name = "DURATION", default_value = "75s", value_parser = values::timeout)]
     idle_timeout: Duration,
 
-    /// Time limit for the body of a request.
+    /// Time limit for the body of a request
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     body_timeout: Duration,
 
-    /// Time limit for a client that reads nothing, or less than 1 KiB/s, of its response.
+    /// Time limit for a client that reads nothing, or less than 1 KiB/s, of its response
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
     write_timeout: Duration,
 
-    /// Time limit for a whole request; beyond it the response is 503.
+    /// Time limit for a whole request; beyond it the response is 503
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
     request_timeout: Duration,
 
-    /// Maximum size of a request body.
+    /// Maximum size of a request body
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::body_size)]
     max_body: usize,
 
-    /// Maximum memory for request bodies; beyond it the response is 503.
+    /// Maximum memory for request bodies; beyond it the response is 503
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_bodies: usize,
 
-    /// Maximum memory for responses that wait for their clients; beyond it the slowest responses are aborted.
+    /// Maximum memory for responses that wait for their clients; beyond it the slowest responses are aborted
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_answers: usize,
 
     /// Maximum number of requests per second, and at once, for each API key; beyond it the response is 429
-    /// [default: no limit].
+    /// [default: no limit]
     #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
     rate_limit: Option<NonZeroU32>,
 
-    /// Memory for the cache of encoded pages and animals.
+    /// Memory for the cache of encoded pages and animals
     #[arg(
         long,
         value_name = "SIZE",
@@ -136,15 +136,15 @@ pub(crate) struct ServeArgs {
     page_cache: usize,
 
     /// Time from the stop signal until the service accepts no more connections, for load balancers to notice; until
-    /// then /readyz is 503 and requests are served.
+    /// then /readyz is 503 and requests are served
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = values::grace)]
     shutdown_delay: Duration,
 
-    /// Time after --shutdown-delay until open connections are cut off.
+    /// Time after --shutdown-delay until open connections are cut off
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::grace)]
     shutdown_grace: Duration,
 
-    /// End of the deprecated operation getPet: on its date, postponed (off), or now.
+    /// End of the deprecated operation getPet: on its date, postponed (off), or now
     #[arg(
         long,
         value_name = "WHEN",
@@ -160,30 +160,30 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     deployment: DeploymentArgs,
 
-    /// Origin (a scheme and a host) whose pages may call the service (CORS); '*' is any. Given again, or with commas,
-    /// for several [default: none].
+    /// Origin (a scheme and a host) whose pages may call the service (CORS), or '*' for any; may be repeated, also with
+    /// commas [default: none]
     #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = values::origin)]
     cors_origin: Vec<String>,
 
     /// Proxy whose forwarding headers name the client in the log: a network like 10.0.0.0/8, an address, or 'unix' for
-    /// Unix sockets. Given again, or with commas, for several [default: none].
+    /// Unix sockets; may be repeated, also with commas [default: none]
     #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
     trusted_proxy: Vec<TrustedProxy>,
 
-    /// Serve no browser pages (/docs, /catalogue, and / that redirects to them).
+    /// No browser pages (/docs, /catalogue, and / that redirects to them)
     #[arg(long)]
     no_docs: bool,
 
-    /// Logged events, as directives like info or warn,hyper=debug [default: what operators need].
+    /// Logged events, as directives like info or warn,hyper=debug [default: what operators need]
     #[arg(long, value_name = "DIRECTIVES", value_parser = log::filter)]
     pub(crate) log: Option<Targets>,
 
-    /// Format of the log on stderr [default: text on a terminal, else json].
+    /// Format of the log on stderr [default: text on a terminal, else json]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
     /// Logged requests: all, all but successful health checks, those with a status of 400 or above, or only failures
-    /// of the service itself.
+    /// of the service itself
     #[arg(
         long,
         value_name = "WHICH",
@@ -261,15 +261,15 @@ impl ServeArgs {
 /// The name and the URLs of a deployment.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DeploymentArgs {
-    /// Name of the deployment, for logs, the OpenAPI document and the browser pages.
+    /// Name of the deployment, for logs, the OpenAPI document and the browser pages
     #[arg(long, value_name = "NAME", value_parser = values::environment)]
     environment: Option<String>,
 
-    /// URL of production, for the OpenAPI document; ends in /v1.
+    /// URL of production, for the OpenAPI document; ends in /v1
     #[arg(long, value_name = "URL", value_parser = values::service_url)]
     public_url: Option<String>,
 
-    /// URL of staging, for the OpenAPI document; ends in /v1.
+    /// URL of staging, for the OpenAPI document; ends in /v1
     #[arg(long, value_name = "URL", value_parser = values::service_url)]
     staging_url: Option<String>,
 }

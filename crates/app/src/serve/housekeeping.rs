@@ -40,7 +40,7 @@ pub(super) async fn run(
     count: RevokedKeyCounter,
 ) {
     tokio::select! {
-        () = look_after(&keys, &count) => {}
+        () = watch_keys(&keys, &count) => {}
         () = purge_expired(&catalogue) => {}
         () = warn_of_expiring(&*stored) => {}
     }
@@ -54,7 +54,7 @@ pub(super) async fn finish(keys: &KeyRing) {
 }
 
 /// Writes key uses back, and logs corrupt keys and uses of revoked keys. Never ends.
-async fn look_after(keys: &KeyRing, count: &RevokedKeyCounter) {
+async fn watch_keys(keys: &KeyRing, count: &RevokedKeyCounter) {
     let (mut corrupt, mut revoked) = (HashSet::new(), BTreeMap::new());
     let mut tick = time::interval_at(Instant::now() + KEYS_EVERY, KEYS_EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

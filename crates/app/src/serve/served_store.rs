@@ -7,7 +7,10 @@ mod tests;
 use std::{
     future,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -19,7 +22,7 @@ use sd_notify::NotifyState;
 use tokio::{
     sync::{Notify, watch},
     task::JoinSet,
-    time::sleep,
+    time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -41,9 +44,9 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time for which a start waits for the store before requests get 503. Until then, clients wait in the
 /// accept queue, so that a quick restart fails no request.
 const BACKLOG_WAIT: Duration = Duration::from_secs(1);
-/// The longest time for which an upgrade or a seed asks the service manager to extend its start timeout. The progress of
-/// an upgrade cannot be observed, because each step is one transaction in the database.
-const LONGEST_START: Duration = Duration::from_hours(1);
+/// The longest time for which an upgrade asks the service manager to extend its start timeout. The progress of an upgrade
+/// cannot be observed, because each step is one transaction in the database.
+const LONGEST_UPGRADE: Duration = Duration::from_hours(1);
 
 /// The command that creates the store of `--next-store`, which must be empty at the handover. Other commands would add
 /// an API key or animals.
@@ -181,7 +184,9 @@ impl Opening {
     ) -> Result<(Opened, impl Future<Output = Failure> + Send + use<>), Failure> {
         let opening = async {
             if self.upgrade {
-                extending(upgrade::before_serving(&*self.location), LONGEST_START).await?;
+                let began = Instant::now();
+                let upgrade = upgrade::before_serving(&*self.location);
+                extending(upgrade, || began.elapsed() < LONGEST_UPGRADE).await?;
             }
             let options = OpenOptions::new(OpenMode::Create);
             let options = options.reads_while_sealed(self.next.is_some());
@@ -190,8 +195,9 @@ impl Opening {
         let store = opening.await.map_err(Failure::of_unusable_store)?;
         let completing = async {
             if let (Some(file), Some(archive)) = (&self.seed, &store.archive) {
-                let import = import::all_of(file, &**archive, &self.signals);
-                let done = extending(import, LONGEST_START).await?;
+                let advanced = Arc::<AtomicBool>::default();
+                let import = import::all_of(file, &**archive, &self.signals, &advanced);
+                let done = extending(import, || advanced.swap(false, Ordering::Relaxed)).await?;
                 tracing::info!("--seed: {done}");
             }
             self.complete(&store, current).await.map_err(Failure::of_unusable_store)

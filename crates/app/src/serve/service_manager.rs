@@ -3,9 +3,9 @@
 use std::{future, pin::pin, time::Duration};
 
 use sd_notify::NotifyState;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// The interval at which [`extending`] asks for more time.
+/// The interval at which [`extending`] checks the progress of its work.
 const EXTENSION_INTERVAL: Duration = Duration::from_secs(5);
 /// The time that each request for an extension gives the start, in microseconds.
 const EXTENSION_USEC: u32 = 30_000_000;
@@ -29,22 +29,26 @@ pub(super) async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
     }
 }
 
-/// Runs `work`, a part of the start. Asks the service manager for more time in each interval, up to `limit`. Work that
-/// takes longer runs into the manager's own time limit.
-pub(super) async fn extending<T>(work: impl Future<Output = T>, limit: Duration) -> T {
-    extending_by(work, limit, || notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)])).await
+/// Runs `work`, a part of the start. Asks the service manager for more time at the end of each interval in which
+/// `advances` returns `true`. Work that hangs runs into the manager's own time limit.
+pub(super) async fn extending<T>(
+    work: impl Future<Output = T>,
+    advances: impl FnMut() -> bool,
+) -> T {
+    let extend = || notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)]);
+    extending_by(work, advances, extend).await
 }
 
 async fn extending_by<T>(
     work: impl Future<Output = T>,
-    limit: Duration,
+    mut advances: impl FnMut() -> bool,
     mut extend: impl FnMut(),
 ) -> T {
-    let (mut work, began) = (pin!(work), Instant::now());
+    let mut work = pin!(work);
     loop {
         match timeout(EXTENSION_INTERVAL, &mut work).await {
             Ok(done) => return done,
-            Err(_) if began.elapsed() < limit => extend(),
+            Err(_) if advances() => extend(),
             Err(_) => {}
         }
     }
@@ -59,7 +63,10 @@ pub(super) fn notify(states: &[NotifyState<'_>]) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{
+        sync::atomic::{AtomicBool, Ordering},
+        time::Duration,
+    };
 
     use tokio::time::sleep;
 
@@ -72,14 +79,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn more_time_is_asked_for_up_to_the_limit() {
-        let mut extensions = 0;
+    async fn more_time_is_asked_for_only_while_the_work_advances() {
+        let (done, mut extensions) = (AtomicBool::new(false), 0);
         let work = async {
-            sleep(100 * EXTENSION_INTERVAL + EXTENSION_INTERVAL / 2).await;
+            for _ in 0..3 {
+                sleep(EXTENSION_INTERVAL).await;
+                done.store(true, Ordering::Relaxed);
+            }
+            sleep(100 * EXTENSION_INTERVAL).await;
             "done"
         };
-        let limit = 4 * EXTENSION_INTERVAL;
-        assert_eq!(extending_by(work, limit, || extensions += 1).await, "done");
+        let advances = || done.swap(false, Ordering::Relaxed);
+        assert_eq!(extending_by(work, advances, || extensions += 1).await, "done");
         assert_eq!(extensions, 3);
     }
 }

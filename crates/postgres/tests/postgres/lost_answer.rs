@@ -11,8 +11,6 @@ use std::{
     time::Duration,
 };
 
-use petstore_testing::Trouble;
-
 /// The simple query `COMMIT` on the wire (PostgreSQL's protocol, message "Query").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 /// The time for the server to commit before the connection is cut. With a slower server the commit is in doubt all the
@@ -28,7 +26,7 @@ pub(crate) struct LostAnswer {
 
 impl LostAnswer {
     /// Starts a proxy to the server of `url`, which names any database there.
-    pub(crate) fn new(url: &str) -> Result<Self, Trouble> {
+    pub(crate) fn new(url: &str) -> Result<Self, String> {
         let address = url.split_once('@').and_then(|(_, place)| place.split_once('/'));
         let server = address.ok_or("a URL without an address")?.0.to_owned();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));

@@ -3,9 +3,13 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek as _},
+    io::{self, BufReader, Read, Seek as _, Write},
     os::fd::AsFd as _,
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
@@ -49,8 +53,8 @@ impl Input {
         })
     }
 
-    /// Returns a file that can be read twice. Copies any other input.
-    pub(super) async fn into_file(self) -> Result<File, String> {
+    /// Returns a file that can be read twice. Copies any other input, and sets `advanced` at each write.
+    pub(super) async fn into_file(self, advanced: Arc<AtomicBool>) -> Result<File, String> {
         if self.can_be_read_twice {
             return Ok(self.file);
         }
@@ -62,13 +66,31 @@ impl Input {
         let (sender, copied) = oneshot::channel();
         // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
         thread::spawn(move || {
-            sender.send(tempfile::tempfile().and_then(|mut file| {
-                io::copy(&mut input, &mut file)?;
-                Ok(file)
+            sender.send(tempfile::tempfile().and_then(|file| {
+                let mut copy = Watched { file, advanced };
+                io::copy(&mut input, &mut copy)?;
+                Ok(copy.file)
             }))
         });
         let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
         copied.map_err(|error| format!("cannot read all of it into a temporary file: {error}"))
+    }
+}
+
+/// A file that sets `advanced` at each write.
+struct Watched {
+    file: File,
+    advanced: Arc<AtomicBool>,
+}
+
+impl Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.advanced.store(true, Ordering::Relaxed);
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

@@ -11,9 +11,9 @@ use crate::system::{clock::rfc3339, console::columns};
 /// The format of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListForm {
-    /// In columns, for people.
+    /// Columns, for people
     Table,
-    /// An array of JSON objects, for programs.
+    /// JSON objects in an array, for programs
     Json,
 }
 
