@@ -204,8 +204,12 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
         with_store(to, target_mode, async |target| {
             let mover = mover(source, from, target, to)?;
             let mut watch = watch(signals);
-            let done = if cancel { mover.cancel(&mut watch) } else { mover.run(&mut watch) };
-            let (before, waited) = match done.await.map_err(Failure::runtime)? {
+            let done = if cancel {
+                mover.cancel(&mut watch).await
+            } else {
+                mover.run(&mut watch).await
+            };
+            let (before, waited) = match done.map_err(Failure::runtime)? {
                 MoveOutcome::HandedOver { writes_waited } => ("", writes_waited.as_millis()),
                 MoveOutcome::AlreadyHandedOver => (" before", 0),
                 MoveOutcome::SealedAgain => (" before, but had forgotten its seal, which is back", 0),
