@@ -47,19 +47,19 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
     let is_filling = target.phase == Phase::Filling { from: source.id };
     let holds = is_filling && seen.claim == Some(target.revision);
     let is_sealed = is_sealed_to(source, target);
+    // A seal without an answer may have arrived after the filling was canceled, or after another mover had ended.
+    let may_seal = is_sealed && seen.seal.is_some();
     let must_reopen = if seen.seals(source) {
         let may_end = seen.ending.is_some() || seen.is_late || seen.is_rewritten(source);
         !is_sealed || !holds || may_end || seen.stage < Stage::Ready
     } else {
-        // A seal without an answer may arrive after the filling was canceled.
-        let is_left = seen.seal.is_some() && !matches!(target.phase, Phase::Filling { .. });
-        is_sealed && (holds || is_left)
+        is_sealed && holds || may_seal && !matches!(target.phase, Phase::Filling { .. })
     };
     if must_reopen {
         reopen(seen, source, Some(target))
     } else if holds {
         fill(seen, source, target)
-    } else if seen.claim.is_some() {
+    } else if seen.claim.is_some() && !may_seal {
         // Another mover fills the target, and caused the difference.
         let ending = seen.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
@@ -68,7 +68,7 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
     }
 }
 
-/// Returns the step of a mover that has not claimed the target yet.
+/// Returns the step of a mover that has no claim of the target.
 fn begin(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let is_sealed = is_sealed_to(source, target);
     match (&source.phase, &target.phase) {
@@ -129,18 +129,24 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     }
 }
 
-/// Ends the filling of the target, and then opens the source.
+/// Ends the filling of the target. First opens the source, under a claim of its own that fences the opening of another
+/// mover. So services use the source, however late a give-back arrives.
 fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
-    if target.phase == (Phase::Filling { from: source.id }) {
-        let phase = Phase::Sealed { to: source.id, label: String::new() };
-        let step = give_back(seen, source, target, phase);
-        // A run that ends may have sent the give-back already, while the source was sealed.
-        let must_raise = matches!(step, Step::Change(Change::Reopen, _));
-        return seen.ending.filter(|_| !must_raise).map_or(step, Step::End);
-    }
+    let is_filling = target.phase == Phase::Filling { from: source.id };
     match &source.phase {
+        Phase::Open { .. } if is_filling => {
+            let phase = Phase::Sealed { to: source.id, label: String::new() };
+            let step = give_back(seen, source, target, phase);
+            seen.ending.map_or(step, Step::End)
+        }
         Phase::Open { .. } => Step::End(End::Canceled),
-        Phase::Sealed { to, .. } if *to == target.id => reopen(seen, source, Some(target)),
+        Phase::Sealed { to, .. } if *to == target.id => {
+            if is_filling && seen.claim != Some(target.revision) && !seen.seals(source) {
+                claim(source, target)
+            } else {
+                reopen(seen, source, Some(target))
+            }
+        }
         Phase::Filling { .. } | Phase::Sealed { .. } => Step::End(End::RefusedSource),
     }
 }

@@ -32,7 +32,8 @@ pub(crate) struct Observed {
     pub(super) claim: Option<i64>,
     /// The revision that a sent opening of the target expects.
     pub(super) opening: Option<i64>,
-    /// The revision of the source under the mover's seal, or the revision that a seal without an answer expects.
+    /// The revision of the source under a seal that this mover made or may end, or the revision that a seal without an
+    /// answer expects.
     pub(super) seal: Option<i64>,
     /// The rewrites of the source before the last comparison.
     rewrites: i64,
@@ -116,6 +117,11 @@ impl Observed {
                     self.found = self.target.as_ref().map(|target| target.phase.clone());
                 }
                 (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
+                // No opening can follow a seal that is older than this claim, so this mover may end the seal.
+                let source = self.source.as_ref();
+                if let Some(source) = source.filter(|source| !source.phase.is_open()) {
+                    self.seal = Some(source.revision);
+                }
             }
             Change::Reopen => {
                 // Services add rows again, so the work under the seal must be repeated.
@@ -159,7 +165,7 @@ impl Observed {
         }
     }
 
-    /// Returns whether the source has this mover's seal, or may still receive it.
+    /// Returns whether the source has a seal that this mover made or may end, or may still receive this mover's seal.
     pub(super) fn seals(&self, source: &StoreState) -> bool {
         self.seal == Some(source.revision)
     }

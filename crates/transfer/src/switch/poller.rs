@@ -1,7 +1,7 @@
 //! The task that polls two stores, and selects the one that a service uses. A store that hangs does not delay the polls
 //! of the other store.
 
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, mem, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{Handover, Phase, StoreError, StoreState};
@@ -157,7 +157,7 @@ impl View {
         let poll = self.judge();
         let found = poll.found.clone();
         if found == Found::Open {
-            self.sealed_since = None;
+            self.sealed = None;
         }
         let store = self.stores[usize::from(self.is_next)].as_ref();
         self.ports = store.map(|store| Arc::clone(&store.ports));
@@ -188,21 +188,20 @@ impl View {
             let found = if current.is_read { Found::Open } else { Found::Unknown };
             return Poll { began: current.began, found };
         }
-        let since = *self.sealed_since.get_or_insert_with(Instant::now);
+        let (since, is_logged) = self.sealed.get_or_insert_with(|| (Instant::now(), false));
         let is_young = since.elapsed() < MISSING_LIMIT;
         let began = other.as_ref().map_or(current.began, |other| other.began.min(current.began));
         let is_read = other.as_ref().is_some_and(|other| other.is_read);
         let found = match unopened(now, theirs.map(|(_, theirs)| theirs), is_read, is_young) {
             Ok(found) => found,
             Err((reason, label)) => {
-                let found = Found::Elsewhere(reason.clone());
-                if self.poll.as_ref().is_none_or(|poll| poll.found != found) {
+                if !mem::replace(is_logged, true) {
                     tracing::error!(
                         "the store {reason}, but the store of --next-store is not open in its place: restart this \
                          service with --store {label}"
                     );
                 }
-                found
+                Found::Elsewhere(reason)
             }
         };
         Poll { began, found }
