@@ -151,7 +151,8 @@ fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     }
 }
 
-fn is_sealed_to(source: &StoreState, target: &StoreState) -> bool {
+/// Returns whether `source` was sealed for `target`.
+pub(crate) fn is_sealed_to(source: &StoreState, target: &StoreState) -> bool {
     matches!(&source.phase, Phase::Sealed { to, .. } if *to == target.id)
 }
 

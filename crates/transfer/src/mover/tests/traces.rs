@@ -220,3 +220,19 @@ fn a_mover_that_was_killed_under_the_seal_is_run_again_or_canceled() {
         );
     }
 }
+
+#[test]
+fn a_give_back_that_arrives_after_every_command_has_ended_leaves_one_store_open() {
+    let mut world = moving(Some(Change::Seal));
+    world.happens(Event::Acts(0));
+    world.happens(Event::CancelBegins);
+    // The source is open before the give-back is sent.
+    world.until(1, Some(Change::GiveBack));
+    assert_eq!(world.phases(), ["open", "filling"]);
+    world.happens(Event::HasNoAnswer(1));
+    world.ends(1, End::Failed);
+    world.ends(0, End::Overtaken);
+    world.happens(Event::Arrives(0));
+    assert_eq!(world.phases(), ["open", "sealed"]);
+    assert!(crate::switch::takes_over(&world.stores[0].state, &world.stores[1].state));
+}
