@@ -3,7 +3,6 @@
 mod damaged_file;
 mod floods;
 mod framing;
-mod memory;
 mod proxies;
 mod sick_disk;
 mod slow_clients;

@@ -14,7 +14,6 @@ mod live;
 mod looking;
 mod marked;
 mod missing;
-mod next_store;
 mod paused;
 mod restore;
 mod round_trips;

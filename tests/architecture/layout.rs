@@ -33,11 +33,6 @@ fn inherits_lints(manifest: &str) -> bool {
     section(manifest, "[lints]").contains(&"workspace = true")
 }
 
-/// Returns whether a plain `cargo test` would silently skip packages.
-fn has_default_members(manifest: &str) -> bool {
-    section(manifest, "[workspace]").iter().any(|line| line.starts_with("default-members"))
-}
-
 fn section<'a>(manifest: &'a str, title: &str) -> Vec<&'a str> {
     let lines = manifest.lines().skip_while(|line| *line != title).skip(1);
     lines.take_while(|line| !line.starts_with('[')).collect()
@@ -73,12 +68,6 @@ fn every_package_inherits_the_lints_of_the_workspace() {
     }
     assert!(!inherits_lints("[lints.rust]\nworkspace = true\n"));
     assert!(!inherits_lints("[lints]\n\n[package]\nworkspace = true\n"));
-}
-
-#[test]
-fn a_plain_cargo_test_skips_no_package() {
-    assert!(!has_default_members(&text("Cargo.toml")));
-    assert!(has_default_members("[workspace]\nmembers = []\ndefault-members = [\"a\"]\n"));
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! Maintenance of the nodes while the service works: compaction, defragmentation, alarms.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use petstore_testing::{Etcd, needs};
 use serde_json::Value;
@@ -12,14 +9,13 @@ use super::{NODES, nodes, store, trial::Trial};
 use crate::{
     moving::{
         animals::many,
-        commands::{exported, feed, run, verify},
+        commands::{exported, feed},
     },
     support::{
         catalogue::{add, pet, pets},
         command::{ended, lines, petstore},
         server::Launch,
         store::Store,
-        wait,
     },
 };
 
@@ -104,28 +100,4 @@ fn an_export_across_a_compaction_is_complete_or_fails() {
         _ => assert!(ended.stderr.contains("compact"), "{ended:?}"),
     }
     assert_eq!(exported(&store.url, "ndjson").lines().count(), PETS + 1);
-}
-
-#[needs(etcd, time)]
-#[test]
-fn a_copy_across_compactions_succeeds_or_fails_and_can_be_repeated() {
-    let etcd = nodes(None);
-    let (from, to) = (filled(&etcd), Store::sqlite());
-    let server = Launch::on(&from).start();
-    let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
-    feed(&["import", "--create", "--store", &to.url], "").succeeds();
-    let compacts = || {
-        add(&server.client(), &pet("Busy"));
-        compact(&etcd, 1);
-        thread::sleep(Duration::from_millis(10));
-    };
-    wait::beside(1, compacts, || {
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(5) {
-            let copied = run(&words);
-            assert!(copied.code == Some(0) || copied.stderr.contains("compact"), "{copied:?}");
-        }
-    });
-    run(&words).succeeds();
-    verify(&from.url, &to.url);
 }

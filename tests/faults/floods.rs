@@ -2,12 +2,9 @@
 //! does not grow.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
+    thread::{self, ScopedJoinHandle},
     time::{Duration, Instant},
 };
-
-use petstore_testing::EndOnDrop;
 
 use crate::support::{
     catalogue::{add, pet},
@@ -25,7 +22,7 @@ use crate::support::{
 const BATCH: u32 = 200;
 /// The pause between two batches, so that other clients get a processor.
 const PAUSE: Duration = Duration::from_millis(1);
-/// The limit on the growth of the process in a flood, in KiB.
+/// The limit on the growth of the process, in KiB.
 const MAX_GROWTH: u64 = 32 * 1024;
 
 fn server() -> Server {
@@ -38,36 +35,50 @@ fn server() -> Server {
         .start()
 }
 
-/// Asserts the promises of this file for a connection that sends `start`, then `next(0)`, `next(1)` and so on. Tests
-/// one client that reads the answers, and one client that does not.
-fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
-    for reads in [true, false] {
-        let server = server();
-        // The first request allocates memory that stays.
-        add(&server.client(), &pet("before"));
-        let before = reset_peak_memory(&server);
-        let closed = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let flood = scope.spawn(|| {
-                let _closed = EndOnDrop::new(&closed);
-                flood(&server, start, &next, reads);
-            });
-            let mut answered = 0;
-            while !closed.load(Ordering::SeqCst) || answered < 3 {
-                server.client().get("/v1/pets").send().is(200);
-                server.http2().get("/livez").send().is(200);
-                answered += 1;
-            }
-            flood.join().unwrap();
-        });
-        let grown = peak_memory(&server).saturating_sub(before);
-        assert!(grown < MAX_GROWTH, "the process grew by {grown} KiB");
-        add(&server.client(), &pet("after"));
-    }
+/// A flood: the first frames of a connection, and the frames that follow by their number, without end.
+struct Flood {
+    name: &'static str,
+    start: Vec<u8>,
+    next: fn(u32) -> Vec<u8>,
+}
+
+fn floods() -> [Flood; 7] {
+    let unfinished = frame(HEADERS, 0, 1, &request("GET", "/livez"));
+    let body = frame(HEADERS, END_HEADERS, 1, &request("POST", "/v1/pets"));
+    let flood = |name, start, next| Flood { name, start, next };
+    [
+        flood("requests that are reset at once", Vec::new(), |number| {
+            let (stream, get) = (stream(number), request("GET", "/v1/pets"));
+            let reset = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+            [frame(HEADERS, END_HEADERS | END_STREAM, stream, &get), reset].concat()
+        }),
+        flood("a head that is continued without end", unfinished.clone(), |_| {
+            let field = [&[0, 1][..], b"x", &[100], &[b'y'; 100]].concat();
+            frame(CONTINUATION, 0, 1, &field)
+        }),
+        flood("a head that is continued by nothing", unfinished, |_| {
+            frame(CONTINUATION, 0, 1, &[])
+        }),
+        flood("pings", Vec::new(), |_| frame(PING, 0, 0, &[7; 8])),
+        // SETTINGS_INITIAL_WINDOW_SIZE with two alternating values.
+        flood("settings", Vec::new(), |number| {
+            let value = (60_000 + number % 2).to_be_bytes();
+            frame(SETTINGS, 0, 0, &[&[0, 4][..], &value].concat())
+        }),
+        flood("updates of the window", Vec::new(), |_| {
+            frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes())
+        }),
+        flood("a body of empty pieces", body, |_| frame(DATA, 0, 1, &[])),
+    ]
+}
+
+/// Returns the identifier of a client's stream.
+fn stream(number: u32) -> u32 {
+    2 * number + 1
 }
 
 /// Sends until the service closes the connection, at most for [`wait::ANSWER`].
-fn flood(server: &Server, start: &[u8], next: &impl Fn(u32) -> Vec<u8>, reads: bool) {
+fn send(server: &Server, Flood { name, start, next }: &Flood, reads: bool) {
     let mut frames = Frames::to(server);
     if reads {
         frames.discard_answers();
@@ -78,71 +89,46 @@ fn flood(server: &Server, start: &[u8], next: &impl Fn(u32) -> Vec<u8>, reads: b
         if !open {
             return;
         }
-        assert!(began.elapsed() < wait::ANSWER, "the connection is still open");
+        assert!(began.elapsed() < wait::ANSWER, "{name}: the connection is still open");
         let numbers = batch * BATCH..(batch + 1) * BATCH;
         open = frames.send(&numbers.flat_map(next).collect::<Vec<_>>());
         thread::sleep(PAUSE);
     }
 }
 
-/// Returns the identifier of a client's stream.
-fn stream(number: u32) -> u32 {
-    2 * number + 1
-}
-
+/// Of each flood, one client reads the answers, and one client does not.
 #[petstore_testing::needs(time)]
 #[test]
-fn requests_that_are_reset_at_once() {
-    let get = request("GET", "/v1/pets");
-    is_survived(&[], |number| {
-        let stream = stream(number);
-        let reset = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
-        [frame(HEADERS, END_HEADERS | END_STREAM, stream, &get), reset].concat()
+fn floods_of_frames_end_their_connections_and_others_are_answered() {
+    let (server, floods) = (server(), floods());
+    // The first request allocates memory that stays.
+    add(&server.client(), &pet("before"));
+    let before = reset_peak_memory(&server);
+    thread::scope(|scope| {
+        let clients = floods.iter().flat_map(|flood| [(flood, true), (flood, false)]);
+        let send = |(flood, reads)| {
+            scope.spawn({
+                let server = &server;
+                move || send(server, flood, reads)
+            })
+        };
+        let clients: Vec<_> = clients.map(send).collect();
+        let mut answered = 0;
+        while answered < 3 || !clients.iter().all(ScopedJoinHandle::is_finished) {
+            server.client().get("/v1/pets").send().is(200);
+            server.http2().get("/livez").send().is(200);
+            answered += 1;
+        }
     });
+    has_not_grown(&server, before);
 }
 
-#[petstore_testing::needs(time)]
-#[test]
-fn a_head_that_is_continued_without_end() {
-    let field = [&[0, 1][..], b"x", &[100], &[b'y'; 100]].concat();
-    let start = frame(HEADERS, 0, 1, &request("GET", "/livez"));
-    is_survived(&start, |_| frame(CONTINUATION, 0, 1, &field));
-}
-
-#[petstore_testing::needs(time)]
-#[test]
-fn a_head_that_is_continued_by_nothing() {
-    let start = frame(HEADERS, 0, 1, &request("GET", "/livez"));
-    is_survived(&start, |_| frame(CONTINUATION, 0, 1, &[]));
-}
-
-#[petstore_testing::needs(time)]
-#[test]
-fn pings() {
-    is_survived(&[], |_| frame(PING, 0, 0, &[7; 8]));
-}
-
-#[petstore_testing::needs(time)]
-#[test]
-fn settings() {
-    // SETTINGS_INITIAL_WINDOW_SIZE with two alternating values.
-    is_survived(&[], |number| {
-        let value = (60_000 + number % 2).to_be_bytes();
-        frame(SETTINGS, 0, 0, &[&[0, 4][..], &value].concat())
-    });
-}
-
-#[petstore_testing::needs(time)]
-#[test]
-fn updates_of_the_window() {
-    is_survived(&[], |_| frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes()));
-}
-
-#[petstore_testing::needs(time)]
-#[test]
-fn a_body_of_empty_pieces() {
-    let start = frame(HEADERS, END_HEADERS, 1, &request("POST", "/v1/pets"));
-    is_survived(&start, |_| frame(DATA, 0, 1, &[]));
+/// Asserts that the peak of the server's memory is near `before`, and that the server still works.
+#[track_caller]
+fn has_not_grown(server: &Server, before: u64) {
+    let grown = peak_memory(server).saturating_sub(before);
+    assert!(grown < MAX_GROWTH, "the process grew by {grown} KiB");
+    add(&server.client(), &pet("after"));
 }
 
 #[petstore_testing::needs(time)]
@@ -165,7 +151,5 @@ fn a_thousand_streams_that_never_end() {
     for frames in &mut attackers {
         assert!(frames.is_closed_within(wait::LIMIT), "the connection is still open");
     }
-    let grown = peak_memory(&server).saturating_sub(before);
-    assert!(grown < MAX_GROWTH, "the process grew by {grown} KiB");
-    add(&server.client(), &pet("after"));
+    has_not_grown(&server, before);
 }

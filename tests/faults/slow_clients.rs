@@ -1,8 +1,7 @@
 //! Many simultaneous clients that send slowly, send nothing, or read nothing. The service disconnects all of them in
 //! time, and answers other clients meanwhile.
 //!
-//! `PETSTORE_TEST_CRASHES=long` uses 10,000 senders and 500 readers. The test prints the waits of other clients, and
-//! their waits beside as many silent connections.
+//! `PETSTORE_TEST_CRASHES=long` uses 10,000 senders and 500 readers.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -17,10 +16,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::{
     crash::crashes,
-    load::{
-        Load, Outages,
-        journal::{Entry, Journal},
-    },
+    load::{Load, Outages, journal::Journal},
     support::{
         catalogue::pet,
         memory::{peak_memory, reset_peak_memory},
@@ -47,8 +43,6 @@ const TRICKLE: Duration = Duration::from_millis(500);
 
 /// The number of other clients.
 const OTHERS: usize = 4;
-/// The time for which the answers to other clients are measured beside silent connections.
-const BESIDE_SILENCE: Duration = Duration::from_secs(2);
 
 /// A client that the server must disconnect.
 struct Slow {
@@ -137,9 +131,8 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     let flags = ["--header-timeout", "--idle-timeout", "--body-timeout", "--write-timeout"];
     let launch = flags.iter().fold(Launch::on(&store), |launch, flag| launch.flag(flag, "10s"));
     let server = launch.flag("--max-connections", "20000").start();
-    let silent = beside_silence(&server, 4 * senders + readers);
     reset_peak_memory(&server);
-    let mut others = others(&server);
+    let mut others = Load::on(&server.client(), &Journal::new(), Outages::Never).readers(OTHERS);
     let mut slow = slow_clients(&server, senders, readers);
     let (clients, mut longest) = (slow.len(), Duration::ZERO);
     let deadline = LIMIT + LATENESS;
@@ -158,32 +151,6 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     }
     let peak = peak_memory(&server);
     assert!(peak < MAX_MEMORY, "{peak} KiB");
-    let beside = waits(&mut others);
-    say(&format!(
-        "{clients} slow clients: the last was closed after {longest:?}, {peak} KiB; others waited {beside}, \
-         and {silent} beside as many silent connections"
-    ));
-}
-
-/// Measures the waits of other clients beside `connections` silent connections.
-fn beside_silence(server: &Server, connections: usize) -> String {
-    let connect = |_| TcpStream::connect(server.address).unwrap();
-    let _silent: Vec<_> = (0..connections).map(connect).collect();
-    let mut others = others(server);
-    thread::sleep(BESIDE_SILENCE);
-    waits(&mut others)
-}
-
-/// Starts other clients, each on its own connection.
-fn others(server: &Server) -> Load {
-    Load::on(&server.client(), &Journal::new(), Outages::Never).readers(OTHERS)
-}
-
-/// Stops the other clients. Returns the median and the 99th percentile of their waits.
-fn waits(others: &mut Load) -> String {
     others.stop();
-    let mut waits: Vec<_> = others.entries().iter().map(Entry::took).collect();
-    waits.sort_unstable();
-    let [median, p99] = [50, 99].map(|percent| waits[(waits.len() - 1) * percent / 100]);
-    format!("{median:.1?} (p99 {p99:.1?})")
+    say(&format!("{clients} slow clients: the last was closed after {longest:?}, {peak} KiB"));
 }

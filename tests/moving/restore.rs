@@ -6,7 +6,6 @@ use std::{
     path::Path,
 };
 
-use petstore_testing::needs;
 use rusqlite::Connection;
 
 use super::{
@@ -145,7 +144,7 @@ fn a_restore_of_no_sound_backup_leaves_nothing_behind() {
         fs::remove_file(path).unwrap();
     }
     let small = petstore(&["restore", sound.file().to_str().unwrap(), "--store", &target.url]);
-    small.with_no_larger_files_than(100).finish().fails(1, "cannot copy the store");
+    small.with_limit("-f 100").finish().fails(1, "cannot copy the store");
     assert_eq!(files(&target.folder()), 0);
     restore(&sound, "memory:").fails(2, "a store in memory ends with this command");
 }
@@ -172,80 +171,36 @@ fn a_backup_that_cannot_be_read_is_not_called_missing() {
 }
 
 #[test]
-fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
-    let disk = Disk::new();
-    let store = Store::sqlite();
-    import_into_new(&store, 5_000);
-    let (backup, target) = (backup(&store), Store::sqlite());
-    for (signal, code) in [("KILL", None), ("TERM", Some(1))] {
-        let file = backup.file();
-        let words = ["restore", file.to_str().unwrap(), "--store", &target.url];
+fn a_backup_or_a_restore_that_is_stopped_or_killed_leaves_no_file() {
+    let (disk, store) = (Disk::new(), Store::sqlite());
+    make(&store);
+    import(&store.url, "ndjson", &many(5_000)).succeeds();
+    let backup = backup(&store);
+    let (source, target) = (backup.file(), Store::sqlite());
+    let copy = target.folder().join("copy.db");
+    let backing_up = ["backup", "--store", &store.url, "--to", copy.to_str().unwrap()];
+    let restoring = ["restore", source.to_str().unwrap(), "--store", &target.url];
+    let no_backup = "petstore: stopped; no backup was made\n";
+    for (words, signal, says) in [
+        (&backing_up[..], "TERM", no_backup),
+        (&backing_up, "INT", no_backup),
+        (&restoring, "KILL", ""),
+        (&restoring, "TERM", "petstore: stopped before the store was restored; run it again\n"),
+    ] {
         let hung = disk.hung_reads();
         disk.hang();
-        let running = petstore(&words).disk(&disk).spawn();
-        wait::until("the command reads the backup", || disk.hung_reads() > hung);
+        let running = petstore(words).disk(&disk).spawn();
+        wait::until("the command reads the store", || disk.hung_reads() > hung);
+        // The process gets the signal before it can read the first page.
         command::signal(&running, "STOP");
         disk.resume();
         let output = end(running, signal);
-        assert_eq!(output.code, code);
-        assert!(!target.file().exists(), "{signal}");
-        if signal == "TERM" {
-            let said = output.stderr;
-            assert!(
-                said.ends_with("petstore: stopped before the store was restored; run it again\n"),
-                "{said}"
-            );
-        }
+        assert_eq!(output.code, (signal != "KILL").then_some(1), "{output:?}");
+        assert!(output.stderr.ends_with(says), "{output:?}");
+        assert!(!copy.exists() && !target.file().exists(), "{words:?}");
     }
     restore(&backup, &target.url).succeeds();
     verify(&store.url, &target.url);
-}
-
-/// Asserts that no process can use a half-restored store, and that another restore completes the store.
-fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
-    let store = Store::sqlite();
-    import_into_new(&store, 20_000);
-    store.new_key("web");
-    let backup = backup(&store);
-    let file = backup.file();
-    for _ in 0..10 {
-        let target = Store::new(kind);
-        let running =
-            petstore(&["restore", file.to_str().unwrap(), "--store", &target.url]).spawn();
-        wait::until("the store is filled", || target.is_made() && target.pets() > 0);
-        drop(running);
-        // The restore may have been faster.
-        if target.pets() == 20_000 {
-            continue;
-        }
-        // A slow machine logs more before the line that says why.
-        let refused = Launch::on(&target).finish();
-        assert_eq!(refused.code, Some(78), "{refused:?}");
-        assert!(refused.stderr.contains("is being filled from another store"), "{refused:?}");
-        restore(&backup, &target.url).succeeds();
-        verify(&store.url, &target.url);
-        Launch::on(&target).start().stop();
-        restore(&backup, &target.url).fails(1, "is not empty; name an empty store");
-        return;
-    }
-    panic!("ten restores were faster than their kills");
-}
-
-#[needs(postgres)]
-#[test]
-fn a_database_that_is_half_restored_is_used_by_nobody() {
-    a_store_that_is_half_restored_is_used_by_nobody(Kind::Postgres);
-}
-
-#[needs(etcd)]
-#[test]
-fn a_prefix_that_is_half_restored_is_used_by_nobody() {
-    a_store_that_is_half_restored_is_used_by_nobody(Kind::Etcd);
-}
-
-fn import_into_new(store: &Store, count: usize) {
-    make(store);
-    import(&store.url, "ndjson", &many(count)).succeeds();
 }
 
 on_stores! {

@@ -2,7 +2,6 @@
 
 mod drain;
 mod http1;
-mod http2;
 mod mutated;
 mod open_files;
 mod timeouts;

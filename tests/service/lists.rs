@@ -1,4 +1,3 @@
-//! Lists: pages, cursors, and the page cache.
+//! Lists: pages and cursors.
 
-mod page_cache;
 mod walk;

@@ -1,6 +1,5 @@
 //! The OpenAPI document describes the real answers, and no others.
 
-mod agreement;
 mod answers;
 mod bodies;
 mod codes;

@@ -7,4 +7,3 @@ mod lost_file;
 mod refused_rows;
 mod rights;
 mod syncs;
-mod unavailable;

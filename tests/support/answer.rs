@@ -46,12 +46,6 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Returns the message of an error.
-    #[track_caller]
-    pub(crate) fn message(&self) -> String {
-        self.json()["message"].as_str().expect("a message").to_owned()
-    }
-
     /// Asserts that the answer has this status.
     #[track_caller]
     pub(crate) fn is(self, status: u16) -> Self {

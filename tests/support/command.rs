@@ -66,31 +66,6 @@ impl Run {
         Self(command)
     }
 
-    /// Sets the soft limit on open files, which the program may raise.
-    pub(crate) fn with_open_files(self, soft: u32) -> Self {
-        self.with_limit(&format!("-Sn {soft}"))
-    }
-
-    /// Sets the hard limit on open files.
-    pub(crate) fn with_no_more_open_files_than(self, hard: u32) -> Self {
-        self.with_limit(&format!("-n {hard}"))
-    }
-
-    /// Limits the size of each file to `blocks` of 512 bytes.
-    pub(crate) fn with_no_larger_files_than(self, blocks: u32) -> Self {
-        self.with_limit(&format!("-f {blocks}"))
-    }
-
-    /// Permits core dumps of any size, up to the hard limit of this process.
-    pub(crate) fn with_core_dumps(self) -> Self {
-        self.with_limit("-Sc \"$(ulimit -Hc)\"")
-    }
-
-    /// Connects standard output to `/dev/full`.
-    pub(crate) fn with_full_stdout(self) -> Self {
-        self.in_shell("exec \"$0\" \"$@\" >/dev/full")
-    }
-
     /// Mounts `folder` read-only for the command. Needs root.
     pub(crate) fn on_read_only(self, folder: &Path) -> Self {
         let path = folder.display();
@@ -101,8 +76,15 @@ impl Run {
         self.inside("/usr/bin/unshare", &words)
     }
 
-    fn with_limit(self, limit: &str) -> Self {
+    /// Sets a limit by these words of `ulimit`: for example `-n 64` for open files, or `-f 100` for the size of each file
+    /// in blocks of 512 bytes.
+    pub(crate) fn with_limit(self, limit: &str) -> Self {
         self.in_shell(&format!("ulimit {limit}; exec \"$0\" \"$@\""))
+    }
+
+    /// Connects standard output to `/dev/full`.
+    pub(crate) fn with_full_stdout(self) -> Self {
+        self.in_shell("exec \"$0\" \"$@\" >/dev/full")
     }
 
     fn in_shell(self, script: &str) -> Self {

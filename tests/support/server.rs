@@ -64,16 +64,8 @@ impl Launch {
         flags.iter().fold(self, |launch, (name, value)| launch.flag(name, value))
     }
 
-    pub(crate) fn with_core_dumps(self) -> Self {
-        Self(self.0.with_core_dumps())
-    }
-
-    pub(crate) fn with_open_files(self, soft: u32) -> Self {
-        Self(self.0.with_open_files(soft))
-    }
-
-    pub(crate) fn with_no_more_open_files_than(self, hard: u32) -> Self {
-        Self(self.0.with_no_more_open_files_than(hard))
+    pub(crate) fn with_limit(self, limit: &str) -> Self {
+        Self(self.0.with_limit(limit))
     }
 
     /// Starts the server and waits until it listens.

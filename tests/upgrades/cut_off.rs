@@ -73,8 +73,8 @@ fn an_upgrade_without_room_changes_nothing() {
     let before = fs::read(old.store.file()).unwrap();
     // The limit is below the size of the copy. As with a full disk, a write fails.
     let upgrade = petstore(&["upgrade", "--store", &old.store.url]);
-    let blocks = u32::try_from(before.len() / 512 / 2).unwrap();
-    let refusal = upgrade.with_no_larger_files_than(blocks).finish();
+    let blocks = before.len() / 512 / 2;
+    let refusal = upgrade.with_limit(&format!("-f {blocks}")).finish();
     assert_eq!(refusal.code, Some(1), "{refusal:?}");
     // The header may differ: the upgrade switches the write-ahead log off.
     let header = 100;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::old::{self, Old};
 use crate::support::{
     catalogue::{self, id_of, pet},
-    command::{self, petstore},
+    command::petstore,
     disk::Disk,
     server::{Launch, Server},
     store::{Kind, Store, on_stores},
@@ -118,24 +118,6 @@ fn a_store_is_upgraded_by_hand_and_every_time_stays(kind: Kind) {
     }
 }
 
-fn of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_that_it_found(
-    kind: Kind,
-) {
-    for old in old::each(kind).into_iter().filter(|old| old.name.ends_with("1.2.0")) {
-        let url = &old.store.url;
-        let plan = petstore(&["upgrade", "--dry-run", "--store", url]).finish().succeeds();
-        let step = plan.lines().find(|line| line.starts_with("  to ")).unwrap();
-        let newest = step.trim_start_matches("  to ").split(':').next().unwrap();
-        let running = [(); 2].map(|()| petstore(&["upgrade", "--store", url]).spawn());
-        let mut said = running.map(|running| command::ended(running).succeeds());
-        said.sort_by_key(|said| !said.starts_with("upgraded "));
-        assert!(said[0].contains(step), "{}: {said:?}", old.name);
-        let found = format!(" is version {newest}: there is nothing to do\n");
-        assert!(said[1].ends_with(&found), "{}: {said:?}", old.name);
-        assert_eq!(exported(&old.store), old.animals, "{}", old.name);
-    }
-}
-
 fn only_serve_and_upgrade_upgrade(kind: Kind) {
     for old in old::each(kind).into_iter().filter(|old| !old.is_current()) {
         let (url, other) = (&old.store.url, Store::sqlite());
@@ -240,7 +222,6 @@ fn a_backup_of_an_older_release_is_restored_into_a_database() {
 on_stores!(
     lasting:
     a_service_upgrades_a_store_of_every_release_and_finds_everything,
-    of_two_upgrades_at_once_one_runs_the_step_and_the_other_tells_the_version_that_it_found,
     #[petstore_testing::needs(time)]
     a_store_is_upgraded_by_hand_and_every_time_stays,
     only_serve_and_upgrade_upgrade,

@@ -27,7 +27,7 @@ use crate::{
 };
 
 #[cfg(feature = "sqlite")]
-pub(crate) use self::sqlite::in_file;
+pub(crate) use self::sqlite::{in_file, with_suffix};
 
 /// The built-in kinds of store whose features are on.
 pub(crate) const BUILT_IN: &[StoreDriver] = &[

@@ -12,19 +12,6 @@ pub(crate) mod secret;
 pub(crate) mod service_key;
 
 pub use self::{
-    authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel, NamedKey},
-    key::{ApiKey, CorruptKey, KeyId, KeyState, NewApiKey, StoredApiKey},
-    key_admin::{add_first_key, add_key, revoke_keys, roll_key},
-    key_ring::{KeyCheck, KeyRing, RevokedUse},
-    key_rules::{KeyChangeError, KeySelector},
-    key_store::{
-        KeyChanges, KeyMark, KeyRevision, KeyRow, KeyStore, MAX_KEYS_PER_SAVE, SaveOutcome,
-        StoredKeys, load_keys,
-    },
-    name::{InvalidKeyName, KeyName},
-    secret::{ApiKeySecret, KeyDigest, KeyRights},
-    service_key::{InvalidServiceKey, ServiceKey},
+    authenticator::*, key::*, key_admin::*, key_ring::*, key_rules::*, key_store::*, name::*,
+    secret::*, service_key::*,
 };
-
-#[cfg(any(test, feature = "mocks"))]
-pub use self::{authenticator::MockAuthenticator, key_store::MockKeyStore};

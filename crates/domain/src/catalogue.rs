@@ -12,19 +12,6 @@ pub(crate) mod status;
 pub(crate) mod use_case;
 
 pub use self::{
-    cursor::{CursorMismatch, CursorPosition},
-    idempotency::{
-        Fingerprint, Idempotency, IdempotencyDecision, IdempotencyId, IdempotencyKey,
-        IdempotencyRecord, IdempotencyRequest, InvalidIdempotencyKey,
-    },
-    name::{InvalidPetName, PetName, PetNameViolation},
-    page::{InvalidPageLimit, PageLimit, PetPage, PetQuery},
-    pet::{CategoryId, InvalidCategoryId, InvalidPetId, NewPet, Pet, PetId},
-    repository::{AddError, Added, CatalogueVersion, PetRepository, Purged, Versioned},
-    service::PetService,
-    status::{InvalidPetStatus, PetStatus},
-    use_case::Catalogue,
+    cursor::*, idempotency::*, name::*, page::*, pet::*, repository::*, service::*, status::*,
+    use_case::*,
 };
-
-#[cfg(any(test, feature = "mocks"))]
-pub use self::{repository::MockPetRepository, service::MockPetService};

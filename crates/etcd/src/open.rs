@@ -1,6 +1,5 @@
-//! Opens, identifies, upgrades and removes a store.
+//! Opens, identifies and upgrades a store.
 
-use petstore_domain::Phase;
 use petstore_storage::{Upgrade, UpgradeMode};
 
 use crate::{
@@ -33,16 +32,6 @@ impl EtcdStore {
     ) -> Result<Option<Upgrade>, OpenError> {
         let upgraded = async { schema::upgrade(&connect(config, false).await?, mode).await };
         upgraded.await.map_err(|reason| OpenError::new(config, reason))
-    }
-
-    /// Removes every key of a store that is open and holds no animals, API keys or idempotency records. Otherwise returns
-    /// `false` and changes nothing.
-    ///
-    /// # Errors
-    /// [`OpenError`]. It is then unknown whether the store was removed.
-    pub async fn remove_if_empty(config: &EtcdConfig) -> Result<bool, OpenError> {
-        let removed = async { remove_if_empty(&connect(config, false).await?).await };
-        removed.await.map_err(|reason| OpenError::new(config, reason))
     }
 }
 
@@ -92,21 +81,4 @@ async fn create(core: &Core) -> Result<bool, Failure> {
     let is_there = || core.try_read(&[], core.client.deadline());
     let is_done = core.transact(&txn).await?.succeeded;
     Ok(is_done || is_there().await?.is_some_and(|read| read.raw == raw))
-}
-
-async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
-    let Some(read) = schema::find_current(core).await? else { return Ok(true) };
-    let own = [core.keys.head(), core.keys.old_head(), core.keys.contender()];
-    let found = core.scan(Range::after(None, &core.keys.prefix), own.len() + 1, 0).await?;
-    let is_empty = found.iter().all(|entry| own.contains(&entry.key()));
-    let is_open = read.head.state().map_err(Failure::from)?.phase == Phase::Open { from: None };
-    if !is_empty || !is_open {
-        return Ok(false);
-    }
-    let txn = Txn {
-        compare: vec![read.is_unchanged(&core.keys.head())],
-        success: vec![Op::delete(Range::after(None, &core.keys.prefix), false)],
-        ..Txn::default()
-    };
-    Ok(core.transact(&txn).await?.succeeded)
 }

@@ -1,25 +1,70 @@
-//! [`KeyStore`] on PostgreSQL.
-
-pub(crate) mod rows;
+//! [`KeyStore`] on PostgreSQL: the table `api_key`, and its revision in the row of the state.
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys,
-    Timestamp,
+    ApiKey, CorruptKey, Corruption, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome,
+    StoreError, StoredApiKey, StoredKeys, Timestamp,
 };
 use tokio_postgres::Row;
 
-use crate::{connection::READ_COMMITTED, connector::Purpose, store::PostgresStore};
+use crate::{
+    connection::{Connection, READ_COMMITTED},
+    connector::Purpose,
+    error::StoreFailure,
+    store::PostgresStore,
+    values::{Fields, Values},
+    version::state,
+};
+
+/// The columns of a key.
+macro_rules! columns {
+    () => {
+        "id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights"
+    };
+}
+
+pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
+pub(crate) const BY_ID_OR_DIGEST: &str =
+    concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
+/// Selects each key whose stamp is above `$2`, with its stamp, the key revision, the highest key identifier, and the sum of
+/// the lower halves of all stamps. Returns one row without a key if there are no such keys or if the revision is `$1`. If
+/// the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps the conditions inside the subqueries.
+const LOAD: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", stamp, key_revision, highest_key_id, total FROM ",
+    state!(),
+    " c LEFT JOIN LATERAL \
+     (SELECT sum(stamp & 4294967295)::bigint AS total FROM api_key \
+      WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) s ON true LEFT JOIN LATERAL \
+     (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea AND stamp > $2::bigint OFFSET 0) k \
+     ON true ORDER BY id"
+);
+/// Selects the key revision and locks the state row. Every writer locks this row first.
+const LOCK: &str =
+    "SELECT key_revision FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
+/// Writes keys, but keeps the last use of keys that exist.
+const WRITE: &str = "INSERT INTO api_key \
+     (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights) \
+     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
+       $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) ON CONFLICT (id) DO UPDATE SET \
+     name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
+     created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
+const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
+/// Records the last use of keys, without a change of the key revision. Locks the state row first, as every writer does.
+pub(crate) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
+     FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, \
+       unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
 
 #[async_trait]
 impl KeyStore for PostgresStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        rows::loaded(&self.load_keys(unless, i64::MIN).await?, unless)
+        loaded(&self.load_keys(unless, i64::MIN).await?, unless)
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
         let position = known.map_or(i64::MIN, |known| known.position);
-        rows::changes(&self.load_keys(known.map(|known| known.revision), position).await?, known)
+        changes(&self.load_keys(known.map(|known| known.revision), position).await?, known)
     }
 
     async fn save(
@@ -31,12 +76,12 @@ impl KeyStore for PostgresStore {
         let removed: Vec<i64> = removed.into_iter().map(|KeyId(id)| id).collect();
         let save = async {
             let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
-            let found = transaction.query(rows::LOCK, &[]).await?;
-            if rows::revision(found.first(), 0)? != expected {
+            let found = transaction.query(LOCK, &[]).await?;
+            if revision(found.first(), 0)? != expected {
                 return Ok(SaveOutcome::Conflict);
             }
-            transaction.query(rows::REMOVE, &[&removed]).await?;
-            rows::write(&transaction, rows::SAVE, &changed).await?;
+            transaction.query(REMOVE, &[&removed]).await?;
+            write(&transaction, &changed).await?;
             transaction.commit().await?;
             Ok(SaveOutcome::Saved)
         };
@@ -47,7 +92,7 @@ impl KeyStore for PostgresStore {
         let ids: Vec<i64> = uses.iter().map(|(id, _)| id.0).collect();
         let times: Vec<i64> = uses.iter().map(|(_, at)| at.0).collect();
         let note = async {
-            self.pool.query(rows::NOTE_USES, &[&ids, &times]).await?;
+            self.pool.query(NOTE_USES, &[&ids, &times]).await?;
             Ok(())
         };
         self.pool.within_deadline(note).await
@@ -55,7 +100,7 @@ impl KeyStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns the rows of [`rows::LOAD`].
+    /// Returns the rows of [`LOAD`].
     async fn load_keys(
         &self,
         unless: Option<KeyRevision>,
@@ -63,7 +108,101 @@ impl PostgresStore {
     ) -> Result<Vec<Row>, StoreError> {
         let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes());
         let known = known.as_ref().map(<[u8; 16]>::as_slice);
-        let load = async { Ok(self.pool.query(rows::LOAD, &[&known, &after]).await?) };
+        let load = async { Ok(self.pool.query(LOAD, &[&known, &after]).await?) };
         self.pool.within_deadline(load).await
     }
+}
+
+/// Returns the keys in the rows of [`LOAD`]; `None` if the key revision is `unless`.
+fn loaded(rows: &[Row], unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+    let revision = revision(rows.first(), 10)?;
+    if unless == Some(revision) {
+        return Ok(None);
+    }
+    let highest = rows.first().and_then(|row| row.try_get(11).ok());
+    let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
+    Ok(Some(StoredKeys::new(revision, next_id, with_key(rows).map(api_key))))
+}
+
+/// Returns the changes since `known` in the rows of [`LOAD`].
+fn changes(rows: &[Row], known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
+    let revision = revision(rows.first(), 10)?;
+    let position = known.map_or(i64::MIN, |known| known.position);
+    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+    for row in with_key(rows) {
+        let stamp = row.try_get(9).unwrap_or(0_i64);
+        changes.mark.position = changes.mark.position.max(stamp);
+        changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
+    }
+    let total = rows.first().and_then(|row| row.try_get(12).ok());
+    changes.sum = total.unwrap_or(0_i64).cast_unsigned();
+    Ok(changes)
+}
+
+/// Returns the rows of [`LOAD`] with a key. A row without an identifier has none.
+fn with_key(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    rows.iter().filter(|row| !matches!(row.try_get(0), Ok(None::<i64>)))
+}
+
+/// Returns the key revision in `column` of `row`.
+fn revision(row: Option<&Row>, column: usize) -> Result<KeyRevision, StoreError> {
+    let bytes = row.and_then(|row| row.try_get::<_, &[u8]>(column).ok());
+    let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+    let missing = || {
+        StoreError::corrupt(
+            "the revision of the API keys",
+            "the revision is present and has 16 bytes",
+        )
+    };
+    bytes.map(|bytes| KeyRevision(u128::from_be_bytes(bytes))).ok_or_else(missing)
+}
+
+pub(crate) fn keys(rows: &[Row]) -> Result<Vec<ApiKey>, StoreError> {
+    let keys = rows.iter().map(|row| api_key(row).map_err(|corrupt| corrupt.corruption));
+    Ok(keys.collect::<Result<_, _>>()?)
+}
+
+fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
+    let fields = || {
+        let fields = Fields::new(row, 0, "API key", 0)?;
+        Ok(StoredApiKey {
+            id: fields.id(),
+            name: fields.get(1)?,
+            digest: fields.get(2)?,
+            prefix: fields.get(3)?,
+            created_at: fields.get(4)?,
+            expires_at: fields.get(5)?,
+            revoked_at: fields.get(6)?,
+            last_used_at: fields.get(7)?,
+            rights: fields.get(8)?,
+        })
+    };
+    let unreadable = |corruption: Corruption| CorruptKey {
+        id: row.try_get(0).ok().map(KeyId),
+        name: row.try_get(1).ok(),
+        corruption,
+    };
+    ApiKey::from_stored(fields().map_err(unreadable)?)
+}
+
+/// Writes `keys` under their own identifiers. A stored key keeps its last use.
+pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+    let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
+    let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
+    let prefixes: Vec<&str> = keys.iter().map(|key| key.prefix.as_str()).collect();
+    let created: Vec<i64> = keys.iter().map(|key| key.created_at.0).collect();
+    let expires = times(keys, |key| key.expires_at);
+    let revoked = times(keys, |key| key.revoked_at);
+    let used = times(keys, |key| key.last_used_at);
+    let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
+    let values: Values<'_> =
+        &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
+    transaction.query(WRITE, values).await?;
+    Ok(())
+}
+
+/// Returns `time` of each key, in milliseconds since 1970.
+fn times(keys: &[ApiKey], time: impl Fn(&ApiKey) -> Option<Timestamp>) -> Vec<Option<i64>> {
+    keys.iter().map(|key| time(key).map(|at| at.0)).collect()
 }

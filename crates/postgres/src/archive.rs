@@ -1,20 +1,75 @@
 //! [`Archive`] on PostgreSQL, on connections outside of the pool.
+//!
+//! A transaction that writes rows locks the row of the state first, as every writer does. Its time limits end it soon if
+//! this process is frozen. If another program writes the same rows at the same time, the server refuses one of the two.
 
-mod snapshot;
-mod write;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Instant,
+};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, ArchiveError, IdempotencyRequest, NewPet, Rows, Snapshot, StoreError, WriterRole,
+    ApiKey, Archive, ArchiveError, HighestIds, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, KeyDigest, KeyId, NewPet, Pet, PetId, PetStatus, RecordPosition,
+    Resolution, Rows, Snapshot, StoreCounts, StoreError, WriterRole,
 };
 
-use self::{snapshot::PostgresSnapshot, write::Begun};
 use crate::{
-    connection::{APPENDING, SNAPSHOT, WRITING},
+    api_keys as keys,
+    connection::{APPENDING_LOCKED, Connection, SNAPSHOT, WRITING},
     connector::Purpose,
+    error::StoreFailure,
+    handover,
+    pets::{idempotency, rows},
     sequences,
     store::PostgresStore,
+    values::{Values, column, scalar},
+    version::{self, state, where_state},
 };
+
+const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
+     (SELECT count(*) FROM idempotency)";
+/// Selects the highest identifiers of animals and of keys. The sequence is at the last identifier that was drawn, even for
+/// a request that added nothing. Rows that were not numbered by the sequence may be above it.
+const HIGHEST: &str = concat!(
+    "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), (SELECT last_value FROM pg_catalog.pg_sequences \
+       WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(c.highest_key_id, 0) FROM ",
+    state!(),
+    " c"
+);
+
+/// Limits the batch. If this process is frozen while it holds the lock, the server ends the batch before waiting additions
+/// reach their `statement_timeout`.
+const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
+     SET LOCAL statement_timeout = '30s'";
+const KEPT_OUT: &str = "a trigger or a rule of the database kept an animal out of the table";
+/// Inserts the animals that are missing, and counts them.
+const WRITE_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT DISTINCT ON (u.id) u.* \
+       FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
+       ORDER BY u.id ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) FROM added";
+/// Selects a given animal that is stored with other values, or not at all.
+const OTHER_PET: &str = "SELECT u.id \
+       FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
+       LEFT JOIN LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p ON true \
+     WHERE (p.name, p.category_id, p.status) IS DISTINCT FROM (u.name, u.category_id, u.status) LIMIT 1";
+/// Adds animals under the next identifiers. Returns the first identifier, and how many animals were stored.
+const ADD_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT nextval('pet_id'), u.* \
+       FROM unnest($1::text[], $2::bigint[], $3::text[]) u RETURNING id) SELECT min(id), count(*) FROM added";
+/// Sets the version, if `$1` is one, and raises the highest identifier of keys.
+const RENEW: &str = concat!(
+    "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1, \
+     highest_key_id = greatest(highest_key_id, $2::bigint)",
+    where_state!(),
+    "RETURNING version, changes"
+);
+const WRITE_RECORDS: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
+     SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) \
+     ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, \
+       pet_id = excluded.pet_id, created_at = excluded.created_at";
 
 #[async_trait]
 impl Archive for PostgresStore {
@@ -25,13 +80,12 @@ impl Archive for PostgresStore {
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
         let Rows { pets, keys, records, highest } = &rows;
-        let begun = Begun::new(self, WRITING, writer).await?;
-        let transaction = &begun.transaction;
-        let added = write::write_pets(transaction, pets).await?;
+        let transaction = self.begin_writing(WRITING, writer).await?;
+        let added = write_pets(&transaction, pets).await?;
         transaction.query(sequences::RAISE, &[&highest.pet.map(|id| id.0)]).await?;
-        write::write_keys(transaction, keys).await?;
-        write::write_records(transaction, records).await?;
-        begun.commit(self, added > 0, highest.key).await?;
+        write_keys(&transaction, keys).await?;
+        write_records(&transaction, records).await?;
+        self.commit(&transaction, added > 0, highest.key).await?;
         Ok(added)
     }
 
@@ -44,9 +98,227 @@ impl Archive for PostgresStore {
         if sequences::are_behind(&self.pool).await.unwrap_or(false) {
             sequences::raise(&self.pool).await?;
         }
-        let begun = Begun::new(self, APPENDING, WriterRole::Service).await?;
-        let added = write::add_pets(&begun.transaction, &pets, request.as_ref()).await?;
-        begun.commit(self, added > 0, None).await?;
+        let transaction = self.begin_writing(APPENDING_LOCKED, WriterRole::Service).await?;
+        let added = add_pets(&transaction, &pets, request.as_ref()).await?;
+        self.commit(&transaction, added > 0, None).await?;
         Ok(added)
     }
+}
+
+impl PostgresStore {
+    /// Begins a transaction, locks the row of the state, and checks that `writer` may write. The row's trigger would refuse
+    /// the commit too, but a sequence keeps the identifiers that were drawn.
+    async fn begin_writing(
+        &self,
+        begin: &str,
+        writer: WriterRole,
+    ) -> Result<Connection, ArchiveError> {
+        let mover = match writer {
+            WriterRole::Mover(revision) => revision.to_string(),
+            WriterRole::Service => String::new(),
+        };
+        let begin = format!("{begin}; SET LOCAL petstore.mover = '{mover}'; {LIMIT}");
+        let transaction = self.pool.begin(Purpose::Archive, &begin).await?;
+        let state = transaction.query(handover::LOCK, &[]).await?;
+        handover::from_row(state.first()).map_err(StoreError::from)?.permit_write(writer)?;
+        Ok(transaction)
+    }
+
+    /// Commits, with a new version of the catalogue if `has_added`.
+    async fn commit(
+        &self,
+        transaction: &Connection,
+        has_added: bool,
+        highest: Option<KeyId>,
+    ) -> Result<(), StoreFailure> {
+        // Updates the row even if nothing changed, because its trigger refuses a store that is no longer open.
+        let version = has_added.then(version::random).transpose()?;
+        let version = version.as_ref().map(<[u8; 16]>::as_slice);
+        let values: Values<'_> = &[&version, &highest.map(|id| id.0)];
+        let renewed = transaction.query(RENEW, values).await?;
+        let began = Instant::now();
+        transaction.commit().await?;
+        if let Ok(stored) = version::from_row(renewed.first()) {
+            self.tasks.version.observe(stored, began);
+        }
+        Ok(())
+    }
+}
+
+/// An open transaction that sees one state of the store.
+struct PostgresSnapshot {
+    transaction: Connection,
+    /// Read first, because a transaction does not freeze a sequence.
+    highest: HighestIds,
+}
+
+impl PostgresSnapshot {
+    /// Fixes the state that the transaction sees, by its first statement.
+    async fn new(transaction: Connection) -> Result<Self, StoreError> {
+        let rows = transaction.query(HIGHEST, &[]).await?;
+        let missing = || StoreError::corrupt("the state of the store", "there is one");
+        let row = rows.first().ok_or_else(missing)?;
+        let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
+        let highest = HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) };
+        Ok(Self { transaction, highest })
+    }
+}
+
+#[async_trait]
+impl Snapshot for PostgresSnapshot {
+    async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
+        let rows = self.transaction.query(COUNTS, &[]).await?;
+        let count = |column| {
+            let count = rows.first().and_then(|row| row.try_get::<_, i64>(column).ok());
+            count.unwrap_or_default().unsigned_abs()
+        };
+        Ok(StoreCounts { pets: count(0), keys: count(1), records: count(2) })
+    }
+
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
+        Ok(self.highest)
+    }
+
+    async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
+        let first = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1));
+        let Some(first) = first else { return Ok(Vec::new()) };
+        let rows = self.transaction.query(rows::FROM, &[&first, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?)
+    }
+
+    async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
+        keys::keys(&self.transaction.query(keys::ALL, &[]).await?)
+    }
+
+    async fn records(
+        &mut self,
+        after: Option<RecordPosition>,
+        limit: u32,
+    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
+        // Every id is above the empty id.
+        let (pet, id) =
+            after.as_ref().map_or((i64::MIN, &[][..]), |RecordPosition { pet, id }| (pet.0, &id.0));
+        let rows =
+            self.transaction.query(idempotency::AFTER, &[&pet, &id, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(idempotency::record).collect::<Result<_, _>>()?)
+    }
+}
+
+/// Writes animals with their identifiers. Returns how many are new.
+async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, ArchiveError> {
+    let ids: Vec<i64> = pets.iter().map(|pet| pet.id.0).collect();
+    let names: Vec<&str> = pets.iter().map(|pet| pet.name.as_str()).collect();
+    let categories: Vec<i64> = pets.iter().map(|pet| pet.category_id.0).collect();
+    let statuses: Vec<_> = pets.iter().map(|pet| pet.status.map(PetStatus::as_str)).collect();
+    let values: Values<'_> = &[&ids, &names, &categories, &statuses];
+    let added: i64 = scalar(&transaction.query(WRITE_PETS, values).await?)?;
+    let added = added.unsigned_abs();
+    // Existing rows must equal the given ones.
+    if added < pets.len() as u64
+        && let Some(&id) = column(&transaction.query(OTHER_PET, values).await?)?.first()
+    {
+        return Err(ArchiveError::OtherPet(PetId(id)));
+    }
+    Ok(added)
+}
+
+/// Adds animals in their order. Returns how many were added: none if the request is a repeat.
+async fn add_pets(
+    transaction: &Connection,
+    pets: &[NewPet],
+    request: Option<&IdempotencyRequest>,
+) -> Result<u64, ArchiveError> {
+    if pets.is_empty() {
+        return Ok(0);
+    }
+    if let Some(request) = request {
+        let stored = stored_records(transaction, vec![&request.id.0]).await?;
+        if Resolution::of_new_pets(stored.get(&request.id), request)? == Resolution::Keep {
+            return Ok(0);
+        }
+    }
+    let names: Vec<&str> = pets.iter().map(|pet| pet.name.as_str()).collect();
+    let categories: Vec<i64> = pets.iter().map(|pet| pet.category_id.0).collect();
+    let statuses: Vec<_> = pets.iter().map(|pet| pet.status.map(PetStatus::as_str)).collect();
+    let added = transaction.query(ADD_PETS, &[&names, &categories, &statuses]).await?;
+    let stored = added.first().and_then(|row| row.try_get::<_, i64>(1).ok());
+    if stored != i64::try_from(pets.len()).ok() {
+        return Err(StoreError::refused(KEPT_OUT).into());
+    }
+    if let Some(request) = request {
+        replace_records(transaction, [request.into_record(PetId(scalar(&added)?))]).await?;
+    }
+    Ok(pets.len() as u64)
+}
+
+/// Writes API keys under their own identifiers. The lock of the state keeps them from changing meanwhile.
+async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), ArchiveError> {
+    if keys.is_empty() {
+        // The trigger of an empty statement would change the revision.
+        return Ok(());
+    }
+    let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
+    let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
+    let found = transaction.query(keys::BY_ID_OR_DIGEST, &[&ids, &digests]).await?;
+    let mut stored: BTreeMap<KeyId, ApiKey> = BTreeMap::new();
+    let mut owners: HashMap<KeyDigest, KeyId> = HashMap::new();
+    for key in keys::keys(&found)? {
+        owners.insert(key.digest, key.id);
+        stored.insert(key.id, key);
+    }
+    for key in keys {
+        let owner = owners.get(&key.digest).copied();
+        let resolved = Resolution::of_key(stored.get(&key.id), owner, key)?;
+        owners.insert(resolved.digest, resolved.id);
+        stored.insert(resolved.id, resolved);
+    }
+    let resolved: Vec<ApiKey> = stored.into_values().collect();
+    keys::write(transaction, &resolved).await?;
+    let used = resolved.iter().filter_map(|key| Some((key.id.0, key.last_used_at?.0)));
+    let (ids, times): (Vec<i64>, Vec<i64>) = used.unzip();
+    transaction.query(keys::NOTE_USES, &[&ids, &times]).await?;
+    Ok(())
+}
+
+/// Writes records. The lock of the state keeps them from changing meanwhile.
+async fn write_records(
+    transaction: &Connection,
+    records: &[IdempotencyRecord],
+) -> Result<(), ArchiveError> {
+    if records.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
+    let mut stored = stored_records(transaction, ids).await?;
+    let mut changed = BTreeMap::new();
+    for record in records {
+        if Resolution::of_record(stored.get(&record.id), record)? == Resolution::Write {
+            stored.insert(record.id, *record);
+            changed.insert(record.id, *record);
+        }
+    }
+    Ok(replace_records(transaction, changed.into_values()).await?)
+}
+
+/// Writes records, and replaces records with the same ids.
+async fn replace_records(
+    transaction: &Connection,
+    records: impl IntoIterator<Item = IdempotencyRecord>,
+) -> Result<(), StoreFailure> {
+    let records: Vec<_> = records.into_iter().collect();
+    let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
+    let fingerprints: Vec<&[u8]> = records.iter().map(|record| &record.fingerprint.0[..]).collect();
+    let pets: Vec<i64> = records.iter().map(|record| record.pet.0).collect();
+    let times: Vec<i64> = records.iter().map(|record| record.at.0).collect();
+    transaction.query(WRITE_RECORDS, &[&ids, &fingerprints, &pets, &times]).await.map(drop)
+}
+
+/// Returns the stored records with these ids.
+async fn stored_records(
+    transaction: &Connection,
+    ids: Vec<&[u8]>,
+) -> Result<HashMap<IdempotencyId, IdempotencyRecord>, ArchiveError> {
+    let rows = transaction.query(idempotency::FIND, &[&ids]).await?;
+    let records = rows.iter().map(|row| idempotency::record(row).map(|record| (record.id, record)));
+    Ok(records.collect::<Result<_, _>>().map_err(StoreError::from)?)
 }

@@ -83,11 +83,9 @@ impl StoreFailure {
         state.is_some_and(|state| is_final(state) && !self.breaks_connection())
     }
 
-    /// Returns whether a group may succeed with a savepoint for each row: the server refused one row, or the lock came
-    /// late. An operator's trigger may raise any SQLSTATE. A canceled statement would take as long again.
-    pub(crate) fn may_not_meet_each_row(&self) -> bool {
-        let is_of_all = self.sealed().is_some() || self.is_identifier_taken();
-        self.is_rolled_back() && !is_of_all && !self.has_state(&SqlState::QUERY_CANCELED)
+    /// Returns whether an addition got its lock too late. The transaction had no effect.
+    pub(crate) fn is_late(&self) -> bool {
+        self.sql_state().is_some_and(|state| state.code() == LATE)
     }
 
     /// Returns whether the server reported an error that rolls the transaction back, also during the commit. A pooler's

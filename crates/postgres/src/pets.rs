@@ -1,5 +1,6 @@
 //! [`PetRepository`] on PostgreSQL.
 
+pub(crate) mod addition;
 pub(crate) mod idempotency;
 pub(crate) mod rows;
 

@@ -65,8 +65,6 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct State {
     idle: Vec<Arc<Connection>>,
-    /// The connection for the next transaction of an archive. Opening one takes longer than most transactions.
-    archive: Option<Connection>,
     /// The number of connections that calls use or open.
     in_use: usize,
     /// Grows when a connection breaks. Connections of an earlier generation are not used again.
@@ -100,9 +98,8 @@ impl Drop for PooledConnection<'_> {
 }
 
 impl State {
-    /// Closes the connection of archives and the least recently used idle connection, if one is wanted.
+    /// Closes the least recently used idle connection, if one is wanted.
     fn close_if_wanted(&mut self) {
-        self.archive.take_if(|_| self.is_one_wanted);
         if self.is_one_wanted && !self.idle.is_empty() {
             self.is_one_wanted = false;
             self.idle.remove(0);
@@ -175,20 +172,9 @@ impl Pool {
         purpose: Purpose,
         begin: &str,
     ) -> Result<Connection, StoreFailure> {
-        let kept = lock(&self.state).archive.take_if(|_| purpose == Purpose::Archive);
-        if let Some(connection) = kept
-            && connection.begin(begin).await.is_ok()
-        {
-            return Ok(connection);
-        }
         let connection = self.connect(purpose).await?;
         connection.begin(begin).await?;
         Ok(connection)
-    }
-
-    /// Keeps a connection without a transaction for the next transaction of an archive.
-    pub(crate) fn keep(&self, connection: Connection) {
-        lock(&self.state).archive = Some(connection);
     }
 
     /// Returns a connection outside of the pool. Closes one of the pool for it if the server allows no more, or lets it
@@ -226,7 +212,6 @@ impl Pool {
         let mut state = lock(&self.state);
         state.generation += 1;
         state.idle.clear();
-        state.archive = None;
     }
 
     /// Returns an idle connection, or a new one.

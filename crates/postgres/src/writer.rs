@@ -31,8 +31,6 @@ use crate::{
 
 /// The largest number of additions in one transaction.
 pub(crate) const MAX_GROUP: usize = 1024;
-/// The time during which rows get savepoints after the server refused a row. Mostly another refusal follows.
-const REFUSAL_MEMORY: Duration = Duration::from_secs(1);
 /// The time limit for naming the sessions that a group waits for.
 const BLOCKERS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Selects the sessions that block sessions of this role and are not blocked themselves.
@@ -64,7 +62,7 @@ impl Attempt {
 
 /// Writes additions until the queue ends. A failed group does not end the task.
 pub(crate) async fn run(pool: Arc<Pool>, version: Arc<VersionCache>, mut jobs: Jobs) {
-    let mut task = Task { pool, version, connection: None, refused_at: None };
+    let mut task = Task { pool, version, connection: None };
     // Additions that are tried again stay in the group.
     let mut group: Vec<Attempt> = Vec::new();
     while let Some(waiting) = jobs.next(group.len()).await {
@@ -83,8 +81,6 @@ struct Task {
     pool: Arc<Pool>,
     version: Arc<VersionCache>,
     connection: Option<Connection>,
-    /// The time of the server's last refusal of a row.
-    refused_at: Option<Instant>,
 }
 
 impl Task {
@@ -95,9 +91,6 @@ impl Task {
             Ok(written) => {
                 if let Some(stored) = written.version {
                     self.version.observe(stored, began);
-                }
-                if written.has_refused {
-                    self.refused_at = Some(began);
                 }
                 answer(group, written.outcomes)
             }
@@ -116,8 +109,7 @@ impl Task {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
         };
-        let are_refused = self.refused_at.is_some_and(|at| at.elapsed() < REFUSAL_MEMORY);
-        let written = self.bounded(group::write(&connection, group, are_refused)).await;
+        let written = self.bounded(group::write(&connection, group)).await;
         let is_clean = match &written {
             Ok(_) => true,
             Err(Failed { failure, in_doubt: false })

@@ -1,24 +1,55 @@
-//! [`KeyStore`] on SQLite.
-
-pub(crate) mod rows;
+//! [`KeyStore`] on SQLite: the table `api_key`, and its revision in the row of the state.
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys,
-    Timestamp,
+    ApiKey, CorruptKey, Corruption, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, KeyStore,
+    SaveOutcome, StoreError, StoredApiKey, StoredKeys, Timestamp,
 };
-use rusqlite::Connection;
+use rusqlite::{Connection, Params, Row, params};
 
-use crate::store::SqliteStore;
+use crate::{error::Failure, store::SqliteStore};
+
+/// Makes a statement that selects whole rows; the argument is the rest of the statement.
+macro_rules! select {
+    ($tail:literal) => {
+        concat!(
+            "SELECT id, name, digest, prefix, rights, created_at, expires_at, revoked_at, \
+             last_used_at, stamp FROM api_key ",
+            $tail
+        )
+    };
+}
+
+pub(crate) const ALL: &str = select!("ORDER BY id");
+pub(crate) const BY_ID_OR_DIGEST: &str = select!("WHERE id = ?1 OR digest = ?2");
+pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
+/// Selects the sum of all stamps, as [`stamp`] returns them.
+pub(crate) const SUM: &str = "SELECT coalesce(sum(1 + (stamp & 0xffffffff)), 0) FROM api_key";
+/// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
+pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
+     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'api_key'), 0)) \
+     FROM petstore_state WHERE only = 1";
+const RENEW: &str = "UPDATE petstore_state SET key_revision = randomblob(16) WHERE only = 1";
+/// Writes a key with a new stamp, because triggers do not run on petstore's connections. A stored key keeps its last use.
+pub(crate) const WRITE: &str = "INSERT INTO api_key \
+     (id, name, digest, prefix, rights, created_at, expires_at, revoked_at, last_used_at, stamp) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
+       1 + coalesce((SELECT max(stamp) FROM api_key), 0) + (random() & 0xffffffff)) \
+     ON CONFLICT (id) DO UPDATE SET stamp = excluded.stamp, \
+     name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
+     created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
+pub(crate) const NOTE_USE: &str =
+    "UPDATE api_key SET last_used_at = max(coalesce(last_used_at, ?2), ?2) WHERE id = ?1";
+pub(crate) const REMOVE: &str = "DELETE FROM api_key WHERE id = ?1";
 
 #[async_trait]
 impl KeyStore for SqliteStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.readers.read(move |connection| rows::load(connection, unless)).await
+        self.readers.read(move |connection| load(connection, unless)).await
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-        self.readers.read(move |connection| rows::changes(connection, known)).await
+        self.readers.read(move |connection| changes(connection, known)).await
     }
 
     async fn save(
@@ -28,12 +59,12 @@ impl KeyStore for SqliteStore {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
         let save = move |connection: &Connection| {
-            if rows::head(connection)?.0 != expected {
+            if head(connection)?.0 != expected {
                 return Ok(SaveOutcome::Conflict);
             }
-            rows::remove(connection, &removed)?;
-            changed.iter().try_for_each(|key| rows::write(connection, key))?;
-            rows::renew(connection)?;
+            remove(connection, &removed)?;
+            changed.iter().try_for_each(|key| write(connection, key))?;
+            renew(connection)?;
             Ok(SaveOutcome::Saved)
         };
         self.writer()?.write(save).await
@@ -41,8 +72,147 @@ impl KeyStore for SqliteStore {
 
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         let note = move |connection: &Connection| {
-            Ok(uses.iter().try_for_each(|(id, at)| rows::note_use(connection, *id, *at))?)
+            Ok(uses.iter().try_for_each(|(id, at)| note_use(connection, *id, *at))?)
         };
         self.writer()?.write(note).await
+    }
+}
+
+/// Returns every key in one snapshot; `None` if the revision is `unless`.
+pub(crate) fn load(
+    connection: &Connection,
+    unless: Option<KeyRevision>,
+) -> Result<Option<StoredKeys>, Failure<StoreError>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let (revision, _) = head(&snapshot)?;
+    if unless == Some(revision) { Ok(None) } else { all(&snapshot).map(Some) }
+}
+
+/// Returns the keys that have changed since `known`, in one snapshot.
+pub(crate) fn changes(
+    connection: &Connection,
+    known: Option<KeyMark>,
+) -> Result<KeyChanges, Failure<StoreError>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let (revision, _) = head(&snapshot)?;
+    let position = known.map_or(i64::MIN, |known| known.position);
+    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+    if known == Some(changes.mark) {
+        return Ok(changes);
+    }
+    let mut statement = snapshot.prepare_cached(SINCE)?;
+    let mut rows = statement.query([position])?;
+    while let Some(row) = rows.next()? {
+        changes.mark.position = row.get(9)?;
+        changes.rows.push((api_key(row), stamp(changes.mark.position)));
+    }
+    let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
+    changes.sum = sum.cast_unsigned();
+    Ok(changes)
+}
+
+/// Returns a stamp for a sum: the lower half of the stored stamp, so that no sum overflows, plus 1.
+fn stamp(stored: i64) -> u64 {
+    1 + (stored.cast_unsigned() & 0xffff_ffff)
+}
+
+/// Returns the revision, and the highest identifier ever assigned or stored; 0 if there was none.
+pub(crate) fn head(connection: &Connection) -> rusqlite::Result<(KeyRevision, i64)> {
+    connection
+        .prepare_cached(HEAD)?
+        .query_row([], |row| Ok((KeyRevision(u128::from_be_bytes(row.get(0)?)), row.get(1)?)))
+}
+
+/// Returns every key.
+pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure<StoreError>> {
+    let (revision, highest) = head(connection)?;
+    let next_id = KeyId(highest.saturating_add(1));
+    Ok(StoredKeys::new(revision, next_id, select(connection, ALL, [])?))
+}
+
+/// Returns the keys with this identifier or digest.
+pub(crate) fn find<E: From<StoreError>>(
+    connection: &Connection,
+    id: KeyId,
+    digest: &KeyDigest,
+) -> Result<Vec<ApiKey>, Failure<E>> {
+    let found = select(connection, BY_ID_OR_DIGEST, params![id.0, digest.0])?.into_iter();
+    Ok(found.collect::<Result<_, _>>().map_err(|corrupt: CorruptKey| corrupt.corruption)?)
+}
+
+/// Returns the keys that `sql` selects, and the corrupt rows.
+fn select(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> rusqlite::Result<Vec<Result<ApiKey, CorruptKey>>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_map(params, |row| Ok(api_key(row)))?.collect()
+}
+
+/// Stores a key under its own identifier. A stored key keeps its last use.
+pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<()> {
+    let [expires_at, revoked_at, last_used_at] =
+        [key.expires_at, key.revoked_at, key.last_used_at].map(|at| at.map(|at| at.0));
+    let values = params![
+        key.id.0,
+        key.name.as_str(),
+        key.digest.0,
+        key.prefix,
+        key.rights.as_str(),
+        key.created_at.0,
+        expires_at,
+        revoked_at,
+        last_used_at
+    ];
+    connection.prepare_cached(WRITE)?.execute(values).map(drop)
+}
+
+/// Stores the use of a key, unless a later use is stored. Skips a missing key.
+pub(crate) fn note_use(connection: &Connection, id: KeyId, at: Timestamp) -> rusqlite::Result<()> {
+    connection.prepare_cached(NOTE_USE)?.execute([id.0, at.0]).map(drop)
+}
+
+/// Renews the revision of the keys, in the transaction that changes them.
+pub(crate) fn renew(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached(RENEW)?.execute([]).map(drop)
+}
+
+/// Removes keys. The caller renews the revision in the same transaction.
+pub(crate) fn remove(connection: &Connection, keys: &[KeyId]) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(REMOVE)?;
+    keys.iter().try_for_each(|id| statement.execute([id.0]).map(drop))
+}
+
+/// Returns the key of a row.
+fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
+    // `get_ref` takes fewer instructions than `get`.
+    let text = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_str()?) };
+    let number = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_i64()?) };
+    let optional = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_i64_or_null()?) };
+    let stored = || -> rusqlite::Result<_> {
+        Ok(StoredApiKey {
+            id: number(0)?,
+            name: text(1)?,
+            digest: row.get_ref(2)?.as_blob()?,
+            prefix: text(3)?,
+            rights: text(4)?,
+            created_at: number(5)?,
+            expires_at: optional(6)?,
+            revoked_at: optional(7)?,
+            last_used_at: optional(8)?,
+        })
+    };
+    stored().map_or_else(|error| Err(unreadable(row, &error)), ApiKey::from_stored)
+}
+
+/// Returns the fault of a row with a column of the wrong type.
+fn unreadable(row: &Row<'_>, error: &rusqlite::Error) -> CorruptKey {
+    let id: Option<i64> = row.get(0).ok();
+    let what = id.map_or_else(|| "an API key".to_owned(), |id| format!("API key {id}"));
+    CorruptKey {
+        id: id.map(KeyId),
+        name: row.get(1).ok(),
+        corruption: Corruption::new(what, error),
     }
 }

@@ -1,23 +1,41 @@
 //! [`Archive`] on SQLite.
 //!
 //! A snapshot is an open read transaction on its own connection, which may outlive the store. It blocks no writer, but
-//! the write-ahead log grows while it is open. Each write is a transaction on its own connection.
+//! the write-ahead log grows while it is open.
 
-pub(crate) mod snapshot;
 #[cfg(test)]
 mod tests;
-mod write;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, ArchiveError, IdempotencyRequest, NewPet, Rows, Snapshot, StoreError, WriterRole,
+    ApiKey, Archive, ArchiveError, HighestIds, IdempotencyRecord, IdempotencyRequest, KeyId,
+    NewPet, Pet, PetId, RecordPosition, Resolution, Rows, Snapshot, StoreCounts, StoreError,
+    WriterRole,
 };
+use rusqlite::Connection;
 use tokio::task;
 
-use self::{snapshot::ReadTransaction, write::Written};
-use crate::{connection::Statements, error::Failure, store::SqliteStore};
+use crate::{
+    api_keys as keys,
+    connection::Statements,
+    error::Failure,
+    pets::{idempotency, rows as pets},
+    readers::Pool,
+    store::SqliteStore,
+};
+
+const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
+     (SELECT count(*) FROM idempotency)";
+
+pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 \
+     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)";
+pub(crate) const RAISE_SEQUENCE: &str =
+    "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1 AND seq < ?2";
+
+/// The number of added animals, and the number of rewrites if there are any.
+type Written = (u64, Option<i64>);
 
 #[async_trait]
 impl Archive for SqliteStore {
@@ -29,8 +47,8 @@ impl Archive for SqliteStore {
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
-        let write = move |statements: &mut Statements<'_>| write::rows(statements, &rows);
-        self.write_alone(writer, write).await
+        let write = move |statements: &mut Statements<'_>| write_rows(statements, &rows);
+        self.writer()?.transaction(writer, write).await
     }
 
     async fn add_new(
@@ -38,25 +56,166 @@ impl Archive for SqliteStore {
         pets: Vec<NewPet>,
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
-        let write =
-            move |statements: &mut Statements<'_>| write::new_pets(statements, &pets, request);
-        self.write_alone(WriterRole::Service, write).await
+        let write = move |statements: &mut Statements<'_>| add_new_pets(statements, &pets, request);
+        self.writer()?.transaction(WriterRole::Service, write).await
     }
 }
 
-impl SqliteStore {
-    /// Runs `work` in a separate transaction.
-    async fn write_alone(
-        &self,
-        writer: WriterRole,
-        work: impl FnOnce(&mut Statements<'_>) -> Result<Written, Failure<ArchiveError>>
-        + Send
-        + 'static,
-    ) -> Result<u64, ArchiveError> {
-        self.writer()?;
-        let (pool, versions) = (Arc::clone(self.readers.pool()), Arc::clone(&self.versions));
-        let write = move || write::in_transaction(&pool.path, &versions, writer, work);
-        let written = task::spawn_blocking(write).await.map_err(StoreError::unavailable)?;
-        written.map_err(Failure::into_error)
+/// An open read transaction. Reads run on blocking threads, so that a copy reads its next batch while it writes the last
+/// one.
+struct ReadTransaction {
+    /// The connection, which a running read takes and puts back. A canceled read does not put it back. Dropping the
+    /// connection ends the transaction.
+    connection: Option<Connection>,
+    _pool: Arc<Pool>,
+}
+
+impl ReadTransaction {
+    /// Begins a transaction on a connection of its own.
+    fn begin(pool: Arc<Pool>) -> rusqlite::Result<Self> {
+        let connection = pool.open()?;
+        // The snapshot begins with the first read, not with `BEGIN`.
+        connection.execute_batch("BEGIN")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(Self { connection: Some(connection), _pool: pool })
     }
+
+    async fn read<T: Send + 'static>(
+        &mut self,
+        read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let connection = self.connection.take();
+        let connection =
+            connection.ok_or_else(|| StoreError::unavailable("an earlier read was canceled"))?;
+        let reading = task::spawn_blocking(move || (read(&connection), connection));
+        let (result, connection) = reading.await.map_err(StoreError::unavailable)?;
+        self.connection = Some(connection);
+        result.map_err(Failure::into_error)
+    }
+}
+
+#[async_trait]
+impl Snapshot for ReadTransaction {
+    async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
+        self.read(|connection| Ok(counts(connection)?)).await
+    }
+
+    async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
+        let highest = |connection: &Connection| {
+            let (_, key) = keys::head(connection)?;
+            let key = (key > 0).then_some(KeyId(key));
+            Ok(HighestIds { pet: pets::highest(connection)?, key })
+        };
+        self.read(highest).await
+    }
+
+    async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
+        self.read(move |connection| pets::after(connection, after, limit)).await
+    }
+
+    async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
+        self.read(|connection| Ok(keys::all(connection)?.into_all()?)).await
+    }
+
+    async fn records(
+        &mut self,
+        after: Option<RecordPosition>,
+        limit: u32,
+    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
+        self.read(move |connection| idempotency::after(connection, after, limit)).await
+    }
+}
+
+/// Returns the number of rows of each kind.
+pub(crate) fn counts(connection: &Connection) -> rusqlite::Result<StoreCounts> {
+    connection.query_row(COUNTS, [], |row| {
+        let count = |index| row.get(index).map(i64::unsigned_abs);
+        Ok(StoreCounts { pets: count(0)?, keys: count(1)?, records: count(2)? })
+    })
+}
+
+/// Writes rows under their own identifiers.
+fn write_rows(
+    statements: &mut Statements<'_>,
+    rows: &Rows,
+) -> Result<Written, Failure<ArchiveError>> {
+    let connection = statements.connection;
+    let Rows { pets, keys, records, highest } = rows;
+    let mut added = 0;
+    for pet in pets {
+        added += u64::from(write_pet(statements, pet)?);
+    }
+    keys.iter().try_for_each(|key| write_key(connection, key))?;
+    if !keys.is_empty() {
+        keys::renew(connection)?;
+    }
+    records.iter().try_for_each(|record| write_record(statements, record))?;
+    assign_above(connection, "pet", highest.pet.map(|id| id.0))?;
+    assign_above(connection, "api_key", highest.key.map(|id| id.0))?;
+    Ok((added, (added > 0).then_some(1)))
+}
+
+/// Adds animals under new identifiers, unless `request` is a repeat.
+fn add_new_pets(
+    statements: &mut Statements<'_>,
+    pets: &[NewPet],
+    request: Option<IdempotencyRequest>,
+) -> Result<Written, Failure<ArchiveError>> {
+    let stored = match &request {
+        Some(request) => idempotency::find(statements, request.id)?,
+        None => None,
+    };
+    let resolution = request.map(|request| Resolution::of_new_pets(stored.as_ref(), &request));
+    if resolution.transpose().map_err(Failure::Answer)? == Some(Resolution::Keep) {
+        return Ok((0, None));
+    }
+    pets::require_identifiers(statements.connection, pets.len())?;
+    let mut request = request;
+    for pet in pets {
+        let id = pets::insert(statements, pet)?;
+        if let Some(request) = request.take() {
+            idempotency::write(statements, stored.as_ref(), &request.into_record(id))?;
+        }
+    }
+    Ok((pets.len() as u64, (!pets.is_empty()).then_some(0)))
+}
+
+/// Writes an animal under its own identifier. Returns `false` if it is stored already.
+fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure<ArchiveError>> {
+    if pets::restore(statements, pet)? {
+        return Ok(true);
+    }
+    let stored = pets::find::<ArchiveError>(statements.connection, pet.id, |_| Ok(()))?;
+    Resolution::of_pet(stored.value.as_ref(), pet).map_err(Failure::Answer)?;
+    Ok(false)
+}
+
+fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<ArchiveError>> {
+    let found = keys::find(connection, key.id, &key.digest)?;
+    let stored = found.iter().find(|stored| stored.id == key.id);
+    let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
+    let resolved = Resolution::of_key(stored, owner, key).map_err(Failure::Answer)?;
+    keys::write(connection, &resolved)?;
+    match resolved.last_used_at {
+        Some(at) => Ok(keys::note_use(connection, resolved.id, at)?),
+        None => Ok(()),
+    }
+}
+
+fn write_record(
+    statements: &mut Statements<'_>,
+    record: &IdempotencyRecord,
+) -> Result<(), Failure<ArchiveError>> {
+    let stored = idempotency::find(statements, record.id)?;
+    match Resolution::of_record(stored.as_ref(), record).map_err(Failure::Answer)? {
+        Resolution::Keep => Ok(()),
+        Resolution::Write => Ok(idempotency::write(statements, stored.as_ref(), record)?),
+    }
+}
+
+/// Raises the next identifier of a table above `id`.
+fn assign_above(connection: &Connection, table: &str, id: Option<i64>) -> rusqlite::Result<()> {
+    let Some(id) = id else { return Ok(()) };
+    connection.prepare_cached(BEGIN_SEQUENCE)?.execute([table])?;
+    connection.prepare_cached(RAISE_SEQUENCE)?.execute((table, id)).map(drop)
 }

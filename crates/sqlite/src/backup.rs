@@ -21,7 +21,7 @@ use rusqlite::{
 };
 
 use crate::{
-    archive::snapshot,
+    archive,
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess, SharedMemory},
     error::open::OpenError,
@@ -89,7 +89,7 @@ impl SqliteStore {
         let source = connection::open_reader(&path, ReadAccess::ReadOnly, timeout)?;
         // The snapshot begins with the first read, not with `BEGIN`.
         source.execute_batch("BEGIN")?;
-        let counts = snapshot::counts(&source)?;
+        let counts = archive::counts(&source)?;
         copy(&source, to, &mut |progress, took| {
             let decision = watch(progress);
             if decision.is_continue() && progress.done < progress.total {
@@ -148,16 +148,11 @@ fn verify(to: &Path, expected: StoreCounts) -> Result<(), BackupError> {
         return Err(BackupError::Unsound(fault));
     }
     schema::version(&copy).map_err(|error| BackupError::Unsound(error.to_string()))?;
-    let found = snapshot::counts(&copy)?;
+    let found = archive::counts(&copy)?;
     if found == expected {
-        Ok(())
-    } else {
-        let [found, expected] = [found, expected].map(|counts| {
-            let StoreCounts { pets, keys, records } = counts;
-            format!("{pets} animals, {keys} API keys and {records} idempotency records")
-        });
-        Err(BackupError::Unsound(format!("it has {found}, but the store has {expected}")))
+        return Ok(());
     }
+    Err(BackupError::Unsound(format!("it has {found:?}, but the store has {expected:?}")))
 }
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {

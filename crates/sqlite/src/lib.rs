@@ -49,14 +49,13 @@
 //! | file | content |
 //! |---|---|
 //! | `pets.rs`, `api_keys.rs`, `archive.rs`, `handover.rs` | the ports |
-//! | `readers.rs`, `pool.rs`, `readers/queue.rs` | reads, and their connections and threads |
+//! | `readers.rs`, `readers/queue.rs` | reads, and their connections and threads |
 //! | `writer.rs` | the writing thread |
 //! | `version.rs`, `readers/watch.rs` | the catalogue's version, and the thread that polls it |
 //! | `open.rs`, `connection.rs`, `presence.rs` | opening a store, and the check that its files are still there |
 //! | `schema.rs`, `upgrade.rs` | schema versions |
 //! | `backup.rs`, `inspection.rs` | copying and checking a store |
 
-mod activity;
 mod api_keys;
 mod archive;
 mod backup;
@@ -67,7 +66,6 @@ mod handover;
 mod inspection;
 mod open;
 mod pets;
-mod pool;
 mod presence;
 mod readers;
 mod schema;
@@ -78,8 +76,7 @@ mod upgrade;
 mod version;
 mod writer;
 
-pub use activity::Activity;
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use error::open::OpenError;
-pub use store::{SqliteSettings, SqliteStore};
+pub use store::{Activity, SqliteSettings, SqliteStore};

@@ -4,14 +4,14 @@ use std::{
     fs::{self, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt as _,
-    path::{self, Path, PathBuf},
+    path::{self, Path},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use petstore_storage::VersionCache;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 use rustix::{fs::Access, io::Errno};
 use tokio::runtime::Handle;
 
@@ -19,9 +19,8 @@ use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess, SharedMemory},
     error::open::{OpenError, Reason, is_busy},
-    pool::Pool,
     presence::Presence,
-    readers::{Readers, queue},
+    readers::{Pool, Readers, queue},
     schema,
     store::{SqliteSettings, SqliteStore},
     version,
@@ -61,25 +60,16 @@ pub(crate) fn open(
     settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
-    let mut made_file = None;
-    let shared_memory = SharedMemory::guard(&config.path);
-    let opened = try_to_open(config, settings, busy_timeout, shared_memory, &mut made_file);
-    opened.map_err(|reason| {
-        if let Some(file) = made_file {
-            // The first error is more useful than a failed removal.
-            drop(remove_unused(&file));
-        }
-        OpenError { path: config.path.clone(), reason }
-    })
+    let opened = try_to_open(config, settings, busy_timeout);
+    opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
 }
 
 fn try_to_open(
     config: &SqliteConfig,
     settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
-    shared_memory: Option<SharedMemory>,
-    made_file: &mut Option<PathBuf>,
 ) -> Result<SqliteStore, Reason> {
+    let shared_memory = SharedMemory::guard(&config.path);
     // An absolute path is never a special name of SQLite (`:memory:`, `file:…`), and stays valid if the process changes
     // its directory.
     let (path, synchronous) = (path::absolute(&config.path)?, config.synchronous);
@@ -93,7 +83,7 @@ fn try_to_open(
         schema::require_current(&connection)?;
         connection
     } else {
-        *made_file = create(&path)?.then(|| path.clone());
+        create(&path)?;
         require_store(&path, access)?;
         require_companions(&path)?;
         let mut connection = open_writer()?;
@@ -137,30 +127,17 @@ pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i6
     schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)
 }
 
-/// Creates the file for its owner alone. Returns whether it was missing.
+/// Creates a missing file for its owner alone.
 ///
 /// Closing a descriptor releases all POSIX locks of the process on the file, also SQLite's. So no other thread opens the
 /// new file before this descriptor is closed. Only SQLite opens an existing file (`schema::check_file`).
-fn create(path: &Path) -> Result<bool, Reason> {
+fn create(path: &Path) -> Result<(), Reason> {
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        created => created.map(|_| true).map_err(|error| explain(error, path)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.map(drop).map_err(|error| explain(error, path)),
     }
-}
-
-/// Removes the new file if no store could be made in it, for example on a full disk. If another process is making a store
-/// in it, its lock prevents the removal.
-fn remove_unused(path: &Path) -> Result<(), Reason> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    // A journal in a file would need disk space.
-    connection.execute_batch("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")?;
-    if fs::metadata(path)?.len() == 0 {
-        fs::remove_file(path)?;
-    }
-    Ok(())
 }
 
 /// Requires a store or an empty file that this user may open with `access`. Changes no file.

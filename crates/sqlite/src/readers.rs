@@ -10,8 +10,9 @@ pub(crate) mod watch;
 
 use std::{
     io,
+    path::PathBuf,
     sync::{
-        Arc, Condvar, Mutex,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, Thread},
@@ -25,7 +26,11 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use self::queue::Queue;
-use crate::{error::Failure, pool::Pool, presence::Presence};
+use crate::{
+    connection::{self, ReadAccess, SharedMemory},
+    error::Failure,
+    presence::Presence,
+};
 
 /// The longest time that closing the store waits for its threads. A connection that is closed after the writer's leaves the
 /// write-ahead log beside the file, which is harmless.
@@ -170,5 +175,53 @@ impl Drop for Readers {
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
         }
+    }
+}
+
+/// Connections that cannot write. The pool opens a connection when a read finds no idle connection.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub(crate) path: PathBuf,
+    pub(crate) access: ReadAccess,
+    pub(crate) busy_timeout: Duration,
+    /// The largest number of idle connections.
+    pub(crate) max_idle: usize,
+    /// The idle connections. The most recently used connection is taken first, because its page cache is warm.
+    pub(crate) idle: Mutex<Vec<Connection>>,
+    /// Dropped after the idle connections.
+    pub(crate) _shared_memory: Option<SharedMemory>,
+}
+
+impl Pool {
+    /// Opens a connection outside of the pool.
+    pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
+        connection::open_reader(&self.path, self.access, self.busy_timeout)
+    }
+
+    /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new connection is cheap
+    /// and certainly sound.
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
+    ) -> Result<T, E> {
+        let idle = self.idle().pop();
+        let connection = idle
+            .map_or_else(|| self.open(), Ok)
+            .map_err(|error| Failure::Sqlite(error).into_error())?;
+        let result = read(&connection);
+        let mut idle = self.idle();
+        if !matches!(result, Err(Failure::Sqlite(_))) && idle.len() < self.max_idle {
+            idle.push(connection);
+        }
+        result.map_err(Failure::into_error)
+    }
+
+    /// Closes the idle connections.
+    pub(crate) fn clear(&self) {
+        self.idle().clear();
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,8 @@
 //! Writes on one thread and one connection, in groups. `petstore-storage` has the queue, groups and answers.
 
 mod group;
-mod transaction;
 
 use std::{
-    collections::VecDeque,
     io,
     sync::{
         Arc,
@@ -14,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError};
+use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError, WriterRole};
 use petstore_storage::{
     PanicGuard,
     writer::{self as queue, Add, Job, Jobs, Reply},
@@ -23,11 +21,12 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::group::Committer;
 use self::group::Session;
-pub(crate) use self::{group::Committer, transaction::WriteTransaction};
 use crate::{
-    activity::Activity,
+    connection::Statements,
     error::{self, Failure},
+    store::Activity,
 };
 
 /// The largest number of writes in one transaction.
@@ -38,11 +37,14 @@ const MAX_GROUP: usize = 1024;
 const TURN: Duration = Duration::from_millis(100);
 
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
-pub(crate) const FREE: Duration = Duration::from_millis(2);
+const FREE: Duration = Duration::from_millis(2);
 
 /// A write other than an addition, which is a transaction of its own. It gets an error if the connection was lost or the
 /// write before it failed, and answers its caller.
 type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
+
+/// Additions, which share a transaction, and other writes.
+type Group = (Vec<Add>, Vec<Work>);
 
 /// Sends writes to the writing thread. Dropping this value waits until the queued writes are done.
 pub(crate) struct Writer {
@@ -99,15 +101,30 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let write = |reply: Reply<T, StoreError>| -> Work {
+        let work = |statements: &mut Statements<'_>| Ok((work(statements.connection)?, None));
+        self.transaction(WriterRole::Service, work).await
+    }
+
+    /// Runs `work` in a transaction. `work` returns its result, and the rewrites as `WriteTransaction::commit` takes them.
+    /// Returns the result after the commit.
+    pub(crate) async fn transaction<T, E>(
+        &self,
+        writer: WriterRole,
+        work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure<E>> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let write = |reply: Reply<T, E>| -> Work {
             Box::new(move |session| {
-                let work = |connection: &Connection| {
+                let work = |statements: &mut Statements<'_>| {
                     if reply.is_abandoned() {
                         return Err(StoreError::unavailable("its caller has left").into());
                     }
-                    work(connection)
+                    work(statements)
                 };
-                let done = session.and_then(|session| session.write(work));
+                let done = session.map_err(E::from).and_then(|it| it.write(writer, work));
                 reply.send(done);
             })
         };
@@ -126,36 +143,24 @@ impl Writer {
 }
 
 /// Writes until the queue is closed and empty. No failure ends it.
-fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, runtime: &Handle) {
+fn run(committer: &Committer, connection: Connection, mut groups: Groups, runtime: &Handle) {
+    let mut opened = Ok(connection);
     let mut next = groups.next();
-    while next.is_some() {
-        let mut session = committer.session(&connection);
-        while session.is_usable()
-            && let Some((adds, others)) = next
-        {
-            session.commit(adds, &mut groups.alone).send_on(runtime);
-            for work in others {
-                session.run_other(work);
-            }
-            groups.ended = Instant::now();
-            next = groups.next();
-        }
-        drop(session);
-        // The connection is in doubt, so the next group needs a new one.
-        while let Some((adds, others)) = next.take() {
-            match committer.reopen() {
-                Ok(reopened) => {
-                    (connection, next) = (reopened, Some((adds, others)));
-                    break;
+    while let Some(group) = next {
+        next = match &opened {
+            Ok(connection) => committer.session(connection).run(group, &mut groups, runtime),
+            Err(error) => {
+                let (adds, others) = group;
+                group::failed(adds, error).send_on(runtime);
+                for work in others {
+                    work(Err(error::copy(error)));
                 }
-                Err(error) => {
-                    group::failed(adds, &error).send_on(runtime);
-                    for work in others {
-                        work(Err(error::copy(&error)));
-                    }
-                }
+                groups.next()
             }
-            next = groups.next();
+        };
+        if next.is_some() {
+            // The connection is in doubt, or there is none.
+            opened = committer.reopen();
         }
     }
 }
@@ -163,8 +168,6 @@ fn run(committer: &Committer, mut connection: Connection, mut groups: Groups, ru
 /// Forms groups of jobs, and pauses between turns.
 struct Groups {
     jobs: Jobs<Work>,
-    /// Additions of a failed group, which are written one by one.
-    alone: VecDeque<Add>,
     /// The start of the turn of this process.
     turn: Instant,
     /// The time at which the last group ended.
@@ -173,14 +176,11 @@ struct Groups {
 
 impl Groups {
     fn new(jobs: Jobs<Work>) -> Self {
-        Self { jobs, alone: VecDeque::new(), turn: Instant::now(), ended: Instant::now() }
+        Self { jobs, turn: Instant::now(), ended: Instant::now() }
     }
 
     /// Waits for additions and other writes. Returns `None` when the queue is closed and empty.
-    fn next(&mut self) -> Option<(Vec<Add>, Vec<Work>)> {
-        if let Some(add) = self.alone.pop_front() {
-            return Some((vec![add], Vec::new()));
-        }
+    fn next(&mut self) -> Option<Group> {
         let mut group = self.jobs.blocking_next(0)?;
         let is_over = self.turn.elapsed() >= TURN;
         if is_over {

@@ -25,3 +25,32 @@ pub fn error_chain(error: &(dyn Error + 'static)) -> String {
 pub fn opening_error(error: impl Error + Send + Sync + 'static, may_pass: bool) -> StoreError {
     if may_pass { StoreError::unavailable(error) } else { StoreError::refused(error) }
 }
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::StoreError;
+
+    use super::{error_chain, opening_error};
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no\nanswer")]
+    struct Outer(#[source] Inner);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("invalid peer certificate: UnknownIssuer")]
+    struct Inner;
+
+    #[test]
+    fn a_chain_is_one_line_in_words() {
+        let chain = error_chain(&Outer(Inner));
+        let words =
+            "no answer: invalid peer certificate: UnknownIssuer, no authority that is trusted";
+        assert!(chain.starts_with(words), "{chain}");
+    }
+
+    #[test]
+    fn only_an_error_that_may_pass_is_unavailable() {
+        assert!(matches!(opening_error(Inner, true), StoreError::Unavailable(_)));
+        assert!(matches!(opening_error(Inner, false), StoreError::Refused(_)));
+    }
+}

@@ -34,7 +34,7 @@
 //! | [`writer`] | every store: a bounded queue for one writing task or thread, groups, deadlines, answers |
 //! | [`VersionCache`], [`watch`] | `PetRepository::version` without a call to the store |
 //! | [`StoreTasks`] | stores on a network: the writing task and the task that reads the version |
-//! | [`PanicGuard`], [`essential`] | a signal to the program that a thread or a task has panicked |
+//! | [`PanicGuard`] | a signal to the program that a thread or a task has panicked |
 //! | [`Step`], [`require_known`] | schema versions, upgrades, and the check which stores may be opened |
 //! | [`Finding`], [`Upgrade`] | the output of `petstore check` and `petstore upgrade` |
 //! | [`opening_error`], [`error_chain`] | errors for the log and for `serve`, which waits for some of them |
@@ -60,7 +60,7 @@ mod version_cache;
 pub mod writer;
 
 pub use failure::{error_chain, opening_error};
-pub use panics::{PanicGuard, essential};
+pub use panics::PanicGuard;
 pub use schema::{SchemaError, Step, require_known};
 pub use tasks::StoreTasks;
 pub use upkeep::{Finding, Severity, Upgrade, UpgradeMode};

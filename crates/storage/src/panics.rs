@@ -18,7 +18,7 @@ impl Drop for PanicGuard {
 }
 
 /// Runs a task that the store needs. Cancels `on_panic` if the task panics.
-pub async fn essential(on_panic: CancellationToken, task: impl Future<Output = ()>) {
+pub(crate) async fn essential(on_panic: CancellationToken, task: impl Future<Output = ()>) {
     let _guard = PanicGuard(on_panic);
     task.await;
 }

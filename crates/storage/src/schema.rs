@@ -132,3 +132,42 @@ pub fn require_known(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SchemaError, Step, require_known};
+
+    const STEPS: [Step; 2] = [
+        Step::new(1, 1, "first", ""),
+        Step { oldest_release: "1.2.0", ..Step::new(2, 1, "second", "").unless("SELECT 1") },
+    ];
+
+    #[test]
+    fn a_store_is_opened_up_to_the_newest_known_version() {
+        let release = || Some("9.8.7".to_owned());
+        for oldest in [1, 2] {
+            assert!(require_known(&STEPS, oldest, release).is_ok());
+        }
+        let refusal = require_known(&STEPS, 3, release).unwrap_err().to_string();
+        assert!(refusal.contains("below version 3") && refusal.contains("knows version 2"));
+        assert!(refusal.contains("use petstore 9.8.7 or newer"), "{refusal}");
+        let unnamed = require_known(&STEPS, 3, || None).unwrap_err().to_string();
+        assert!(unnamed.contains("use petstore of a newer release"), "{unnamed}");
+    }
+
+    #[test]
+    fn a_step_is_compatible_if_older_versions_can_use_the_store() {
+        assert_eq!(STEPS.map(|step| step.is_compatible()), [false, true]);
+    }
+
+    #[test]
+    fn a_step_is_refused_while_rows_are_in_its_way() {
+        assert_eq!(STEPS.map(|step| step.offending), [None, Some("SELECT 1")]);
+        assert!(STEPS[1].require_none(&[]).is_ok());
+        let rows = ["animal 1", "animal 2"].map(str::to_owned);
+        let Err(SchemaError::Offending { version: 2, rows }) = STEPS[1].require_none(&rows) else {
+            panic!("it is not refused")
+        };
+        assert_eq!(rows, "animal 1, animal 2");
+    }
+}

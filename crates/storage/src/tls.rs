@@ -1,6 +1,6 @@
 //! The certificate authorities that may sign the certificate of a server.
 
-use std::{io, path::Path};
+use std::path::Path;
 
 use rustls::{
     Error as TlsError, RootCertStore,
@@ -13,19 +13,17 @@ use rustls::{
 
 /// The reason for which certificates cannot be checked.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum TlsFailure {
-    #[error("{parameter} {path} cannot be read ({cause}); name a PEM file with certificates")]
-    Unreadable { parameter: &'static str, path: String, cause: io::Error },
-    /// The message has no words of the parser, because the file may contain a private key.
-    #[error("{parameter} {path} is not well-formed; name a PEM file with certificates")]
-    Malformed { parameter: &'static str, path: String },
-    #[error("sslrootcert {0} holds no certificate; name a PEM file with certificates")]
-    Empty(String),
+    /// A file cannot be used. The message has no words of the parser, because the file may contain a private key.
+    #[error("{0}; name a PEM file with certificates")]
+    File(String),
+    /// The system has no certificates of authorities.
     #[error("the system trusts no authority; name the server's with sslrootcert=PATH")]
     NoSystemRoots,
+    /// rustls refuses a certificate or a key.
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] TlsError),
+    /// rustls refuses the certificate authorities.
     #[error("TLS cannot be set up: {0}")]
     Verifier(#[from] VerifierBuilderError),
 }
@@ -33,13 +31,13 @@ pub enum TlsFailure {
 impl TlsFailure {
     /// Makes the error of the file in a parameter.
     #[must_use]
-    pub fn of_file(parameter: &'static str, path: &Path, error: PemError) -> Self {
-        let path = path.display().to_string();
-        if let PemError::Io(cause) = error {
-            Self::Unreadable { parameter, path, cause }
+    pub fn of_file(parameter: &str, path: &Path, error: PemError) -> Self {
+        let path = path.display();
+        Self::File(if let PemError::Io(cause) = error {
+            format!("{parameter} {path} cannot be read ({cause})")
         } else {
-            Self::Malformed { parameter, path }
-        }
+            format!("{parameter} {path} is not well-formed")
+        })
     }
 }
 
@@ -57,8 +55,8 @@ pub fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
     for certificate in CertificateDer::pem_file_iter(path).map_err(failed)? {
         roots.add(certificate.map_err(failed)?)?;
     }
-    let shown = || path.display().to_string();
-    if roots.is_empty() { Err(TlsFailure::Empty(shown())) } else { Ok(roots) }
+    let empty = || TlsFailure::File(format!("sslrootcert {} holds no certificate", path.display()));
+    if roots.is_empty() { Err(empty()) } else { Ok(roots) }
 }
 
 /// Texts of rustls about the certificate of a server, and their replacements, which say what to do.
@@ -75,7 +73,32 @@ const REMEDIES: [(&str, &str); 2] = [
 ];
 
 /// Replaces texts of rustls in an error message by words for an operator.
-#[must_use]
 pub(crate) fn in_words(message: &str) -> String {
     REMEDIES.iter().fold(message.to_owned(), |text, (word, words)| text.replace(word, words))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, process};
+
+    use super::roots;
+
+    #[test]
+    fn a_file_without_certificates_is_named_and_never_quoted() {
+        let path = env::temp_dir().join(format!("petstore-roots-{}.pem", process::id()));
+        let refusal = || roots(Some(&path)).unwrap_err().to_string();
+        assert!(refusal().contains("cannot be read"), "{}", refusal());
+        let key = "-----BEGIN PRIVATE KEY-----\naHVzaA==\n-----END PRIVATE KEY-----\n";
+        for (content, says) in [
+            ("", "holds no certificate; name a PEM file with certificates"),
+            (key, "holds no certificate"),
+            ("-----BEGIN CERTIFICATE-----\nhush", "is not well-formed"),
+        ] {
+            fs::write(&path, content).unwrap();
+            let refusal = refusal();
+            assert!(refusal.starts_with(&format!("sslrootcert {}", path.display())), "{refusal}");
+            assert!(refusal.contains(says) && !refusal.contains("hush"), "{refusal}");
+        }
+        fs::remove_file(&path).unwrap();
+    }
 }

@@ -1,5 +1,8 @@
 //! The URL of a store on a network: hosts, percent-encoding, parameters and times.
 
+#[cfg(test)]
+mod tests;
+
 use std::{borrow::Cow, fmt, time::Duration};
 
 const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";

@@ -7,7 +7,6 @@ use petstore_testing::{Cluster, Durability, needs};
 
 use super::{
     commands::{hand_over, load, populate, serve, spawn},
-    kills::kill_beside,
     phase::{Phase, in_each_phase},
 };
 use crate::load::journal::{Addition, Journal};
@@ -80,23 +79,6 @@ fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
     one.damage("DELETE FROM idempotency");
     hand_over(&one, &other).succeeds();
     all.is_kept_by(&client);
-}
-
-/// The server of the old store is killed while it is copied.
-#[needs(postgres, time)]
-#[test]
-fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
-    let cluster = Cluster::start(Durability::Full).unwrap();
-    let (from, to) = (Store::at(&cluster.url("postgres")), Store::sqlite());
-    let all = populate(&from, 30_000);
-    let server = serve(&from, &to);
-    let mut mover = spawn(&from, &to);
-    kill_beside(&cluster, &mut mover);
-    hand_over(&from, &to).succeeds();
-    let mut load = load(&[server.client()], &all);
-    load[0].continues();
-    load[0].stop();
-    all.is_kept_by(&server.client());
 }
 
 /// The server of the new store is lost after the move. Its standby has neither the last animals nor the opened state. A

@@ -1,4 +1,4 @@
-//! Moves and copies to an etcd cluster and back, while the leader of the cluster is killed.
+//! Moves to an etcd cluster and back, while the leader of the cluster is killed.
 
 use std::{
     sync::Arc,
@@ -12,7 +12,6 @@ use super::commands::{hand_over, populate, serve, spawn};
 use crate::{
     etcd::{nodes, store},
     load::{Load, NEED_THE_STORE, Outages, journal::Journal},
-    moving::commands::{make, run, verify},
     support::{
         command::{Running, petstore},
         server::Launch,
@@ -65,19 +64,4 @@ fn a_leader_that_is_killed_during_a_move_takes_nothing_with_it() {
     let all = populate(&file, PETS);
     moves(&etcd, &file, &cluster, &all, "there");
     moves(&etcd, &cluster, &file, &all, "back");
-}
-
-#[needs(etcd, time)]
-#[test]
-fn a_leader_that_is_killed_during_a_copy_takes_nothing_with_it() {
-    let etcd = nodes(None);
-    let (one, cluster, other) = (Store::sqlite(), store(&etcd, "zoo"), Store::sqlite());
-    populate(&one, PETS);
-    for (from, to) in [(&one, &cluster), (&cluster, &other)] {
-        make(to);
-        let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
-        kill_beside(&etcd, &mut petstore(&words).spawn());
-        run(&words).succeeds();
-        verify(&from.url, &to.url);
-    }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::support::{
     catalogue::{id_of, pet},
-    command::{Running, exit, petstore},
+    command::{Running, petstore},
     server::{Launch, Server},
     store::{Kind, Store, on_stores},
     wait,
@@ -61,41 +61,6 @@ fn a_move_that_is_canceled_in_any_phase_loses_nothing() {
     survives([&Store::sqlite(), &Store::sqlite()], true);
 }
 
-#[needs(time)]
-#[test]
-fn two_movers_at_once_do_no_harm() {
-    let (from, to) = (Store::sqlite(), Store::sqlite());
-    let all = populate(&from, 2_000);
-    let server = serve(&from, &to);
-    let mut load = load(&[server.client()], &all);
-    let mut movers: Vec<Running> = (0..3).map(|_| spawn(&from, &to)).collect();
-    for mover in &mut movers {
-        exit(mover);
-    }
-    hand_over(&from, &to).succeeds();
-    load[0].continues();
-    load[0].stop();
-    all.is_kept_by(&server.client());
-}
-
-#[needs(time)]
-#[test]
-fn a_service_that_is_killed_and_started_anew_finds_the_open_store() {
-    let (from, to) = (Store::sqlite(), Store::sqlite());
-    let all = populate(&from, 500);
-    let mut server = serve(&from, &to);
-    let mut load = load(&[server.client()], &all);
-    hand_over(&from, &to).succeeds();
-    load[0].continues();
-    load[0].stop();
-    server.kill();
-    for _ in 0..2 {
-        let mut server = serve(&from, &to);
-        all.is_kept_by(&server.client());
-        server.kill();
-    }
-}
-
 /// An instance is frozen during a move. Its first answer has the animals that were added meanwhile.
 #[needs(postgres, time)]
 #[test]
@@ -116,30 +81,32 @@ fn an_instance_that_has_not_noticed_misses_nothing() {
     }
 }
 
-/// Kills the server three times while the mover works, and waits for the mover's end.
-pub(super) fn kill_beside(cluster: &Cluster, mover: &mut Running) {
-    for _ in 0..3 {
-        thread::sleep(Duration::from_millis(250));
-        cluster.kill9().unwrap();
-        cluster.resume().unwrap();
-    }
-    wait::within(wait::LIMIT * 5, "the mover ends", || mover.try_wait().unwrap().is_some());
-}
-
-/// The PostgreSQL server of the new store is killed during the copy.
+/// The PostgreSQL server of the old or of the new store is killed three times during the copy.
 #[needs(postgres, time)]
 #[test]
-fn a_new_store_that_is_killed_meanwhile_loses_nothing() {
-    let cluster = Cluster::start(Durability::Full).unwrap();
-    let (from, to) = (Store::sqlite(), Store::at(&cluster.url("postgres")));
-    let all = populate(&from, 30_000);
-    let server = serve(&from, &to);
-    let mut load = load(&[server.client()], &all);
-    let mut mover = spawn(&from, &to);
-    kill_beside(&cluster, &mut mover);
-    hand_over(&from, &to).succeeds();
-    load[0].continues();
-    load[0].stop();
-    all.is_kept_by(&server.client());
-    petstore(&["check", "--store", &to.url]).finish().succeeds();
+fn a_store_that_is_killed_meanwhile_loses_nothing() {
+    for is_old in [true, false] {
+        let cluster = Cluster::start(Durability::Full).unwrap();
+        let (file, database) = (Store::sqlite(), Store::at(&cluster.url("postgres")));
+        let (from, to) = if is_old { (database, file) } else { (file, database) };
+        let all = populate(&from, 30_000);
+        let server = serve(&from, &to);
+        // A service on the old store refuses requests while that is away.
+        let mut loads = if is_old { Vec::new() } else { load(&[server.client()], &all) };
+        let mut mover = spawn(&from, &to);
+        for _ in 0..3 {
+            thread::sleep(Duration::from_millis(250));
+            cluster.kill9().unwrap();
+            cluster.resume().unwrap();
+        }
+        wait::within(wait::LIMIT * 5, "the mover ends", || mover.try_wait().unwrap().is_some());
+        hand_over(&from, &to).succeeds();
+        if is_old {
+            loads = load(&[server.client()], &all);
+        }
+        loads[0].continues();
+        loads[0].stop();
+        all.is_kept_by(&server.client());
+        petstore(&["check", "--store", &to.url]).finish().succeeds();
+    }
 }

@@ -1,6 +1,6 @@
 //! Stores that must not be used: sealed stores, stores that are being filled, and their backups.
 
-use std::{fs, thread, time::Duration};
+use std::fs;
 
 use rusqlite::Connection;
 
@@ -134,7 +134,16 @@ fn a_service_never_makes_the_next_store() {
     populate(&from, 10);
     let server = serve(&from, &to);
     server.client().add(&pet("Rex")).send().is(201);
-    thread::sleep(Duration::from_secs(1));
+    let waits = "the next store cannot be opened yet";
+    wait::until("the log names the next store", || server.log().contains(waits));
+    let log = server.log();
+    let line = log.lines().find(|line| line.contains(waits)).unwrap();
+    // Another command would fill the store, and a move needs an empty target.
+    assert!(line.contains("'petstore store move' makes it"), "{line}");
+    assert!(
+        !["petstore serve", "keys create", "import"].iter().any(|it| line.contains(it)),
+        "{line}"
+    );
     assert!(!to.file().exists());
     hand_over(&from, &to).succeeds();
     server.client().add(&pet("Rex")).send().is(201);

@@ -1,18 +1,12 @@
 //! A stop: requests that have begun are answered, no new connection is accepted, and the process ends.
 
-use std::{
-    io::{self, Read},
-    process::Command,
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{process::Command, thread, time::Duration};
 
 use serde_json::Value;
 
 use crate::support::{
     catalogue::{everything, pet},
-    raw::{Raw, head, post},
+    raw::{Raw, head},
     server::{Launch, Server},
     store::Store,
     wait,
@@ -63,44 +57,6 @@ fn a_request_that_has_begun_is_answered() {
         let server = Launch::on(&store).start();
         assert_eq!(everything(&server.client()), [answer.json()]);
     }
-}
-
-/// A body that stops the server after its first half.
-struct Stopping {
-    server: Arc<Server>,
-    halves: Vec<Vec<u8>>,
-}
-
-impl Read for Stopping {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(half) = self.halves.pop() else { return Ok(0) };
-        if self.halves.is_empty() {
-            // The server has the first half once it answers requests that were sent later.
-            self.server.http2().get("/livez").send().is(200);
-            self.server.signal("TERM");
-            wait::until("new connections are refused", || !self.server.takes_connections());
-            thread::sleep(IDLE_IN_DRAIN);
-        }
-        buffer[..half.len()].copy_from_slice(&half);
-        Ok(half.len())
-    }
-}
-
-#[test]
-fn a_stream_that_has_begun_is_answered() {
-    let store = Store::sqlite();
-    let launch = Launch::on(&store).flag("--shutdown-grace", "2m");
-    let server = Arc::new(launch.flag("--body-timeout", "2m").start());
-    let client = server.http2();
-    // From here on all requests share one connection.
-    client.get("/livez").send().is(200);
-    let body = pet("half").to_string().into_bytes();
-    let halves = vec![body[10..].to_vec(), body[..10].to_vec()];
-    let body = Stopping { server: Arc::clone(&server), halves };
-    client.post("/v1/pets", "").stream(body).is(201);
-    wait::until("the body is dropped", || Arc::strong_count(&server) == 1);
-    let mut server = Arc::into_inner(server).unwrap();
-    assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
 #[test]
@@ -169,25 +125,6 @@ fn two_equal_signals_at_once_count_as_one() {
     assert_eq!(endings(server), ["stopped: every request was answered"]);
 }
 
-#[test]
-fn the_log_has_one_line_for_the_end_after_two_signals() {
-    let store = Store::sqlite();
-    let mut server = Launch::on(&store).flag("--body-timeout", "2m").start();
-    let (mut raw, rest) = half_way(&server);
-    server.signal("TERM");
-    wait::until("new connections are refused", || !server.takes_connections());
-    // The drain ends while the second signal is handled.
-    server.signal("INT");
-    raw.send(rest);
-    let code = server.exit();
-    let expected = match code {
-        Some(0) => "stopped: every request was answered",
-        _ => "stopped at once: connections may have been cut off",
-    };
-    assert!(matches!(code, Some(0 | 1)), "{code:?}");
-    assert_eq!(endings(server), [expected]);
-}
-
 /// Returns the log lines about the end of a stopped server.
 fn endings(server: Server) -> Vec<String> {
     let log = server.whole_log();
@@ -229,23 +166,4 @@ fn the_grace_bounds_the_drain() {
     silent.is_closed();
     let server = Launch::on(&store).start();
     assert!(everything(&server.client()).is_empty());
-}
-
-#[test]
-fn pipelined_requests_before_the_signal_are_answered_whole_or_not_at_all() {
-    let (store, mut server) = Server::on_file();
-    let mut raw = idle(&server);
-    raw.send(post(&pet("one").to_string()).repeat(20));
-    raw.answer("POST", "/v1/pets").is(201);
-    server.signal("TERM");
-    // The answer to the current request closes the connection. Each answer is whole.
-    let mut rest = String::from_utf8(raw.rest()).unwrap();
-    rest.retain(|c| c != '\r');
-    let answers: Vec<_> = rest.split("HTTP/1.1 ").skip(1).collect();
-    for answer in &answers {
-        assert!(answer.starts_with("201 ") && answer.ends_with('}'), "{answer}");
-    }
-    assert_eq!(server.exit(), Some(0), "{}", server.log());
-    let server = Launch::on(&store).start();
-    assert_eq!(everything(&server.client()).len(), 1 + answers.len());
 }

@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env,
     io::{Read as _, Write as _},
     net::{Shutdown, SocketAddr, TcpStream},
     thread,
@@ -13,6 +13,7 @@ use std::{
 use petstore_testing::{Mutations, corpus};
 
 use crate::support::{
+    memory::memory as resident,
     server::Launch,
     store::{Kind, Store},
     wait,
@@ -41,7 +42,7 @@ fn no_mutated_request_fails_the_service_or_makes_it_grow() {
     let mut memory = Vec::new();
     for round in 0..ROUNDS {
         send_all(server.address, round, requests / ROUNDS / CLIENTS, &mut statuses);
-        memory.push(resident_kib(server.pid()));
+        memory.push(resident(&server));
     }
     eprintln!("answers by status: {statuses:?}; memory in KiB: {memory:?}");
     for good in [0, 200, 201, 400, 401, 404, 405, 415] {
@@ -98,10 +99,4 @@ fn send(address: SocketAddr, request: &[u8]) -> Vec<u16> {
         assert!(is_expected, "{} -> {}", request.escape_ascii(), answers.escape_ascii());
     }
     if statuses.is_empty() { vec![0] } else { statuses }
-}
-
-fn resident_kib(pid: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
 }

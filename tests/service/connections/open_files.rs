@@ -12,7 +12,7 @@ use crate::support::{
 fn the_limit_on_open_files_is_raised_for_the_connections() {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--max-connections", "50");
-    let server = launch.with_open_files(64).start();
+    let server = launch.with_limit("-Sn 64").start();
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     assert_eq!(line.split_whitespace().nth(3), Some("1050"), "{line}");
@@ -21,7 +21,7 @@ fn the_limit_on_open_files_is_raised_for_the_connections() {
 #[test]
 fn connections_leave_the_store_its_files() {
     let store = Store::sqlite();
-    let launch = Launch::on(&store).with_no_more_open_files_than(64);
+    let launch = Launch::on(&store).with_limit("-n 64");
     let server = launch.flag("--log-format", "json").start();
     let readiness = |raw: &mut Raw| {
         raw.send(head("GET", "/readyz", ""));
@@ -47,12 +47,12 @@ fn connections_leave_the_store_its_files() {
 #[test]
 fn a_limit_that_leaves_no_connection_is_named() {
     for limit in [14, 48] {
-        let launch = Launch::on(&Store::sqlite()).with_no_more_open_files_than(limit);
+        let launch = Launch::on(&Store::sqlite()).with_limit(&format!("-n {limit}"));
         let refusal = launch.finish().fails(1, "ulimit -n");
         assert!(refusal.stderr.contains(&format!("only {limit} files")), "{refusal:?}");
     }
     let store = Store::sqlite();
-    let server = Launch::on(&store).with_no_more_open_files_than(49).start();
+    let server = Launch::on(&store).with_limit("-n 49").start();
     server.raw();
     add(&server.client(), &pet("alone"));
     assert_eq!(everything(&server.client()).len(), 1);
@@ -64,7 +64,8 @@ fn a_failure_to_open_mentions_the_limit_on_open_files() {
     store.new_key("web");
     let mut refused = 0;
     for limit in 8..40 {
-        let list = petstore(&["keys", "list", "--store", &store.url]).with_open_files(limit);
+        let list =
+            petstore(&["keys", "list", "--store", &store.url]).with_limit(&format!("-Sn {limit}"));
         let done = list.finish();
         if done.code == Some(0) {
             continue;

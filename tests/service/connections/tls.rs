@@ -1,7 +1,6 @@
 //! HTTPS: `--tls-cert` and `--tls-key`.
 
 use std::{
-    fs,
     io::Read as _,
     net::{Shutdown, TcpStream},
 };
@@ -99,22 +98,6 @@ fn a_new_certificate_is_used_without_closing_a_connection() {
     service.shows(&next);
     assert!(Tls::connect(service.server.address, &service.pair, &[]).is_err());
     assert_eq!(before.ask("GET", "/livez").0, OK);
-    service.server.stop();
-}
-
-#[test]
-fn unusable_files_are_logged_and_the_old_certificate_stays() {
-    let service = Service::start(Pair::new());
-    let certificate = service.folder.path().join("cert.pem");
-    let written = fs::read(&certificate).unwrap();
-    fs::write(&certificate, "not a certificate").unwrap();
-    wait::until("the error is logged", || {
-        let log = service.server.log();
-        log.contains("the TLS certificate in force is kept") && log.contains("cert.pem")
-    });
-    assert_eq!(service.connect().ask("GET", "/livez").0, OK);
-    fs::write(&certificate, written).unwrap();
-    wait::until("the files are read again", || service.server.log().contains("was read again"));
     service.server.stop();
 }
 

@@ -6,7 +6,7 @@ use petstore_testing::needs;
 
 use crate::support::{
     command::{self, complete, lines, petstore},
-    server::{Launch, Server},
+    server::Launch,
     store::{Kind, Store},
     wait,
 };
@@ -94,14 +94,6 @@ fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
     let rest: Vec<_> = lines.collect();
     assert!(!rest.iter().any(|line| line.contains("petstore listens")), "twice: {rest:?}");
     assert_eq!(command::exit(&mut service), Some(0));
-}
-
-#[test]
-fn no_key_is_made_where_the_environment_brings_one() {
-    let (store, server) = Server::on_file();
-    assert_eq!(keys_in(&server.out()), [""; 0]);
-    server.client().get("/v1/pets").send().is(200);
-    assert!(!store.keys(&["list"]).succeeds().contains("default"));
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn a_limit_on_the_size_of_files_is_reported_and_kills_nothing() {
     let store = Store::sqlite();
     store.new_key("web");
     let create = petstore(&["keys", "create", "more", "--store", &store.url]);
-    create.with_no_larger_files_than(1).finish().fails(1, "raise the limit on the size of files");
+    create.with_limit("-f 1").finish().fails(1, "raise the limit on the size of files");
     assert!(!store.keys(&["list"]).succeeds().contains("more"));
 }
 
@@ -57,7 +57,7 @@ fn a_key_that_cannot_be_made_leaves_no_new_store() {
     // Some of these limits prevent the store file, and others its companion files.
     for blocks in [0, 1, 40, 70, 100] {
         let store = Store::sqlite();
-        let failed = create(&store).with_no_larger_files_than(blocks).finish();
+        let failed = create(&store).with_limit(&format!("-f {blocks}")).finish();
         failed.fails(1, "cannot open the store");
         assert!(!store.is_made(), "{blocks}");
         store.new_key("web");

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::support::{
     KEY,
-    catalogue::{add, id_of, pet},
-    client::Call,
+    catalogue::{add, pet},
+    client::{Call, Client},
     server::{Launch, Server},
     store::Store,
+    wait,
 };
 
 fn talkative(access: &str) -> (Store, Server) {
@@ -32,40 +33,73 @@ fn field(line: &Value, name: &str) -> String {
     }
 }
 
+/// A request, and its method, route, status, error code and key name in the log.
+type Row = (Call, &'static str, &'static str, u16, &'static str, &'static str);
+
+const PETS: &str = "/v1/pets";
+const PET: &str = "/v1/pets/{petId}";
+const ORDERS: &str = "/v1/store/orders";
+const SERVICE: &str = "service key";
+
+fn requests(client: &Client, web: &str, revoked: &str) -> [Row; 18] {
+    let list = || client.get(PETS);
+    let delete = client.call("DELETE", PETS);
+    let refused = |call, name| (call, "GET", PETS, 401, "unauthorized", name);
+    [
+        (client.get("/v1/pets?limit=5"), "GET", PETS, 200, "", SERVICE),
+        (client.head(PETS), "HEAD", PETS, 200, "", SERVICE),
+        (client.add(&pet("secret-name")), "POST", PETS, 201, "", SERVICE),
+        (client.get("/v1/pets/1").key(web), "GET", PET, 200, "", "web-2"),
+        (client.get("/v1/pets/secret-1"), "GET", PET, 404, "pet_not_found", SERVICE),
+        (client.get("/v1/pets?secret=2"), "GET", PETS, 400, "invalid_query", SERVICE),
+        (client.post(PETS, "{}").key(web), "POST", PETS, 400, "invalid_pet", "web-2"),
+        refused(list().key("secret-key-456789"), ""),
+        refused(list().key(revoked), "revoked"),
+        refused(list().key(&format!("{web}x")), ""),
+        refused(list().authorization(&format!("Basic {web}")), ""),
+        refused(list().anonymous(), ""),
+        (client.get(ORDERS), "GET", ORDERS, 501, "not_implemented", SERVICE),
+        (client.get("/v1/nothing").key(web), "GET", "", 404, "route_not_found", "web-2"),
+        // These paths need no key, so the log names none.
+        (client.get("/readyz").key(web), "GET", "/readyz", 200, "", ""),
+        (client.get("/secret/3"), "GET", "", 404, "route_not_found", ""),
+        (delete, "DELETE", "", 405, "method_not_allowed", SERVICE),
+        (client.call("SECRET", PETS), "other", "", 405, "method_not_allowed", SERVICE),
+    ]
+}
+
 #[test]
-fn every_request_has_a_line_with_its_template() {
-    let (_store, server) = talkative("all");
-    let client = server.client();
-    let id = id_of(&add(&client, &pet("logged")));
-    let table: [(Call, &str, &str, &str, &str); 12] = [
-        (client.get("/v1/pets?limit=5"), "GET", "/v1/pets", "200", ""),
-        (client.add(&pet("secret-name")), "POST", "/v1/pets", "201", ""),
-        (client.get(&format!("/v1/pets/{id}")), "GET", "/v1/pets/{petId}", "200", ""),
-        (client.get("/v1/pets/secret-1"), "GET", "/v1/pets/{petId}", "404", "pet_not_found"),
-        (client.get("/v1/pets?secret=2"), "GET", "/v1/pets", "400", "invalid_query"),
-        (client.post("/v1/pets", "{}"), "POST", "/v1/pets", "400", "invalid_pet"),
-        (client.get("/v1/pets").key("secret-key-456789"), "GET", "/v1/pets", "401", "unauthorized"),
-        (client.get("/v1/store/orders"), "GET", "/v1/store/orders", "501", "not_implemented"),
-        (client.get("/readyz"), "GET", "/readyz", "200", ""),
-        (client.get("/secret/3"), "GET", "", "404", "route_not_found"),
-        (client.call("DELETE", "/v1/pets"), "DELETE", "", "405", "method_not_allowed"),
-        (client.call("SECRET", "/v1/pets"), "other", "", "405", "method_not_allowed"),
-    ];
-    for (n, (call, method, route, status, code)) in table.into_iter().enumerate() {
-        let id = format!("request-{n}-of-the-log");
-        assert_eq!(call.header("x-request-id", &id).send().status.to_string(), status);
-        let line = server.log_line(&id);
-        assert_eq!(field(&line, "request_id"), id, "{line}");
-        assert_eq!(field(&line, "method"), method, "{line}");
-        assert_eq!(field(&line, "status"), status, "{line}");
-        assert_eq!(field(&line, "code"), code, "{line}");
-        if !route.is_empty() {
-            assert_eq!(field(&line, "route"), route, "{line}");
+fn every_request_has_a_line_with_its_template_and_the_name_of_its_key() {
+    let (store, server) = talkative("all");
+    add(&server.client(), &pet("logged"));
+    let [web, revoked] = ["web-2", "revoked"].map(|name| store.new_key(name));
+    store.keys(&["revoke", "revoked"]).succeeds();
+    let status_of = |key: &str| server.client().get(PETS).key(key).send().status;
+    wait::until("the keys are known", || (status_of(&revoked), status_of(&web)) == (401, 200));
+    for (protocol, client) in [("http1", server.client()), ("http2", server.http2())] {
+        let requests = requests(&client, &web, &revoked).into_iter().enumerate();
+        for (n, (call, method, route, status, code, name)) in requests {
+            let id = format!("request-{n}-over-{protocol}");
+            call.header("x-request-id", &id).send().is(status);
+            let (line, status) = (server.log_line(&id), status.to_string());
+            for (wanted, value) in [
+                ("request_id", id.as_str()),
+                ("method", method),
+                ("status", &status),
+                ("code", code),
+                ("key_name", name),
+            ] {
+                assert_eq!(field(&line, wanted), value, "{line}");
+            }
+            assert!(route.is_empty() || field(&line, "route") == route, "{line}");
+            assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
+            assert_eq!(server.log().matches(&id).count(), 1, "{line}");
         }
-        assert_eq!(server.log().matches(&id).count(), 1, "{line}");
     }
     let log = server.stop();
-    assert!(!log.contains("secret"), "{log}");
+    for hidden in ["secret", &KEY[4..], &web[4..], &revoked[4..]] {
+        assert!(!log.contains(hidden), "{log}");
+    }
     for line in log.lines() {
         assert!(serde_json::from_str::<Value>(line).unwrap().is_object(), "{line}");
     }
@@ -140,7 +174,7 @@ fn a_key_is_in_no_log_line_no_refusal_and_no_store() {
 #[test]
 fn a_key_is_in_no_core_dump() {
     let store = Store::memory();
-    let server = Launch::on(&store).with_core_dumps().start();
+    let server = Launch::on(&store).with_limit("-Sc \"$(ulimit -Hc)\"").start();
     let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
     assert_eq!(core.split_whitespace().next(), Some("0"), "{limits}");

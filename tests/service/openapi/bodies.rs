@@ -2,17 +2,14 @@
 
 use serde_json::json;
 
-use super::{
-    agreement::{agree, integer, sandbox},
-    document::Document,
-};
-use crate::support::{catalogue::pet, shared};
+use super::document::{Document, agree, integer};
+use crate::support::{catalogue::pet, server::Server, shared};
 
 const NEW_PET: &str = "/components/schemas/NewPet";
 
 #[test]
 fn a_name_is_taken_exactly_if_the_document_allows_it() {
-    let (_store, server) = sandbox();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
     let schema = document.at(NEW_PET);
@@ -99,7 +96,7 @@ fn a_category_is_taken_exactly_within_its_bounds() {
 
 #[test]
 fn an_idempotency_key_is_taken_exactly_if_the_document_allows_it() {
-    let (_store, server) = sandbox();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
     let fits = document.checker(&document.at("/components/parameters/Idempotency-Key")["schema"]);

@@ -136,6 +136,21 @@ impl Document {
     }
 }
 
+/// Returns a bound of a schema, in a type with room on both sides.
+#[track_caller]
+pub(super) fn integer(schema: &Value, bound: &str) -> i128 {
+    schema[bound].as_i64().unwrap_or_else(|| panic!("{bound}: {schema}")).into()
+}
+
+/// Asserts that the service accepts a request exactly if the document does.
+#[track_caller]
+pub(super) fn agree(by_document: &Result<(), String>, answer: Answer, status: u16, code: &str) {
+    match by_document {
+        Ok(()) => answer.is(status),
+        Err(_) => answer.refuses(400, code),
+    };
+}
+
 fn hold(holds: bool, otherwise: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise.to_owned()) }
 }

@@ -2,15 +2,12 @@
 
 use serde_json::json;
 
-use super::{
-    agreement::{agree, integer, sandbox},
-    document::Document,
-};
-use crate::support::{answer::Answer, catalogue::pet, shared};
+use super::document::{Document, agree, integer};
+use crate::support::{answer::Answer, catalogue::pet, server::Server, shared};
 
 #[test]
 fn a_limit_is_taken_exactly_within_its_bounds() {
-    let (_store, server) = sandbox();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
     let limit = &document.at("/components/parameters/limit")["schema"];
@@ -48,7 +45,7 @@ fn a_status_is_taken_exactly_if_it_is_listed() {
 
 #[test]
 fn only_a_cursor_as_described_is_accepted() {
-    let (_store, server) = sandbox();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
     for _ in 0..2 {

@@ -26,41 +26,18 @@ fn addresses(page: &Answer) -> Vec<String> {
     written.map(rooted).collect()
 }
 
+/// The tests of `petstore-pages` have the whole policy, and that a page loads nothing but data.
 #[test]
-fn a_page_runs_only_its_own_script_and_style_and_loads_only_from_this_server() {
+fn a_page_is_sent_with_its_policy() {
     let client = shared::server().client();
     for path in PAGES {
         let answer = client.get(path).anonymous().send().is(200);
         assert_eq!(answer.must("content-type"), "text/html; charset=utf-8", "{path}");
         assert_eq!(answer.must("cache-control"), "no-cache", "{path}");
-        let policy = answer.must("content-security-policy");
-        let directives: Vec<_> = policy.split("; ").collect();
-        for directive in [
-            "default-src 'none'",
-            "connect-src 'self'",
-            "base-uri 'none'",
-            "form-action 'self'",
-            "frame-ancestors 'none'",
-        ] {
-            assert!(directives.contains(&directive), "{path}: {policy}");
-        }
-        for start in ["script-src 'sha256-", "style-src 'sha256-"] {
-            let named = directives.iter().filter(|directive| directive.starts_with(start));
-            assert_eq!(named.count(), 1, "{path}: {policy}");
-        }
-        assert!(!policy.contains("unsafe"), "{path}: {policy}");
         assert_eq!(answer.must("referrer-policy"), "no-referrer");
-        // During an upgrade, a balancer may send the request for a second file to the other release.
-        for loads in ["<script src", "<script type=\"module\" src", "rel=\"stylesheet\"", " from '"]
-        {
-            assert!(!answer.text().contains(loads), "{path}: {loads}");
-        }
-        let addresses = addresses(&answer);
-        assert!(addresses.len() >= 6, "{path}: {addresses:?}");
-        for address in addresses {
-            let own = address.starts_with('/') && !address.starts_with("//");
-            let inside = address.starts_with('#') || address.starts_with("data:");
-            assert!(own || inside, "{path} leads to {address}");
+        let policy = answer.must("content-security-policy");
+        for part in ["default-src 'none'; script-src 'sha256-", "; frame-ancestors 'none'"] {
+            assert!(policy.contains(part) && !policy.contains("unsafe"), "{path}: {policy}");
         }
     }
 }
@@ -72,8 +49,6 @@ fn the_pages_name_the_deployment() {
     for path in PAGES {
         let named = server.client().get(path).anonymous().send().is(200);
         assert!(named.text().contains("<span class=\"chip\">blue &amp; green</span>"), "{path}");
-        let other = shared::server().client().get(path).anonymous().send().is(200);
-        assert_ne!(named.must("etag"), other.must("etag"), "{path}");
     }
 }
 

@@ -31,30 +31,14 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
         assert!(!text.contains("\n.br\n\n"), "mandoc warns of it: {page}: {text}");
         assert!(!text.contains(".nf\n.fi") && !text.ends_with(".nf\n"), "{page}: {text}");
     }
-    for (page, parts) in [
-        (
-            "petstore-serve.1",
-            &[".SH EXIT STATUS", "\n78\n", ".SH FILES", ".SH ENVIRONMENT", ".SH SEE ALSO"][..],
-        ),
-        (
-            "petstore-serve.1",
-            &["\n.br\n\\(bu sqlite:PATH", ".B PETSTORE_API_KEY\n", ".SH NOTES\nA store "],
-        ),
-        ("petstore-keys.1", &["petstore\\-keys\\-create (1)", ".BR petstore (1)"]),
-        ("petstore-healthcheck.1", &["of the service, or unix"]),
-    ] {
-        let text = fs::read_to_string(folder.path().join(page)).unwrap();
-        for part in parts {
-            assert!(
-                text.contains(part) || text.contains(&part.replace("\\-", "-")),
-                "{page}: {part}: {text}"
-            );
-        }
+    let serve = fs::read_to_string(folder.path().join("petstore-serve.1")).unwrap();
+    for part in
+        [".SH EXIT STATUS", "\n78\n", ".SH FILES", ".SH ENVIRONMENT", ".B PETSTORE_API_KEY\n"]
+    {
+        assert!(serve.contains(part), "{part}: {serve}");
     }
-    for (command, other) in [("healthcheck", "picks one"), ("store-move", "compare")] {
-        let page = folder.path().join(format!("petstore-{command}.1"));
-        assert!(!fs::read_to_string(page).unwrap().contains(other), "{command}");
-    }
+    let keys = fs::read_to_string(folder.path().join("petstore-keys.1")).unwrap();
+    assert!(keys.replace("\\-", "-").contains("petstore-keys-create (1)"), "{keys}");
     let missing = folder.path().join("missing");
     petstore(&["man", missing.to_str().unwrap()]).finish().fails(1, "missing");
 }

@@ -63,14 +63,6 @@ fn a_rotated_key_is_used_without_a_signal_and_the_old_one_is_refused() {
 }
 
 #[test]
-fn a_hangup_reads_the_key_again() {
-    let (_store, server, _) = with_key_file();
-    server.signal("HUP");
-    wait::until("the key is read", || server.log().contains("--api-key-file was read again"));
-    assert_eq!(status(&server, FIRST), 200);
-}
-
-#[test]
 fn a_file_without_a_key_keeps_the_old_key_and_is_logged_once() {
     let (_store, server, file) = with_key_file();
     let kept = "the API key of --api-key-file in force is kept";

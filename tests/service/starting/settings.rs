@@ -54,33 +54,6 @@ fn an_empty_variable_counts_as_unset() {
 }
 
 #[test]
-fn a_variable_changes_only_serve_and_commands_that_share_its_flags() {
-    let (store, folder) = (Store::sqlite(), Store::memory());
-    let names = ["READ_ONLY", "FORCE", "CREATE", "SKIP_BAD", "STATUS"];
-    let run = |words: &[&str]| {
-        let run = petstore(words).env("PETSTORE_STORE", &store.url).env("PETSTORE_OUTPUT", "json");
-        let run = run.env("PETSTORE_FORMAT", "csv").env("PETSTORE_TO", "sqlite:no");
-        names.iter().fold(run, |run, name| run.env(&format!("PETSTORE_{name}"), "true")).finish()
-    };
-    assert!(run(&["keys", "create", "web"]).succeeds().starts_with("pst_"));
-    assert!(run(&["keys", "list"]).succeeds().starts_with("ID"));
-    let file = write(&folder, "pets.ndjson", "");
-    for (words, says) in [
-        (&["export", &file][..], "exists already"),
-        (&["import", &file, "--store", "sqlite:no"], "there is no store at"),
-    ] {
-        let Finished { code, stderr, .. } = run(words);
-        // The line comes after the warnings about unknown variables.
-        let last = stderr.lines().last().unwrap();
-        assert!(code == Some(1) && last.contains(says), "{stderr}");
-        assert_eq!(stderr.matches("_READ_ONLY is not a setting").count(), 1, "{stderr}");
-        assert!(!stderr.contains("PETSTORE_STORE"), "{stderr}");
-    }
-    run(&["backup"]).fails(2, "--to <FILE>");
-    run(&["store", "verify", "--from", &store.url]).fails(2, "--to <URL>");
-}
-
-#[test]
 fn an_unknown_variable_causes_a_warning_without_its_value() {
     let mistyped = |run: Run| run.env("PETSTORE_LISTN", "hush").env("PETSTORE_COLOUR", "hush");
     let store = Store::sqlite();
@@ -161,21 +134,14 @@ fn a_setting_with_several_values_takes_a_list_in_the_file() {
     wait::until("the second listener exists", || socket.exists());
     command::signal(&service, "TERM");
     assert_eq!(command::exit(&mut service), Some(0));
-    for (text, says) in [
-        ("max-body = [1]", "'max-body' must be text in quotes"),
-        ("listen = []", "or a list of such values"),
-        ("listen = [\"nowhere\"]", "for 'listen' in /"),
-    ] {
-        let config = write(&store, "petstore.toml", text);
-        check(&["--config", &config]).fails(2, says);
-    }
+    let config = write(&store, "petstore.toml", "listen = [\"nowhere\"]");
+    check(&["--config", &config]).fails(2, "for 'listen' in /");
 }
 
 #[test]
 fn an_invalid_settings_file_is_refused_in_one_line() {
     let store = Store::memory();
     for (text, code, says) in [
-        ("hedaer-timeout = \"3s\"", 2, "there is no setting 'hedaer-timeout'"),
         ("header-timeout = \"3 parsecs\"", 2, "for 'header-timeout' in /"),
         ("no-docs = \"perhaps\"", 2, "for 'no-docs' in /"),
         ("max-body = ", 2, "petstore.toml, line 1: "),
@@ -233,15 +199,4 @@ fn the_url_of_a_store_may_come_from_a_file() {
     let refused = petstore(&["keys", "list", "--store-file", &secret]).finish();
     assert!(!refused.stderr.contains("hush"), "{refused:?}");
     refused.fails(2, "for 'store' in /");
-}
-
-#[test]
-fn a_key_in_the_environment_overrides_the_key_file() {
-    let store = Store::memory();
-    let key = write(&store, "key", "a-key-from-a-file-0123");
-    let config = write(&store, "petstore.toml", &format!("api-key-file = \"{key}\"\n"));
-    let server = Launch::on(&store).flag("--config", &config).start();
-    server.client().get("/v1/pets").send().is(200);
-    let server = Launch::without_key(&store).flag("--config", &config).start();
-    server.client().get("/v1/pets").key("a-key-from-a-file-0123").send().is(200);
 }

@@ -64,16 +64,6 @@ fn a_file_that_is_no_store_is_refused_and_unchanged() {
 }
 
 #[test]
-fn help_and_version_are_printed() {
-    for arguments in [&["--help"][..], &["serve", "--help"], &["keys", "--help"]] {
-        let help = petstore(arguments).finish().succeeds();
-        assert!(help.contains("Usage: petstore"), "{help}");
-    }
-    let version = concat!("petstore ", env!("CARGO_PKG_VERSION"));
-    assert!(petstore(&["--version"]).finish().succeeds().starts_with(version));
-}
-
-#[test]
 fn a_store_is_readable_by_its_owner_alone() {
     let (store, server) = Server::on_file();
     server.client().add(&pet("private")).send().is(201);

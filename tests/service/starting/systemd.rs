@@ -19,7 +19,7 @@ use crate::support::{
     KEY,
     catalogue::pet,
     client::Client,
-    command::{self, complete, lines, petstore, spawn},
+    command::{self, complete, petstore, spawn},
     raw::{Raw, head, post},
     server::{Launch, Server},
     store::{Kind, Store},
@@ -183,21 +183,6 @@ fn inherited_sockets_of_other_processes_are_ignored() {
         let launch = Launch::on(&store).env("LISTEN_FDS", "1").env("LISTEN_PID", pid);
         launch.start().client().get("/v1/pets").send().is(200);
     }
-    // The service would refuse to start if it took descriptor 3, which is no socket.
-    let words = "serve --store memory: --listen 127.0.0.1:0";
-    let script = format!("LISTEN_FDS=1 exec \"$0\" {words} 3</dev/null");
-    let mut command = Command::new("/bin/sh");
-    command
-        .args(["-c", &script, env!("CARGO_BIN_EXE_petstore")])
-        .env("PETSTORE_API_KEY", KEY)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut service = spawn(&mut command);
-    let mut said = lines(service.stdout.take().unwrap());
-    assert!(said.next().unwrap().starts_with("petstore listens on http://127.0.0.1:"));
-    command::signal(&service, "TERM");
-    assert_eq!(command::exit(&mut service), Some(0));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::support::{
-    catalogue::{add, id_of, pet, pets},
+    catalogue::{add, pet, pets},
     client::Client,
     server::{Launch, Server},
     store::{Kind, Store, on_stores},
@@ -15,11 +15,9 @@ use crate::support::{
 
 on_stores! {
     lasting:
-    a_key_used_for_another_animal_is_refused_on_the_other,
     a_revoked_key_is_refused_on_both,
     #[petstore_testing::needs(quiet)]
     a_revoked_key_is_refused_on_both_within_a_second,
-    a_cursor_of_one_continues_on_the_other,
     a_tag_of_one_is_known_on_the_other_until_somebody_adds,
     #[petstore_testing::needs(quiet)]
     an_addition_shows_on_the_other_within_100_ms,
@@ -33,13 +31,6 @@ fn start(kind: Kind) -> (Store, [Server; 2]) {
 
 fn tag(client: &Client, target: &str) -> String {
     client.get(target).send().is(200).must("etag").to_owned()
-}
-
-fn a_key_used_for_another_animal_is_refused_on_the_other(kind: Kind) {
-    let (_store, [one, other]) = start(kind);
-    one.client().add(&pet("Rex")).header("idempotency-key", "k").send().is(201);
-    let reused = other.client().add(&pet("Max")).header("idempotency-key", "k").send();
-    reused.refuses(422, "idempotency_key_reused");
 }
 
 fn a_revoked_key_is_refused_on_both(kind: Kind) {
@@ -68,27 +59,6 @@ fn refuse_a_revoked_key(kind: Kind, limit: Duration) {
             });
         }
     });
-}
-
-fn a_cursor_of_one_continues_on_the_other(kind: Kind) {
-    let (_store, servers) = start(kind);
-    let clients = servers.each_ref().map(Server::client);
-    let added: Vec<_> =
-        (0..25).map(|n| add(&clients[n % 2], &pet(&format!("walker {n}")))).collect();
-    assert!(added.is_sorted_by_key(id_of), "identifiers grow over both");
-    wait::until("both show all", || {
-        let newest = |client: &Client| pets(&client.get("/v1/pets?limit=100").send().is(200));
-        clients.iter().all(|client| newest(client) == added)
-    });
-    let mut walked = Vec::new();
-    let mut next = Some("/v1/pets?limit=3".to_owned());
-    for client in clients.iter().cycle() {
-        let Some(target) = next else { break };
-        let page = client.get(&target).send().is(200);
-        next = page.link("next");
-        walked.extend(pets(&page));
-    }
-    assert_eq!(walked, added);
 }
 
 fn a_tag_of_one_is_known_on_the_other_until_somebody_adds(kind: Kind) {

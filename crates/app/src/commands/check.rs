@@ -5,8 +5,8 @@ mod tests;
 
 use clap::Args;
 use petstore_domain::{
-    Archive, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, StoreCounts, StoreError,
-    StoredKeys, load_keys,
+    Archive, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, StoreError, StoredKeys,
+    load_keys,
 };
 use petstore_storage::{Finding, Severity};
 
@@ -69,7 +69,7 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
         return Ok(vec![keys, Finding::warning("animals", why)]);
     };
     let animals = match read_archive(&**archive, &*store.pets, signals).await {
-        Ok((counts, unlisted)) => animals(&counts, unlisted),
+        Ok(finding) => finding,
         Err(_) if signals.stop_asked() => {
             return Err(Failure::runtime("stopped before everything was examined"));
         }
@@ -78,16 +78,13 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
     Ok(vec![keys, animals])
 }
 
-/// An animal that is missing in the list of its status.
-type Unlisted = (PetId, PetStatus);
-
-/// Reads every animal and every idempotency record, and checks them by the rules of the domain. Returns the counts, and
-/// the first animal that is missing in the list of its status.
+/// Reads every animal and every idempotency record, which checks them by the rules of the domain. Names the first animal
+/// that is missing in the list of its status.
 async fn read_archive(
     archive: &dyn Archive,
     pets: &dyn PetRepository,
     signals: &Signals,
-) -> Result<(StoreCounts, Option<Unlisted>), StoreError> {
+) -> Result<Finding, StoreError> {
     let mut snapshot = archive.snapshot().await?;
     let counts = snapshot.counts().await?;
     let stopped = || {
@@ -113,10 +110,19 @@ async fn read_archive(
         let Some(record) = batch.last() else { break };
         last = Some(record.position());
     }
-    Ok((StoreCounts { pets: done, ..counts }, unlisted))
+    let read = format!("{done} read, and {} idempotency records", counts.records);
+    Ok(match unlisted {
+        None => {
+            Finding::ok("animals", format!("{read}; each is valid, and in the list of its status"))
+        }
+        Some((id, status)) => {
+            Finding::error("animals", format!("{read}; {id} is not in the list of {status}"))
+        }
+    })
 }
 
-/// Returns the first animal of `batch`, which begins after `after`, that is missing in the list of its status.
+/// Returns the first animal of `batch` that is missing in the list of its status. `after` is the last animal before
+/// `batch`.
 ///
 /// `batch` is from a snapshot, and the lists are live: a missing animal may have been changed or deleted since. So each
 /// missing animal is looked up again.
@@ -124,44 +130,32 @@ async fn find_unlisted(
     pets: &dyn PetRepository,
     after: Option<PetId>,
     batch: &[Pet],
-) -> Result<Option<Unlisted>, StoreError> {
+) -> Result<Option<(PetId, PetStatus)>, StoreError> {
     for status in PetStatus::ALL {
-        for id in missing(pets, status, after, batch).await? {
-            let unlisted = look_up(pets, id).await?;
-            if unlisted.is_some() {
-                return Ok(unlisted);
+        let mut after = after;
+        let mut expected = batch.iter().filter(|pet| pet.status == Some(status)).peekable();
+        while expected.peek().is_some() {
+            let query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
+            let page = pets.list(query).await?.value;
+            after = page.pets.last().map(|pet| pet.id);
+            let reaches = |id: PetId| !page.more || after.is_none() || Some(id) <= after;
+            while let Some(Pet { id, .. }) = expected.next_if(|pet| reaches(pet.id)) {
+                if page.pets.binary_search_by_key(id, |listed| listed.id).is_err()
+                    && let Some(unlisted) = look_up(pets, *id).await?
+                {
+                    return Ok(Some(unlisted));
+                }
             }
         }
     }
     Ok(None)
 }
 
-/// Walks the list of `status` from `after` to the end of `batch`, and returns the animals of `batch` that the list lacks.
-/// The list may have more animals.
-async fn missing(
-    pets: &dyn PetRepository,
-    status: PetStatus,
-    mut after: Option<PetId>,
-    batch: &[Pet],
-) -> Result<Vec<PetId>, StoreError> {
-    let mut missing = Vec::new();
-    let mut expected = batch.iter().filter(|pet| pet.status == Some(status)).peekable();
-    while expected.peek().is_some() {
-        let query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
-        let page = pets.list(query).await?.value;
-        after = page.pets.last().map(|pet| pet.id);
-        let reaches = |id: PetId| !page.more || after.is_none() || Some(id) <= after;
-        while let Some(pet) = expected.next_if(|pet| reaches(pet.id)) {
-            if page.pets.binary_search_by_key(&pet.id, |listed| listed.id).is_err() {
-                missing.push(pet.id);
-            }
-        }
-    }
-    Ok(missing)
-}
-
 /// Returns the animal if it exists and is missing in the list of its status at each of [`ATTEMPTS`] lookups.
-async fn look_up(pets: &dyn PetRepository, id: PetId) -> Result<Option<Unlisted>, StoreError> {
+async fn look_up(
+    pets: &dyn PetRepository,
+    id: PetId,
+) -> Result<Option<(PetId, PetStatus)>, StoreError> {
     let mut unlisted = None;
     for _ in 0..ATTEMPTS {
         let Some(status) = pets.find(id).await?.value.and_then(|pet| pet.status) else {
@@ -176,20 +170,6 @@ async fn look_up(pets: &dyn PetRepository, id: PetId) -> Result<Option<Unlisted>
         unlisted = Some((id, status));
     }
     Ok(unlisted)
-}
-
-fn animals(counts: &StoreCounts, unlisted: Option<Unlisted>) -> Finding {
-    let StoreCounts { pets, records, .. } = counts;
-    let read = format!("{pets} read, and {records} idempotency records");
-    match unlisted {
-        None => {
-            let detail = format!("{read}; each is valid, and in the list of its status");
-            Finding::ok("animals", detail)
-        }
-        Some((id, status)) => {
-            Finding::error("animals", format!("{read}; {id} is not in the list of {status}"))
-        }
-    }
 }
 
 fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {

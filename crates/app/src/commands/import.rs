@@ -4,7 +4,7 @@ pub(crate) mod lines;
 mod source;
 
 use std::{
-    io::{self, IsTerminal as _},
+    fs::File,
     path::Path,
     sync::{
         Arc,
@@ -19,7 +19,7 @@ use petstore_domain::{
 };
 use petstore_json::Record;
 
-use self::source::{Input, Source};
+use self::source::{Batch, Input, Source};
 use crate::{
     cli::values,
     commands::records::{Format, RecordsArgs},
@@ -40,6 +40,8 @@ const BATCH_LINES: usize = 10_000;
 const MAX_SHOWN: u64 = 100;
 /// The largest length of a shown reason, in characters.
 const MAX_REASON_CHARS: usize = 400;
+/// The reason of an import that ends at a signal.
+const STOPPED: &str = "it was stopped";
 
 /// The flags of `import`.
 #[derive(Debug, Args)]
@@ -50,7 +52,7 @@ pub(crate) struct ImportArgs {
     /// Import without the bad lines; otherwise, one bad line refuses the whole file
     #[arg(long)]
     skip_bad: bool,
-    /// Import also of a file that was imported within the last 24 hours
+    /// New import of a file that was imported within the last 24 hours
     #[arg(long)]
     again: bool,
     /// Creation of a missing store
@@ -66,15 +68,14 @@ pub(crate) struct ImportArgs {
     store: StoreArgs,
 }
 
-/// Adds the animals of the file in batches.
+/// Checks the file, and then adds its animals in batches.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
     let path = records.path();
     let format = records.format().or_else(|| path.and_then(Format::of_compressed));
-    let format = format.unwrap_or(Format::Ndjson);
-    note_if_typed(path);
-    let input = Input::open(path)?;
+    let mut import = Import { delimiter, skip_bad, again, ..Import::new(format) };
+    let file = import.check(Input::open(path)?, &signals).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,
         (false, true) => OpenMode::ReadOnly,
@@ -83,9 +84,8 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let location = &*store.store.location;
     let done = with_archive(location, mode, async |store, archive| {
         store.require_open(location).await?;
-        let import = Import { skip_bad, again, delimiter, ..Import::new(archive) };
-        let import = Import { dry_run: dry_run.then_some(&*store.pets), ..import };
-        import.run(input, format, &signals).await
+        let preview = dry_run.then_some(&*store.pets);
+        import.run(&file, archive, preview, &signals).await
     });
     Console.print(&done.await?)
 }
@@ -100,27 +100,18 @@ pub(crate) async fn all_of(
 ) -> Result<String, Failure> {
     let input = Input::open(Some(file))?;
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
-    let format = format.unwrap_or(Format::Ndjson);
-    let import = Import { advanced: Arc::clone(advanced), ..Import::new(archive) };
-    let done = import.run(input, format, signals).await?;
+    let mut import = Import { advanced: Arc::clone(advanced), ..Import::new(format) };
+    let file = import.check(input, signals).await?;
+    let done = import.run(&file, archive, None, signals).await?;
     Ok(done.trim_end().to_owned())
 }
 
-/// Prints that the command reads lines from a terminal. Without this note, the command would seem to hang.
-fn note_if_typed(file: Option<&Path>) {
-    if file.is_none() && io::stdin().is_terminal() {
-        Console.note("reading animals from standard input; end it with Ctrl-D, or name a FILE");
-    }
-}
-
 /// A running import.
-struct Import<'a> {
-    archive: &'a dyn Archive,
+struct Import {
+    format: Format,
+    delimiter: char,
     skip_bad: bool,
     again: bool,
-    delimiter: char,
-    /// The animals of the store, for a dry run.
-    dry_run: Option<&'a dyn PetRepository>,
     progress: Progress,
     /// Set after each part of the file.
     advanced: Arc<AtomicBool>,
@@ -135,14 +126,14 @@ struct Import<'a> {
     bad: u64,
 }
 
-impl<'a> Import<'a> {
-    fn new(archive: &'a dyn Archive) -> Self {
+impl Import {
+    /// Creates an import of a file in the format, by default of NDJSON.
+    fn new(format: Option<Format>) -> Self {
         Self {
-            archive,
+            format: format.unwrap_or(Format::Ndjson),
+            delimiter: ',',
             skip_bad: false,
             again: false,
-            delimiter: ',',
-            dry_run: None,
             progress: Progress::of("lines"),
             advanced: Arc::default(),
             highest: None,
@@ -153,47 +144,61 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// Imports the file. Returns a summary for people.
-    async fn run(
-        mut self,
-        input: Input,
-        format: Format,
-        signals: &Signals,
-    ) -> Result<String, Failure> {
-        const STOPPED: &str = "it was stopped";
+    /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
+    async fn check(&mut self, input: Input, signals: &Signals) -> Result<File, Failure> {
         let file = tokio::select! {
             file = input.into_file(Arc::clone(&self.advanced)) => file,
             () = signals.clone().stop() => Err(STOPPED.to_owned()),
         };
         let file = file.map_err(|reason| self.failed(&reason))?;
-        let max = BATCH_LINES.min(self.archive.max_batch());
-        for is_check in [true, false] {
-            let source = Source::new(&file, format, self.delimiter);
-            let mut source = source.map_err(|reason| self.failed(&reason))?;
-            while let Some(batch) = source.next(max).map_err(|reason| self.failed(&reason))? {
-                if signals.stop_asked() {
-                    return Err(self.failed(STOPPED));
+        let mut source = self.source(&file)?;
+        while let Some(batch) = self.next(&mut source, BATCH_LINES, signals)? {
+            for (line, reason) in &batch.faults {
+                if self.bad < MAX_SHOWN {
+                    let reason: String =
+                        one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
+                    Console.note(&format!("line {line}: {reason}"));
                 }
-                self.advanced.store(true, Ordering::Relaxed);
-                let line = batch.last_line;
-                if is_check {
-                    self.check(&batch).await?;
-                    self.progress.at("checking", line, 0);
-                } else {
-                    self.write(batch).await?;
-                    self.progress.at("importing", line, 0);
-                }
+                self.bad += 1;
             }
-            if is_check {
-                self.require_good()?;
-                if self.dry_run.is_some() {
-                    break;
-                }
+            self.highest = self.highest.max(batch.records.iter().filter_map(|it| it.id).max());
+            self.progress.at("checking", batch.last_line, 0);
+        }
+        drop(source);
+        let bad = self.bad;
+        if bad > MAX_SHOWN {
+            Console.note(&format!("and {}", count(bad - MAX_SHOWN, "more bad line")));
+        }
+        if bad == 0 || self.skip_bad {
+            return Ok(file);
+        }
+        let (lines, them) = if bad == 1 { ("line is", "it") } else { ("lines are", "them") };
+        Err(self.failed(&format!(
+            "{bad} {lines} bad; correct {them}, or skip {them} with 'petstore import --skip-bad'"
+        )))
+    }
+
+    /// Stores the animals of the checked file. For a preview, only looks them up. Returns a summary for people.
+    async fn run(
+        mut self,
+        file: &File,
+        archive: &dyn Archive,
+        preview: Option<&dyn PetRepository>,
+        signals: &Signals,
+    ) -> Result<String, Failure> {
+        let max = BATCH_LINES.min(archive.max_batch());
+        let mut source = self.source(file)?;
+        while let Some(batch) = self.next(&mut source, max, signals)? {
+            let line = batch.last_line;
+            match preview {
+                Some(pets) => self.look_up(&batch, pets).await?,
+                None => self.write(batch, archive).await?,
             }
+            self.progress.at("importing", line, 0);
         }
         let Self { passed, .. } = self;
         let [added, bad] = [count(self.added, "animal"), count(self.bad, "bad line")];
-        if self.dry_run.is_none() {
+        if preview.is_none() {
             return Ok(format!(
                 "added {added}, passed over {passed} that were there, skipped {bad}\n"
             ));
@@ -206,18 +211,24 @@ impl<'a> Import<'a> {
         ))
     }
 
-    /// Shows and counts bad lines, and finds the highest identifier. In a dry run, also looks the animals up in the store.
-    async fn check(&mut self, batch: &source::Batch) -> Result<(), Failure> {
-        for (line, reason) in &batch.faults {
-            if self.bad < MAX_SHOWN {
-                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
-                Console.note(&format!("line {line}: {reason}"));
-            }
-            self.bad += 1;
-        }
-        let ids = batch.records.iter().filter_map(|record| record.id);
-        self.highest = self.highest.max(ids.max());
-        let Some(pets) = self.dry_run else { return Ok(()) };
+    fn source<'f>(&self, file: &'f File) -> Result<Source<'f>, Failure> {
+        Source::new(file, self.format, self.delimiter).map_err(|reason| self.failed(&reason))
+    }
+
+    /// Returns the next batch; `None` at end of file. Fails after a stop signal.
+    fn next(
+        &self,
+        source: &mut Source<'_>,
+        max: usize,
+        signals: &Signals,
+    ) -> Result<Option<Batch>, Failure> {
+        self.advanced.store(true, Ordering::Relaxed);
+        let batch = if signals.stop_asked() { Err(STOPPED.to_owned()) } else { source.next(max) };
+        batch.map_err(|reason| self.failed(&reason))
+    }
+
+    /// Counts the animals of a batch that the store has, and those that it lacks.
+    async fn look_up(&mut self, batch: &Batch, pets: &dyn PetRepository) -> Result<(), Failure> {
         for Record { id, pet } in &batch.records {
             let found = match id {
                 Some(id) => pets.find(*id).await.map_err(Failure::of_store)?.value,
@@ -227,71 +238,36 @@ impl<'a> Import<'a> {
                 None => self.added += 1,
                 Some(found) if pet.clone().with_id(found.id) == found => self.passed += 1,
                 Some(found) => {
-                    let error = ArchiveError::OtherPet(found.id).to_string();
-                    return Err(self.failed(&error));
+                    return Err(self.failed(&ArchiveError::OtherPet(found.id).to_string()));
                 }
             }
         }
         Ok(())
     }
 
-    /// Prints the number of bad lines that were not shown. Refuses a file with bad lines unless they are skipped.
-    fn require_good(&self) -> Result<(), Failure> {
-        let bad = self.bad;
-        if bad > MAX_SHOWN {
-            Console.note(&format!("and {}", count(bad - MAX_SHOWN, "more bad line")));
-        }
-        if bad == 0 || self.skip_bad {
-            return Ok(());
-        }
-        let (lines, them) = if bad == 1 { ("line is", "it") } else { ("lines are", "them") };
-        let reason = format!(
-            "{bad} {lines} bad; correct {them}, or skip {them} with 'petstore import --skip-bad'"
-        );
-        Err(self.failed(&reason))
-    }
-
     /// Stores a batch. Records with an identifier keep it; the others get new ones, at most once.
-    async fn write(&mut self, read: source::Batch) -> Result<(), Failure> {
-        if !read.faults.is_empty() && !self.skip_bad {
+    async fn write(&mut self, batch: Batch, archive: &dyn Archive) -> Result<(), Failure> {
+        if !batch.faults.is_empty() && !self.skip_bad {
             return Err(self.failed("the file was changed while it was read"));
         }
-        let request = IdempotencyRequest::of_batch(read.digest, SystemClock.now());
+        let given = batch.records.len() as u64;
+        let request = IdempotencyRequest::of_batch(batch.digest, SystemClock.now());
         let request = (!self.again && self.highest.is_none()).then_some(request);
         let mut new = Vec::new();
         let highest = HighestIds { pet: self.highest, key: None };
         let mut rows = Rows { highest, ..Rows::default() };
-        for Record { id, pet } in read.records {
+        for Record { id, pet } in batch.records {
             match id {
                 Some(id) => rows.pets.push(pet.with_id(id)),
                 None => new.push(pet),
             }
         }
-        let given = (rows.pets.len() + new.len()) as u64;
-        let added = self.store_records(rows, new, request).await;
+        let added = store(archive, rows, new, request).await;
         let added = added.map_err(|error| self.failed(&error.to_string()))?;
         self.added += added;
         self.passed += given - added;
-        self.kept = read.last_line;
+        self.kept = batch.last_line;
         Ok(())
-    }
-
-    /// Stores the records of a batch. Returns the number of added animals.
-    async fn store_records(
-        &self,
-        rows: Rows,
-        new: Vec<NewPet>,
-        request: Option<IdempotencyRequest>,
-    ) -> Result<u64, ArchiveError> {
-        let mut added = 0;
-        // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
-        if !rows.pets.is_empty() || rows.highest.pet.is_some() {
-            added += self.archive.write_rows(WriterRole::Service, rows).await?;
-        }
-        if !new.is_empty() {
-            added += self.archive.add_new(new, request).await?;
-        }
-        Ok(added)
     }
 
     /// Creates the failure of the import, with the number of the last stored line.
@@ -303,4 +279,22 @@ impl<'a> Import<'a> {
             ),
         })
     }
+}
+
+/// Stores the rows and the new animals of a batch. Returns the number of added animals.
+async fn store(
+    archive: &dyn Archive,
+    rows: Rows,
+    new: Vec<NewPet>,
+    request: Option<IdempotencyRequest>,
+) -> Result<u64, ArchiveError> {
+    let mut added = 0;
+    // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
+    if !rows.pets.is_empty() || rows.highest.pet.is_some() {
+        added += archive.write_rows(WriterRole::Service, rows).await?;
+    }
+    if !new.is_empty() {
+        added += archive.add_new(new, request).await?;
+    }
+    Ok(added)
 }

@@ -145,12 +145,8 @@ async fn copy(
 
 /// Returns the first companion file of `path` that exists.
 fn companion(path: &Path) -> Option<PathBuf> {
-    let beside = |suffix| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    COMPANIONS.into_iter().map(beside).find(|path| fs::symlink_metadata(path).is_ok())
+    let companions = COMPANIONS.map(|suffix| stores::with_suffix(path, suffix));
+    companions.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
 }
 
 /// Refuses a backup in which `check` finds a fault.

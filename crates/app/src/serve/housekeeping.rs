@@ -15,7 +15,7 @@ use petstore_domain::{
 use petstore_http::RevokedKeyCounter;
 use tokio::time::{self, Instant, MissedTickBehavior};
 
-use crate::system::clock::{SystemClock, days_until, rfc3339};
+use crate::system::clock::{SystemClock, rfc3339};
 
 /// The interval at which key uses are written back, and corrupt keys and uses of revoked keys are logged. The key ring
 /// writes back each key at most once a minute.
@@ -101,17 +101,10 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
         match load_keys(keys).await {
             Ok(stored) => {
                 for key in stored.expiring_soon(now) {
-                    let expires_at = key.expires_at.map(rfc3339);
-                    let days_left = key.expires_at.map(|end| days_until(end, now));
-                    let left = key.expires_at.and_then(|end| end.since(now));
-                    let hours_left = left.map(|left| left.as_secs() / 3600);
-                    let (id, name) = (key.id.0, key.name.as_str());
                     tracing::warn!(
-                        id,
-                        name,
-                        expires_at,
-                        days_left,
-                        hours_left,
+                        id = key.id.0,
+                        name = key.name.as_str(),
+                        expires_at = key.expires_at.map(rfc3339),
                         "an API key expires soon: replace it with 'petstore keys roll'"
                     );
                 }

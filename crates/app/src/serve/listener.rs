@@ -15,8 +15,8 @@ use std::{
 
 use listenfd::ListenFd;
 use petstore_http::Listener;
-use rustix::net::sockopt::socket_acceptconn;
-use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket, UnixStream, lookup_host};
+use rustix::net::{listen as set_backlog, sockopt::socket_acceptconn};
+use tokio::net::{TcpListener, UnixListener, UnixSocket, UnixStream};
 
 use crate::{
     cli::values::{ListenAddress, variable},
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The longest accept queue. The system reduces this to its own limit.
-const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
+const SYSTEM_LIMIT: i32 = i32::MAX;
 /// The permissions of a Unix socket: the owner and the group may connect.
 const MODE: u32 = 0o660;
 /// The largest number of sockets of one service.
@@ -90,13 +90,12 @@ pub(super) async fn listen(
     if !inherited.is_empty() {
         return Ok(inherited);
     }
-    let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
+    let backlog = backlog.and_then(|backlog| i32::try_from(backlog.get()).ok());
+    let backlog = backlog.unwrap_or(SYSTEM_LIMIT);
     let mut sockets = Vec::new();
     for address in addresses {
         let bound = match address {
-            ListenAddress::Tcp(name) => {
-                bind_any(name, backlog).await.and_then(|listener| over_tcp(listener, scheme))
-            }
+            ListenAddress::Tcp(name) => bind_tcp(name, backlog, scheme).await,
             ListenAddress::Unix(path) => bind_unix(path, backlog).await,
         };
         let bound = bound.map_err(|error| cannot_listen(&address.to_string(), "--listen", &error));
@@ -156,18 +155,11 @@ pub(super) async fn listen_for_metrics(name: Option<&str>) -> Result<Option<TcpL
     listening.await.map_err(|error| cannot_listen(name, "--metrics-listen", &error))
 }
 
-async fn bind_any(name: &str, backlog: u32) -> io::Result<TcpListener> {
-    let mut refusal = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
-    for address in lookup_host(name).await? {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // A restart must not wait until connections of the previous process have left TIME_WAIT.
-        socket.set_reuseaddr(true)?;
-        match socket.bind(address).and_then(|()| socket.listen(backlog)) {
-            Ok(listener) => return Ok(listener),
-            Err(error) => refusal = error,
-        }
-    }
-    Err(refusal)
+async fn bind_tcp(name: &str, backlog: i32, scheme: &'static str) -> io::Result<Socket> {
+    let listener = TcpListener::bind(name).await?;
+    // tokio has set a backlog of 1024.
+    set_backlog(&listener, backlog)?;
+    over_tcp(listener, scheme)
 }
 
 fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
@@ -198,7 +190,7 @@ impl Drop for SocketFile {
 ///
 /// The owner of the process and its group may connect. The file is removed when the service stops. Replaces the file of a
 /// killed process. Refuses the file of a listening process, and a file that is no socket.
-async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
+async fn bind_unix(path: &Path, backlog: i32) -> io::Result<Socket> {
     let path = absolute(path)?;
     let _lock = lock_folder_of(&path).await?;
     remove_stale(&path).await?;
@@ -207,7 +199,7 @@ async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     let file = SocketFile { identity: identity(&path)?, path };
     // Set before `listen`, so that no other user can connect.
     fs::set_permissions(&file.path, Permissions::from_mode(MODE))?;
-    let listener = Listener::from(socket.listen(backlog)?);
+    let listener = Listener::from(socket.listen(backlog.unsigned_abs())?);
     let bound = BoundAddress::Unix(file.path.clone());
     Ok((listener.on_close(move || drop(file)), bound))
 }

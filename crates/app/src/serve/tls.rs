@@ -145,7 +145,7 @@ pub(crate) struct PairFiles {
     pub(crate) key: PathBuf,
 }
 
-/// A loaded pair and its validity.
+/// A loaded pair, and the validity of its certificate.
 #[derive(Debug)]
 struct Pair {
     key: Arc<CertifiedKey>,
@@ -175,13 +175,13 @@ impl PairFiles {
     /// The reason why a file or the pair is unusable. No error quotes a parser's message, because the message may
     /// contain a part of the private key.
     fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
-        self.require_in_order()?;
-        let chain = self.chain()?;
+        let [chain, key] = [&self.certificate, &self.key].map(|path| read(path));
+        let (chain, key) = (self.chain(&chain?, key.as_deref().unwrap_or_default())?, key?);
         let first = chain.first().ok_or_else(|| self.certificate("the file contains none"))?;
         let invalid = || self.certificate("the first is not an X.509 certificate of version 3");
         let validity =
             Certificate::from_der(first).map_err(|_| invalid())?.tbs_certificate.validity;
-        let key = self.private_key()?;
+        let key = self.private_key(&key)?;
         let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
             if let rustls::Error::InconsistentKeys(_) = error {
                 let [key, certificate] = [&self.key, &self.certificate].map(|path| path.display());
@@ -196,43 +196,31 @@ impl PairFiles {
         })?;
         Ok(Pair {
             key: Arc::new(key),
-            not_before: timestamp(validity.not_before.to_unix_duration()),
-            not_after: timestamp(validity.not_after.to_unix_duration()),
+            not_before: Timestamp(0).plus(validity.not_before.to_unix_duration()),
+            not_after: Timestamp(0).plus(validity.not_after.to_unix_duration()),
         })
     }
 
-    /// Returns a specific error if the two files are swapped.
-    fn require_in_order(&self) -> Result<(), String> {
-        let has = |path: &Path, label: &[u8]| {
-            read(path).is_ok_and(|text| text.windows(label.len()).any(|words| words == label))
-        };
-        let (certificate, key) = (&self.certificate, &self.key);
-        if !has(certificate, CERTIFICATE_LABEL)
-            && has(certificate, KEY_LABEL)
-            && has(key, CERTIFICATE_LABEL)
-        {
+    /// Returns the certificates in `text`. Returns a specific error if the two files are swapped. `key` is the content of
+    /// the other file.
+    fn chain(&self, text: &[u8], key: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
+        let chain = chain.map_err(|_| self.certificate("the file is not well-formed PEM"))?;
+        if chain.is_empty() && contains(text, KEY_LABEL) && contains(key, CERTIFICATE_LABEL) {
+            let [certificate, key] = [&self.certificate, &self.key].map(|path| path.display());
             return Err(format!(
-                "the two files are swapped: {} holds a private key, and {} a certificate",
-                certificate.display(),
-                key.display()
+                "the two files are swapped: {certificate} holds a private key, and {key} a certificate"
             ));
         }
-        Ok(())
+        Ok(chain)
     }
 
-    fn chain(&self) -> Result<Vec<CertificateDer<'static>>, String> {
-        let text = read(&self.certificate)?;
-        let chain: Result<_, _> = CertificateDer::pem_slice_iter(&text).collect();
-        chain.map_err(|_| self.certificate("the file is not well-formed PEM"))
-    }
-
-    fn private_key(&self) -> Result<PrivateKeyDer<'static>, String> {
-        let text = read(&self.key)?;
+    fn private_key(&self, text: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
         // Matches both 'Proc-Type: 4,ENCRYPTED' and 'BEGIN ENCRYPTED PRIVATE KEY'.
-        if text.windows(ENCRYPTED.len()).any(|window| window == ENCRYPTED) {
+        if contains(text, ENCRYPTED) {
             return Err(self.unusable_key("it is encrypted"));
         }
-        PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
+        PrivateKeyDer::from_pem_slice(text).map_err(|error| {
             let is_missing = matches!(error, pem::Error::NoItemsFound);
             let ill_formed = "the file is not well-formed PEM";
             self.unusable_key(if is_missing { "the file contains none" } else { ill_formed })
@@ -256,6 +244,6 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     read_bounded(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-fn timestamp(since_1970: Duration) -> Timestamp {
-    Timestamp(0).plus(since_1970)
+fn contains(text: &[u8], words: &[u8]) -> bool {
+    text.windows(words.len()).any(|window| window == words)
 }

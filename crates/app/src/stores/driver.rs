@@ -79,14 +79,6 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         None
     }
 
-    /// Removes an empty, closed store that a failed command created a moment ago. The default keeps the store.
-    ///
-    /// # Errors
-    /// One line that says why the store stays.
-    async fn remove(&self) -> Result<(), BoxError> {
-        Ok(())
-    }
-
     /// Returns the path of the file for the API key that `serve` creates at its first start without a terminal.
     /// With `None`, the default, `serve` creates no key then.
     fn first_key_path(&self) -> Option<PathBuf> {
@@ -197,12 +189,6 @@ where
     E: Error + Into<petstore_domain::StoreError>,
 {
     if is_missing { StoreNotFound::new(error).into() } else { error.into().into() }
-}
-
-/// Returns why the store stays if it was not `removed`.
-#[cfg(any(feature = "etcd", feature = "postgres"))]
-pub(super) fn require_removed(removed: bool) -> Result<(), BoxError> {
-    if removed { Ok(()) } else { Err("another process has written to it".into()) }
 }
 
 /// The ports of an open store, and how to close it.

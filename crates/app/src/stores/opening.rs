@@ -1,6 +1,6 @@
 //! Opens the store of a command, and closes the store after the work, also if the work fails.
 
-use petstore_domain::{Archive, StoreCounts};
+use petstore_domain::Archive;
 use petstore_storage::Severity;
 
 use crate::{
@@ -19,7 +19,7 @@ const MAKERS: &str =
 const INTEGRITY: &str = "integrity";
 
 /// Opens a store, runs `work` on it, and closes it, also if `work` fails. Prints the place of a store that opening has
-/// created, because the URL may be mistyped. Removes a store that was created for failed work if it is empty.
+/// created, because the URL may be mistyped.
 pub(crate) async fn with_store<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
@@ -30,11 +30,7 @@ pub(crate) async fn with_store<T>(
         Console.note(&format!("made a new store: {place}"));
     }
     let done = work(&store).await;
-    let is_of_no_use = done.is_err() && store.created_at.is_some() && is_empty(&store).await;
     store.close().await;
-    if is_of_no_use && let Err(problem) = location.remove().await {
-        tracing::warn!(%location, %problem, "a new store without any data stays");
-    }
     done
 }
 
@@ -88,12 +84,6 @@ pub(crate) fn not_open_but(problem: BoxError, makers: &str) -> Failure {
         Some(missing) => Failure::runtime(format!("{missing}; {makers}")),
         None => Failure::of_store(problem),
     }
-}
-
-async fn is_empty(store: &OpenStore) -> bool {
-    let Some(archive) = &store.archive else { return false };
-    let counts = async { archive.snapshot().await?.counts().await };
-    counts.await.is_ok_and(|counts| counts == StoreCounts::default())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::stores::{
     background::in_background,
     driver::{
         BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
-        problem, require_removed,
+        problem,
     },
 };
 
@@ -69,10 +69,6 @@ impl StoreLocation for Database {
 
     async fn identity(&self) -> Option<String> {
         self.0.identity().await.map(|identity| format!("postgres:{identity}"))
-    }
-
-    async fn remove(&self) -> Result<(), BoxError> {
-        require_removed(PostgresStore::remove_if_empty(&self.0).await?)
     }
 
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {

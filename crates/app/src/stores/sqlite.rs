@@ -94,18 +94,8 @@ impl StoreLocation for DatabaseFile {
         Some(format!("sqlite:{}:{}", file.dev(), file.ino()))
     }
 
-    /// Removes the file unless another process has it open. The last connection that closes removes the `-wal` file.
-    async fn remove(&self) -> Result<(), BoxError> {
-        if log_of(&self.0.path).try_exists()? {
-            return Err("another process has opened it".into());
-        }
-        Ok(fs::remove_file(&self.0.path)?)
-    }
-
     fn first_key_path(&self) -> Option<PathBuf> {
-        let mut name = path::absolute(&self.0.path).ok()?.into_os_string();
-        name.push(".key");
-        Some(name.into())
+        path::absolute(&self.0.path).ok().map(|path| with_suffix(&path, ".key"))
     }
 
     fn restore_path(&self) -> Option<PathBuf> {
@@ -141,8 +131,7 @@ const NO_PATH: &str = "no path is given; use sqlite:PATH, for example sqlite:pet
 /// not percent-encoded, and contains no `?`.
 fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
     let rest = url.strip_prefix("sqlite:").ok_or(NO_PATH)?;
-    let (path, query) =
-        rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    let (path, query) = rest.split_once('?').unwrap_or((rest, "synchronous=full"));
     // Other programs write sqlite::memory:, sqlite://:memory: or sqlite:///:memory:.
     if path.ends_with(":memory:") {
         return Err("a store in memory is written memory: alone, and only serve takes it");
@@ -162,10 +151,10 @@ fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
         return Err(NO_PATH);
     }
     let synchronous = match query {
-        Some("synchronous=normal") => Synchronous::Normal,
-        Some("synchronous=full") | None => Synchronous::Full,
-        Some("synchronous=extra") => Synchronous::Extra,
-        Some(_) => return Err("the only parameter is synchronous=normal|full|extra"),
+        "synchronous=normal" => Synchronous::Normal,
+        "synchronous=full" => Synchronous::Full,
+        "synchronous=extra" => Synchronous::Extra,
+        _ => return Err("the only parameter is synchronous=normal|full|extra"),
     };
     Ok(SqliteConfig { path: path.into(), synchronous })
 }
@@ -182,10 +171,10 @@ fn require_store(path: &Path) -> Result<(), BoxError> {
     }
 }
 
-/// Returns the path of the write-ahead log of `database`.
-fn log_of(database: &Path) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push("-wal");
+/// Returns the path of a file beside `path`, whose name has an additional suffix.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
     name.into()
 }
 
@@ -198,7 +187,7 @@ fn sizes(path: &Path) -> Vec<Sample> {
         (
             "petstore_sqlite_wal_bytes",
             "Size of the write-ahead log beside the database file.",
-            length(&log_of(path)),
+            length(&with_suffix(path, "-wal")),
         ),
         (
             "petstore_sqlite_disk_free_bytes",

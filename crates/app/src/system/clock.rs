@@ -31,30 +31,17 @@ pub(crate) fn rfc3339(at: Timestamp) -> String {
     }
 }
 
-/// Returns the whole days from `now` until `end`; 0 if `end` has passed.
-pub(crate) fn days_until(end: Timestamp, now: Timestamp) -> u64 {
-    const DAY: u64 = 24 * 60 * 60;
-    end.since(now).map_or(0, |left| left.as_secs() / DAY)
-}
-
 #[cfg(test)]
 mod tests {
     use petstore_domain::{Clock, Timestamp};
 
-    use super::{SystemClock, days_until, rfc3339};
+    use super::{SystemClock, rfc3339};
 
     #[test]
     fn the_clock_counts_milliseconds_since_1970() {
         let in_2020 = Timestamp(1_577_836_800_000);
         let in_2200 = Timestamp(7_258_118_400_000);
         assert!((in_2020..in_2200).contains(&SystemClock.now()));
-    }
-
-    #[test]
-    fn days_are_whole() {
-        for (end, days) in [(0, 0), (9, 0), (86_400_009, 0), (86_400_010, 1), (172_800_009, 1)] {
-            assert_eq!(days_until(Timestamp(end), Timestamp(10)), days, "{end}");
-        }
     }
 
     #[test]

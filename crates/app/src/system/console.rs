@@ -91,10 +91,9 @@ pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
             *width = cell.chars().count().max(*width);
         }
     }
-    rows.iter().map(|row| line(row, &widths)).collect()
-}
-
-fn line<const N: usize>(cells: &[String; N], widths: &[usize; N]) -> String {
-    let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-    format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
+    let lines = rows.iter().map(|row| {
+        let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
+    });
+    lines.collect()
 }

@@ -84,6 +84,7 @@ impl PartialFile {
         let mut builder = Builder::new();
         let prefix = format!(".{}.", name.to_string_lossy());
         builder.prefix(&prefix).suffix(".partial");
+        fs::metadata(folder_of(&path)).map_err(failed(&path))?;
         let replaced = fs::metadata(&path).ok().map(|file| file.permissions().mode() & 0o777);
         let mode = replaced.unwrap_or(access as u32);
         builder.permissions(Permissions::from_mode(mode));
@@ -93,7 +94,8 @@ impl PartialFile {
             permissions.map_or(Ok(()), |mode| file.as_file().set_permissions(mode))?;
             Ok(file)
         });
-        let file = begun.map_err(|error| cannot_begin(&path, &error))?;
+        // The whole error would show the temporary name.
+        let file = begun.map_err(|error| failed(&path)(error.kind().into()))?;
         Ok(Self { file, path, if_exists })
     }
 
@@ -138,21 +140,6 @@ impl IfExists {
             (Err(error), _) => Err(failed(path)(error)),
         }
     }
-}
-
-/// Returns why no file can be created beside `path`. Names a missing directory.
-fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
-    let shown = quotable_path(path);
-    // The whole error would show the temporary name.
-    let error = error.kind();
-    let folder = folder_of(path);
-    if folder.exists() {
-        return Failure::runtime(format!("cannot write {shown}: {error}"));
-    }
-    Failure::runtime(format!(
-        "cannot write {shown}: there is no directory {}; create it, or name another file",
-        quotable_path(folder)
-    ))
 }
 
 fn folder_of(path: &Path) -> &Path {

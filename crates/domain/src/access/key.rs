@@ -64,8 +64,7 @@ impl ApiKey {
     }
 
     /// Returns the time from which the key is refused; `None` if it is live at `now`.
-    #[must_use]
-    pub fn ended_at(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn ended_at(&self, now: Timestamp) -> Option<Timestamp> {
         match self.state(now) {
             KeyState::Live => None,
             KeyState::Expired | KeyState::Revoked => earlier(self.expires_at, self.revoked_at),

@@ -7,9 +7,8 @@
 mod tests;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
-    hash::{BuildHasherDefault, Hasher},
     sync::{
         Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicI64, AtomicU64, Ordering},
@@ -46,7 +45,7 @@ pub struct KeyRing {
     service_key: Option<ServiceKey>,
     /// The state of the store as of the last refresh; `None` before the first one.
     mark: Mutex<Option<KeyMark>>,
-    snapshot: RwLock<Arc<Snapshot>>,
+    held: RwLock<Arc<HeldKeys>>,
 }
 
 /// The outcome of checking a key that a client presents.
@@ -74,37 +73,18 @@ pub struct RevokedUse {
 }
 
 /// Every key as of the last refresh, live or not.
-#[derive(Clone, Default)]
-struct Snapshot {
-    keys: HeldKeys,
+#[derive(Default)]
+struct HeldKeys {
+    keys: BTreeMap<KeyDigest, Arc<HeldKey>>,
     /// The rows that break a rule.
     corrupt: Vec<Corruption>,
 }
 
-type HeldKeys = HashMap<KeyDigest, HeldKey, BuildHasherDefault<DigestHasher>>;
-
-/// Hashes a digest to its last eight bytes, which are as random as the whole.
-#[derive(Default)]
-struct DigestHasher(u64);
-
-impl Hasher for DigestHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        if let Some(last) = bytes.last_chunk() {
-            self.0 = u64::from_ne_bytes(*last);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-#[derive(Clone)]
 struct HeldKey {
     key: ApiKey,
     /// See [`KeyChanges::rows`].
     stamp: u64,
-    /// Shared with the snapshots before and after this one.
+    /// Shared with the earlier states of the key.
     uses: Arc<Uses>,
 }
 
@@ -127,7 +107,7 @@ impl KeyRing {
         clock: Arc<dyn Clock>,
         service_key: Option<ServiceKey>,
     ) -> Self {
-        Self { keys, clock, service_key, mark: Mutex::default(), snapshot: RwLock::default() }
+        Self { keys, clock, service_key, mark: Mutex::default(), held: RwLock::default() }
     }
 
     /// Loads the keys that have changed; all keys if some were removed. Keeps the uses that are not written back yet.
@@ -137,31 +117,17 @@ impl KeyRing {
     pub async fn refresh(&self) -> Result<(), StoreError> {
         let known = *self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changes = self.keys.load_changes(known).await?;
-        let mut mark = changes.mark;
-        if known.is_none_or(|known| known.revision != mark.revision) {
-            let before = self.snapshot();
-            let has_all = changes.sum_of_rows() == changes.sum;
-            let replaced = if has_all { None } else { before.replaced_by(&changes) };
-            if let Some(replaced) = replaced {
-                drop(before);
-                let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
-                // Clones the snapshot only if another thread still has it.
-                let current = Arc::make_mut(&mut current);
-                let old = replaced.iter().filter_map(|digest| current.keys.remove_entry(digest));
-                let old = old.collect();
-                current.insert(changes.rows, &old);
-            } else {
-                if !has_all {
-                    changes = self.keys.load_changes(None).await?;
-                    mark = changes.mark;
-                }
-                let mut snapshot = Snapshot::default();
-                snapshot.insert(changes.rows, &before.keys);
-                let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
-                *current = Arc::new(snapshot);
+        if known.is_none_or(|known| known.revision != changes.mark.revision) {
+            let before = self.held();
+            let unchanged = before.unchanged_by(&changes);
+            if unchanged.is_none() {
+                changes = self.keys.load_changes(None).await?;
             }
+            let mut held = HeldKeys { keys: unchanged.unwrap_or_default(), corrupt: Vec::new() };
+            held.insert(changes.rows, &before);
+            *self.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(held);
         }
-        *self.mark.lock().unwrap_or_else(PoisonError::into_inner) = Some(mark);
+        *self.mark.lock().unwrap_or_else(PoisonError::into_inner) = Some(changes.mark);
         Ok(())
     }
 
@@ -179,10 +145,9 @@ impl KeyRing {
             return KeyCheck::Stale;
         }
         // The common path of a request: only the lock is shared with other threads.
-        let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(HeldKey { key, uses, .. }) = snapshot.keys.get(&digest) else {
-            return KeyCheck::NotLive(None);
-        };
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(held) = held.keys.get(&digest) else { return KeyCheck::NotLive(None) };
+        let HeldKey { key, uses, .. } = &**held;
         let now = self.clock.now();
         match key.state(now) {
             KeyState::Live => {
@@ -200,28 +165,30 @@ impl KeyRing {
         if self.service_key.as_ref().is_some_and(|key| key.is(&caller.digest)) {
             return Some(KeyLabel::Service);
         }
-        let snapshot = self.snapshot();
-        snapshot.keys.get(&caller.digest).map(|held| KeyLabel::Stored(held.key.name.clone()))
+        let label = |held: &Arc<HeldKey>| KeyLabel::Stored(held.key.name.clone());
+        self.held().keys.get(&caller.digest).map(label)
     }
 
     /// Returns the number of live stored keys.
     pub fn live_keys(&self) -> usize {
-        let (snapshot, now) = (self.snapshot(), self.clock.now());
-        snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live).count()
+        self.live().len()
     }
 
     /// Returns the live keys as of the last refresh, the newest last, then the service key.
     pub fn named_keys(&self) -> Vec<NamedKey> {
-        let (snapshot, now) = (self.snapshot(), self.clock.now());
-        let live = snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live);
-        let mut live: Vec<_> = live.collect();
+        let mut live = self.live();
         live.sort_unstable_by_key(|held| held.key.id);
-        let stored = live.into_iter().map(|HeldKey { key, .. }| NamedKey {
-            label: KeyLabel::Stored(key.name.clone()),
-            expires_at: key.expires_at,
+        let stored = live.into_iter().map(|held| NamedKey {
+            label: KeyLabel::Stored(held.key.name.clone()),
+            expires_at: held.key.expires_at,
         });
         let own = NamedKey { label: KeyLabel::Service, expires_at: None };
         stored.chain(self.service_key.as_ref().map(|_| own)).collect()
+    }
+
+    fn live(&self) -> Vec<Arc<HeldKey>> {
+        let (held, now) = (self.held(), self.clock.now());
+        held.keys.values().filter(|held| held.key.state(now) == KeyState::Live).cloned().collect()
     }
 
     /// Writes the last uses of keys to the store, each live key at most once a minute.
@@ -229,9 +196,10 @@ impl KeyRing {
     /// # Errors
     /// [`StoreError`]; the next call retries.
     pub async fn write_back_uses(&self) -> Result<(), StoreError> {
-        let (snapshot, now) = (self.snapshot(), self.clock.now());
-        let due = snapshot.keys.values().filter_map(|HeldKey { key, uses, .. }| {
-            Some((key.id, (&uses.written, uses.due(key.state(now) == KeyState::Live)?)))
+        let (held, now) = (self.held(), self.clock.now());
+        let due = held.keys.values().filter_map(|held| {
+            let at = held.uses.due(held.key.state(now) == KeyState::Live)?;
+            Some((held.key.id, (&held.uses.written, at)))
         });
         let due: Vec<(KeyId, (&AtomicI64, Timestamp))> = due.collect();
         for some in due.chunks(MAX_KEYS_PER_SAVE) {
@@ -246,17 +214,17 @@ impl KeyRing {
 
     /// Counts a request that was refused because its key is not live.
     pub fn note_refusal(&self, secret: &ApiKeySecret) {
-        if let Some(held) = self.snapshot().keys.get(&secret.digest()) {
+        if let Some(held) = self.held().keys.get(&secret.digest()) {
             held.uses.refused.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Returns the revoked keys with refused requests since the last call.
     pub fn take_revoked_uses(&self) -> Vec<RevokedUse> {
-        let snapshot = self.snapshot();
-        let revoked = snapshot.keys.values().filter(|held| held.key.revoked_at.is_some());
-        let used = revoked.filter_map(|HeldKey { key, uses, .. }| {
-            let uses = uses.refused.swap(0, Ordering::Relaxed);
+        let held = self.held();
+        let revoked = held.keys.values().filter(|held| held.key.revoked_at.is_some());
+        let used = revoked.filter_map(|held| {
+            let (key, uses) = (&held.key, held.uses.refused.swap(0, Ordering::Relaxed));
             (uses > 0).then(|| RevokedUse { id: key.id, name: key.name.clone(), uses })
         });
         used.collect()
@@ -264,44 +232,44 @@ impl KeyRing {
 
     /// Returns the rows that break a rule, as of the last refresh.
     pub fn corruptions(&self) -> Vec<Corruption> {
-        self.snapshot().corrupt.clone()
+        self.held().corrupt.clone()
     }
 
-    fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    fn held(&self) -> Arc<HeldKeys> {
+        Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Snapshot {
-    /// Returns the keys that `changes` replaces; `None` if they and the other keys are not all rows of the store. After a
-    /// corrupt row, they are not.
-    fn replaced_by(&self, changes: &KeyChanges) -> Option<Vec<KeyDigest>> {
+impl HeldKeys {
+    /// Returns the keys that `changes` leaves as they are; `None` if these keys and the changed rows are not all rows of
+    /// the store. After a corrupt row they are not, because no stamp of such a row is held.
+    fn unchanged_by(&self, changes: &KeyChanges) -> Option<BTreeMap<KeyDigest, Arc<HeldKey>>> {
+        let mut sum = changes.sum_of_rows();
+        if sum == changes.sum {
+            return Some(BTreeMap::new());
+        }
         let ids = changes.rows.iter().filter_map(|(row, _)| match row {
             Ok(key) => Some(key.id),
             Err(corrupt) => corrupt.id,
         });
-        let mut ids: Vec<_> = ids.collect();
-        ids.sort_unstable();
-        let (mut replaced, mut sum) = (Vec::new(), changes.sum_of_rows());
-        for (digest, held) in &self.keys {
-            if ids.binary_search(&held.key.id).is_ok() {
-                replaced.push(*digest);
-            } else {
-                sum = sum.wrapping_add(held.stamp);
-            }
+        let ids: BTreeSet<_> = ids.collect();
+        let mut unchanged = self.keys.clone();
+        unchanged.retain(|_, held| !ids.contains(&held.key.id));
+        for held in unchanged.values() {
+            sum = sum.wrapping_add(held.stamp);
         }
-        (sum == changes.sum).then_some(replaced)
+        (sum == changes.sum).then_some(unchanged)
     }
 
     /// Adds rows. A key that is in `before` keeps its uses.
-    fn insert(&mut self, rows: Vec<KeyRow>, before: &HeldKeys) {
+    fn insert(&mut self, rows: Vec<KeyRow>, before: &Self) {
         for (row, stamp) in rows {
             match row {
                 Ok(key) => {
-                    let known = before.get(&key.digest).map(|known| Arc::clone(&known.uses));
+                    let known = before.keys.get(&key.digest).map(|known| Arc::clone(&known.uses));
                     let uses =
                         known.unwrap_or_else(|| Arc::new(Uses::written_at(key.last_used_at)));
-                    self.keys.insert(key.digest, HeldKey { key, stamp, uses });
+                    self.keys.insert(key.digest, Arc::new(HeldKey { key, stamp, uses }));
                 }
                 Err(corrupt) => self.corrupt.push(corrupt.corruption),
             }

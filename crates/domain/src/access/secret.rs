@@ -6,6 +6,8 @@ use sha2::{Digest, Sha256};
 
 const RANDOM_CHARS: usize = 32;
 const CHECK_CHARS: usize = 6;
+/// The number of characters of a key that may be shown, so that people recognize the key.
+const DISPLAY_CHARS: usize = 8;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// An API key in clear text. It is shown once, at creation; its `Debug` form hides it.
@@ -18,9 +20,6 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 pub struct ApiKeySecret(String);
 
 impl ApiKeySecret {
-    /// The number of characters of a key that may be shown, so that people recognize it.
-    pub const DISPLAY_CHARS: usize = 8;
-
     /// Makes a key with full rights from 256 bits of the system's random source.
     #[must_use]
     pub fn from_entropy(entropy: &[u8; 32]) -> Self {
@@ -51,10 +50,10 @@ impl ApiKeySecret {
         &self.0
     }
 
-    /// Returns the first [`Self::DISPLAY_CHARS`] characters, or fewer if the key is shorter.
+    /// Returns the first 8 characters, or fewer if the key is shorter. They may be shown, so that people recognize the key.
     #[must_use]
     pub fn prefix(&self) -> &str {
-        let end = self.0.char_indices().nth(Self::DISPLAY_CHARS).map_or(self.0.len(), |(at, _)| at);
+        let end = self.0.char_indices().nth(DISPLAY_CHARS).map_or(self.0.len(), |(at, _)| at);
         &self.0[..end]
     }
 
@@ -131,8 +130,7 @@ impl KeyRights {
 
     /// Returns the rights of a key that begins with `text`: read-only for every prefix except the prefix of full
     /// rights.
-    #[must_use]
-    pub fn of_prefix(text: &str) -> Self {
+    fn of_prefix(text: &str) -> Self {
         if text.starts_with(Self::Full.prefix()) { Self::Full } else { Self::ReadOnly }
     }
 }

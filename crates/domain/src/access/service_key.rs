@@ -11,9 +11,9 @@ pub struct ServiceKey(Arc<RwLock<KeyDigest>>);
 
 impl ServiceKey {
     /// The shortest key, in characters.
-    pub const MIN_CHARS: usize = 16;
+    const MIN_CHARS: usize = 16;
     /// The longest key, in characters, so that it fits a header.
-    pub const MAX_CHARS: usize = 1024;
+    const MAX_CHARS: usize = 1024;
 
     /// Parses a key of any form that a header can carry.
     ///

@@ -16,6 +16,12 @@ use crate::{
     error::StoreError,
 };
 
+/// The largest number of expired idempotency records that one transaction deletes, so that additions do not wait long for
+/// a purge.
+const PURGE_BATCH: u32 = 500;
+/// The time for which expired records are kept, because the clock of another instance may be behind.
+const PURGE_MARGIN: Duration = Duration::from_hours(1);
+
 /// The catalogue of animals: [`PetService`] over a repository and a clock.
 pub struct Catalogue {
     pets: Arc<dyn PetRepository>,
@@ -23,26 +29,20 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The largest number of expired idempotency records that one transaction deletes, so that additions do not wait long
-    /// for it.
-    pub const PURGE_BATCH: u32 = 500;
-    /// The time for which expired records are kept, because the clock of another instance may be behind.
-    pub const PURGE_MARGIN: Duration = Duration::from_hours(1);
-
     /// Makes the catalogue of a repository.
     #[must_use]
     pub fn new(pets: Arc<dyn PetRepository>, clock: Arc<dyn Clock>) -> Self {
         Self { pets, clock }
     }
 
-    /// Deletes one batch of the idempotency records that expired at least [`PURGE_MARGIN`](Self::PURGE_MARGIN) ago. Returns
-    /// `true` if there may be more.
+    /// Deletes one batch of the idempotency records that expired at least an hour ago. Returns `true` if there may
+    /// be more.
     ///
     /// # Errors
     /// [`StoreError`]; the caller may retry later.
     pub async fn purge_expired_records(&self) -> Result<bool, StoreError> {
-        let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME + Self::PURGE_MARGIN);
-        Ok(self.pets.purge_expired(cutoff, Self::PURGE_BATCH).await?.more)
+        let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME + PURGE_MARGIN);
+        Ok(self.pets.purge_expired(cutoff, PURGE_BATCH).await?.more)
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
 
     use mockall::predicate::eq;
 
-    use super::Catalogue;
+    use super::{Catalogue, PURGE_BATCH};
     use crate::{
         AddError, Added, Fingerprint, ManualClock, MockPetRepository, PetId, PetService, Purged,
         StoreError, Timestamp,
@@ -142,11 +142,11 @@ mod tests {
 
     #[tokio::test]
     async fn records_that_expired_an_hour_ago_are_purged() {
-        for (deleted, more) in [(Catalogue::PURGE_BATCH, true), (3, true), (3, false), (0, false)] {
+        for (deleted, more) in [(PURGE_BATCH, true), (3, true), (3, false), (0, false)] {
             let mut pets = MockPetRepository::new();
             pets.expect_purge_expired()
                 .once()
-                .with(eq(Timestamp(NOW.0 - A_DAY - AN_HOUR)), eq(Catalogue::PURGE_BATCH))
+                .with(eq(Timestamp(NOW.0 - A_DAY - AN_HOUR)), eq(PURGE_BATCH))
                 .returning(move |_, _| Ok(Purged { deleted, more }));
             assert_eq!(catalogue(pets).purge_expired_records().await.unwrap(), more);
         }

@@ -7,7 +7,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{AddError, PetId, PetRepository as _, StoreError};
-use petstore_etcd::{EtcdConfig, EtcdStore};
+use petstore_etcd::EtcdConfig;
 use petstore_testing::{Etcd, etcd_or_skip, needs};
 
 use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
@@ -71,21 +71,14 @@ fn post_as_root(etcd: &Etcd, path: &str, json: &str) {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_store_is_removed_only_while_it_is_empty() {
-    let etcd = etcd_or_skip("a_store_is_removed_only", 1).unwrap();
+async fn a_store_has_one_identity_under_every_name_of_its_node() {
+    let etcd = etcd_or_skip("a_store_has_one_identity", 1).unwrap();
     let config = EtcdConfig::parse(&url(&etcd)).unwrap();
-    assert!(EtcdStore::remove_if_empty(&config).await.unwrap());
     assert_eq!(config.identity().await, None);
     drop(open(&url(&etcd)).await);
     let identity = config.identity().await.unwrap();
     let other_name = url(&etcd).replace("127.0.0.1", "localhost");
-    assert_eq!(EtcdConfig::parse(&other_name).unwrap().identity().await, Some(identity.clone()));
-    assert!(EtcdStore::remove_if_empty(&config).await.unwrap());
-    let store = open(&url(&etcd)).await;
-    assert_ne!(config.identity().await, Some(identity));
-    add(&store).await;
-    assert!(!EtcdStore::remove_if_empty(&config).await.unwrap());
-    assert_eq!(page(&store).await.len(), 1);
+    assert_eq!(EtcdConfig::parse(&other_name).unwrap().identity().await, Some(identity));
 }
 
 #[needs(etcd)]

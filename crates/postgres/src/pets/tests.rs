@@ -4,7 +4,7 @@ use petstore_domain::PetStatus;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio_postgres::Row;
 
-use super::{idempotency, rows};
+use super::{addition, idempotency, rows};
 use crate::{
     config::PostgresConfig,
     connection::{APPENDING_LOCKED, SNAPSHOT},
@@ -99,7 +99,7 @@ async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps(
     let list = rows::page(None).replace("$1", "0").replace("$2", "21");
     let find = rows::FIND.replace("$1", "1");
     let purge = idempotency::PURGE.replace("$1", "0").replace("$2", "1");
-    let add = rows::ADD.replace("$7", "'\\x00'");
+    let add = addition::ADD.replace("$7", "'\\x00'");
     let add = (1..7).fold(add, |sql, n| sql.replace(&format!("${n}"), "NULL"));
     connection.begin(APPENDING_LOCKED).await.unwrap();
     for sql in [version::SELECT, version::LOCK, &list, &find, &purge, &add] {

@@ -62,17 +62,18 @@ BEGIN
 END
 $$;
 
--- Adds the animals with their idempotency records, except those whose keys have records already. Sixteen animals share a
--- savepoint; if the server refuses one of them, the function tries four at a time, and then each alone. Returns the place
--- of each animal in the arrays, and its identifier or the server's refusal with its SQLSTATE. `is_own` is true if the
--- statement itself failed; an operator's trigger may raise any SQLSTATE. A store that is not open draws no identifiers.
-CREATE FUNCTION petstore_add_each(
+-- Adds animals with their idempotency records, except those whose keys have records already. All animals share one
+-- savepoint; if the server refuses one of them, the function tries sixteen at a time, then four, and then each alone.
+-- Returns the place of each animal in the arrays, and its identifier or the server's refusal with its SQLSTATE. `is_own`
+-- is true if the statement itself failed; an operator's trigger may raise any SQLSTATE. A store that is not open draws no
+-- identifiers, because a rollback would not return them.
+CREATE FUNCTION petstore_add(
     state text, names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
 ) RETURNS TABLE (nth bigint, new_id bigint, refusal text, code text, is_own boolean) LANGUAGE plpgsql AS $$
 DECLARE
     first_place integer := 1;
     last_place integer;
-    shared integer;
+    shared integer := cardinality(names);
     new_ids bigint[];
     rule text;
     context text;
@@ -94,14 +95,14 @@ BEGIN
                 INSERT INTO idempotency (id, fingerprint, pet_id, created_at)
                 SELECT w.key, w.fingerprint, w.id, w.created_at FROM wanted w WHERE w.key IS NOT NULL
                 ON CONFLICT (id) DO NOTHING RETURNING pet_id
-            ), new AS MATERIALIZED (
-                SELECT * FROM wanted w WHERE w.key IS NULL OR w.id IN (SELECT r.pet_id FROM reserved r)
+            ), found AS MATERIALIZED (
+                SELECT w.*, w.key IS NULL OR w.id IN (SELECT r.pet_id FROM reserved r) AS is_new FROM wanted w
             ), inserted AS (
                 INSERT INTO pet (id, name, category_id, status)
-                SELECT n.id, n.name, n.category_id, n.status FROM new n RETURNING id
+                SELECT f.id, f.name, f.category_id, f.status FROM found f WHERE f.is_new RETURNING id
             )
-            SELECT array_agg(n.id ORDER BY w.place) INTO new_ids FROM wanted w LEFT JOIN new n ON n.id = w.id
-            HAVING (SELECT count(*) FROM inserted) = count(n.id);
+            SELECT array_agg(CASE WHEN f.is_new THEN f.id END ORDER BY f.place) INTO new_ids FROM found f
+            HAVING (SELECT count(*) FROM inserted) = count(*) FILTER (WHERE f.is_new);
             IF new_ids IS NULL THEN
                 RAISE EXCEPTION 'a trigger or a rule of the database kept the animal out of the table';
             END IF;
@@ -117,7 +118,7 @@ BEGIN
             is_own := position(E'\n' IN split_part(context, 'WITH wanted AS', 1)) = 0;
         END;
         IF refusal IS NOT NULL AND shared > 1 THEN
-            shared := shared / 4;
+            shared := CASE WHEN shared > 16 THEN 16 WHEN shared > 4 THEN 4 ELSE 1 END;
             CONTINUE;
         END IF;
         FOR place IN first_place..last_place LOOP

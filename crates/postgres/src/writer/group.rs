@@ -1,21 +1,21 @@
 //! One transaction for a whole group of additions. It is sent at once, takes one round trip, and starts with the lock that
-//! every writer takes first. If the lock comes late or the server refuses a row, nothing has happened. Then the lock is
-//! acquired first, additions without a waiting caller are dropped, and rows get savepoints (`schema/7.sql`): a refused row
-//! fails its own addition alone. For a second after a refusal, groups start with savepoints.
+//! every writer takes first. If the lock comes late, nothing has happened. Then the lock is acquired first, and additions
+//! without a waiting caller are dropped.
 
 use std::collections::HashMap;
 
-use petstore_domain::{
-    AddError, Added, IdempotencyDecision, IdempotencyRequest, PetId, PetStatus, StoreError,
-};
+use petstore_domain::{AddError, Added, IdempotencyDecision, IdempotencyRequest, StoreError};
 use petstore_storage::{StoredVersion, writer::Add};
 use tokio_postgres::{Error, Row};
 
 use super::Attempt;
 use crate::{
     connection::{APPENDING, APPENDING_LOCKED, Connection},
-    error::{StoreFailure, passes},
-    pets::{idempotency, rows},
+    error::StoreFailure,
+    pets::{
+        addition::{self, ADD, Additions},
+        idempotency,
+    },
     pool::MAX_TRIES,
     values::Values,
     version,
@@ -31,8 +31,6 @@ pub(super) struct Written {
     pub(super) outcomes: Vec<Outcome>,
     /// The catalogue's version after the group.
     pub(super) version: Option<StoredVersion>,
-    /// `true` if the server refused a row.
-    pub(super) has_refused: bool,
 }
 
 /// A failed group: it was not written, or the outcome of its commit is unknown.
@@ -61,21 +59,18 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
     }
 }
 
-/// Writes the group. If `are_refused` is `true`, rows get savepoints in the first try.
+/// Writes the group. Afterwards it contains only the additions of the outcomes.
 pub(super) async fn write(
     connection: &Connection,
     group: &mut Vec<Attempt>,
-    are_refused: bool,
 ) -> Result<Written, Failed> {
     // A statement that is prepared first would be sent after the commit that runs beside it.
-    for sql in [version::LOCK, idempotency::PURGE_IDS, idempotency::FIND, rows::ADD, rows::ADD_EACH]
-    {
+    for sql in [version::LOCK, idempotency::PURGE_IDS, idempotency::FIND, ADD] {
         connection.prepare(sql).await?;
     }
-    let add = if are_refused { rows::ADD_EACH } else { rows::ADD };
-    let written = Box::pin(transaction(connection, group, add, false)).await;
-    let may_be_tried = |failed: &Failed| !failed.in_doubt && failed.failure.may_not_meet_each_row();
-    if !written.as_ref().is_err_and(may_be_tried) || connection.rollback().await.is_err() {
+    let written = Box::pin(transaction(connection, group, false)).await;
+    let is_late = written.as_ref().is_err_and(|failed| failed.failure.is_late());
+    if !is_late || connection.rollback().await.is_err() {
         return written;
     }
     let (begun, locked) = tokio::join!(
@@ -86,37 +81,29 @@ pub(super) async fn write(
     begun?;
     locked?;
     group.retain(|attempt| !attempt.add.reply.is_abandoned());
-    Box::pin(transaction(connection, group, rows::ADD_EACH, true)).await
+    Box::pin(transaction(connection, group, true)).await
 }
 
-/// Sends the whole transaction, or the rest of it if it `is_locked` already. The statement `add` adds the animals.
+/// Sends the whole transaction, or the rest of it if it `is_locked` already.
 async fn transaction(
     connection: &Connection,
     group: &[Attempt],
-    add: &'static str,
     is_locked: bool,
 ) -> Result<Written, Failed> {
-    let pets = || group.iter().map(|attempt| &attempt.add.pet);
-    let requests = || group.iter().map(|attempt| attempt.add.request.as_ref());
-    let names: Vec<&str> = pets().map(|pet| pet.name.as_str()).collect();
-    let categories: Vec<i64> = pets().map(|pet| pet.category_id.0).collect();
-    let statuses: Vec<_> = pets().map(|pet| pet.status.map(PetStatus::as_str)).collect();
-    let keys: Vec<_> = requests().map(|request| Some(&request?.id.0[..])).collect();
-    let prints: Vec<_> = requests().map(|request| Some(&request?.fingerprint.0[..])).collect();
-    let times: Vec<_> = requests().map(|request| Some(request?.at.0)).collect();
-    let ids: Vec<&[u8]> = requests().flatten().map(|request| &request.id.0[..]).collect();
-    let cutoffs: Vec<i64> = requests().flatten().map(|request| request.cutoff.0).collect();
-    let version = version::random()?;
-    let version = version.as_slice();
+    let requests = || group.iter().filter_map(|attempt| attempt.add.request.as_ref());
+    let ids: Vec<&[u8]> = requests().map(|request| &request.id.0[..]).collect();
+    let cutoffs: Vec<i64> = requests().map(|request| request.cutoff.0).collect();
     let (known, expired): (Values<'_>, Values<'_>) = (&[&ids], &[&ids, &cutoffs]);
-    let all: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
+    let additions = group.iter().map(|Attempt { add, .. }| (&add.pet, add.request.as_ref()));
+    let additions = Additions::new(additions)?;
+    let values = additions.values();
     let (begun, locked, purged, found, added, committed) = tokio::join!(
         biased;
         unless(is_locked, connection.begin(APPENDING)),
         unless(is_locked, connection.query(version::LOCK, &[])),
         unless(ids.is_empty(), connection.query(idempotency::PURGE_IDS, expired)),
         unless(ids.is_empty(), connection.query(idempotency::FIND, known)),
-        connection.query(add, all),
+        connection.query(ADD, &values),
         connection.commit(),
     );
     // A statement that the server refuses also prevents the commit. A lost answer does not.
@@ -130,8 +117,7 @@ async fn transaction(
     committed.map_err(|failure| Failed { in_doubt: !failure.is_rolled_back(), failure })?;
     let outcomes = outcomes(group, &found, &added);
     let outcomes = outcomes.map_err(|error| Failed::in_doubt(error.into()))?;
-    let has_refused = added.iter().any(|row| matches!(refusal(row), Ok(Some(_))));
-    Ok(Written { outcomes, version: version::from_row(added.first()).ok(), has_refused })
+    Ok(Written { outcomes, version: version::from_row(added.first()).ok() })
 }
 
 /// Returns the default without a query if `nothing` is to be queried.
@@ -153,13 +139,14 @@ fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outco
     }
     let outcome = |(place, attempt): (i64, &Attempt)| {
         let add = &attempt.add;
-        if let Some(row) = rows.get(&Some(place)) {
-            if let Some(id) = row.try_get::<_, Option<i64>>(3)? {
-                return Ok(Some(Ok(Added::Created(add.pet.clone().with_id(PetId(id))))));
-            }
-            if let Some(refusal) = refusal(row)? {
-                return Ok(refusal.outcome(attempt.tries < MAX_TRIES));
-            }
+        if let Some(row) = rows.get(&Some(place))
+            && let Some(outcome) = addition::outcome(row)?
+        {
+            return Ok(match outcome {
+                Ok(id) => Some(Ok(Added::Created(add.pet.clone().with_id(id)))),
+                Err(refusal) if refusal.is_conflict() && attempt.tries < MAX_TRIES => None,
+                Err(refusal) => Some(Err(refusal.into())),
+            });
         }
         Ok(match &add.request {
             Some(request) => {
@@ -171,34 +158,6 @@ fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outco
         })
     };
     (1..).zip(group).map(outcome).collect()
-}
-
-/// The server's refusal of one row.
-struct Refusal {
-    message: String,
-    state: String,
-    /// `true` if the statement itself failed, not code that an operator attached to the table.
-    is_own: bool,
-}
-
-/// Reads the refusal in a row of [`rows::ADD_EACH`]. Returns `None` if there is none, and for rows of [`rows::ADD`].
-fn refusal(row: &Row) -> Result<Option<Refusal>, Error> {
-    let message = if row.len() > 4 { row.try_get::<_, Option<String>>(4)? } else { None };
-    let Some(message) = message else { return Ok(None) };
-    Ok(Some(Refusal { message, state: row.try_get(5)?, is_own: row.try_get(6)? }))
-}
-
-impl Refusal {
-    /// Returns the outcome of the addition. A conflict is tried again if it `may_be_tried`.
-    fn outcome(self, may_be_tried: bool) -> Outcome {
-        let is_conflict = self.state.starts_with("40");
-        if is_conflict && may_be_tried {
-            return None;
-        }
-        let may_pass = self.is_own && (is_conflict || passes(&self.state));
-        let error = if may_pass { StoreError::unavailable } else { StoreError::refused };
-        Some(Err(error(self.message).into()))
-    }
 }
 
 /// Returns the outcome of an addition whose idempotency key has a record; `None` if that record has expired.

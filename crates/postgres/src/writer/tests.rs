@@ -96,7 +96,7 @@ async fn nothing_is_written_if_begin_is_refused() {
         let connection = connector.connect(Purpose::Calls).await.unwrap();
         let connection = connection.with_shared_session("ROLLBACK; SELECT 1 / 0".to_owned());
         let mut group = vec![attempt(with_key, 0, false)];
-        let Err(failed) = Box::pin(group::write(&connection, &mut group, false)).await else {
+        let Err(failed) = Box::pin(group::write(&connection, &mut group)).await else {
             panic!("written");
         };
         assert!(!failed.in_doubt);

@@ -119,50 +119,6 @@ async fn a_missing_store_is_not_created_unless_that_is_asked_for() {
 }
 
 #[needs(postgres)]
-#[tokio::test(flavor = "multi_thread")]
-async fn an_empty_store_is_removed_without_a_trace_and_no_other_one_is() {
-    let database = postgres_or_skip("only_a_store_that_holds_nothing").unwrap();
-    let objects = "SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('public')) + \
-         (SELECT count(*) FROM pg_proc WHERE pronamespace = to_regnamespace('public')) + \
-         (SELECT count(*) FROM pg_type WHERE typnamespace = to_regnamespace('public'))";
-    let count = || database.sql(objects).unwrap().trim().to_owned();
-    let config = PostgresConfig::parse(&database.url).unwrap();
-    let remove = || PostgresStore::remove_if_empty(&config);
-    let before = count();
-
-    drop(open(&database.url).await);
-    assert_ne!(count(), before);
-    assert!(remove().await.unwrap());
-    assert_eq!(count(), before);
-    assert!(remove().await.unwrap(), "there is none");
-
-    let key = "INSERT INTO api_key (name, digest, prefix, rights, created_at) VALUES ('web', 'x', 'pst_', 'full', 1)";
-    let pet = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
-    let record = "INSERT INTO idempotency VALUES ('x', 'x', 1, 1)";
-    let of_others = "CREATE VIEW names AS SELECT name FROM pet";
-    for (made, undone) in [
-        (key, "DELETE FROM api_key"),
-        (pet, "DELETE FROM pet"),
-        (record, "DELETE FROM idempotency"),
-        (of_others, "DROP VIEW names"),
-    ] {
-        drop(open(&database.url).await);
-        database.sql(made).unwrap();
-        let before = count();
-        assert!(!remove().await.unwrap_or(false), "{made}");
-        assert_eq!(count(), before, "{made}");
-        database.sql(undone).unwrap();
-        assert!(remove().await.unwrap(), "{undone}");
-    }
-
-    // The tables of another schema are not removed.
-    let other = open(&database.url).await;
-    let beside = PostgresConfig::parse(&format!("{}?schema=none", database.url)).unwrap();
-    assert!(PostgresStore::remove_if_empty(&beside).await.unwrap());
-    add(&other, "Rex").await;
-}
-
-#[needs(postgres)]
 #[tokio::test]
 async fn a_role_without_the_right_to_create_tables_can_use_them() {
     let database = postgres_or_skip("a_role_that_may_only_use_the_tables").unwrap();

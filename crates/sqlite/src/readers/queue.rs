@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    io, mem,
+    io,
     panic::{self, AssertUnwindSafe},
     sync::{Arc, MutexGuard, PoisonError},
     thread,
@@ -20,9 +20,6 @@ pub(crate) const MIN_THREADS: usize = 2;
 /// The largest number of threads while the disk is slow. Each may open a connection, which needs two file descriptors.
 const MAX_THREADS: usize = 16;
 
-/// The number of reads in one [`TICK`] from which a thread counts as quick: then processors are the limit, not the disk.
-const QUICK_READS: usize = 10;
-
 /// The largest number of queued reads. Another read fails at once.
 const MAX_QUEUE: usize = 4096;
 
@@ -33,8 +30,6 @@ pub(crate) struct Queue {
     waiting: VecDeque<(Instant, Box<dyn FnOnce() + Send>)>,
     threads: usize,
     idle: usize,
-    /// The number of reads that were taken in this [`TICK`].
-    taken: usize,
 }
 
 impl Queue {
@@ -43,12 +38,10 @@ impl Queue {
         self.waiting.len()
     }
 
-    /// Returns whether another thread is needed: a read has waited for a [`TICK`], and the disk is slow. Starts the next
-    /// [`TICK`].
-    fn needs_thread(&mut self) -> bool {
+    /// Returns whether another thread is needed, because a read has waited for a [`TICK`].
+    fn needs_thread(&self) -> bool {
         let is_late = self.waiting.front().is_some_and(|(since, _)| since.elapsed() >= TICK);
-        let is_slow = mem::take(&mut self.taken) < QUICK_READS * self.threads;
-        is_late && is_slow && self.threads < MAX_THREADS
+        is_late && self.threads < MAX_THREADS
     }
 }
 
@@ -109,7 +102,6 @@ impl Shared {
         let mut queue = self.queue();
         loop {
             if let Some((_, job)) = queue.waiting.pop_front() {
-                queue.taken += 1;
                 drop(queue);
                 // A panic drops the sender, so the caller receives an error.
                 drop(panic::catch_unwind(AssertUnwindSafe(job)));
@@ -130,23 +122,19 @@ impl Shared {
 mod tests {
     use std::time::Instant;
 
-    use super::{MAX_THREADS, MIN_THREADS, QUICK_READS, Queue, TICK};
+    use super::{MAX_THREADS, MIN_THREADS, Queue, TICK};
 
     #[test]
-    fn a_thread_is_added_while_a_read_waits_and_the_disk_is_slow() {
-        let needs_thread = |waited, taken, threads| {
-            let mut queue = Queue { threads, taken, ..Queue::default() };
+    fn a_thread_is_added_while_a_read_waits() {
+        let needs_thread = |waited, threads| {
+            let mut queue = Queue { threads, ..Queue::default() };
             queue.waiting.push_back((Instant::now().checked_sub(waited).unwrap(), Box::new(|| ())));
-            let needs_thread = queue.needs_thread();
-            assert_eq!(queue.taken, 0);
-            needs_thread
+            queue.needs_thread()
         };
-        assert!(needs_thread(TICK, 0, MIN_THREADS));
-        assert!(needs_thread(TICK, QUICK_READS * MIN_THREADS - 1, MIN_THREADS));
-        assert!(needs_thread(TICK, 0, MAX_THREADS - 1));
-        assert!(!needs_thread(TICK / 10, 0, MIN_THREADS));
-        assert!(!needs_thread(TICK, QUICK_READS * MIN_THREADS, MIN_THREADS));
-        assert!(!needs_thread(TICK, 0, MAX_THREADS));
+        assert!(needs_thread(TICK, MIN_THREADS));
+        assert!(needs_thread(TICK, MAX_THREADS - 1));
+        assert!(!needs_thread(TICK / 10, MIN_THREADS));
+        assert!(!needs_thread(TICK, MAX_THREADS));
         assert!(!Queue::default().needs_thread());
     }
 }

@@ -14,8 +14,8 @@ use petstore_domain::StoreError;
 use petstore_storage::StoredVersion;
 use rusqlite::Connection;
 
-use super::Shared;
-use crate::{error::Failure, pool::Pool, version};
+use super::{Pool, Shared};
+use crate::{error::Failure, version};
 
 /// The interval between two reads of the version: half of the age that the version cache allows.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);

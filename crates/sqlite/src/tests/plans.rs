@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{Place, rex};
 use crate::{
-    api_keys::rows as keys,
+    api_keys as keys,
     handover::rows as handover,
     pets::{idempotency, rows as pets},
     version,
@@ -21,7 +21,7 @@ fn plan(connection: &Connection, sql: &str) -> String {
     details.map(|detail| detail.unwrap() + "\n").collect()
 }
 
-const SEARCHED: [&str; 22] = [
+const SEARCHED: [&str; 21] = [
     version::SELECT,
     version::RENEW,
     pets::INSERT,
@@ -37,9 +37,8 @@ const SEARCHED: [&str; 22] = [
     version::SELECT_STORED,
     handover::IS_OPEN,
     handover::STATE,
-    keys::BY_ID,
+    keys::BY_ID_OR_DIGEST,
     keys::SINCE,
-    keys::DIGEST_OWNER,
     keys::HEAD,
     keys::NOTE_USE,
     keys::WRITE,

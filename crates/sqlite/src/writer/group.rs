@@ -4,7 +4,7 @@
 //! - After a damaged page, each addition runs in its own transaction, so that only additions that need the page fail.
 //! - After other failures, the connection is in doubt and replaced: its cache may hold pages that never reached the disk.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{sync::Arc, time::Instant};
 
 use petstore_domain::{AddError, StoreError, WriterRole};
 use petstore_storage::{
@@ -12,11 +12,13 @@ use petstore_storage::{
     writer::{Add, Answers},
 };
 use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
+use tokio::runtime::Handle;
 
-use super::{MAX_GROUP, Tally, Work, transaction::WriteTransaction};
+use super::{Group, Groups, MAX_GROUP, Tally, Work};
 use crate::{
     connection::Statements,
     error::{self, Failure, open::is_busy},
+    handover::rows as handover,
     pets::{
         addition::{self, Stored},
         rows,
@@ -64,10 +66,7 @@ impl Committer {
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
             return Err(rusqlite::Error::SqliteFailure(read_only, None));
         }
-        match version::current::<StoreError>(&connection) {
-            Err(Failure::Sqlite(error) | Failure::Commit(error)) => return Err(error),
-            Ok(_) | Err(Failure::Answer(_)) => (),
-        }
+        connection.query_row(version::SELECT, [], |_| Ok(()))?;
         Ok(connection)
     }
 }
@@ -85,29 +84,52 @@ pub(super) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Returns whether the connection may be used for another group.
-    pub(super) fn is_usable(&self) -> bool {
+    /// Writes `first` and the groups after it. Returns the next group if it needs a new connection; `None` when the queue is
+    /// closed and empty.
+    pub(super) fn run(
+        &mut self,
+        first: Group,
+        groups: &mut Groups,
+        runtime: &Handle,
+    ) -> Option<Group> {
+        let mut next = Some(first);
+        while self.is_usable()
+            && let Some((adds, others)) = next
+        {
+            self.commit(adds).send_on(runtime);
+            for work in others {
+                self.run_other(work);
+            }
+            groups.ended = Instant::now();
+            next = groups.next();
+        }
+        next
+    }
+
+    fn is_usable(&self) -> bool {
         !self.in_doubt && self.statements.connection.is_autocommit()
     }
 
     /// Runs a write of a group, or fails it if an earlier one of the group has failed, so that each waits for the lock once.
-    pub(super) fn run_other(&mut self, work: Work) {
+    fn run_other(&mut self, work: Work) {
         let can_run = self.is_usable() && !self.is_locked;
         let failed = || StoreError::unavailable("the write before it failed");
         work(if can_run { Ok(self) } else { Err(failed()) });
     }
 
     /// Writes the additions in one transaction, without the abandoned ones. If the transaction fails, none has taken effect.
-    /// If it found a damaged page, they are moved to `alone`.
-    pub(super) fn commit(&mut self, mut group: Vec<Add>, alone: &mut VecDeque<Add>) -> Answers {
+    fn commit(&mut self, mut group: Vec<Add>) -> Answers {
         self.is_locked = false;
         if group.is_empty() {
             return Answers::default();
         }
-        let outcomes = match self.run(&mut group) {
+        let outcomes = match self.add_all(&mut group) {
             Ok(outcomes) => outcomes,
             Err(_) if self.is_damaged && group.len() > 1 => {
-                alone.extend(group);
+                for add in group {
+                    self.commit(vec![add]).send();
+                }
+                self.in_doubt = true;
                 return Answers::default();
             }
             Err(error) => return failed(group, &error),
@@ -122,16 +144,17 @@ impl Session<'_> {
         answers
     }
 
-    /// Runs `work`, which changes no animals, in a transaction of its own.
-    pub(super) fn write<T>(
+    /// Runs `work` in a transaction of its own.
+    pub(super) fn write<T, E: From<StoreError>>(
         &mut self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>>,
-    ) -> Result<T, StoreError> {
+        writer: WriterRole,
+        work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure<E>>,
+    ) -> Result<T, E> {
         self.committer.presence.check()?;
-        let done = WriteTransaction::begin(&mut self.statements, WriterRole::Service);
+        let done = WriteTransaction::begin(&mut self.statements, writer);
         let done = done.and_then(|mut transaction| {
-            let done = work(transaction.statements().connection)?;
-            transaction.commit(None, &self.committer.versions)?;
+            let (done, rewrites) = work(transaction.statements())?;
+            transaction.commit(rewrites, &self.committer.versions)?;
             Ok(done)
         });
         let done = self.conclude(done)?;
@@ -140,54 +163,50 @@ impl Session<'_> {
     }
 
     /// Writes the additions. Afterwards `group` contains the committed ones. Returns their outcomes.
-    fn run(&mut self, group: &mut Vec<Add>) -> Result<Vec<Outcome>, StoreError> {
+    fn add_all(&mut self, group: &mut Vec<Add>) -> Result<Vec<Outcome>, StoreError> {
         self.committer.presence.check()?;
-        let done = match self.transaction(group, false) {
-            Ok(None) => self.transaction(group, true),
-            done => done,
-        };
-        Ok(self.conclude(done)?.unwrap_or_default())
+        let mut done = self.transaction(group, false);
+        if let Err(Failure::Sqlite(error)) = &done
+            && is_of_one_addition(self.statements.connection, error)
+        {
+            done = self.transaction(group, true);
+        }
+        self.conclude(done)
     }
 
     /// Notes the state of the connection after a transaction. Returns the error for the callers.
-    fn conclude<T>(&mut self, done: Result<T, Failure<StoreError>>) -> Result<T, StoreError> {
+    fn conclude<T, E: From<StoreError>>(&mut self, done: Result<T, Failure<E>>) -> Result<T, E> {
         let error = match &done {
             Err(Failure::Sqlite(error) | Failure::Commit(error)) => Some(error),
             Ok(_) | Err(Failure::Answer(_)) => None,
         };
         self.in_doubt = error.is_some_and(is_in_doubt);
         self.is_locked = error.is_some_and(is_busy);
-        let damage = Some(ErrorCode::DatabaseCorrupt);
-        self.is_damaged =
-            matches!(&done, Err(Failure::Sqlite(error)) if error.sqlite_error_code() == damage);
+        self.is_damaged = error.is_some_and(is_damage);
         let done = done.map_err(explain)?;
         // If the file was removed meanwhile, the transaction is lost.
         self.committer.presence.check()?;
         Ok(done)
     }
 
-    /// Writes the additions in one transaction. Returns `None` without a change if the group must run again with savepoints.
-    /// Savepoints cost a copy of each changed page.
+    /// Writes the additions in one transaction. Savepoints cost a copy of each changed page.
     fn transaction(
         &mut self,
         group: &mut Vec<Add>,
         with_savepoints: bool,
-    ) -> Result<Option<Vec<Outcome>>, Failure<StoreError>> {
+    ) -> Result<Vec<Outcome>, Failure<StoreError>> {
         let mut transaction = WriteTransaction::begin(&mut self.statements, WriterRole::Service)?;
         // Callers may have left while this process waited for the lock.
         group.retain(|add| !add.reply.is_abandoned());
         let mut outcomes = Vec::with_capacity(group.len());
         for job in group.iter() {
-            match add(transaction.statements(), job, with_savepoints)? {
-                Some(outcome) => outcomes.push(outcome),
-                None => return Ok(None),
-            }
+            outcomes.push(add(transaction.statements(), job, with_savepoints)?);
         }
         if !group.is_empty() {
             let is_new = outcomes.iter().flatten().any(|stored| stored.is_new);
             transaction.commit(is_new.then_some(0), &self.committer.versions)?;
         }
-        Ok(Some(outcomes))
+        Ok(outcomes)
     }
 }
 
@@ -200,12 +219,12 @@ pub(super) fn failed(group: Vec<Add>, error: &StoreError) -> Answers {
     answers
 }
 
-/// Adds an animal. Returns `None` if the addition failed after its first change, which only a savepoint can undo.
+/// Adds an animal. Fails if the addition failed after its first change, which only a savepoint can undo.
 fn add(
     statements: &mut Statements<'_>,
     job: &Add,
     with_savepoint: bool,
-) -> rusqlite::Result<Option<Outcome>> {
+) -> rusqlite::Result<Outcome> {
     let connection = statements.connection;
     let changes = connection.total_changes();
     if with_savepoint {
@@ -215,36 +234,34 @@ fn add(
         Ok(stored) => Ok(stored),
         // Nothing was written yet.
         Err(Failure::Answer(error)) => Err(error),
-        Err(Failure::Sqlite(error) | Failure::Commit(error))
-            if is_of_one_addition(connection, &error) =>
-        {
-            if with_savepoint {
+        Err(Failure::Sqlite(error) | Failure::Commit(error)) => {
+            if with_savepoint && is_of_one_addition(connection, &error) {
                 connection.execute_batch("ROLLBACK TO job")?;
             } else if !error::is_refusal(&error) || connection.total_changes() != changes {
-                return Ok(None);
+                return Err(error);
             }
             Err(error::of_write(connection, error).into())
         }
-        Err(Failure::Sqlite(error) | Failure::Commit(error)) => return Err(error),
     };
     if with_savepoint {
         connection.execute_batch("RELEASE job")?;
     }
-    Ok(Some(outcome))
+    Ok(outcome)
 }
 
 /// Returns whether an error concerns one addition alone, so that the rest of its group can be committed.
 fn is_of_one_addition(connection: &Connection, error: &rusqlite::Error) -> bool {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::ConstraintViolation) => true,
-        // SQLite also reports a full disk if no identifier is left.
-        Some(ErrorCode::DiskFull) => rows::require_identifiers(connection, MAX_GROUP).is_err(),
-        _ => false,
-    }
+    // SQLite also reports a full disk if no identifier is left.
+    let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+    error::is_refusal(error) || is_full && rows::require_identifiers(connection, MAX_GROUP).is_err()
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
 }
 
 /// Returns the error for all callers of a failed transaction.
-fn explain(failure: Failure<StoreError>) -> StoreError {
+fn explain<E: From<StoreError>>(failure: Failure<E>) -> E {
     let (end, error) = match failure {
         Failure::Answer(error) => return error,
         Failure::Commit(error) if is_in_doubt(&error) => {
@@ -255,9 +272,9 @@ fn explain(failure: Failure<StoreError>) -> StoreError {
         }
     };
     if error::is_refusal(&error) {
-        return StoreError::refused(error);
+        return StoreError::refused(error).into();
     }
-    StoreError::unavailable(format!("{end}: {error}"))
+    StoreError::unavailable(format!("{end}: {error}")).into()
 }
 
 /// Returns whether the connection is in doubt. After a refused row, a lock timeout or a full disk, the connection
@@ -270,4 +287,51 @@ fn is_in_doubt(error: &rusqlite::Error) -> bool {
         ErrorCode::DiskFull,
     ];
     error.sqlite_error_code().is_none_or(|code| !harmless.contains(&code))
+}
+
+/// A write transaction. Dropping it without a commit rolls it back.
+struct WriteTransaction<'a, 'c>(&'a mut Statements<'c>);
+
+impl<'a, 'c> WriteTransaction<'a, 'c> {
+    /// Waits for the write lock, and checks that the state of the store permits `writer` to write.
+    fn begin<E: From<StoreError>>(
+        statements: &'a mut Statements<'c>,
+        writer: WriterRole,
+    ) -> Result<Self, Failure<E>> {
+        statements.get("BEGIN IMMEDIATE")?.execute([])?;
+        let transaction = Self(statements);
+        handover::permit_write(transaction.0, writer)?;
+        Ok(transaction)
+    }
+
+    /// Returns the statements of the connection.
+    fn statements(&mut self) -> &mut Statements<'c> {
+        self.0
+    }
+
+    /// Commits. If animals have changed, `rewrites` is 0 for additions alone and 1 otherwise, and the version is renewed and
+    /// published. Without a change of animals, `rewrites` is `None`.
+    fn commit<E: From<StoreError>>(
+        self,
+        rewrites: Option<i64>,
+        versions: &VersionCache,
+    ) -> Result<(), Failure<E>> {
+        let renewed = rewrites.map(|rewrites| version::renew(self.0, rewrites)).transpose()?;
+        let began = Instant::now();
+        self.0.get("COMMIT")?.execute([]).map_err(Failure::Commit)?;
+        if let Some(stored) = renewed {
+            versions.observe(stored, began);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for WriteTransaction<'_, '_> {
+    fn drop(&mut self) {
+        let connection = self.0.connection;
+        if !connection.is_autocommit() {
+            // If the rollback fails, the writer opens a new connection.
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The API key, the peer and the client of a request in the log.
+//! The peer and the client of a request in the log.
 
 use std::{
     io::{Read as _, Write as _},
@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::field;
 use crate::support::{
-    KEY,
     proxy::{Kind, Proxy},
     raw::{self, Raw},
     server::{Launch, Server},
@@ -29,49 +28,6 @@ fn line_of(server: &Server, status: u16) -> Value {
         found.is_some()
     });
     found.unwrap()
-}
-
-#[test]
-fn a_line_has_the_name_of_a_key_that_is_or_was_valid_and_of_no_other() {
-    let store = Store::sqlite();
-    let server = Launch::on(&store).flag("--access-log", "all").start();
-    let [web, revoked] = ["web-2", "revoked"].map(|name| store.new_key(name));
-    store.keys(&["revoke", "revoked"]).succeeds();
-    for (protocol, client) in [("http1", server.client()), ("http2", server.http2())] {
-        wait::until("the revoked key is refused", || {
-            client.get("/v1/pets").key(&revoked).send().status == 401
-        });
-        wait::until("the new key is known", || {
-            client.get("/v1/pets").key(&web).send().status == 200
-        });
-        let list = || client.get("/v1/pets");
-        for (n, (call, status, name)) in [
-            (list().key(&web), 200, "web-2"),
-            (list().key(KEY), 200, "service key"),
-            (client.post("/v1/pets", "{}").key(&web), 400, "web-2"),
-            (client.get("/v1/nothing").key(&web), 404, "web-2"),
-            (client.call("DELETE", "/v1/pets").key(&web), 405, "web-2"),
-            (list().key(&revoked), 401, "revoked"),
-            (list().key(&format!("{web}x")), 401, ""),
-            (list().authorization(&format!("Basic {web}")), 401, ""),
-            (list().anonymous(), 401, ""),
-            // This path needs no key, so the log names none.
-            (client.get("/livez").key(&web), 200, ""),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let id = format!("{n}-over-{protocol}");
-            call.header("x-request-id", &id).send().is(status);
-            let line = server.log_line(&id);
-            assert_eq!(field(&line, "key_name"), name, "{line}");
-            assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
-        }
-    }
-    let log = server.stop();
-    for key in [KEY, &web, &revoked] {
-        assert!(!log.contains(&key[4..]), "{log}");
-    }
 }
 
 /// Hyper does not read these requests to their end, so the service logs them elsewhere.
@@ -99,32 +55,22 @@ fn the_line_of_an_unreadable_request_names_its_peer() {
 }
 
 #[test]
-fn the_log_names_the_peer_of_a_tls_connection() {
+fn the_log_names_the_peers_of_a_tls_connection_and_of_a_unix_socket() {
     let (store, folder, pair) = (Store::memory(), tempfile::tempdir().unwrap(), Pair::new());
-    let files = pair.write(folder.path());
-    let server = Launch::on(&store).flag("--access-log", "all").tls(&files).start();
+    let (files, path) = (pair.write(folder.path()), folder.path().join("http.sock"));
+    let launch = Launch::on(&store).flag("--access-log", "all").tls(&files);
+    let server = launch.flag("--listen", &format!("unix:{}", path.display())).start();
     let mut tls = Tls::connect(server.address, &pair, &["http/1.1"]).unwrap();
     tls.ask("GET", "/v1/pets");
-    let line = line_of(&server, 200);
-    assert_eq!(field(&line, "peer"), tls.local_address().to_string(), "{line}");
-    assert_eq!(field(&line, "key_name"), "service key", "{line}");
-}
-
-#[test]
-fn the_peer_of_a_unix_socket_is_called_unix() {
-    let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
-    let path = folder.path().join("http.sock");
-    let launch = Launch::on(&store).flag("--access-log", "all");
-    let server = launch.flag("--listen", &format!("unix:{}", path.display())).start();
     let mut stream = UnixStream::connect(&path).unwrap();
     stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
-    stream.write_all(raw::head("GET", "/v1/pets", "connection: close\r\n").as_bytes()).unwrap();
+    stream.write_all(raw::head("GET", "/v1/pets/1", "connection: close\r\n").as_bytes()).unwrap();
     stream.read_to_end(&mut Vec::new()).unwrap();
-    let line = line_of(&server, 200);
-    assert_eq!(
-        (field(&line, "peer"), field(&line, "key_name")),
-        ("unix".into(), "service key".into())
-    );
+    for (status, peer) in [(200, tls.local_address().to_string()), (404, "unix".to_owned())] {
+        let line = line_of(&server, status);
+        assert_eq!(field(&line, "peer"), peer, "{line}");
+        assert_eq!(field(&line, "key_name"), "service key", "{line}");
+    }
 }
 
 /// Returns the client that the service logs for a request through a proxy.

@@ -111,8 +111,11 @@ fn the_end_of_the_certificate_in_force_and_reloads_are_shown() {
     service.watched.until(&failed, 1.0);
     service.watched.until(&good, 0.0);
     assert!(service.ends_in(20.0));
+    let logs = |text: &str| wait::until(text, || service.watched.server.log().contains(text));
+    logs("the TLS certificate in force is kept");
     service.pair.write(service.folder.path());
     service.watched.until(&good, 1.0);
+    logs("was read again");
     let end = service.watched.scrape();
     assert!(end.value(&all) > end.value(&failed) && end.value(&failed) > 0.5);
 }

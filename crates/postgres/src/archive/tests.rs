@@ -5,10 +5,9 @@ use petstore_domain::{
 };
 use petstore_testing::{needs, postgres_or_skip};
 
-use super::Begun;
 use crate::{
     config::PostgresConfig,
-    connection::{APPENDING, WRITING},
+    connection::{APPENDING_LOCKED, WRITING},
     store::PostgresStore,
 };
 
@@ -53,9 +52,9 @@ async fn every_batch_that_keeps_writers_out_ends_soon_if_its_process_is_frozen()
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let limits = "SELECT current_setting('idle_in_transaction_session_timeout') || ' ' || \
          current_setting('statement_timeout')";
-    for begin in [WRITING, APPENDING] {
-        let begun = Begun::new(store.as_ref().unwrap(), begin, WriterRole::Service).await.unwrap();
-        let found: String = begun.transaction.query(limits, &[]).await.unwrap()[0].get(0);
+    for begin in [WRITING, APPENDING_LOCKED] {
+        let begun = store.as_ref().unwrap().begin_writing(begin, WriterRole::Service).await;
+        let found: String = begun.unwrap().query(limits, &[]).await.unwrap()[0].get(0);
         assert_eq!(found, "3s 30s", "{begin}");
     }
 }
