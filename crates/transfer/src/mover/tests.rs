@@ -15,10 +15,7 @@ use std::{
 use petstore_domain::{Phase, StoreId};
 
 use self::world::{At, Budget, Event, Flight, Run, Store, World};
-use crate::mover::{
-    decide::is_sealed_to,
-    step::{Change, End},
-};
+use crate::mover::{decide::is_sealed_to, step::End};
 
 /// Returns two new stores.
 fn fresh() -> [Store; 2] {

@@ -127,7 +127,9 @@ impl Poller {
                 (store.began, store.is_read) = (began, state.is_some());
                 store.state = state.or(store.state.take());
             }
-            problem.into_iter().for_each(|problem| view.warn(problem));
+            if let Some(problem) = problem {
+                view.warn(problem);
+            }
             is_open = view.update() == Found::Open;
         });
         is_open
