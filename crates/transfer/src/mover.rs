@@ -12,10 +12,10 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, pin::Pin, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use petstore_domain::{
-    Clock, Handover, HighestIds, Phase, StoreCounts, StoreError, StoreId, StoreState,
+    Handover, HighestIds, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -42,33 +42,26 @@ const CALL_LIMIT: Duration = Duration::from_secs(5);
 const SEALED_CALL_LIMIT: Duration = Duration::from_millis(500);
 /// The pause before a sealed store is released. A running handover has opened one of the stores by then.
 const RELEASE_PAUSE: Duration = Duration::from_millis(1_500);
-/// The pause before a state is read again after a lost answer.
-const ASK_PAUSE: Duration = Duration::from_millis(100);
+/// The pause before a retry while writes wait.
+const SEALED_PAUSE: Duration = Duration::from_millis(100);
+/// The pause before any other retry.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The largest number of retries of a run.
 const TRIES: u32 = 60;
-/// The pause before a retry.
-const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The time for which a mover waits for an answer after the user has asked for a stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
-const TOO_SLOW: &str = "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a quieter hour";
+const TOO_SLOW: &str = "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a \
+                        quieter hour";
 const REWRITTEN: &str = "animals of the old store keep being changed otherwise than by additions (by an import with \
                          identifiers or by SQL); stop that, and run it again";
 
 /// Hands one store over to another.
+#[derive(Debug)]
 pub struct Mover {
     source: StorePorts,
     target: StorePorts,
-    clock: Arc<dyn Clock>,
-}
-
-impl fmt::Debug for Mover {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mover")
-            .field("source", &self.source)
-            .field("target", &self.target)
-            .finish_non_exhaustive()
-    }
+    now: Timestamp,
 }
 
 /// The result of a run.
@@ -99,13 +92,11 @@ pub struct MovePreview {
     pub is_handed_over: bool,
 }
 
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, TransferError>> + Send + 'a>>;
-
 impl Mover {
-    /// Creates a mover from `source` to `target`.
+    /// Creates a mover from `source` to `target`, which is used at once.
     #[must_use]
-    pub fn new(source: StorePorts, target: StorePorts, clock: Arc<dyn Clock>) -> Self {
-        Self { source, target, clock }
+    pub fn new(source: StorePorts, target: StorePorts, now: Timestamp) -> Self {
+        Self { source, target, now }
     }
 
     /// Compares the rows that the target holds, and returns what a handover would move. Changes nothing.
@@ -118,26 +109,25 @@ impl Mover {
         let is_handed_over = match next_step(&run.seen) {
             Step::Work(Work::CompareBehind) => true,
             Step::End(end) => run.ended(end).map(|_| true)?,
-            Step::Ask | Step::Retry => return Err(run.failure()),
+            Step::Ask => return Err(run.failure()),
             Step::Change(..) | Step::Work(_) => {
                 let is_open = run.seen.target.as_ref().is_some_and(|state| state.phase.is_open());
                 run.compare(is_open).await?;
                 false
             }
         };
-        let mut pair = self.pair().await?;
+        let mut pair = run.pair().await?;
         let source = pair.source.counts().await.map_err(TransferError::Source)?;
         let target = pair.target.counts().await.map_err(TransferError::target)?;
         Ok(MovePreview { source, target, is_handed_over })
     }
 
-    /// Hands the store over, or continues an earlier run. Boxed so that the future is compiled here, not in each
-    /// caller.
+    /// Hands the store over, or continues an earlier run.
     ///
     /// # Errors
     /// [`TransferError`].
-    pub fn run<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
-        Box::pin(Run::new(self, Goal::HandOver, on_progress).finish_run())
+    pub async fn run(&self, on_progress: OnProgress<'_>) -> Result<MoveOutcome, TransferError> {
+        Box::pin(Run::new(self, Goal::HandOver, on_progress).finish()).await
     }
 
     /// Cancels a handover before the target is open: ends the filling of the target, then opens the source. The target
@@ -145,25 +135,21 @@ impl Mover {
     ///
     /// # Errors
     /// [`TransferError`].
-    pub fn cancel<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
-        Box::pin(Run::new(self, Goal::Cancel, on_progress).finish_run())
-    }
-
-    async fn pair(&self) -> Result<Pair, TransferError> {
-        Pair::open(&*self.source.archive, &*self.target.archive, cutoff(self.clock.now())).await
+    pub async fn cancel(&self, on_progress: OnProgress<'_>) -> Result<MoveOutcome, TransferError> {
+        Box::pin(Run::new(self, Goal::Cancel, on_progress).finish()).await
     }
 }
 
 /// One run of a mover.
 struct Run<'m> {
     mover: &'m Mover,
+    began: Instant,
     on_progress: OnProgress<'m>,
     seen: Observed,
     /// The last error.
     error: Option<TransferError>,
     copied: Copied,
     checked: Position,
-    is_first_pass: bool,
     /// The highest identifiers and the rewrites of a source that lost its seal, read when the target held all of the
     /// source's rows.
     behind: Option<(HighestIds, i64)>,
@@ -176,19 +162,29 @@ impl<'m> Run<'m> {
     fn new(mover: &'m Mover, goal: Goal, on_progress: OnProgress<'m>) -> Self {
         Self {
             mover,
+            began: Instant::now(),
             on_progress,
             seen: Observed::new(goal, TRIES),
             error: None,
             copied: Copied::default(),
             checked: Position::default(),
-            is_first_pass: true,
             behind: None,
             sealed_at: None,
             stop_at: None,
         }
     }
 
-    async fn finish_run(mut self) -> Result<MoveOutcome, TransferError> {
+    /// Returns the cutoff of idempotency records at this moment.
+    fn cutoff(&self) -> Timestamp {
+        cutoff(self.mover.now.plus(self.began.elapsed()))
+    }
+
+    async fn pair(&mut self) -> Result<Pair, TransferError> {
+        let Mover { source, target, .. } = self.mover;
+        Pair::open(&*source.archive, &*target.archive, self.cutoff()).await
+    }
+
+    async fn finish(mut self) -> Result<MoveOutcome, TransferError> {
         let mut must_observe = true;
         loop {
             if must_observe {
@@ -198,14 +194,19 @@ impl<'m> Run<'m> {
             tracing::debug!(?step, "the mover's next step");
             let outcome = match &step {
                 Step::End(end) => return self.ended(*end),
-                Step::Change(change, state) => self.change(*change, state).await?,
+                Step::Change(change, state) => self.change(*change, state.clone()).await,
                 Step::Work(work) => self.work(*work).await,
-                Step::Ask | Step::Retry => {
-                    sleep(if step == Step::Ask { ASK_PAUSE } else { RETRY_PAUSE }).await;
-                    Outcome::Done
-                }
+                Step::Ask => Outcome::Unanswered,
             };
+            let was_sealed = self.sealed_at.is_some();
+            if matches!((&step, outcome), (Step::Change(Change::Reopen, _), Outcome::Done)) {
+                self.sealed_at = None;
+            }
             must_observe = self.seen.note(&step, outcome);
+            let is_reopened = was_sealed && self.sealed_at.is_none();
+            if is_reopened || matches!(outcome, Outcome::Unanswered | Outcome::Failed) {
+                sleep(if self.sealed_at.is_some() { SEALED_PAUSE } else { RETRY_PAUSE }).await;
+            }
         }
     }
 
@@ -213,19 +214,18 @@ impl<'m> Run<'m> {
     async fn observe(&mut self) -> Result<(), TransferError> {
         if report(self.on_progress, TransferStep::ChangeState, 0, 0).is_err() {
             self.seen.stop();
-            let stop_at = *self.stop_at.get_or_insert_with(|| Instant::now() + STOP_LIMIT);
-            if stop_at <= Instant::now() {
-                let is_sealed = self.sealed_at.is_some();
-                return Err(if is_sealed { self.left_sealed() } else { TransferError::Canceled });
+            if *self.stop_at.get_or_insert_with(|| Instant::now() + STOP_LIMIT) <= Instant::now() {
+                return Err(TransferError::failed(format!(
+                    "the old store is sealed and the new one is not known to be open, so writes wait; run it again, \
+                     or with --cancel ({})",
+                    self.failure()
+                )));
             }
         }
-        let mover = self.mover;
-        self.seen.source = self.read(&*mover.source.handover, TransferError::Source).await;
-        self.seen.target = self.read(&*mover.target.handover, TransferError::target).await;
+        let Mover { source, target, .. } = self.mover;
+        self.seen.source = self.read(&*source.handover, TransferError::Source).await;
+        self.seen.target = self.read(&*target.handover, TransferError::target).await;
         self.seen.is_late = self.sealed_at.is_some_and(|at| at.elapsed() >= SEAL_LIMIT);
-        if self.seen.is_rewritten() && self.seen.own.ending.is_none() {
-            self.error = Some(TransferError::failed(REWRITTEN));
-        }
         Ok(())
     }
 
@@ -235,13 +235,11 @@ impl<'m> Run<'m> {
         failed: fn(StoreError) -> TransferError,
     ) -> Option<StoreState> {
         let limit = if self.sealed_at.is_some() { SEALED_CALL_LIMIT } else { CALL_LIMIT };
-        let state = timeout(limit, handover.state())
-            .await
-            .unwrap_or_else(|error| Err(StoreError::unavailable(error)));
+        let state = within(limit, handover.state()).await;
         state.map_err(|error| self.error = Some(failed(error))).ok()
     }
 
-    async fn change(&mut self, change: Change, new: &StoreState) -> Result<Outcome, TransferError> {
+    async fn change(&mut self, change: Change, mut new: StoreState) -> Outcome {
         let Mover { source, target, .. } = self.mover;
         let (ports, other, expected, failed): (_, _, _, fn(StoreError) -> TransferError) =
             if change.is_of_source() {
@@ -249,51 +247,40 @@ impl<'m> Run<'m> {
             } else {
                 (target, source, &self.seen.target, TransferError::target)
             };
-        let mut new = new.clone();
         if let Phase::Sealed { label, .. } = &mut new.phase {
             label.clone_from(&other.label);
         }
         let expected = expected.as_ref().map_or(0, |state| state.revision);
-        if change == Change::Seal {
-            self.sealed_at = Some(Instant::now());
-        }
-        if change == Change::Open {
-            let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
-            sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
-        }
         let limit = match change {
-            Change::Seal => SEAL_LIMIT,
-            Change::Open => SEALED_CALL_LIMIT,
+            Change::Seal => {
+                self.sealed_at = Some(Instant::now());
+                SEAL_LIMIT
+            }
+            Change::Open => {
+                let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
+                sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
+                SEALED_CALL_LIMIT
+            }
             Change::Claim | Change::Reopen | Change::GiveBack => CALL_LIMIT,
         };
-        let changed = timeout(limit, ports.handover.change_state(expected, new)).await;
-        let outcome = match changed.unwrap_or_else(|error| Err(StoreError::unavailable(error))) {
-            Ok(changed) => Outcome::Changed(changed),
-            Err(error @ StoreError::Unavailable(_)) => {
-                self.error = Some(failed(error));
-                sleep(ASK_PAUSE).await;
-                Outcome::Unanswered
-            }
+        match within(limit, ports.handover.change_state(expected, new)).await {
+            Ok(true) => Outcome::Done,
+            Ok(false) => Outcome::Fenced,
             Err(error) => {
+                let may_pass = matches!(error, StoreError::Unavailable(_));
                 self.error = Some(failed(error));
-                if self.sealed_at.is_some() && matches!(change, Change::Reopen | Change::Claim) {
-                    return Err(self.left_sealed());
-                }
-                Outcome::Failed
+                if may_pass { Outcome::Unanswered } else { Outcome::Failed }
             }
-        };
-        if (change, outcome) == (Change::Reopen, Outcome::Changed(true)) {
-            self.sealed_at = None;
         }
-        Ok(outcome)
     }
 
-    fn ended(mut self, end: End) -> Result<MoveOutcome, TransferError> {
+    fn ended(&mut self, end: End) -> Result<MoveOutcome, TransferError> {
         let [source, target] = [&self.mover.source.label, &self.mover.target.label];
-        let refusal = |state: &Option<StoreState>| {
-            state.as_ref().and_then(|state| state.phase.refusal()).unwrap_or_default()
+        let refusal = |label: &str, state: &Option<StoreState>| {
+            let refusal = state.as_ref().and_then(|state| state.phase.refusal());
+            format!("{label} {}", refusal.unwrap_or_default())
         };
-        Err(match end {
+        Err(TransferError::Refused(match end {
             End::HandedOver => {
                 return Ok(self.sealed_at.map_or(MoveOutcome::AlreadyHandedOver, |at| {
                     MoveOutcome::HandedOver { writes_waited: at.elapsed() }
@@ -301,24 +288,22 @@ impl<'m> Run<'m> {
             }
             End::SealedAgain => return Ok(MoveOutcome::SealedAgain),
             End::Canceled => return Ok(MoveOutcome::Canceled),
-            End::Stopped => TransferError::Canceled,
-            End::SameStore => TransferError::Refused(format!(
+            End::Stopped => return Err(TransferError::Canceled),
+            End::Failed => return Err(self.failure()),
+            End::Rewritten => return Err(TransferError::failed(REWRITTEN)),
+            End::RefusedSource => refusal(source, &self.seen.source),
+            End::RefusedTarget => refusal(target, &self.seen.target),
+            End::SameStore => format!(
                 "{target} has the identity of the old store, so it is a copy of it; use an empty store, or \
                  'petstore store release URL --force' makes it a store of its own"
-            )),
-            End::RefusedSource => {
-                TransferError::Refused(format!("{source} {}", refusal(&self.seen.source)))
-            }
-            End::RefusedTarget => {
-                TransferError::Refused(format!("{target} {}", refusal(&self.seen.target)))
-            }
-            End::TooLate => TransferError::Refused(format!(
+            ),
+            End::TooLate => format!(
                 "{source} was handed over, and {target} is open; the way back is the same command with the \
                  URLs exchanged"
-            )),
-            End::Overtaken => TransferError::failed(format!(
+            ),
+            End::Overtaken => format!(
                 "another command has changed the state of {target} meanwhile; run one of them again"
-            )),
+            ),
             End::Different => {
                 let error = self.failure();
                 let difference = if let TransferError::OtherData(difference) = &error {
@@ -328,26 +313,25 @@ impl<'m> Run<'m> {
                 } else {
                     return Err(error);
                 };
-                TransferError::Refused(format!(
+                format!(
                     "the target holds other data: {difference}; the old store is open, and nothing is handed over: \
                      use an empty NEW"
-                ))
+                )
             }
-            End::Failed => self.failure(),
-        })
+        }))
     }
 
     fn failure(&mut self) -> TransferError {
         self.error.take().unwrap_or_else(|| TransferError::failed(TOO_SLOW))
     }
+}
 
-    fn left_sealed(&mut self) -> TransferError {
-        TransferError::failed(format!(
-            "the old store is sealed and the new one is not known to be open, so writes wait; run it again, or with \
-             --cancel ({})",
-            self.failure()
-        ))
-    }
+/// Waits for the answer of a store up to `limit`.
+async fn within<T>(
+    limit: Duration,
+    call: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    timeout(limit, call).await.unwrap_or_else(|error| Err(StoreError::unavailable(error)))
 }
 
 /// Opens a store that is sealed or being filled, with the identity `id`. Returns `false` if its state changed meanwhile.

@@ -19,6 +19,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
+use self::poller::Store;
 #[cfg(test)]
 pub(crate) use self::poller::takes_over;
 pub use self::poller::{NextStoreOpener, Poller};
@@ -31,6 +32,7 @@ const MAX_READ_WAIT: Duration = Duration::from_secs(1);
 const MAX_POLL_AGE: Duration = Duration::from_millis(100);
 
 /// The ports of the store that a service uses.
+#[derive(Default)]
 pub struct CurrentStore {
     view: watch::Sender<View>,
     /// Wakes the polls of each store.
@@ -43,23 +45,28 @@ struct Ports {
     keys: Arc<dyn KeyStore>,
 }
 
-/// The current store and the last poll.
-#[derive(Clone, Default)]
+/// The current store, and the last polls of both stores.
+#[derive(Default)]
 struct View {
     ports: Option<Arc<Ports>>,
     /// `None` without a next store.
     poll: Option<Poll>,
     is_next: bool,
-    next_is_reachable: bool,
+    /// The first store, and the next store once it was opened.
+    stores: [Option<Store>; 2],
+    /// The last warning about the next store, and its time.
+    warning: Option<(String, Instant)>,
+    /// The time of the first poll that found the current store sealed, and whether a line about it was logged.
+    sealed: Option<(Instant, bool)>,
 }
 
-#[derive(Clone)]
+/// The result of the last polls of both stores.
 struct Poll {
+    /// The start of the older poll.
     began: Instant,
     found: Found,
 }
 
-/// The result of a poll.
 #[derive(Clone, PartialEq, Eq)]
 enum Found {
     /// The current store is open.
@@ -70,12 +77,6 @@ enum Found {
     Unknown,
     /// The current store was handed over to a third store. The reason continues a sentence that begins with "the store".
     Elsewhere(String),
-}
-
-impl Default for CurrentStore {
-    fn default() -> Self {
-        Self { view: watch::Sender::new(View::default()), wake: Default::default() }
-    }
 }
 
 impl fmt::Debug for CurrentStore {
@@ -92,7 +93,7 @@ impl CurrentStore {
         self.view.send_replace(View { ports, ..View::default() });
     }
 
-    /// Removes the current store. Every call then fails with [`StoreError::Unavailable`].
+    /// Removes both stores. Every call then fails with [`StoreError::Unavailable`].
     pub fn clear(&self) {
         self.view.send_replace(View::default());
     }
@@ -100,17 +101,13 @@ impl CurrentStore {
     /// Returns whether the next store could be read at the last poll.
     #[must_use]
     pub fn next_is_reachable(&self) -> bool {
-        self.view.borrow().next_is_reachable
+        self.view.borrow().stores[1].as_ref().is_some_and(|store| store.is_read)
     }
 
     /// Returns whether the next store is the current one.
     #[must_use]
     pub fn is_next(&self) -> bool {
         self.view.borrow().is_next
-    }
-
-    fn wake(&self) {
-        self.wake.iter().for_each(Notify::notify_one);
     }
 
     fn ports(&self) -> Result<Arc<Ports>, StoreError> {
@@ -122,21 +119,14 @@ impl CurrentStore {
 
     /// Waits until a call that was refused as sealed can be repeated.
     async fn wait_for_open(&self, error: StoreError) -> Result<(), StoreError> {
-        let (mut views, failed_at) = (self.view.subscribe(), Instant::now());
-        self.wake();
-        let may_end = |view: &View| {
-            view.poll.as_ref().is_none_or(|poll| {
-                poll.began >= failed_at && matches!(poll.found, Found::Open | Found::Elsewhere(_))
-            })
-        };
-        match timeout(MAX_WAIT, views.wait_for(may_end)).await {
-            Ok(Ok(view)) => match view.poll.as_ref().map(|poll| &poll.found) {
-                Some(Found::Elsewhere(reason)) => Err(StoreError::sealed(reason)),
-                Some(_) => Ok(()),
-                None => Err(error),
-            },
-            Ok(Err(_)) | Err(_) => Err(error),
+        let failed_at = Instant::now();
+        if self.view.borrow().poll.is_none() {
+            return Err(error);
         }
+        self.wait_for(MAX_WAIT, |_, poll| {
+            poll.began >= failed_at && matches!(poll.found, Found::Open | Found::Elsewhere(_))
+        })
+        .await
     }
 
     /// Returns whether rows read from the sealed store `ports` are the newest. Returns `false` if another store has
@@ -144,22 +134,30 @@ impl CurrentStore {
     async fn is_newest(&self, ports: &Arc<Ports>) -> Result<bool, StoreError> {
         let is_current =
             |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));
+        self.wait_for(MAX_READ_WAIT, |view, poll| {
+            let is_young = poll.began.elapsed() < MAX_POLL_AGE;
+            !is_current(view) || is_young && poll.found != Found::Unknown
+        })
+        .await?;
+        Ok(is_current(&self.view.borrow()))
+    }
+
+    /// Wakes the polls, and waits up to `limit` for a view that `may_end` accepts. Fails at once for a store that was
+    /// handed over to a third store.
+    async fn wait_for(
+        &self,
+        limit: Duration,
+        may_end: impl Fn(&View, &Poll) -> bool,
+    ) -> Result<(), StoreError> {
         let mut views = self.view.subscribe();
-        self.wake();
-        let is_known = |view: &View| {
-            !is_current(view)
-                || view.poll.as_ref().is_none_or(|poll| {
-                    poll.found != Found::Unknown && poll.began.elapsed() < MAX_POLL_AGE
-                })
-        };
-        let Ok(Ok(view)) = timeout(MAX_READ_WAIT, views.wait_for(is_known)).await else {
-            return Err(StoreError::unavailable(
+        self.wake.iter().for_each(Notify::notify_one);
+        let view = views.wait_for(|view| view.poll.as_ref().is_none_or(|poll| may_end(view, poll)));
+        match timeout(limit, view).await.map(|view| view.map(|view| view.reason())) {
+            Ok(Ok(None)) => Ok(()),
+            Ok(Ok(Some(reason))) => Err(StoreError::sealed(reason)),
+            Ok(Err(_)) | Err(_) => Err(StoreError::unavailable(
                 "the store is sealed, and the store that takes its place cannot be reached",
-            ));
-        };
-        match view.poll.as_ref().map(|poll| &poll.found) {
-            Some(Found::Elsewhere(reason)) => Err(StoreError::sealed(reason)),
-            _ => Ok(is_current(&view)),
+            )),
         }
     }
 }

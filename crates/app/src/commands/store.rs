@@ -3,7 +3,6 @@
 use std::{
     io::{self, IsTerminal as _},
     ops::ControlFlow,
-    sync::Arc,
 };
 
 use clap::{Args, Subcommand};
@@ -205,8 +204,12 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
         with_store(to, target_mode, async |target| {
             let mover = mover(source, from, target, to)?;
             let mut watch = watch(signals);
-            let done = if cancel { mover.cancel(&mut watch) } else { mover.run(&mut watch) };
-            let (before, waited) = match done.await.map_err(Failure::runtime)? {
+            let done = if cancel {
+                mover.cancel(&mut watch).await
+            } else {
+                mover.run(&mut watch).await
+            };
+            let (before, waited) = match done.map_err(Failure::runtime)? {
                 MoveOutcome::HandedOver { writes_waited } => ("", writes_waited.as_millis()),
                 MoveOutcome::AlreadyHandedOver => (" before", 0),
                 MoveOutcome::SealedAgain => (" before, but had forgotten its seal, which is back", 0),
@@ -232,7 +235,7 @@ pub(crate) fn mover(
 ) -> Result<Mover, Failure> {
     let source = source.ports(from).map_err(Failure::runtime)?;
     let target = target.ports(to).map_err(Failure::runtime)?;
-    Ok(Mover::new(source, target, Arc::new(SystemClock)))
+    Ok(Mover::new(source, target, SystemClock.now()))
 }
 
 /// Returns a description of what a handover would move. Changes nothing, and creates no target.

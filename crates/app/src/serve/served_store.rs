@@ -8,7 +8,7 @@ use std::{
     future,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -24,7 +24,6 @@ use tokio::{
     task::JoinSet,
     time::{Instant, sleep},
 };
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     commands::{import, upgrade},
@@ -77,16 +76,11 @@ pub(super) struct ServedStore {
     /// tasks has panicked.
     pub(super) watching: JoinSet<Failure>,
     current: Arc<CurrentStore>,
-    opened: Slot<Opened>,
+    opened: Opened,
 }
 
-/// A place for a store that is opened later.
-type Slot<T> = Arc<Mutex<Option<T>>>;
-
-struct Opened {
-    store: OpenStore,
-    next: Slot<OpenStore>,
-}
+/// The store of the service and the next store, each once it is open.
+type Opened = Arc<[watch::Sender<Option<OpenStore>>; 2]>;
 
 impl ServedStore {
     /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open. After that time, opening
@@ -96,9 +90,9 @@ impl ServedStore {
     /// The reason why the store is unusable, if it is known within [`BACKLOG_WAIT`].
     pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
         let has_next = opening.next.is_some();
-        let (current, slot) = (Arc::<CurrentStore>::default(), Slot::default());
+        let (current, opened) = (Arc::<CurrentStore>::default(), Opened::default());
         let (started, mut watching) = (Arc::new(Notify::new()), JoinSet::new());
-        watching.spawn(opening.run(Arc::clone(&current), Arc::clone(&slot), started.clone()));
+        watching.spawn(opening.run(Arc::clone(&current), Arc::clone(&opened), started.clone()));
         tokio::select! {
             biased;
             () = started.notified() => {}
@@ -111,13 +105,12 @@ impl ServedStore {
         }
         let mut ports: (Arc<dyn PetRepository>, Arc<dyn KeyStore>) =
             (current.clone(), current.clone());
-        if let Some(opened) = locked(&slot).as_ref().filter(|_| !has_next) {
-            ports = (opened.store.pets.clone(), opened.store.keys.clone());
+        if let Some(store) = opened[0].borrow().as_ref().filter(|_| !has_next) {
+            ports = (store.pets.clone(), store.keys.clone());
         }
-        let (opened, polled) = (Arc::clone(&slot), Arc::clone(&current));
-        let samples: SampleSource =
-            Arc::new(move || samples(locked(&opened).as_ref(), &polled, has_next));
-        Ok(Self { pets: ports.0, keys: ports.1, samples, watching, current, opened: slot })
+        let (sampled, polled) = (Arc::clone(&opened), Arc::clone(&current));
+        let samples: SampleSource = Arc::new(move || samples(&sampled, &polled, has_next));
+        Ok(Self { pets: ports.0, keys: ports.1, samples, watching, current, opened })
     }
 
     /// Closes the open stores.
@@ -127,12 +120,12 @@ impl ServedStore {
         watching.shutdown().await;
         current.clear();
         drop((pets, keys, samples, current));
-        let Some(Opened { store, next }) = locked(&opened).take() else { return };
-        let next = locked(&next).take();
-        if let Some(next) = next {
-            next.close().await;
+        for slot in opened.iter().rev() {
+            let store = slot.send_replace(None);
+            if let Some(store) = store {
+                store.close().await;
+            }
         }
-        store.close().await;
     }
 }
 
@@ -141,13 +134,13 @@ impl Opening {
     async fn run(
         self,
         current: Arc<CurrentStore>,
-        slot: Slot<Opened>,
+        opened: Opened,
         started: Arc<Notify>,
     ) -> Failure {
         let (mut is_late, store) = (false, self.location.to_string());
-        let (opened, watch) = loop {
-            match self.open(&current).await {
-                Ok(opened) => break opened,
+        let watch = loop {
+            match self.open(&current, &opened).await {
+                Ok(watch) => break watch,
                 Err(Failure::Unreachable(cause)) => {
                     notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
                     if !is_late {
@@ -165,7 +158,6 @@ impl Opening {
                 Err(failure) => return failure,
             }
         };
-        *locked(&slot) = Some(opened);
         if is_late {
             tracing::info!("the store can be reached; requests are served");
             notify(&[NotifyState::Status("Serving")]);
@@ -176,12 +168,12 @@ impl Opening {
         watch.await
     }
 
-    /// Opens the store and makes it the current store. Also returns a future that resolves when the service cannot
-    /// continue.
+    /// Opens the store and makes it the current store. Returns a future that resolves when the service cannot continue.
     async fn open(
         &self,
         current: &Arc<CurrentStore>,
-    ) -> Result<(Opened, impl Future<Output = Failure> + Send + use<>), Failure> {
+        opened: &Opened,
+    ) -> Result<impl Future<Output = Failure> + Send + use<>, Failure> {
         let opening = async {
             if self.upgrade {
                 let began = Instant::now();
@@ -200,12 +192,16 @@ impl Opening {
                 let done = extending(import, || advanced.swap(false, Ordering::Relaxed)).await?;
                 tracing::info!("--seed: {done}");
             }
-            self.complete(&store, current).await.map_err(Failure::of_unusable_store)
+            self.complete(&store, current, opened).await.map_err(Failure::of_unusable_store)
         };
         match completing.await {
-            Ok((next, watch)) => Ok((Opened { store, next }, watch)),
+            Ok(watch) => {
+                opened[0].send_replace(Some(store));
+                Ok(watch)
+            }
             Err(failure) => {
                 current.clear();
+                opened[1].send_replace(None);
                 store.close().await;
                 Err(failure)
             }
@@ -218,12 +214,12 @@ impl Opening {
         &self,
         store: &OpenStore,
         current: &Arc<CurrentStore>,
-    ) -> Result<(Slot<OpenStore>, impl Future<Output = Failure> + Send + use<>), Failure> {
-        let (next, mut poller) = (Slot::default(), None);
-        let (panicked, mut next_panicked) = watch::channel(None);
+        opened: &Opened,
+    ) -> Result<impl Future<Output = Failure> + Send + use<>, Failure> {
+        let mut poller = None;
         if let Some(location) = self.next.clone() {
             let first = store.ports(&*self.location).map_err(Failure::runtime)?;
-            let opener = Box::new(Opener { location, opened: Arc::clone(&next), panicked });
+            let opener = Box::new(Opener { location, opened: Arc::clone(opened) });
             let started = Poller::start(Arc::clone(current), first, opener).await;
             poller = Some(started.map_err(Failure::of_store)?);
         } else {
@@ -237,8 +233,8 @@ impl Opening {
         if let Some(store) = &store.created_at {
             tracing::info!(store, "made a new store");
         }
-        let first_panicked = store.panicked.clone();
-        let watch = async move {
+        let (first_panicked, mut next) = (store.panicked.clone(), opened[1].subscribe());
+        Ok(async move {
             let polls = async {
                 match poller {
                     Some(poller) => match poller.run().await {},
@@ -246,9 +242,10 @@ impl Opening {
                 }
             };
             let next_panicked = async {
-                let token = next_panicked.wait_for(Option::is_some).await;
-                match token.ok().and_then(|token| (*token).clone()) {
-                    Some(token) => CancellationToken::cancelled(&token).await,
+                let next = next.wait_for(Option::is_some).await.ok();
+                let token = next.and_then(|next| Some(next.as_ref()?.panicked.clone()));
+                match token {
+                    Some(token) => token.cancelled_owned().await,
                     None => future::pending().await,
                 }
             };
@@ -258,20 +255,17 @@ impl Opening {
                 () = next_panicked => {}
             }
             Failure::of_bug()
-        };
-        Ok((next, watch))
+        })
     }
 }
 
 /// Returns the samples of the current store; none before a store is open. With a next store, adds two samples: whether
 /// the next store is reachable, and whether requests use it.
-fn samples(opened: Option<&Opened>, current: &CurrentStore, has_next: bool) -> Vec<Sample> {
-    let Some(Opened { store, next }) = opened else { return Vec::new() };
-    let of_next = locked(next).as_ref().map(|store| Arc::clone(&store.samples));
-    let mut samples = match of_next.filter(|_| current.is_next()) {
-        Some(of_next) => of_next(),
-        None => (store.samples)(),
-    };
+fn samples(opened: &Opened, current: &CurrentStore, has_next: bool) -> Vec<Sample> {
+    let [first, next] = opened.each_ref().map(|store| store.borrow());
+    let Some(first) = first.as_ref() else { return Vec::new() };
+    let store = next.as_ref().filter(|_| current.is_next()).unwrap_or(first);
+    let mut samples = (store.samples)();
     if has_next {
         samples.push(Sample::gauge(
             "petstore_next_store_reachable",
@@ -287,16 +281,10 @@ fn samples(opened: Option<&Opened>, current: &CurrentStore, has_next: bool) -> V
     samples
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Opens the next store once it exists.
 struct Opener {
     location: Arc<dyn StoreLocation>,
-    opened: Slot<OpenStore>,
-    /// Receives the panic token of the next store.
-    panicked: watch::Sender<Option<CancellationToken>>,
+    opened: Opened,
 }
 
 #[async_trait]
@@ -308,8 +296,7 @@ impl NextStoreOpener for Opener {
         let opened = self.location.open(options).await.map_err(failed)?;
         match opened.ports(&*self.location) {
             Ok(ports) => {
-                self.panicked.send_replace(Some(opened.panicked.clone()));
-                *locked(&self.opened) = Some(opened);
+                self.opened[1].send_replace(Some(opened));
                 Ok(ports)
             }
             Err(problem) => {

@@ -1,4 +1,4 @@
-//! The observations of a mover: both states, and the record of its own requests.
+//! The observations of a mover: both states, and the record of its own steps.
 
 use petstore_domain::{Phase, StoreState};
 
@@ -24,33 +24,23 @@ pub(crate) struct Observed {
     pub(crate) target: Option<StoreState>,
     /// `true` if writes have waited for the longest permitted time.
     pub(crate) is_late: bool,
-    /// The record of the mover's own requests.
-    pub(crate) own: Own,
-}
-
-/// The record of a mover's own requests and their results.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Own {
     pub(super) goal: Goal,
-    /// The number of retries left.
-    pub(super) tries_left: u32,
+    tries_left: u32,
     /// The phase of the target before the first claim, while the target still holds only its own rows.
     pub(super) found: Option<Phase>,
     /// The revision of the target under the mover's claim.
     pub(super) claim: Option<i64>,
     /// The revision that a sent opening of the target expects.
     pub(super) opening: Option<i64>,
-    /// The revision of the source under the mover's seal.
+    /// The revision of the source under a seal that this mover made or may end, or the revision that a seal without an
+    /// answer expects.
     pub(super) seal: Option<i64>,
-    /// The revision that a seal without an answer expects of the source.
-    pub(super) sealing: Option<i64>,
-    /// The rewrites of the source before the first comparison.
-    pub(super) rewrites: i64,
+    /// The rewrites of the source before the last comparison.
+    rewrites: i64,
     pub(super) stage: Stage,
     /// `true` if the target has taken the source's place, but the source is open and the target holds all of its rows.
     pub(super) is_behind: bool,
-    /// `true` if the mover pauses and retries, because a call failed or took too long.
-    pub(super) retreats: bool,
+    /// The end of the run once the source is open.
     pub(super) ending: Option<End>,
 }
 
@@ -71,120 +61,117 @@ pub(super) enum Stage {
 impl Observed {
     /// Creates the observations of a new run with at most `tries` retries.
     pub(crate) fn new(goal: Goal, tries: u32) -> Self {
-        let own = Own { goal, tries_left: tries, ..Own::default() };
-        Self { own, ..Self::default() }
+        Self { goal, tries_left: tries, ..Self::default() }
     }
 
     /// Notes that the user asked for a stop.
     pub(crate) fn stop(&mut self) {
-        self.own.ending.get_or_insert(End::Stopped);
-    }
-
-    /// Returns whether animals of the source were changed by SQL or an import since the comparison.
-    pub(crate) fn is_rewritten(&self) -> bool {
-        self.source.as_ref().is_some_and(|source| self.own.is_rewritten(source))
+        self.ending.get_or_insert(End::Stopped);
     }
 
     /// Notes the result of a step that `next_step` returned for these observations. Returns whether both states must be
     /// read before the next step. After a seal, the states are not read again, because writes wait.
     pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) -> bool {
-        if let (Step::Change(Change::Seal, sealed), Outcome::Changed(true)) = (step, outcome) {
-            self.own.changed(Change::Seal, sealed.revision, None);
-            self.source = Some(sealed.clone());
-            return false;
-        }
-        let source = self.source.as_ref();
-        let own = &mut self.own;
         match (step, outcome) {
-            (Step::Change(change, state), Outcome::Changed(true)) => {
-                own.changed(*change, state.revision, self.target.as_ref());
+            (Step::Change(Change::Seal, sealed), Outcome::Done) => {
+                (self.seal, self.stage) = (Some(sealed.revision), Stage::Ready);
+                self.source = Some(sealed.clone());
+                return false;
             }
-            (Step::Change(change, _), Outcome::Unanswered) => {
-                own.retreats = true;
-                match change {
-                    Change::Claim => own.claim = None,
-                    Change::Open => own.opening = self.target.as_ref().map(|state| state.revision),
-                    Change::Seal => own.sealing = source.map(|state| state.revision),
-                    Change::Reopen => {}
-                    Change::GiveBack => {
-                        own.tries_left = own.tries_left.saturating_sub(1);
-                        own.found.take_if(|_| own.tries_left == 0);
-                    }
-                }
+            (Step::Change(change, new), Outcome::Done) => self.note_change(*change, new.revision),
+            (Step::Work(work), Outcome::Done) => self.note_work(*work),
+            (_, Outcome::Late) => self.stage = Stage::Compared,
+            (_, Outcome::Different) => _ = self.ending.get_or_insert(End::Different),
+            (_, Outcome::Failed) => {
+                self.ending.get_or_insert(End::Failed);
+                self.found = None;
             }
-            (Step::Work(work), Outcome::Done) => match work {
-                Work::Compare { .. } => {
-                    // A second comparison is a retry after a rewrite of the source.
-                    own.tries_left -= u32::from(own.stage > Stage::Unknown);
-                    own.stage = Stage::Compared;
-                    own.rewrites = source.map_or(0, |source| source.rewrites);
-                    own.found.take_if(|found| found.is_open());
-                }
-                Work::Follow => own.stage = Stage::Ready,
-                Work::CompareBehind if source.is_some_and(|source| source.phase.is_open()) => {
-                    own.is_behind = true;
-                }
-                Work::Finish | Work::CompareBehind => own.stage = Stage::Complete,
-            },
-            (Step::Retry, _) => {
-                (own.retreats, own.tries_left) = (false, own.tries_left.saturating_sub(1));
-            }
-            (_, Outcome::Different) => _ = own.ending.get_or_insert(End::Different),
-            (Step::Change(Change::GiveBack, _), Outcome::Failed) => own.found = None,
-            (_, Outcome::Failed) => _ = own.ending.get_or_insert(End::Failed),
-            (_, Outcome::Late) => own.retreats = true,
-            (_, Outcome::FailedForNow) => (own.retreats, own.stage) = (true, Stage::Unknown),
-            _ => {}
+            (step, Outcome::Unanswered) => self.note_unanswered(step),
+            (_, Outcome::Fenced) | (Step::Ask | Step::End(_), Outcome::Done) => {}
         }
         true
     }
-}
 
-impl Own {
-    fn changed(&mut self, change: Change, revision: i64, before: Option<&StoreState>) {
+    /// The work under a seal does not count after a lost answer, so the source is opened next.
+    fn note_unanswered(&mut self, step: &Step) {
+        self.stage = self.stage.min(Stage::Compared);
+        match step {
+            Step::Change(Change::Claim, _) => self.claim = None,
+            Step::Change(Change::Open, _) => self.opening = self.claim,
+            Step::Change(Change::Seal, _) => {
+                self.seal = self.source.as_ref().map(|source| source.revision);
+            }
+            Step::Work(_) => self.stage = Stage::Unknown,
+            Step::Change(Change::Reopen | Change::GiveBack, _) | Step::Ask | Step::End(_) => {}
+        }
+        // The mover asks without a limit while the source is sealed.
+        if self.seal.is_none() {
+            self.use_up_try(End::Failed);
+        }
+    }
+
+    fn note_change(&mut self, change: Change, revision: i64) {
         match change {
             Change::Claim => {
                 if self.claim.is_none() && self.found.is_none() {
-                    self.found = before.map(|target| target.phase.clone());
-                }
-                if self.claim.is_some() && self.opening.is_none() {
-                    // Another command had claimed the target, so this claim only serves to end a seal.
-                    self.ending.get_or_insert(End::Overtaken);
-                    self.tries_left = self.tries_left.saturating_sub(1);
+                    self.found = self.target.as_ref().map(|target| target.phase.clone());
                 }
                 (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
-            }
-            Change::Seal => {
-                // The work under an earlier seal does not count.
-                (self.seal, self.sealing) = (Some(revision), None);
-                self.stage = self.stage.min(Stage::Ready);
+                // No opening can follow a seal that is older than this claim, so this mover may end the seal.
+                let source = self.source.as_ref();
+                if let Some(source) = source.filter(|source| !source.phase.is_open()) {
+                    self.seal = Some(source.revision);
+                }
             }
             Change::Reopen => {
                 // Services add rows again, so the work under the seal must be repeated.
-                self.retreats |= self.seal.is_some() || self.sealing.is_some();
-                (self.seal, self.sealing, self.opening) = (None, None, None);
                 self.stage = self.stage.min(Stage::Compared);
+                self.opening = None;
+                if self.seal.take().is_some() {
+                    self.use_up_try(End::Failed);
+                }
             }
             Change::GiveBack => self.claim = None,
-            Change::Open => self.opening = self.claim,
+            Change::Seal | Change::Open => self.opening = self.claim,
         }
     }
 
-    /// Returns whether the source has this mover's seal, or may still receive it.
-    pub(super) fn seals(&self, source: &StoreState) -> bool {
-        [self.seal, self.sealing].contains(&Some(source.revision))
+    fn note_work(&mut self, work: Work) {
+        let source = self.source.as_ref();
+        match work {
+            Work::Compare { .. } => {
+                self.rewrites = source.map_or(0, |source| source.rewrites);
+                self.found.take_if(|found| found.is_open());
+                if self.stage > Stage::Unknown {
+                    self.use_up_try(End::Rewritten);
+                }
+                self.stage = Stage::Compared;
+            }
+            Work::Follow => self.stage = Stage::Ready,
+            Work::CompareBehind if source.is_some_and(|source| source.phase.is_open()) => {
+                (self.is_behind, self.seal) = (true, None);
+            }
+            Work::Finish | Work::CompareBehind => self.stage = Stage::Complete,
+        }
     }
 
+    /// Uses up one retry. If none is left, the run ends, and does not give the target back.
+    fn use_up_try(&mut self, end: End) {
+        if let Some(left) = self.tries_left.checked_sub(1) {
+            self.tries_left = left;
+        } else {
+            self.ending.get_or_insert(end);
+            self.found = None;
+        }
+    }
+
+    /// Returns whether the source has a seal that this mover made or may end, or may still receive this mover's seal.
+    pub(super) fn seals(&self, source: &StoreState) -> bool {
+        self.seal == Some(source.revision)
+    }
+
+    /// Returns whether animals of the source were changed by SQL or an import since the comparison.
     pub(super) fn is_rewritten(&self, source: &StoreState) -> bool {
         self.stage > Stage::Unknown && self.rewrites != source.rewrites
-    }
-
-    pub(super) fn end_or_retry(&self) -> Option<Step> {
-        match self.ending {
-            Some(end) => Some(Step::End(end)),
-            None if !self.retreats => None,
-            None if self.tries_left == 0 => Some(Step::End(End::Failed)),
-            None => Some(Step::Retry),
-        }
     }
 }

@@ -9,10 +9,8 @@ pub(crate) enum Step {
     Change(Change, StoreState),
     /// Compares or copies rows.
     Work(Work),
-    /// Reads both states again after a short pause.
+    /// Reads both states again after a pause.
     Ask,
-    /// Retries after a pause.
-    Retry,
     /// Ends the run.
     End(End),
 }
@@ -76,6 +74,8 @@ pub(crate) enum End {
     TooLate,
     /// The target holds other rows.
     Different,
+    /// Animals of the source were changed too often.
+    Rewritten,
     /// Another command changed a state during the run.
     Overtaken,
     /// A call has failed permanently or too often.
@@ -85,20 +85,16 @@ pub(crate) enum End {
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Outcome {
-    /// The store answered whether it replaced the state.
-    Changed(bool),
-    /// A change had no answer: the store may still replace the state at any time.
-    Unanswered,
-    /// The work is done.
+    /// The state was replaced, or the work is done.
     Done,
-    /// The rows differ.
-    Different,
-    /// The target refused the rows because another command claimed it.
+    /// The store refused the step, because its state has changed.
     Fenced,
+    /// The call failed or had no answer: it may still take effect at any time.
+    Unanswered,
     /// The work took longer than writes may wait.
     Late,
-    /// The call failed without an effect, and may succeed later.
-    FailedForNow,
+    /// The rows differ.
+    Different,
     /// The call failed without an effect, and will fail again.
     Failed,
 }

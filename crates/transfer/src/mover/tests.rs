@@ -14,8 +14,8 @@ use std::{
 
 use petstore_domain::{Phase, StoreId};
 
-use self::world::{At, Budget, Event, Run, Store, World};
-use crate::mover::step::End;
+use self::world::{At, Budget, Event, Flight, Run, Store, World};
+use crate::mover::{decide::is_sealed_to, step::End};
 
 /// Returns two new stores.
 fn fresh() -> [Store; 2] {
@@ -65,6 +65,15 @@ fn fault(world: &World) -> Option<&'static str> {
         };
         if !is_held {
             return Some("the target is open without animals of the source");
+        }
+    }
+    for flight in &world.flights {
+        // A flight that is kept can still take effect. Later reopenings only raise the revision of the source.
+        if let Flight::Change(_, _, back) = flight
+            && is_sealed_to(back, &source.state)
+            && (source.state.phase.is_open() && !source.state.is_successor_of(back))
+        {
+            return Some("a late give-back leaves a service without an open store");
         }
     }
     let is_calm = !world.runs.iter().any(Run::is_active) && world.flights.is_empty();

@@ -6,11 +6,11 @@ use petstore_domain::{ArchiveError, StoreCounts, StoreError, WriterRole};
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    compare::{Pair, Position, cutoff},
+    compare::{Pair, Position},
     difference::Expect,
     error::TransferError,
     mover::{
-        Run, SEAL_LIMIT, TOO_SLOW,
+        Run, SEAL_LIMIT,
         step::{Outcome, Work},
     },
     rows::{Copied, RowWriter},
@@ -34,26 +34,40 @@ impl Run<'_> {
             Work::Finish => {
                 let sealed_for = self.sealed_at.map_or(Duration::ZERO, |at| at.elapsed());
                 let limit = SEAL_LIMIT.saturating_sub(sealed_for);
-                let Ok(done) = timeout(limit, self.pass(false, u64::MAX)).await else {
-                    self.error = Some(TransferError::failed(TOO_SLOW));
-                    return Outcome::Late;
-                };
-                done.map(drop)
+                match timeout(limit, self.pass(false, u64::MAX)).await {
+                    Ok(done) => done.map(drop),
+                    Err(_) => return Outcome::Late,
+                }
             }
             Work::CompareBehind => self.compare_behind().await,
         };
         let Err(error) = done else { return Outcome::Done };
-        let outcome = outcome(&error);
-        if matches!(error, TransferError::Canceled) {
-            self.seen.stop();
-        }
+        let outcome = match &error {
+            TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
+                match error {
+                    StoreError::Unavailable(_) => Outcome::Unanswered,
+                    StoreError::Sealed(_) => Outcome::Fenced,
+                    StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
+                }
+            }
+            TransferError::Canceled => {
+                self.seen.stop();
+                Outcome::Fenced
+            }
+            TransferError::OtherData(_)
+            | TransferError::Refused(_)
+            | TransferError::Target(ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
+                Outcome::Different
+            }
+            TransferError::Different(_) | TransferError::Failed(_) => Outcome::Failed,
+        };
         self.error = Some(error);
         outcome
     }
 
     /// Compares every row of the target with the source.
     pub(super) async fn compare(&mut self, empty: bool) -> Result<(), TransferError> {
-        let mut pair = self.mover.pair().await?;
+        let mut pair = self.pair().await?;
         let counts = if empty { pair.target.counts().await } else { Ok(StoreCounts::default()) };
         let counts = counts.map_err(TransferError::target)?;
         if counts != StoreCounts::default() {
@@ -68,18 +82,16 @@ impl Run<'_> {
         let compared = pair.compare(Expect::Part, start, self.on_progress).await?;
         let last = Position { pet: compared.last, record: None };
         (self.copied, self.checked) = (Copied { last, ..Copied::default() }, start);
-        self.is_first_pass = true;
         Ok(())
     }
 
     /// Copies and compares in passes, until little is left.
     async fn follow(&mut self) -> Result<(), TransferError> {
         let mut short = 0;
-        for _ in 0..MAX_PASSES {
+        for pass in 0..MAX_PASSES {
             let began = Instant::now();
             // The first pass is the longest, so it leaves half of the machine to services.
-            let is_short = self.pass(self.is_first_pass, SHORT).await?;
-            self.is_first_pass = false;
+            let is_short = self.pass(pass == 0, SHORT).await?;
             short += u32::from(is_short);
             if is_short && (began.elapsed() <= QUICK || short == SLOW_PASSES) {
                 return Ok(());
@@ -95,7 +107,7 @@ impl Run<'_> {
     async fn pass(&mut self, yields: bool, short: u64) -> Result<bool, TransferError> {
         let claim = self.seen.target.as_ref().map_or(0, |target| target.revision);
         let target = &*self.mover.target.archive;
-        let cutoff = cutoff(self.mover.clock.now());
+        let cutoff = self.cutoff();
         let writer = RowWriter { target, writer: WriterRole::Mover(claim), cutoff, yields };
         let source = self.mover.source.archive.snapshot().await;
         let mut source = source.map_err(TransferError::Source)?;
@@ -115,7 +127,7 @@ impl Run<'_> {
     /// Compares every row of the source with the target, which has taken its place already. Under the seal, only checks
     /// that nothing was added or changed since.
     async fn compare_behind(&mut self) -> Result<(), TransferError> {
-        let mut pair = self.mover.pair().await?;
+        let mut pair = self.pair().await?;
         let highest = pair.source.highest_ids().await.map_err(TransferError::Source)?;
         let rewrites = self.seen.source.as_ref().map_or(0, |source| source.rewrites);
         let now = Some((highest, rewrites));
@@ -139,26 +151,5 @@ impl Run<'_> {
             "{target} has taken the place of {source} already, but {source} is open and holds more, so it is a \
              copy that was used: {more}; 'petstore store release {source} --force' makes a store of its own of it"
         )))
-    }
-}
-
-/// Returns the outcome of work that failed with `error`.
-fn outcome(error: &TransferError) -> Outcome {
-    match error {
-        TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
-            match error {
-                StoreError::Unavailable(_) => Outcome::FailedForNow,
-                StoreError::Sealed(_) => Outcome::Fenced,
-                StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
-            }
-        }
-        // The work is incomplete, and the run ends.
-        TransferError::Canceled => Outcome::FailedForNow,
-        TransferError::OtherData(_)
-        | TransferError::Refused(_)
-        | TransferError::Target(ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
-            Outcome::Different
-        }
-        TransferError::Different(_) | TransferError::Failed(_) => Outcome::Failed,
     }
 }

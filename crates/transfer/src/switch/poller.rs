@@ -1,15 +1,14 @@
 //! The task that polls two stores, and selects the one that a service uses. A store that hangs does not delay the polls
 //! of the other store.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, fmt, mem, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{Handover, Phase, StoreError, StoreState};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, timeout},
+};
 
 use super::{CurrentStore, Found, Poll, Ports, View};
 use crate::store_ports::StorePorts;
@@ -41,29 +40,18 @@ pub trait NextStoreOpener: Send + Sync {
 pub struct Poller {
     current: Arc<CurrentStore>,
     opener: Box<dyn NextStoreOpener>,
-    polls: Mutex<Polls>,
 }
 
-/// The result of the last poll of each store.
-struct Polls {
-    /// The first store, and the next store once it was opened.
-    stores: [Option<Store>; 2],
-    /// The reason why the last attempt to open the next store failed.
-    problem: String,
-    is_next: bool,
-    sealed_since: Option<Instant>,
-    logged: Option<(String, Instant)>,
-}
-
-struct Store {
+/// One of the two stores, and its last poll.
+pub(super) struct Store {
     ports: Arc<Ports>,
     side: StorePorts,
     /// The last state that was read.
     state: Option<StoreState>,
-    /// The start of the last poll.
+    /// The start of the poll.
     began: Instant,
-    /// `true` if the last poll read the state.
-    is_read: bool,
+    /// `true` if the poll read the state.
+    pub(super) is_read: bool,
 }
 
 impl Store {
@@ -73,8 +61,8 @@ impl Store {
     }
 }
 
-impl std::fmt::Debug for Poller {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Poller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Poller").finish_non_exhaustive()
     }
 }
@@ -91,14 +79,9 @@ impl Poller {
         opener: Box<dyn NextStoreOpener>,
     ) -> Result<Self, StoreError> {
         let state = first.handover.state().await?;
-        let polls = Mutex::new(Polls {
-            stores: [Some(Store::new(first, Some(state))), None],
-            problem: String::new(),
-            is_next: false,
-            sealed_since: None,
-            logged: None,
-        });
-        let poller = Self { current, opener, polls };
+        let stores = [Some(Store::new(first, Some(state))), None];
+        current.view.send_replace(View { stores, ..View::default() });
+        let poller = Self { current, opener };
         tokio::join!(poller.poll(0), poller.poll(1));
         Ok(poller)
     }
@@ -111,164 +94,162 @@ impl Poller {
     /// Polls the store at `place` until the future is dropped.
     async fn follow(&self, place: usize) -> Infallible {
         loop {
-            let found = self.poll(place).await;
+            let is_open = self.poll(place).await;
             let is_there = self.handover(place).is_some();
             sleep(if is_there { WAIT_INTERVAL } else { OPEN_INTERVAL }).await;
-            if found == Found::Open {
+            if is_open {
                 let _ = timeout(POLL_INTERVAL, self.current.wake[place].notified()).await;
             } else {
-                self.current.wake();
+                self.current.wake.iter().for_each(Notify::notify_one);
             }
         }
     }
 
-    /// Reads the state of the store at `place`, and publishes the result.
-    async fn poll(&self, place: usize) -> Found {
+    /// Reads the state of the store at `place`, and publishes the result. Returns whether the current store is open.
+    async fn poll(&self, place: usize) -> bool {
         let began = Instant::now();
-        if place == 1 && self.handover(place).is_none() {
-            self.open_next().await;
+        let mut problem = None;
+        if self.handover(place).is_none() {
+            let opened = timeout(READ_LIMIT, self.opener.open()).await;
+            match opened.unwrap_or_else(|error| Err(StoreError::unavailable(error))) {
+                Ok(side) => self.change(|view| view.stores[place] = Some(Store::new(side, None))),
+                Err(StoreError::Unavailable(cause)) => problem = Some(cause.to_string()),
+                Err(error) => problem = Some(error.to_string()),
+            }
         }
         let state = match self.handover(place) {
             Some(handover) => timeout(READ_LIMIT, handover.state()).await.ok().and_then(Result::ok),
             None => None,
         };
-        self.locked().note(place, began, state, &self.current)
+        let mut is_open = false;
+        self.change(|view| {
+            if let Some(store) = &mut view.stores[place] {
+                (store.began, store.is_read) = (began, state.is_some());
+                store.state = state.or(store.state.take());
+            }
+            if let Some(problem) = problem {
+                view.warn(problem);
+            }
+            is_open = view.update() == Found::Open;
+        });
+        is_open
     }
 
-    async fn open_next(&self) {
-        let opened = timeout(READ_LIMIT, self.opener.open()).await;
-        let mut polls = self.locked();
-        let problem = match opened {
-            Ok(Ok(side)) => return polls.stores[1] = Some(Store::new(side, None)),
-            Ok(Err(StoreError::Unavailable(cause))) => cause.to_string(),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("opening it takes longer than {READ_LIMIT:?}"),
-        };
-        polls.problem.clone_from(&problem);
-        polls.log(problem, false);
+    fn change(&self, change: impl FnOnce(&mut View)) {
+        self.current.view.send_modify(change);
     }
 
     fn handover(&self, place: usize) -> Option<Arc<dyn Handover>> {
-        self.locked().stores[place].as_ref().map(|store| Arc::clone(&store.side.handover))
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Polls> {
-        self.polls.lock().unwrap_or_else(PoisonError::into_inner)
+        let view = self.current.view.borrow();
+        view.stores[place].as_ref().map(|store| Arc::clone(&store.side.handover))
     }
 }
 
-impl Polls {
-    /// Records the state of a store, and publishes the result. `state` is `None` if it could not be read.
-    fn note(
-        &mut self,
-        place: usize,
-        began: Instant,
-        state: Option<StoreState>,
-        current: &CurrentStore,
-    ) -> Found {
-        if let Some(store) = &mut self.stores[place] {
-            (store.began, store.is_read) = (began, state.is_some());
-            store.state = state.or(store.state.take());
+impl View {
+    /// Returns the reason for which neither store can be used, if there is one.
+    pub(super) fn reason(&self) -> Option<String> {
+        match self.poll.as_ref().map(|poll| &poll.found) {
+            Some(Found::Elsewhere(reason)) => Some(reason.clone()),
+            _ => None,
         }
-        let (found, began) = self.found();
+    }
+
+    /// Selects the current store from the last polls. Returns their result.
+    fn update(&mut self) -> Found {
+        let poll = self.judge();
+        let found = poll.found.clone();
         if found == Found::Open {
-            self.sealed_since = None;
+            self.sealed = None;
         }
-        let [store, next] = [usize::from(self.is_next), 1].map(|place| self.stores[place].as_ref());
-        current.view.send_replace(View {
-            ports: store.map(|store| Arc::clone(&store.ports)),
-            poll: Some(Poll { began, found: found.clone() }),
-            is_next: self.is_next,
-            next_is_reachable: next.is_some_and(|next| next.is_read),
-        });
+        let store = self.stores[usize::from(self.is_next)].as_ref();
+        self.ports = store.map(|store| Arc::clone(&store.ports));
+        self.poll = Some(poll);
         found
     }
 
-    /// Returns the result of the last polls, and the start of the older one. Switches to the other store if it has taken
-    /// the place of the current one.
-    fn found(&mut self) -> (Found, Instant) {
+    /// Returns the result of the last polls. Switches to the other store if it has taken the place of the current one.
+    fn judge(&mut self) -> Poll {
         let [first, next] = &self.stores;
-        let (now, other) = if self.is_next { (next, first) } else { (first, next) };
-        let Some((store, now)) = now.as_ref().and_then(|now| Some((now, now.state.clone()?)))
+        let (current, other) = if self.is_next { (next, first) } else { (first, next) };
+        let Some((current, now)) = current.as_ref().and_then(|it| Some((it, it.state.as_ref()?)))
         else {
-            return (Found::Unknown, Instant::now());
+            return Poll { began: Instant::now(), found: Found::Unknown };
         };
-        let other = other.as_ref().map(|other| (other, other.state.clone()));
-        if let Some((other, Some(theirs))) = &other
+        let theirs = other.as_ref().and_then(|it| Some((it, it.state.as_ref()?)));
+        if let Some((other, theirs)) = theirs
             && other.is_read
-            && takes_over(theirs, &now)
+            && takes_over(theirs, now)
         {
             let store = &other.side.label;
             tracing::info!(store, "the store was handed over: this one is used from now on");
             self.is_next = !self.is_next;
-            return (Found::Open, Instant::now());
+            return Poll { began: Instant::now(), found: Found::Open };
         }
         // The other store does not matter while the current store is open, and it may hang.
         if now.phase.is_open() {
-            let found = if store.is_read { Found::Open } else { Found::Unknown };
-            return (found, store.began);
+            let found = if current.is_read { Found::Open } else { Found::Unknown };
+            return Poll { began: current.began, found };
         }
-        let began = other.as_ref().map_or(store.began, |(other, _)| other.began.min(store.began));
-        let is_read = other.as_ref().is_some_and(|(other, _)| other.is_read);
-        let theirs = other.and_then(|(_, theirs)| theirs);
-        (self.closed(&now, theirs.as_ref(), is_read), began)
-    }
-
-    /// Returns the result of polls if the current store is not open and the other one has not taken its place.
-    fn closed(&mut self, now: &StoreState, other: Option<&StoreState>, is_read: bool) -> Found {
-        let since = *self.sealed_since.get_or_insert_with(Instant::now);
-        let (to, label) = match &now.phase {
-            Phase::Sealed { to, label } => (*to, label.as_str()),
-            Phase::Filling { from } => (*from, "another store"),
-            Phase::Open { .. } => return Found::Open,
-        };
-        let mut reason = now.phase.refusal().unwrap_or_default();
+        let (since, is_logged) = self.sealed.get_or_insert_with(|| (Instant::now(), false));
         let is_young = since.elapsed() < MISSING_LIMIT;
-        let advice = match other {
-            Some(other) if other.id == to => match &other.phase {
-                _ if !is_read => return Found::Unknown,
-                Phase::Filling { from } if *from == now.id => return Found::Sealed,
-                // The server of the other store lost its last changes.
-                Phase::Open { .. } => return Found::Sealed,
-                Phase::Sealed { to: third, label } if *third != now.id => {
-                    reason = other.phase.refusal().unwrap_or_default();
-                    format!("the next store {reason}: restart this service with --store {label}")
+        let began = other.as_ref().map_or(current.began, |other| other.began.min(current.began));
+        let is_read = other.as_ref().is_some_and(|other| other.is_read);
+        let found = match unopened(now, theirs.map(|(_, theirs)| theirs), is_read, is_young) {
+            Ok(found) => found,
+            Err((reason, label)) => {
+                if !mem::replace(is_logged, true) {
+                    tracing::error!(
+                        "the store {reason}, but the store of --next-store is not open in its place: restart this \
+                         service with --store {label}"
+                    );
                 }
-                // This occurs for a moment while a handover is canceled.
-                _ if is_young => return Found::Unknown,
-                Phase::Filling { .. } | Phase::Sealed { .. } => format!(
-                    "the store {reason}, but the store of --next-store is not open in its place; \
-                     'petstore check' shows the state of each"
-                ),
-            },
-            None if is_young => return Found::Unknown,
-            Some(_) => format!(
-                "the store {reason}: it is not the store of --next-store; restart this service with --store {label}"
-            ),
-            None => format!(
-                "the store {reason}: --next-store cannot be opened ({}); if it is another store, restart this \
-                 service with --store {label}",
-                self.problem
-            ),
+                Found::Elsewhere(reason)
+            }
         };
-        self.log(advice, true);
-        Found::Elsewhere(reason)
+        Poll { began, found }
     }
 
-    /// Logs why the next store is not used. Skips a repeated line, and a warning soon after another line.
-    fn log(&mut self, reason: String, is_error: bool) {
-        let is_new = self.logged.as_ref().is_none_or(|(logged, at)| {
-            *logged != reason && (is_error || at.elapsed() >= LOG_INTERVAL)
-        });
-        if !is_new {
-            return;
-        }
-        if is_error {
-            tracing::error!("{reason}");
-        } else {
+    /// Logs why the next store cannot be opened. Skips a repeated line, and a line soon after another one.
+    fn warn(&mut self, reason: String) {
+        let is_new = self
+            .warning
+            .as_ref()
+            .is_none_or(|(logged, at)| *logged != reason && at.elapsed() >= LOG_INTERVAL);
+        if is_new {
             tracing::warn!(reason, "the next store cannot be opened yet");
+            self.warning = Some((reason, Instant::now()));
         }
-        self.logged = Some((reason, Instant::now()));
+    }
+}
+
+/// Returns what to do while the store with the state `now` is not open, and the other one has not taken its place. The
+/// error is the reason for which neither store can be used, and the store to use.
+fn unopened(
+    now: &StoreState,
+    other: Option<&StoreState>,
+    is_read: bool,
+    is_young: bool,
+) -> Result<Found, (String, String)> {
+    let (to, label) = match &now.phase {
+        Phase::Sealed { to, label } => (*to, label.as_str()),
+        Phase::Filling { from } => (*from, "another store"),
+        Phase::Open { .. } => return Ok(Found::Open),
+    };
+    let refused =
+        |phase: &Phase, label: &str| Err((phase.refusal().unwrap_or_default(), label.to_owned()));
+    match other {
+        Some(other) if other.id == to => match &other.phase {
+            _ if !is_read => Ok(Found::Unknown),
+            // If the other store is open, its server lost its last changes.
+            Phase::Open { .. } => Ok(Found::Sealed),
+            Phase::Filling { from } if *from == now.id => Ok(Found::Sealed),
+            Phase::Sealed { to: third, label } if *third != now.id => refused(&other.phase, label),
+            // This occurs for a moment while a handover is canceled.
+            _ if is_young => Ok(Found::Unknown),
+            Phase::Filling { .. } | Phase::Sealed { .. } => refused(&now.phase, label),
+        },
+        None if is_young => Ok(Found::Unknown),
+        _ => refused(&now.phase, label),
     }
 }
 

@@ -5,8 +5,8 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
 use petstore_domain::{
-    Added, Clock, Handover, ManualClock, PageLimit, Pet, PetId, PetQuery, PetRepository, Phase,
-    StoreError, Timestamp, mocks::new_pet,
+    Added, Handover, PageLimit, Pet, PetId, PetQuery, PetRepository, Phase, StoreError, Timestamp,
+    mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{
@@ -58,8 +58,7 @@ impl NextStoreOpener for Opener {
 }
 
 pub(crate) fn mover(from: &StorePorts, to: &StorePorts) -> Mover {
-    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(Timestamp(0)));
-    Mover::new(from.clone(), to.clone(), clock)
+    Mover::new(from.clone(), to.clone(), Timestamp(0))
 }
 
 pub(crate) async fn move_store(

@@ -5,7 +5,7 @@ use petstore_domain::{Phase, StoreId};
 use super::{fresh, handed_over};
 use crate::mover::{
     decide::next_step,
-    observed::{Goal, Observed, Own},
+    observed::{Goal, Observed},
     step::{Change, End, Step},
     tests::world::{At, Budget, Event, Run, World},
 };
@@ -232,9 +232,25 @@ fn a_run_that_lost_its_claim_names_its_own_reason_unless_the_other_mover_caused_
         (&filling, None, End::Overtaken),
         (&new.state, Some(End::Different), End::Different),
     ] {
-        let own = Own { claim: Some(target.revision - 1), ending, ..Own::default() };
-        let (source, target) = (Some(old.state.clone()), Some(target.clone()));
-        let seen = Observed { source, target, is_late: false, own };
+        let mut seen = Observed::new(Goal::HandOver, 1);
+        (seen.source, seen.target) = (Some(old.state.clone()), Some(target.clone()));
+        (seen.claim, seen.ending) = (Some(target.revision - 1), ending);
         assert_eq!(next_step(&seen), Step::End(expected), "{ending:?}");
     }
+}
+
+#[test]
+fn a_give_back_that_arrives_after_every_command_has_ended_leaves_one_store_open() {
+    let mut world = moving(Some(Change::Seal));
+    world.happens(Event::Acts(0));
+    world.happens(Event::CancelBegins);
+    // The source is open before the give-back is sent.
+    world.until(1, Some(Change::GiveBack));
+    assert_eq!(world.phases(), ["open", "filling"]);
+    world.happens(Event::HasNoAnswer(1));
+    world.ends(1, End::Failed);
+    world.ends(0, End::Overtaken);
+    world.happens(Event::Arrives(0));
+    assert_eq!(world.phases(), ["open", "sealed"]);
+    assert!(crate::switch::takes_over(&world.stores[0].state, &world.stores[1].state));
 }

@@ -100,7 +100,7 @@ impl Run {
     fn decide(&mut self) {
         self.at = match next_step(&self.seen) {
             Step::End(end) => At::Ended(end),
-            step @ (Step::Change(..) | Step::Work(_) | Step::Ask | Step::Retry) => At::Acts(step),
+            step @ (Step::Change(..) | Step::Work(_) | Step::Ask) => At::Acts(step),
         };
     }
 
@@ -301,7 +301,7 @@ impl World {
                 let rows = self.stores[run.source].rows.get(run.copied..)?.to_vec();
                 Some(Flight::Rows(1 - run.source, claim, run.copied, rows))
             }
-            Step::Work(_) | Step::Ask | Step::Retry | Step::End(_) => None,
+            Step::Work(_) | Step::Ask | Step::End(_) => None,
         }
     }
 
@@ -328,7 +328,8 @@ impl World {
         let equal = |equal: bool| if equal { Outcome::Done } else { Outcome::Different };
         let outcome = match (step, self.flight(run, step)) {
             (Step::Change(..), Some(Flight::Change(store, expected, state))) => {
-                Outcome::Changed(self.stores[store].change(expected, &state))
+                let changed = self.stores[store].change(expected, &state);
+                if changed { Outcome::Done } else { Outcome::Fenced }
             }
             (Step::Work(Work::Compare { empty }), _) => {
                 (self.runs[index].copied, self.runs[index].checked) = (theirs.len(), 0);
@@ -345,7 +346,7 @@ impl World {
                 equal(theirs.starts_with(&ours))
             }
             (Step::Work(Work::CompareBehind), _) => equal(ours.len() == checked),
-            _ => Outcome::Done,
+            _ => Outcome::Unanswered,
         };
         self.finish(index, step, outcome);
     }

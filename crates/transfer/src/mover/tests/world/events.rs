@@ -136,7 +136,7 @@ impl World {
             At::Acts(step) => {
                 event(Event::Acts(index), &|next| next.act(index, step));
                 let is_change = matches!(step, Step::Change(..));
-                let failed = if is_change { Outcome::Unanswered } else { Outcome::FailedForNow };
+                let failed = Outcome::Unanswered;
                 if self.budget.failures > 0 && (is_change || matches!(step, Step::Work(_))) {
                     event(Event::Fails(index), &|next| {
                         next.budget.failures -= 1;
