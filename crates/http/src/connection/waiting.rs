@@ -191,7 +191,7 @@ impl WaitingBody {
         self.waiting.as_ref().is_some_and(|(progress, _)| !inner.bodies.contains_key(progress))
     }
 
-    /// Resolves when the client has taken nothing for `timeout`, and at once when the body loses its memory.
+    /// Resolves when the client has taken nothing for `timeout`, or when the body has lost its memory.
     pub(super) async fn stalled(&mut self, timeout: Duration) {
         if self.waiting.is_none() {
             // Bodies that wait for nothing yet cannot end early, so they may take half of the memory.
