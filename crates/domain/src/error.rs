@@ -9,7 +9,8 @@ use std::{error::Error, fmt, sync::Arc};
 /// A store failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The store cannot answer now: overloaded, out of space, unreachable. The caller may retry. The cause is for the log, never for a client.
+    /// The store cannot answer now: overloaded, out of space, unreachable. The caller may retry. The cause is for
+    /// the log, never for a client.
     #[error("the store cannot answer: {0}")]
     Unavailable(#[source] Arc<dyn Error + Send + Sync>),
     /// The store is not open: it is being handed over to another store, was handed over, or is being filled.
@@ -70,5 +71,24 @@ impl Corruption {
     /// Makes the corruption of a row `what`, which breaks `rule`.
     pub fn new(what: impl fmt::Display, rule: impl fmt::Display) -> Self {
         Self { what: what.to_string(), rule: rule.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StoreError;
+
+    #[test]
+    fn only_an_error_of_another_kind_becomes_the_cause_of_an_unavailable_one() {
+        let shown = |error| StoreError::unavailable(error).to_string();
+        assert_eq!(
+            shown(StoreError::unavailable("down")),
+            StoreError::unavailable("down").to_string()
+        );
+        let sealed = StoreError::unavailable(StoreError::sealed("closed"));
+        assert!(
+            matches!(&sealed, StoreError::Unavailable(cause) if cause.is::<StoreError>()),
+            "{sealed:?}"
+        );
     }
 }

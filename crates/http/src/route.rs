@@ -83,6 +83,13 @@ pub(crate) static ROUTES: [Route; 6] = [
     READYZ,
 ];
 
+/// Returns the path template, method and success status of each operation in [`ROUTES`].
+pub(crate) fn operations() -> impl Iterator<Item = (&'static str, &'static str, StatusCode)> {
+    ROUTES.iter().flat_map(|Route { template, operations }| {
+        operations.iter().map(|operation| (*template, operation.method.as_str(), operation.success))
+    })
+}
+
 /// Every address of the metrics listener.
 pub(crate) static METRICS_ROUTES: [Route; 3] = [
     Route {

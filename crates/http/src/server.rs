@@ -22,12 +22,11 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 use self::listener::{Accepted, Listener, accept_all, close};
 use crate::{
     answer, connection,
-    handlers::metrics::Monitor,
     observe::{metrics::Metrics, samples::SampleSource},
     request::Peer,
-    route::ROUTES,
+    route::operations,
     settings::{Limits, Settings},
-    state::{Ports, State},
+    state::{Monitor, Ports, State},
 };
 
 /// The HTTP server: the routes of the interface over [`Ports`].
@@ -72,7 +71,7 @@ impl Server {
         listener: TcpListener,
         samples: SampleSource,
     ) -> Result<(Self, BoxFuture<'static, Infallible>), impl Error + use<>> {
-        let metrics = Arc::new(Metrics::new(&ROUTES)?);
+        let metrics = Arc::new(Metrics::new(operations())?);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
         let monitor = Monitor { service: Arc::clone(&server.state), metrics, samples };
         let mut monitor = Self::with_state(monitor.into_state());

@@ -117,9 +117,9 @@ pub struct Limits {
     /// The memory for all request bodies together, in bytes. Without room the answer is 503. With less than `max_body`, the
     /// largest bodies never fit.
     pub max_buffered_bodies: usize,
-    /// The memory for answers that wait for their clients and for requests of HTTP/2, over all connections, in bytes.
-    /// Without room, the answers of which nothing was read for longest end, and requests of HTTP/2 are refused. Only
-    /// connections with at least an equal share are affected.
+    /// The memory for answers that wait for their clients and for requests of HTTP/2, over all connections, in bytes. Above
+    /// half of it, a client must read something within a second. Without room, the answers of which nothing was read for
+    /// longest end, and requests of HTTP/2 are refused. Only connections with at least an equal share are affected.
     pub max_buffered_answers: usize,
     /// The number of requests per second of each API key, also all at once; then the answer is 429. `None` is no limit.
     pub rate_limit: Option<NonZeroU32>,

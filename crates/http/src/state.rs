@@ -8,8 +8,8 @@ use tokio::sync::Semaphore;
 
 use crate::{
     connection::{ending::Drain, waiting::WaitingBodies},
-    handlers::{metrics::Monitor, readiness::Readiness},
-    observe::{ids::RequestIds, metrics::Metrics},
+    handlers::readiness::Readiness,
+    observe::{ids::RequestIds, metrics::Metrics, samples::SampleSource},
     rate_limit::{LineBudget, RateLimit},
     request::{address::public_base, auth::LateRefusals},
     response::{
@@ -35,6 +35,15 @@ impl fmt::Debug for Ports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ports").finish_non_exhaustive()
     }
+}
+
+/// The sources of the metrics.
+pub(crate) struct Monitor {
+    /// The state of the service.
+    pub(crate) service: Arc<State>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Returns samples of the store and of the process.
+    pub(crate) samples: SampleSource,
 }
 
 /// The state that all connections of the service share, or all connections of its metrics listener.

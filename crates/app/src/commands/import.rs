@@ -52,7 +52,7 @@ pub(crate) struct ImportArgs {
     /// Import without the bad lines; otherwise, one bad line refuses the whole file
     #[arg(long)]
     skip_bad: bool,
-    /// Import also of a file that was imported within the last 24 hours
+    /// New import of a file that was imported within the last 24 hours
     #[arg(long)]
     again: bool,
     /// Creation of a missing store

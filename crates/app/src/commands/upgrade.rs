@@ -18,7 +18,7 @@ pub(crate) struct UpgradeArgs {
     /// Preview of the upgrade; nothing is changed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Steps that exclude older releases, also while other processes use the store
+    /// Upgrade although other processes use the store
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) force: bool,
     #[command(flatten)]

@@ -89,7 +89,7 @@ pub(crate) struct ServeArgs {
     )]
     max_connections: NonZeroUsize,
 
-    /// Time limit for the header fields of a request, from its first byte
+    /// Time limit for the head of a request, from its first byte; for the first request, from the connection
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     header_timeout: Duration,
 

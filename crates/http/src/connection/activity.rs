@@ -11,12 +11,12 @@ use std::{
 use futures_util::stream::FuturesUnordered;
 use tokio::{
     sync::Notify,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep_until},
 };
 
 use super::{
     ending::Drain,
-    waiting::{ConnectionMemory, WaitingBodies, WaitingBody},
+    waiting::{ConnectionMemory, SHORT_TIMEOUT, WaitingBodies, WaitingBody},
 };
 use crate::settings::Limits;
 
@@ -37,7 +37,7 @@ pub(super) struct Activity {
     inner: Arc<Mutex<Inner>>,
     pub(super) bodies: Arc<WaitingBodies>,
     pub(super) memory: ConnectionMemory,
-    /// Notified when the blocked response loses its memory.
+    /// Notified when a deadline has moved to an earlier time.
     wake: Arc<Notify>,
 }
 
@@ -124,6 +124,7 @@ impl Activity {
             self.count_blocked(&mut inner);
             inner.read_deadline.take_if(|(_, reason)| *reason == Reason::Idle);
             inner.begin_to_send();
+            self.wake.notify_one();
         } else {
             inner.blocked = None;
             inner.note_end();
@@ -152,26 +153,28 @@ impl Activity {
         }
     }
 
-    /// Waits until the request head, keep-alive or response write deadline has passed, or the blocked response has lost its
-    /// memory. Returns the reason.
+    /// Waits until the request head, keep-alive or response write deadline has passed. Returns the reason.
     pub(super) async fn wait_until_inactive(&self) -> Reason {
         loop {
             let wake = {
                 let (now, inner) = (Instant::now(), self.lock());
-                if inner.blocked.as_ref().is_some_and(WaitingBody::has_ended) {
-                    return Reason::Stalled;
-                }
-                let write = inner.write_deadline.map(|deadline| (deadline, Reason::Stalled));
-                let next = write.into_iter().chain(inner.read_deadline).min_by_key(|next| next.0);
-                // A deadline that is set while this task sleeps is later than the shortest timeout.
                 let Limits { header_timeout, idle_timeout, write_timeout, .. } = inner.limits;
+                let blocked = inner.blocked.as_ref().map(|body| body.deadline(write_timeout));
+                let write = inner.write_deadline.into_iter().chain(blocked);
+                let write = write.map(|deadline| (deadline, Reason::Stalled));
+                let next = write.chain(inner.read_deadline).min_by_key(|next| next.0);
+                // A deadline that is set while this task sleeps is later than the shortest timeout, or notifies `wake`.
                 let later = now + idle_timeout.min(write_timeout).min(header_timeout);
+                let later = if blocked.is_some() { later.min(now + SHORT_TIMEOUT) } else { later };
                 match next {
                     Some((deadline, reason)) if deadline <= now => return reason,
                     next => next.map_or(later, |(deadline, _)| deadline.min(later)),
                 }
             };
-            let _ = timeout_at(wake, self.wake.notified()).await;
+            tokio::select! {
+                () = sleep_until(wake) => (),
+                () = self.wake.notified() => (),
+            }
         }
     }
 

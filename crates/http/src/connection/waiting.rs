@@ -14,13 +14,15 @@ use std::{
 
 use tokio::{
     sync::Notify,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep_until},
 };
 
 use crate::request::body::yield_once;
 
 /// The memory of a request besides its response body, in bytes: head, stream and task.
 const OVERHEAD: usize = 4096;
+/// The write timeout while more than half of the memory is used.
+pub(super) const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Requests and waiting response bodies, with the bound of their memory.
 #[derive(Debug)]
@@ -52,7 +54,7 @@ struct Entry {
     /// The memory of the body and of its request, in bytes.
     bytes: usize,
     connection: ConnectionMemory,
-    /// Wakes the task that sends the body, when the body loses its memory.
+    /// Wakes the task that sends the body.
     wake: Arc<Notify>,
 }
 
@@ -142,6 +144,10 @@ impl WaitingBodies {
         self.lock().bytes
     }
 
+    fn is_short(&self, inner: &Inner) -> bool {
+        inner.bytes > self.max / 2
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -185,25 +191,45 @@ impl WaitingBody {
         }
     }
 
-    /// Returns whether the body has lost its memory, and must end.
-    pub(super) fn has_ended(&self) -> bool {
+    /// Returns the time at which the body ends if its client takes nothing more: `timeout` after the last progress, or a
+    /// second if memory is short and the connection is greedy. The time is in the past if the body has lost its memory.
+    pub(super) fn deadline(&self, timeout: Duration) -> Instant {
+        let Some((progress, _)) = &self.waiting else { return Instant::now() + timeout };
         let inner = self.all.lock();
-        self.waiting.as_ref().is_some_and(|(progress, _)| !inner.bodies.contains_key(progress))
+        let is_short = self.all.is_short(&inner);
+        let timeout = match inner.bodies.get(progress) {
+            Some(_) if is_short && inner.is_greedy(&self.connection) => timeout.min(SHORT_TIMEOUT),
+            Some(_) => timeout,
+            None => Duration::ZERO,
+        };
+        progress.0 + timeout
     }
 
-    /// Resolves when the client has taken nothing for `timeout`, or when the body has lost its memory.
+    /// Resolves when the body ends; see [`deadline`](Self::deadline).
     pub(super) async fn stalled(&mut self, timeout: Duration) {
         if self.waiting.is_none() {
             // Bodies that wait for nothing yet cannot end early, so they may take half of the memory.
-            let is_short = self.all.lock().bytes > self.all.max / 2;
+            let is_short = self.all.is_short(&self.all.lock());
             if !is_short {
                 // Most often the task of the connection writes the body at once, and no timer is needed.
                 yield_once().await;
             }
             self.wait(Arc::default());
         }
-        if let Some((progress, wake)) = &self.waiting {
-            let _ = timeout_at(progress.0 + timeout, wake.notified()).await;
+        loop {
+            let (deadline, now) = (self.deadline(timeout), Instant::now());
+            if deadline <= now {
+                return;
+            }
+            let woken = async {
+                if let Some((_, wake)) = &self.waiting {
+                    wake.notified().await;
+                }
+            };
+            tokio::select! {
+                () = sleep_until(deadline.min(now + SHORT_TIMEOUT)) => (),
+                () = woken => (),
+            }
         }
     }
 }
@@ -217,6 +243,27 @@ impl Drop for WaitingBody {
         };
         if is_counted {
             inner.discount(&self.connection, self.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::pin,
+        task::{Context, Waker},
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_may_end_early_at_once_only_if_memory_is_short() {
+        for (max, waits_at_once) in [(2 * OVERHEAD, false), (2 * OVERHEAD - 1, true)] {
+            let all = WaitingBodies::new(max);
+            let mut body = all.try_begin(&ConnectionMemory::default()).unwrap();
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(pin!(body.stalled(Duration::MAX / 4)).poll(&mut context).is_pending());
+            assert_eq!(body.waiting.is_some(), waits_at_once, "{max}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The listener needs no key, so it belongs on an address that only the monitoring system reaches. It has the limits of
 //! any other listener, and runs until the drain has ended.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 
 use hyper::{StatusCode, header::HeaderValue};
 use petstore_domain::{KeyLabel, NamedKey};
@@ -11,13 +11,10 @@ use tokio::time::timeout;
 
 use super::public::readyz;
 use crate::{
-    observe::{
-        metrics::{MAX_NAMES, Metrics},
-        samples::{Sample, SampleSource},
-    },
+    observe::{metrics::MAX_NAMES, samples::Sample},
     response::{self, Response, error::ApiError},
     settings::{AccessLog, Limits, Settings},
-    state::State,
+    state::{Monitor, State},
 };
 
 /// The largest number of open connections. A monitoring system needs one or two.
@@ -30,15 +27,6 @@ pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(6);
 /// all other samples from a service whose store hangs.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
-
-/// The sources of the metrics.
-pub(crate) struct Monitor {
-    /// The state of the service.
-    pub(crate) service: Arc<State>,
-    pub(crate) metrics: Arc<Metrics>,
-    /// Returns samples of the store and of the process.
-    pub(crate) samples: SampleSource,
-}
 
 impl Monitor {
     /// Creates the state of the metrics listener. Limits without a constant in this file are those of the service. Only

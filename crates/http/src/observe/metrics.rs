@@ -23,7 +23,6 @@ use crate::{
         samples::{self, Sample},
     },
     response::error::ErrorCode,
-    route::{Operation, Route},
 };
 
 /// The upper bounds of the histogram of durations, in seconds: from a cached page to a request near the timeout.
@@ -73,7 +72,9 @@ impl Metrics {
     ///
     /// # Errors
     /// Two metrics have the same name.
-    pub(crate) fn new(routes: &'static [Route]) -> prometheus::Result<Self> {
+    pub(crate) fn new(
+        operations: impl Iterator<Item = (&'static str, &'static str, StatusCode)>,
+    ) -> prometheus::Result<Self> {
         let registry = Registry::new();
         let build = Opts::new("petstore_build_info", "Always 1; the version of the service.");
         let build = build.const_label("version", env!("CARGO_PKG_VERSION"));
@@ -125,29 +126,29 @@ impl Metrics {
             revoked: ByKey { counts: revoked, names: Mutex::default() },
             registry,
         };
-        metrics.expect(routes);
+        metrics.expect(operations);
         Ok(metrics)
     }
 
     /// Creates series with value 0. Prometheus does not see an increase in a series that begins with 1.
-    fn expect(&mut self, routes: &'static [Route]) {
+    fn expect(
+        &mut self,
+        operations: impl Iterator<Item = (&'static str, &'static str, StatusCode)>,
+    ) {
         for code in ErrorCode::ALL {
             self.rejected.with_label_values(&[code.as_str()]);
         }
         for reason in REASONS {
             self.handshake_failures.with_label_values(&[reason]);
         }
-        for Route { template, operations } in routes {
-            for Operation { method, success, .. } in *operations {
-                let of = |status: StatusCode| {
-                    self.requests.with_label_values(&[*template, method.as_str(), status.as_str()])
-                };
-                let statuses = ErrorCode::ALL.iter().map(|code| code.status());
-                statuses.filter(StatusCode::is_server_error).map(of).for_each(drop);
-                let durations = self.durations.with_label_values(&[template]);
-                let series = (*template, method.as_str(), *success);
-                self.successes.push((series, of(*success), durations));
-            }
+        for (template, method, success) in operations {
+            let of = |status: StatusCode| {
+                self.requests.with_label_values(&[template, method, status.as_str()])
+            };
+            let statuses = ErrorCode::ALL.iter().map(|code| code.status());
+            statuses.filter(StatusCode::is_server_error).map(of).for_each(drop);
+            let durations = self.durations.with_label_values(&[template]);
+            self.successes.push(((template, method, success), of(success), durations));
         }
     }
 

@@ -66,6 +66,16 @@ fn head_is_get_and_other_methods_are_not() {
     assert_eq!(of(Method::DELETE), None);
 }
 
+#[test]
+fn only_other_methods_than_get_need_a_key_that_may_write() {
+    for route in ROUTES.iter().chain([&HOME, &STATIC_FILE]) {
+        for operation in route.operations {
+            let is_get = operation.method == Method::GET;
+            assert_eq!(operation.writes(), !is_get, "{} {}", operation.method, route.template);
+        }
+    }
+}
+
 /// Every path that is not on this list needs a credential, as every path under `/v1` does.
 #[test]
 fn these_and_no_other_routes_are_open() {

@@ -329,6 +329,16 @@ async fn connections_in_the_queue_of_a_shared_socket_are_left_to_the_other_proce
     }
 }
 
+#[tokio::test]
+async fn the_work_of_a_listener_runs_when_it_closes() {
+    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let (done, is_done) = std::sync::mpsc::channel();
+    let listener = Listener::from(socket).on_close(move || done.send(()).unwrap());
+    assert!(is_done.try_recv().is_err());
+    close(vec![listener]).await;
+    assert!(is_done.try_recv().is_ok());
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_listener_says_in_time_that_a_store_that_hangs_is_not_ready() {
     let of_clients = Limits::default().request_timeout;

@@ -114,6 +114,17 @@ async fn an_unread_stream_is_reset_beside_one_that_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn above_half_of_the_bound_a_client_has_one_second() {
+    for (streams, limit) in [(4, WRITE), (6, SECOND)] {
+        let (mut client, _task) = connect_in(&service(10 * LARGE, WRITE), 1 << 16);
+        client.write_all(&greedy(streams)).await.unwrap();
+        let began = Instant::now();
+        while !matches!(read_frame(&mut client).await, Some((RESET, ..)) | None) {}
+        assert!(is_about(began.elapsed(), limit), "{streams}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn at_the_bound_a_client_that_reads_is_served() {
     // Room for more than one attacker requests.
     const MAX: usize = 20 * LARGE;
@@ -213,6 +224,9 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
     let ended = tasks.iter().filter(|task| task.is_finished()).count();
     assert_eq!(ended, 8, "the oldest ones");
     assert_eq!(length_of(honest(connect_in(&service, 1 << 14).0).await).await, LARGE);
+    // Two connections take more than half of the bound, one does not.
+    sleep(2 * SECOND).await;
+    assert_eq!(tasks.iter().filter(|task| task.is_finished()).count(), 9);
     sleep(WRITE).await;
     assert!(tasks.iter().all(JoinHandle::is_finished));
     assert_eq!(service.waiting_bodies.bytes(), 0);

@@ -13,7 +13,7 @@ use super::Monitor;
 use crate::{
     answer::ask,
     observe::metrics::{MAX_NAMES, Metrics},
-    route::ROUTES,
+    route::operations,
     server::tests::pets,
     settings::Settings,
     state::{Ports, State},
@@ -59,7 +59,7 @@ async fn scrape(keys: Keys, is_gone: bool) -> String {
     };
     let monitor = Monitor {
         service: Arc::new(State::new(ports, Settings::default(), None)),
-        metrics: Arc::new(Metrics::new(&ROUTES).unwrap()),
+        metrics: Arc::new(Metrics::new(operations()).unwrap()),
         samples: Arc::new(Vec::new),
     };
     let request = Request::get("/metrics").header("host", "a").body("").unwrap();
