@@ -147,8 +147,8 @@ impl Server {
         })
     }
 
-    /// Serves the connections of `accepted`, each in a task of its own, and those already open until all have ended. Above the
-    /// limit, further connections wait in the accept queue. Logs a panic of a connection at once.
+    /// Serves the connections of `accepted`, each in a task of its own. Returns when `accepted` and all open connections have
+    /// ended. Above the limit, further connections wait in the accept queue. Logs a panic of a connection at once.
     async fn serve(&mut self, accepted: impl Stream<Item = Accepted>) {
         let Self { state, tls, connections } = self;
         let max = state.settings.limits.max_connections.get();

@@ -206,7 +206,7 @@ impl Inner {
     fn note_end(&mut self) {
         let is_blocked = self.blocked.is_some();
         if self.answers == 0 && !is_blocked {
-            // A deadline that has passed stays, although the stream may have been reset before the connection ends.
+            // A deadline that has passed ends the connection, even if its late stream was reset first.
             self.write_deadline.take_if(|deadline| *deadline > Instant::now());
         }
         if self.requests == 0 && !self.awaits_head() && !is_blocked {

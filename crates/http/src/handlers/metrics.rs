@@ -1,7 +1,7 @@
 //! The operation of the metrics listener: `/metrics`, in the text format of Prometheus.
 //!
 //! The listener needs no key, so it belongs on an address that only the monitoring system reaches. It has the limits of
-//! every other listener, and runs until the drain has ended.
+//! any other listener, and runs until the drain has ended.
 
 use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 
@@ -23,13 +23,13 @@ pub(crate) const MAX_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// The time limit for a request. Prometheus waits for 10 s.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(6);
-/// The time limit for the reads of the store and of the keys. Shorter than that of the request, whose other samples are
-/// answered then.
+/// The time limit for the reads of the store and of the keys. Shorter than [`REQUEST_TIMEOUT`], so that a scrape gets
+/// all other samples from a service whose store hangs.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
 impl Monitor {
-    /// Creates the state of the metrics listener, with the limits of the service where it has none of its own. Only
+    /// Creates the state of the metrics listener. Limits without a constant in this file are those of the service. Only
     /// failures are logged.
     pub(crate) fn into_state(self) -> State {
         let Settings { environment, limits, .. } = &self.service.settings;

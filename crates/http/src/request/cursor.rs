@@ -66,7 +66,7 @@ mod tests {
     use super::{Engine as _, LAYOUT, URL_SAFE_NO_PAD, decode, text};
 
     #[test]
-    fn a_cursor_comes_back_as_it_went() {
+    fn a_decoded_cursor_is_the_encoded_position() {
         for status in PetStatus::ALL.map(Some).into_iter().chain([None]) {
             for id in [i64::MIN, -1, 0, 1, 20, i64::MAX] {
                 let position = CursorPosition { after: PetId(id), status };

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_a_name_or_an_address_and_a_port_in_every_place_where_it_stands() {
+    fn a_host_is_a_name_or_an_address_with_or_without_a_port_in_every_header_and_target() {
         for (host, is_good) in [
             ("a", true),
             ("a:80", true),

@@ -13,7 +13,7 @@ use hyper::{
 use super::{Representation, entity_tag, gzip, matches, takes_gzip};
 
 #[test]
-fn gzip_is_sent_to_those_who_name_it() {
+fn gzip_is_sent_to_clients_that_name_it() {
     let table = [
         ("gzip", true),
         ("GZIP", true),
