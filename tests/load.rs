@@ -56,7 +56,7 @@ pub(crate) enum Outages {
     End,
 }
 
-/// Clients of one service. They work until the value is dropped.
+/// Clients of one service, which work until the value is dropped.
 pub(crate) struct Load {
     worker: Worker,
     over: EndOnDrop<Arc<AtomicBool>>,

@@ -58,7 +58,7 @@ impl Crate {
                 }
             }
         }
-        faults.extend(circles(&arrows));
+        faults.extend(circle(arrows));
         faults
     }
 
@@ -182,35 +182,21 @@ fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
     }
 }
 
-/// Returns the groups of modules that import each other, directly or through other modules.
-fn circles(arrows: &BTreeMap<&Segments, Vec<Segments>>) -> Vec<String> {
-    let reach: BTreeMap<_, _> =
-        arrows.keys().map(|from| (*from, reachable(arrows, from))).collect();
-    let mut found = Vec::new();
-    for (from, reached) in &reach {
-        let back = |to: &&Segments| reach.get(to).is_some_and(|of_to| of_to.contains(from));
-        let mut circle: Vec<_> =
-            reached.iter().filter(back).map(|module| module.join("::")).collect();
-        circle.sort();
-        if !circle.is_empty() {
-            found.push(format!("import each other: {}", circle.join(", ")));
+/// Names the modules that import each other, directly or through other modules. Again and again, the function removes the
+/// modules that import no other module, and the modules that no other module imports. The rest is a circle.
+fn circle(mut arrows: BTreeMap<&Segments, Vec<Segments>>) -> Option<String> {
+    loop {
+        let before = arrows.len();
+        let kept: Vec<_> = arrows.keys().map(|module| (*module).clone()).collect();
+        arrows.retain(|_, targets| targets.iter().any(|target| kept.contains(target)));
+        let imported: Vec<_> = arrows.values().flatten().cloned().collect();
+        arrows.retain(|module, _| imported.contains(module));
+        if arrows.len() == before {
+            break;
         }
     }
-    found.sort();
-    found.dedup();
-    found
-}
-
-fn reachable(arrows: &BTreeMap<&Segments, Vec<Segments>>, from: &Segments) -> Vec<Segments> {
-    let mut reached: Vec<Segments> = Vec::new();
-    let mut next = arrows[from].clone();
-    while let Some(module) = next.pop() {
-        if !reached.contains(&module) {
-            next.extend(arrows.get(&module).into_iter().flatten().cloned());
-            reached.push(module);
-        }
-    }
-    reached
+    let names: Vec<_> = arrows.keys().map(|module| module.join("::")).collect();
+    (!names.is_empty()).then(|| format!("import each other: {}", names.join(", ")))
 }
 
 #[test]

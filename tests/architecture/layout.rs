@@ -88,7 +88,7 @@ fn a_package_has_the_prefix_and_its_folder_does_not() {
     }
 }
 
-/// The ports with several methods. One of them may gain a method with a default body. A wrapper without that method
+/// The ports with several methods. A port may gain a method with a default body. A wrapper without that method
 /// still compiles, but never calls the port behind it, so clippy must refuse it.
 const PORTS: [&str; 7] =
     ["Archive", "Authenticator", "Handover", "KeyStore", "PetRepository", "PetService", "Snapshot"];

@@ -4,5 +4,4 @@ mod adding;
 mod finding;
 mod key;
 mod list;
-mod outage;
 mod view;

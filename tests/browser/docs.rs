@@ -10,7 +10,6 @@ pub(crate) const LIST: &str = "#listPets";
 pub(crate) const CREATE: &str = "#createPet";
 const GET: &str = "#getPet";
 const ORDERS: &str = "#listOrders";
-const OPERATIONS: [&str; 4] = [LIST, CREATE, GET, ORDERS];
 const BODY: &str = "#createPet-body";
 
 /// Opens the page without a key.

@@ -1,7 +1,7 @@
 //! Properties of both pages: their frame, their cost, and their use with the keyboard.
 
 use petstore_testing::needs;
-use serde_json::Value;
+use serde_json::{Value, json};
 use thirtyfour::Key;
 
 use crate::{
@@ -12,25 +12,6 @@ use crate::{
         zoo::Zoo,
     },
 };
-
-/// Opens both pages with a key, one after the other, and returns the result of `look` on each.
-fn on_both(zoo: &Zoo, look: impl Fn(&Browser) -> Value) -> [Value; 2] {
-    zoo.browser.go(&zoo.page("/catalogue"));
-    zoo.browser.see("#animals");
-    let catalogue = look(&zoo.browser);
-    zoo.browser.go(&zoo.page("/docs"));
-    zoo.browser.see(docs::LIST);
-    [catalogue, look(&zoo.browser)]
-}
-
-/// The text, the place and the size of each part of the frame.
-const FRAME: &str = "
-    const parts = $$('header, header .bar > *, header a, header svg, footer .bar');
-    return parts.filter(part => part.checkVisibility()).map(part => {
-        const { x, y, width, height } = part.getBoundingClientRect();
-        return [part.tagName, part.innerText, x, part.closest('footer') ? 0 : y, width, height];
-    });
-";
 
 /// The layout shifts since the page was opened, with their elements.
 const MOVED: &str = "
@@ -43,26 +24,57 @@ const MOVED: &str = "
 
 #[needs(chromium)]
 #[test]
-fn nothing_of_the_frame_moves_from_page_to_page_or_while_a_page_loads() {
+fn nothing_moves_while_a_page_loads_and_both_pages_have_their_header_in_one_place() {
     let zoo = states::zoo();
     zoo.enter("/catalogue");
     for look in [Look { width: 320, ..PHONE }, PHONE, DESK, Look { width: 1920, ..DESK }] {
         zoo.browser.look(look);
-        let [catalogue, docs] = on_both(&zoo, |browser| {
-            let moved = browser.js(MOVED);
-            let shifts = moved.as_array().unwrap();
-            let sum = shifts.iter().map(|shift| shift[0].as_f64().unwrap()).sum::<f64>();
+        let places = [("/catalogue", "#animals"), ("/docs", docs::LIST)].map(|(page, shown)| {
+            zoo.browser.go(&zoo.page(page));
+            zoo.browser.see(shown);
+            let moved = zoo.browser.js(MOVED);
+            let shifts = moved.as_array().unwrap().iter();
+            let sum = shifts.map(|shift| shift[0].as_f64().unwrap()).sum::<f64>();
             assert!(sum < 0.05, "{look:?}: {moved}");
-            browser.js(FRAME)
+            zoo.browser.reads("header", "staging");
+            zoo.browser
+                .value("$$('header, header a, header svg').map(e => e.getBoundingClientRect())")
         });
-        assert!(catalogue.as_array().unwrap().len() >= 7, "{catalogue}");
-        assert_eq!(catalogue, docs, "{look:?}");
-        assert!(catalogue.to_string().contains("staging"), "{catalogue}");
+        assert_eq!(places[0], places[1], "{look:?}");
     }
-    zoo.browser.look(DESK);
-    let title = "getComputedStyle($('h1')).font + $('h1').getBoundingClientRect().y";
-    let [catalogue, docs] = on_both(&zoo, |browser| browser.value(title));
-    assert_eq!(catalogue, docs);
+}
+
+#[needs(chromium)]
+#[test]
+fn on_paper_there_is_the_content_of_a_page_and_no_control() {
+    let zoo = Zoo::with(5);
+    let browser = zoo.enter("/catalogue");
+    browser.click("#count");
+    browser.reads("#count-status", "5 animals in all");
+    let media =
+        |media: &str| browser.devtools("Emulation.setEmulatedMedia", json!({ "media": media }));
+    let controls = "$$('button:not(.open), input, select, textarea, .adder')";
+    let shown = format!("{controls}.some(e => e.checkVisibility())");
+    media("print");
+    browser.is(&shown, false);
+    browser.reads("#rows", "pet 5");
+    browser.reads("#bars", "No status");
+    // Every row is black on white.
+    let color = "getComputedStyle(e).color === 'rgb(0, 0, 0)'";
+    browser.is(&format!("$$('#rows th, #rows .pill').every(e => {color})"), true);
+    browser.is("getComputedStyle(document.body).backgroundColor", "rgb(255, 255, 255)");
+    media("");
+
+    browser.go(&zoo.page("/docs"));
+    browser.see(docs::LIST);
+    media("print");
+    browser.is(&shown, false);
+    // Everything is unfolded.
+    for operation in [docs::LIST, docs::CREATE] {
+        browser.reads(&format!("{operation} details.error"), "\"code\"");
+        browser.reads(&format!("{operation} .sample"), "curl");
+    }
+    media("");
 }
 
 /// On a slow line, a load takes two consecutive answers: the revalidation of the cached page, and then its data.

@@ -11,7 +11,7 @@ use petstore_testing::or_skip_without;
 
 use crate::support::command::{complete, lines};
 
-/// Three nodes and `HAProxy`. They end when the value is dropped, or when this process ends.
+/// Three nodes and `HAProxy`. Dropping the value, or the end of this process, ends them.
 pub(crate) struct Patroni {
     folder: PathBuf,
     process: Child,

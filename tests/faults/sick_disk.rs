@@ -3,7 +3,6 @@
 use std::{cell::RefCell, fs, io, path::Path, sync::Arc, time::Instant};
 
 use petstore_testing::needs;
-use rusqlite::Connection;
 
 use crate::{
     crash::disk::Disk as Ext4,
@@ -17,7 +16,6 @@ use crate::{
         disk::{Disk, DiskFault},
         server::{Launch, Server},
         store::{Store, is_sound},
-        wait,
     },
 };
 
@@ -153,8 +151,7 @@ fn a_write_lock_that_another_process_holds_refuses_writes_until_it_is_released()
     let store = Store::sqlite();
     let held = RefCell::new(None);
     let begin = |_: &Server| {
-        let connection = Connection::open(store.file()).unwrap();
-        connection.busy_timeout(wait::LIMIT).unwrap();
+        let connection = store.connection();
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
         held.replace(Some(connection));
     };

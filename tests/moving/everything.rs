@@ -1,4 +1,4 @@
-//! A copy, a move and a restore keep all animals, API keys and idempotency records, even after an operator has deleted
+//! A copy, a move and a restore keep all animals, API keys and idempotency records. Before each, an operator has deleted
 //! and changed rows by SQL or `etcdctl`.
 
 use serde_json::Value;

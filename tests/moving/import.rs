@@ -75,21 +75,6 @@ fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
     assert!(said[101].starts_with("petstore: nothing was stored: 20250 lines are bad"));
 }
 
-#[test]
-fn a_conflict_names_the_animal() {
-    let store = made(Kind::Sqlite);
-    let pet = |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
-    import(&store.url, "ndjson", &pet(2, "b")).succeeds();
-    let text = [pet(3, "c"), pet(4, "d"), pet(2, "x")].join("\n");
-    let conflict = "the target already holds another animal 2";
-    import(&store.url, "ndjson", &text).fails(1, conflict);
-    let csv = "id,name,categoryId\n5,e,1\n2,x,1\n";
-    import(&store.url, "csv", csv).fails(1, conflict);
-    let text = [pet(7, "g"), pet(3, "c"), pet(7, "h")].join("\n");
-    let conflict = "the target already holds another animal 7";
-    import(&store.url, "ndjson", &text).fails(1, conflict);
-}
-
 fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
     let store = Store::new(kind);
     let refused = import(&store.url, "ndjson", GOOD);
@@ -313,16 +298,6 @@ fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind
     assert!(added > 0);
     assert_eq!(store.pets(), pets + added);
     server.stop();
-}
-
-#[test]
-fn lines_that_are_typed_are_asked_for() {
-    let store = Store::sqlite();
-    make(&store);
-    let typed = petstore(&["import", "--store", &store.url]).on_terminal(80, "xterm");
-    let said = typed.typing("\u{4}").succeeds();
-    assert!(said.contains("reading animals from standard input; end it with Ctrl-D"), "{said}");
-    assert!(said.contains("added 0 animals"), "{said}");
 }
 
 on_stores!(

@@ -62,31 +62,6 @@ fn a_store_is_the_same_afterwards_whatever_its_journal() {
 }
 
 #[test]
-fn a_write_ahead_log_that_a_crash_has_left_stays() {
-    let (store, equal) = pair();
-    let file = Connection::open(store.file()).unwrap();
-    file.execute_batch("UPDATE pet SET status = 'sold' WHERE id = 1").unwrap();
-    // The copied files are those that a crash at this moment would leave.
-    let crashed = Store::sqlite();
-    for (path, bytes) in content(&store) {
-        if !path.to_str().unwrap().ends_with("-shm") {
-            fs::write(crashed.folder().join(path.file_name().unwrap()), bytes).unwrap();
-        }
-    }
-    drop(file);
-    fs::remove_file(equal.file()).unwrap();
-    copy(&store.url, &equal.url);
-    let before = content(&crashed);
-    assert_eq!(before.len(), 2);
-    let folder = tempfile::tempdir().unwrap();
-    let new = folder.path().join("new.db");
-    for words in commands(&crashed.url, &equal.url, new.to_str().unwrap()) {
-        run(&words).succeeds();
-        assert!(content(&crashed) == before, "{words:?}");
-    }
-}
-
-#[test]
 fn they_work_on_a_read_only_disk() {
     let (store, equal) = pair();
     let folder = tempfile::tempdir().unwrap();

@@ -76,6 +76,18 @@ fn a_move_asks_before_it_begins() {
     catalogue::add(&server.client(), &pet("Rex"));
 }
 
+#[test]
+fn a_preview_counts_the_rows_of_both_stores_and_names_an_earlier_handover() {
+    let (from, to) = (made(Kind::Sqlite), made(Kind::Sqlite));
+    import(&from.url, "ndjson", &many(3)).succeeds();
+    let words = ["store", "move", "--dry-run", "--from", &from.url, "--to", &to.url];
+    let said = run(&words).succeeds();
+    assert!(said.contains(" holds 3 animals, ") && said.contains(" holds 0 animals, "), "{said}");
+    hand_over(&from, &to).succeeds();
+    let said = run(&words).succeeds();
+    assert!(said.contains("; it was handed over before; "), "{said}");
+}
+
 #[needs(quiet)]
 #[test]
 fn a_service_with_another_next_store_refuses_writes_soon_and_names_the_new_one() {

@@ -16,10 +16,9 @@ use super::{
 };
 use crate::support::{
     catalogue::{self, id_of, pet},
-    client::Client,
     command::{self, Finished, petstore},
     disk::Disk,
-    server::Launch,
+    server::{Launch, Server},
     store::{Kind, Store, on_stores},
     wait,
 };
@@ -46,18 +45,11 @@ fn identity(store: &Store) -> Vec<u8> {
     file.query_row("SELECT identity FROM petstore_state", [], |row| row.get(0)).unwrap()
 }
 
+/// `everything.rs` holds that a restored store has all animals, keys and records.
 #[test]
 fn a_restored_store_continues_from_the_backup_and_has_another_identity() {
-    let store = Store::sqlite();
-    let (key, revoked) = (store.new_key("web"), store.new_key("gone"));
-    store.keys(&["revoke", "gone"]).succeeds();
-    let server = Launch::on(&store).start();
+    let (store, server) = Server::on_file();
     let client = server.client();
-    let once = |client: &Client| {
-        let once = client.add(&pet("Once")).key(&key).header("idempotency-key", "once");
-        once.send().is(201).json()
-    };
-    let first = once(&client);
     let backup = backup(&store);
     let later = catalogue::add(&client, &pet("Later"));
     let seen = client.get("/v1/pets").send().is(200).must("etag").to_owned();
@@ -76,11 +68,9 @@ fn a_restored_store_continues_from_the_backup_and_has_another_identity() {
     assert!(of_restored != identity(&store) && of_restored != identity(&backup));
     verify(&backup.url, &restored.url);
 
+    // The lost identifier is assigned again. The lost entity tag is not.
     let server = Launch::on(&restored).start();
     let client = server.client();
-    assert_eq!(once(&client), first, "it is a repeat");
-    client.get("/v1/pets").key(&revoked).send().refuses(401, "unauthorized");
-    // The lost identifier is assigned again. The lost entity tag is not.
     let other = catalogue::add(&client, &pet("Other"));
     assert_eq!(id_of(&other), id_of(&later));
     let now = client.get("/v1/pets").header("if-none-match", &seen).send().is(200);

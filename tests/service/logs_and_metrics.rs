@@ -1,4 +1,4 @@
 //! The log, the metrics, and the alerts.
 
 mod logs;
-mod metrics;
+pub(crate) mod metrics;

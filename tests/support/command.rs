@@ -111,12 +111,6 @@ impl Run {
         Self(script)
     }
 
-    /// Runs the command to its end with `text` on standard input.
-    #[track_caller]
-    pub(crate) fn typing(self, text: &str) -> Finished {
-        finish(self.spawn(), text)
-    }
-
     /// Connects standard input to a pipe.
     pub(crate) fn fed(mut self) -> Self {
         self.0.stdin(Stdio::piped());

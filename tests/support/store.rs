@@ -236,24 +236,24 @@ impl Store {
 
     /// Changes rows by SQL, without the checks of SQLite's schema.
     pub(crate) fn damage(&self, sql: &str) {
-        if let Some(database) = &self.database {
-            database.sql(sql).unwrap();
-            return;
-        }
-        let file = Connection::open(self.file()).unwrap();
-        file.busy_timeout(wait::LIMIT).unwrap();
-        file.pragma_update(None, "ignore_check_constraints", true).unwrap();
-        file.execute_batch(sql).unwrap();
+        let unchecked = "PRAGMA ignore_check_constraints = true;";
+        let first = if self.database.is_none() { unchecked } else { "" };
+        self.try_sql(&format!("{first}{sql}")).unwrap();
     }
 
     /// Changes rows by SQL, with all checks, as an operator does. Returns the message of a refusal.
     pub(crate) fn try_sql(&self, sql: &str) -> Result<(), String> {
-        if let Some(database) = &self.database {
-            return database.sql(sql).map(drop);
+        match &self.database {
+            Some(database) => database.sql(sql).map(drop),
+            None => self.connection().execute_batch(sql).map_err(|error| error.to_string()),
         }
+    }
+
+    /// Opens the SQLite file beside a service.
+    pub(crate) fn connection(&self) -> Connection {
         let file = Connection::open(self.file()).unwrap();
         file.busy_timeout(wait::LIMIT).unwrap();
-        file.execute_batch(sql).map_err(|error| error.to_string())
+        file
     }
 
     /// Puts an entry into a store on etcd. `key` is without the prefix.
@@ -289,13 +289,6 @@ impl Store {
         }
     }
 
-    /// Drops a constraint on PostgreSQL. [`damage`](Self::damage) ignores the constraints of SQLite anyway.
-    pub(crate) fn drop_rules(&self) {
-        if let Some(database) = &self.database {
-            database.sql("ALTER TABLE pet DROP CONSTRAINT pet_name").unwrap();
-        }
-    }
-
     /// Counts the animals, without the service.
     pub(crate) fn pets(&self) -> usize {
         const COUNT: &str = "SELECT count(*) FROM pet";
@@ -305,9 +298,7 @@ impl Store {
         if let Some(database) = &self.database {
             return database.sql(COUNT).unwrap().trim().parse().unwrap();
         }
-        let file = Connection::open(self.file()).unwrap();
-        file.busy_timeout(wait::LIMIT).unwrap();
-        let count: u32 = file.query_row(COUNT, [], |row| row.get(0)).unwrap();
+        let count: u32 = self.connection().query_row(COUNT, [], |row| row.get(0)).unwrap();
         count.try_into().unwrap()
     }
 

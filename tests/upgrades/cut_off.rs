@@ -23,7 +23,7 @@ fn version(store: &Store) -> String {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
+fn an_upgrade_that_is_killed_leaves_the_store_as_it_was() {
     let old = Old::sqlite(&old::releases()[0]);
     old.store.damage(MORE);
     let whole = fs::read(old.store.file()).unwrap();
@@ -58,10 +58,7 @@ fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
     assert!(animals.starts_with(&old.animals));
     assert_eq!((seen[0].as_str(), seen.last().unwrap().as_str()), ("7", "10"), "{seen:?}");
     // On a machine of varying speed, the versions need not ascend.
-    assert!(
-        seen.iter().all(|version| ["7", "8", "9", "10"].contains(&version.as_str())),
-        "{seen:?}"
-    );
+    assert!(seen.iter().all(|version| ["7", "10"].contains(&version.as_str())), "{seen:?}");
     assert!(seen.len() > 3, "{seen:?}");
 }
 

@@ -5,7 +5,7 @@ use std::{error::Error, fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use petstore_domain::{Archive, Handover, KeyStore, PetId, PetRepository};
 
-/// The reason why a call of a harness failed. It counts as a broken promise.
+/// The reason why a call of a harness failed. A failed call counts as a broken promise.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Makes throw-away stores of one adapter.

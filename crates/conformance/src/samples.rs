@@ -102,7 +102,7 @@ fn key_with(
     NewApiKey::new(key_name(name), &secret, at(created), expires.map(at))
 }
 
-/// Returns the animals of random commands. They are few, so that they repeat.
+/// Returns the animals of random commands: few, so that the commands repeat animals.
 pub(crate) fn few() -> [NewPet; 4] {
     [0, 1, 2, 3].map(numbered)
 }

@@ -4,14 +4,15 @@
 //! caller may answer differently is a variant. The enums are exhaustive on purpose: an adapter does not
 //! compile until it handles a new variant.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, sync::Arc};
 
 /// A store failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The store cannot answer now: overloaded, out of space, unreachable. The caller may retry. The cause is for the log, never for a client.
+    /// The store cannot answer now: overloaded, out of space, unreachable. The caller may retry. The cause is for
+    /// the log, never for a client.
     #[error("the store cannot answer: {0}")]
-    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    Unavailable(#[source] Arc<dyn Error + Send + Sync>),
     /// The store is not open: it is being handed over to another store, was handed over, or is being filled.
     /// The call had no effect, and the caller may repeat it on the other store. The reason follows the words
     /// "the store".
@@ -33,8 +34,8 @@ impl StoreError {
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match cause.into().downcast::<Self>() {
             Ok(error) if matches!(*error, Self::Unavailable(_)) => *error,
-            Ok(error) => Self::Unavailable(error),
-            Err(cause) => Self::Unavailable(cause),
+            Ok(error) => Self::Unavailable(Arc::new(*error)),
+            Err(cause) => Self::Unavailable(cause.into()),
         }
     }
 
@@ -70,5 +71,24 @@ impl Corruption {
     /// Makes the corruption of a row `what`, which breaks `rule`.
     pub fn new(what: impl fmt::Display, rule: impl fmt::Display) -> Self {
         Self { what: what.to_string(), rule: rule.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StoreError;
+
+    #[test]
+    fn only_an_error_of_another_kind_becomes_the_cause_of_an_unavailable_one() {
+        let shown = |error| StoreError::unavailable(error).to_string();
+        assert_eq!(
+            shown(StoreError::unavailable("down")),
+            StoreError::unavailable("down").to_string()
+        );
+        let sealed = StoreError::unavailable(StoreError::sealed("closed"));
+        assert!(
+            matches!(&sealed, StoreError::Unavailable(cause) if cause.is::<StoreError>()),
+            "{sealed:?}"
+        );
     }
 }

@@ -1,14 +1,12 @@
 //! [`KeyStore`] on etcd.
 
-use std::iter;
-
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, CorruptKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError,
     StoredKeys, Timestamp, WriterRole,
 };
 
-use crate::{core::Core, error::Failure, head::HeadRead, kv::Range, rows, store::EtcdStore};
+use crate::{core::Core, error::Failure, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -23,8 +21,8 @@ impl KeyStore for EtcdStore {
         Ok(Some(StoredKeys::new(revision, next_id, rows)))
     }
 
-    /// The position is a revision of etcd, and every stamp is 1. The head at that revision shows whether this store ever
-    /// had the known keys there. If etcd has compacted it away, all keys are returned.
+    /// The position is a revision of etcd, and every stamp is 1. The head at the known position shows whether this
+    /// store ever had the known keys there. If etcd has compacted that revision away, all keys are returned.
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
         let core = &self.core;
         let read = core.read(&[], core.client.deadline()).await?;
@@ -53,17 +51,14 @@ impl KeyStore for EtcdStore {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
         let core = &self.core;
-        let (revision, mut others) = core.readable_keys().await?;
-        if revision == expected {
-            others.retain(|key| {
-                !removed.contains(&key.id) && changed.iter().all(|changed| changed.id != key.id)
-            });
-            for key in &changed {
-                if digest_owner(&others, key).is_some() {
-                    return Err(StoreError::refused("another API key has this digest"));
-                }
-                others.push(key.clone());
-            }
+        let (revision, stored) = core.readable_keys().await?;
+        let is_kept = |key: &&ApiKey| {
+            !removed.contains(&key.id) && changed.iter().all(|changed| changed.id != key.id)
+        };
+        let after: Vec<_> = stored.iter().filter(is_kept).chain(&changed).collect();
+        let is_taken = |key: &ApiKey| after.iter().filter(|it| it.digest == key.digest).count() > 1;
+        if revision == expected && changed.iter().any(is_taken) {
+            return Err(StoreError::refused("another API key has this digest"));
         }
         let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
         let saved = core.commit(&places, false, |draft| {
@@ -104,11 +99,11 @@ impl KeyStore for EtcdStore {
 }
 
 impl Core {
-    /// Returns whether the keys had the revision of `known` at its position. Returns `false` if that cannot be read.
+    /// Returns whether the keys had the revision of `known` at its position. Returns `false` if the head there cannot
+    /// be read.
     async fn had_keys(&self, known: KeyMark) -> bool {
-        let found = self.scan(Range::one(&self.keys.head()), 1, known.position).await;
-        let read = found.map(|found| HeadRead::new(known.position, iter::once(found)));
-        matches!(read, Ok(Ok(Some(read))) if read.head.key_revision() == known.revision)
+        let read = self.head_at(&self.keys.head(), known.position).await;
+        matches!(read, Ok(Some(read)) if read.head.key_revision() == known.revision)
     }
 
     /// Reads every API key, as of `revision`, that was written at the revision `min_mod_revision` or later.

@@ -1,12 +1,14 @@
-//! Reads and writes. Each write is one transaction that compares the stored head with the head that it was planned from.
+//! Reads and writes. Each write is one transaction. The transaction compares the stored head with the head from which
+//! the write was planned.
 //!
-//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be sent
-//! again after a lost answer: at most one of the two is carried out, and the head shows whether one was.
+//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be
+//! sent again after a lost answer: at most one of the two is carried out, and the head shows whether one was.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
+    iter,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -35,8 +37,8 @@ use crate::{
 /// longest name take less than 1.5 MiB (`limits.rs`).
 const PAGE: usize = 1000;
 
-/// The shortest pause of a writer after another writer has lost a comparison. The pause is twice the time that a try of
-/// the slower writer takes.
+/// The shortest pause of a winner after another writer has lost a comparison. The pause is twice the time that the
+/// slower of the two needs for a try.
 const MIN_PAUSE: Duration = Duration::from_millis(5);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
@@ -79,7 +81,7 @@ impl Core {
         }
     }
 
-    /// Reads the head and `ranges` at one revision, which holds everything that was acknowledged before.
+    /// Reads the head and `ranges` at one revision. The revision has every write that was acknowledged before.
     pub(crate) async fn read(
         &self,
         ranges: &[Range],
@@ -94,32 +96,29 @@ impl Core {
         ranges: &[Range],
         deadline: Instant,
     ) -> Result<Option<HeadRead>, Failure> {
-        let began = Moment::now();
-        let read = self.try_read_at(&self.keys.head(), ranges, deadline).await?;
-        if let Some(read) = &read {
-            self.version.observe(read.stored_version(), began);
-        }
-        Ok(read)
-    }
-
-    /// Reads like [`try_read`](Self::try_read), with the head under another key.
-    pub(crate) async fn try_read_at(
-        &self,
-        head: &str,
-        ranges: &[Range],
-        deadline: Instant,
-    ) -> Result<Option<HeadRead>, Failure> {
         let mut chunks = ranges.chunks(self.max_ops().0 - 1);
-        let first = [&[Range::one(head)], chunks.next().unwrap_or_default()].concat();
+        let first = [&[Range::one(&self.keys.head())], chunks.next().unwrap_or_default()].concat();
+        let began = Moment::now();
         let Some(mut read) = read_of(self.send(&reads(first), deadline).await?.answer)? else {
             return Ok(None);
         };
+        self.version.observe(read.stored_version(), began);
         for chunk in chunks {
             let at_revision = |range: &Range| Range { revision: read.revision, ..range.clone() };
             let txn = reads(chunk.iter().map(at_revision).collect());
             read.found.extend(self.send(&txn, deadline).await?.answer.found().flatten());
         }
         Ok(Some(read))
+    }
+
+    /// Reads the head under `key` alone, at `revision`; 0 is the newest revision.
+    pub(crate) async fn head_at(
+        &self,
+        key: &str,
+        revision: i64,
+    ) -> Result<Option<HeadRead>, Failure> {
+        let found = self.scan(Range::one(key), 1, revision).await?;
+        Ok(HeadRead::new(revision, iter::once(found))?)
     }
 
     /// Sends a transaction of any kind.
@@ -200,8 +199,8 @@ impl Core {
         Ok(reply.answer.count.unsigned_abs())
     }
 
-    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`. The keys of `folder` begin with an
-    /// identifier.
+    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`. The keys of `folder` begin with
+    /// an identifier.
     pub(crate) async fn scan_by_id(
         &self,
         read: &HeadRead,
@@ -227,12 +226,12 @@ impl Core {
         }
     }
 
-    /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`. If
-    /// another process writes in between, calls `plan` again. Writes nothing if `plan` changes nothing or fails.
+    /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`.
+    /// If another process writes in between, calls `plan` again. Writes nothing if `plan` changes nothing or fails.
     ///
     /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`]. The next
-    /// winner pauses so that the loser can commit. Otherwise small writes of one process would starve the large writes of
-    /// another.
+    /// winner pauses so that the loser can commit. Otherwise small writes of one process would starve the large writes
+    /// of another.
     ///
     /// With `assume_absent`, the first try needs no read: `plan` gets the head of this process's last write, and the
     /// transaction compares that `keys` have no entries.
@@ -325,8 +324,8 @@ impl Core {
         Ok(false)
     }
 
-    /// Returns a transaction that still lacks the new head. It compares that the keys `absent` have no entries. `losing` is
-    /// the duration of the last try if that try lost a comparison.
+    /// Returns a transaction that still lacks the new head. It compares that the keys `absent` have no entries.
+    /// `losing` is the duration of the last try if that try lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| match value {
             Some(value) => Op::put(&key, value),

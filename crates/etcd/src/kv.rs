@@ -54,19 +54,15 @@ impl Range {
     /// Returns the range of the keys that begin with `folder`, which ends with a `/`. With `key`, the range
     /// holds only the keys behind `key`.
     pub(crate) fn after(key: Option<String>, folder: &str) -> Self {
-        // A zero byte makes the next possible key.
+        // A zero byte makes the next possible key. In ASCII, `0` follows `/`.
         let first = key.map_or_else(|| folder.to_owned(), |key| key + "\0");
-        Self { end: end_of(folder), ..Self::one(&first) }
+        let end = Bytes::from(&*format!("{}0", folder.trim_end_matches('/')));
+        Self { end, ..Self::one(&first) }
     }
 }
 
-/// Returns the first key behind all keys that begin with `folder`. In ASCII, `0` follows `/`.
-fn end_of(folder: &str) -> Bytes {
-    Bytes::from(&*format!("{}0", folder.trim_end_matches('/')))
-}
-
-/// A condition of a transaction: the value of an entry, or the revision of its first write, which is 0 for a key without
-/// an entry.
+/// A condition of a transaction: the value of an entry, or the revision of its first write, which is 0 for a key
+/// without an entry.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "target", rename_all = "UPPERCASE")]
 pub(crate) enum Compare {

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! # Promises
-//! - An acknowledged write is on the disks of most nodes. Reads are linearizable: every later read through any node sees
-//!   the write. A node without a majority answers no call.
+//! - An acknowledged write is on the disks of most nodes. Reads are linearizable: every later read through any node
+//!   sees the write. A node without a majority answers no call.
 //! - Any number of instances may share one prefix. Keys, idempotency records, cursors and versions hold on all of them.
 //! - Concurrent additions share one transaction (group commit). An addition whose caller has left takes effect whole or
 //!   not at all.
@@ -30,14 +30,15 @@
 //!   additions one transaction holds.
 //! - All data are in the memory and on the disk of each node; etcd's authors advise at most 8 GiB.
 //! - A snapshot is a revision. It can be read until etcd compacts that revision away.
-//! - A program that changes entries, such as `etcdctl`, must not change the head. Its changes do not change the version.
+//! - A program that changes entries, such as `etcdctl`, must not change the head. Its changes do not change the
+//!   version.
 //! - The crate uses etcd's JSON gateway, which every node serves on its client port.
 //!
 //! # Files
-//! `pets.rs`, `api_keys.rs`, `archive.rs` and `handover.rs` implement the ports. They read and write through `core.rs`: a
-//! write fills a `draft.rs`, and its transaction compares `head.rs`. Additions go through `writer.rs` first. `rows.rs`
-//! defines the entries, `kv.rs` the requests, and `client.rs` sends them. `open.rs` opens a store, and `schema.rs`
-//! upgrades a store.
+//! `pets.rs`, `api_keys.rs`, `archive.rs` and `handover.rs` implement the ports. They read and write through `core.rs`:
+//! a write fills a `draft.rs`, and its transaction compares `head.rs`. Additions go through `writer.rs` first.
+//! `rows.rs` defines the entries, `kv.rs` the requests, and `client.rs` sends them. `open.rs` opens a store, and
+//! `schema.rs` upgrades a store.
 //!
 //! # Size
 //! etcd offers less than a database. So this crate contains code that a SQL store leaves to its server and driver:

@@ -88,7 +88,8 @@ impl Core {
         let expired = Range::one(&self.keys.folder("expiry"));
         let expired = Range { end, limit: EXPIRIES, ..expired };
         let found = self.read(&[expired], self.client.deadline()).await?.found;
-        // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry entry.
+        // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry
+        // entry.
         let (mut places, mut count, mut room) = (Vec::new(), 0, self.max_ops().rows());
         let limit = (limit as usize).min(room);
         for entry in &found {

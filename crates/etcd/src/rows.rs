@@ -1,18 +1,4 @@
 //! Keys and values. Values are JSON, so that `etcdctl get` can show them.
-//!
-//! | key | value |
-//! |---|---|
-//! | `PREFIX/store` | the head, which every write replaces (`head.rs`) |
-//! | `PREFIX/head` | a head that releases before 2.0.0 refuse (`schema.rs`) |
-//! | `PREFIX/waiting` | an instance that lost a comparison since the last write |
-//! | `PREFIX/pets/ID` | an animal |
-//! | `PREFIX/status/STATUS/ID` | the animal again, by its status: a page of one status is one range |
-//! | `PREFIX/records/RECORD` | an idempotency record |
-//! | `PREFIX/recorded/ID/RECORD` | the record again, by its animal: snapshots read this order |
-//! | `PREFIX/expiry/TIME/GROUP` | ids and times of the records of one transaction, by the oldest time |
-//! | `PREFIX/keys/ID` | an API key |
-//!
-//! Identifiers and times are the number plus 2^63 in 16 hexadecimal digits, so that keys sort like numbers.
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +14,20 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::kv::{Bytes, KeyValue, Range};
 
 /// The keys of one store.
+///
+/// | key | value |
+/// |---|---|
+/// | `PREFIX/store` | the head, which every write replaces (`head.rs`) |
+/// | `PREFIX/head` | a head that releases before 2.0.0 refuse (`schema.rs`) |
+/// | `PREFIX/waiting` | an instance that lost a comparison since the last write |
+/// | `PREFIX/pets/ID` | an animal |
+/// | `PREFIX/status/STATUS/ID` | the animal again, by its status: a page of one status is one range |
+/// | `PREFIX/records/RECORD` | an idempotency record |
+/// | `PREFIX/recorded/ID/RECORD` | the record again, by its animal: snapshots read this order |
+/// | `PREFIX/expiry/TIME/GROUP` | ids and times of the records of one transaction, by the oldest time |
+/// | `PREFIX/keys/ID` | an API key |
+///
+/// Identifiers and times are the number plus 2^63 in 16 hexadecimal digits, so that keys sort like numbers.
 #[derive(Debug)]
 pub(crate) struct Keys {
     /// Ends with a `/`.
@@ -87,12 +87,12 @@ impl Keys {
     }
 }
 
-/// Returns three growing ranges behind the key `after`, each with the highest identifier that it can hold. The last range
-/// has no end. The first range holds `limit` entries, unless most identifiers are unused. The keys of `folder` begin with
-/// an identifier.
+/// Returns three growing ranges behind the key `after`, each with the highest identifier that it can hold. The last
+/// range has no end. The first range holds `limit` entries, unless most identifiers are unused. The keys of `folder`
+/// begin with an identifier.
 ///
-/// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer the
-/// more entries the store holds.
+/// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer
+/// the more entries the store holds.
 pub(crate) fn growing_ranges(folder: &str, after: Option<&str>, limit: usize) -> [(Range, i64); 3] {
     let digits = after.and_then(|key| key.get(folder.len()..folder.len() + 16));
     let (first, limit) =

@@ -1,8 +1,8 @@
 //! The upgrade of a store that an older release made. etcd does not tell who uses a store, so the step refuses to start
-//! while another process writes. Then one transaction moves the head to another key and puts [`FENCE`] under the old key,
-//! which an older release reads for every request and compares in every write. From then on that release answers 503, and
-//! its log says why. Further transactions write the index of the records. If the process dies in between, it leaves a
-//! fenced store of version 1, which no release opens, and the next upgrade continues.
+//! while another process writes. Then one transaction moves the head to another key and puts [`FENCE`] under the old
+//! key, which an older release reads for every request and compares in every write. From then on that release answers
+//! 503, and its log says why. Further transactions write the index of the records. If the process dies in between, it
+//! leaves a fenced store of version 1, which no release opens, and the next upgrade continues.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::{
     rows,
 };
 
-/// The head for releases before 2.0.0. They refuse `oldest` at their start and `phase` for every request, and log `label`.
-/// No process expects this revision, so none of their movers changes the state.
+/// The head for releases before 2.0.0. They refuse `oldest` at their start and `phase` for every request, and log
+/// `label`. No process expects this revision, so none of their movers changes the state.
 const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0, which has upgraded its schema: stop this process and start that release","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
 
 /// The time without a write before the step that must run alone.
 const QUIET_TIME: Duration = Duration::from_secs(2);
-/// The number of parts in which the records are read, by the first two digits of their ids. etcd visits every entry of a
-/// range for each page, so one range would take hours for a million records.
+/// The number of parts in which the records are read, by the first two digits of their ids. etcd visits every entry of
+/// a range for each page, so one range would take hours for a million records.
 const PARTS: u32 = 256;
 const IN_USE: &str =
     "another process is writing to the store; stop it, or run 'petstore upgrade --force'";
@@ -75,10 +75,6 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     Ok(Some(read))
 }
 
-async fn old_head(core: &Core) -> Result<Option<HeadRead>, Failure> {
-    core.try_read_at(&core.keys.old_head(), &[], core.client.deadline()).await
-}
-
 /// Upgrades the schema of a store; `None` if there is no store.
 pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upgrade>, Reason> {
     let Some(found) = find(core).await? else { return Ok(None) };
@@ -108,13 +104,14 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
     for part in 0..PARTS {
         records(core, part).await?;
     }
+    let old_head = core.keys.old_head();
     let missing = || Failure::from(Corruption::new("the head of the store", "there is one"));
-    let before = old_head(core).await?.ok_or_else(missing)?.raw;
+    let before = core.head_at(&old_head, 0).await?.ok_or_else(missing)?.raw;
     if mode != UpgradeMode::Force {
         time::sleep(QUIET_TIME).await;
     }
     for _ in 0..MAX_MOVES {
-        let read = old_head(core).await?.ok_or_else(missing)?;
+        let read = core.head_at(&old_head, 0).await?.ok_or_else(missing)?;
         if read.head.schema >= 2 {
             return Ok(());
         }
@@ -124,7 +121,7 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
         let mut head = read.head.clone();
         (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
         let txn = Txn {
-            compare: vec![read.is_unchanged(&core.keys.old_head()), is_absent(&core.keys.head())],
+            compare: vec![read.is_unchanged(&old_head), is_absent(&core.keys.head())],
             success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
             failure: vec![core.contend(Duration::ZERO)],
         };

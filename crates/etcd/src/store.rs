@@ -18,8 +18,8 @@ pub struct EtcdSettings {
     pub create: bool,
     /// `true` if animals can be read, without a version, while the store is sealed.
     pub reads_while_sealed: bool,
-    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then be
-    /// restarted: without these tasks additions fail, or other instances' changes do not show.
+    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then
+    /// be restarted: without these tasks additions fail, or other instances' changes do not show.
     pub on_task_panic: CancellationToken,
 }
 
@@ -64,7 +64,8 @@ impl EtcdStore {
         self.tasks.writer.waiting()
     }
 
-    /// Refuses further additions, and waits up to 5 seconds until all waiting ones are written. Returns whether they are.
+    /// Refuses further additions, and waits up to 5 seconds until all waiting ones are written. Returns whether they
+    /// are.
     pub async fn close(&self) -> bool {
         self.tasks.close().await
     }

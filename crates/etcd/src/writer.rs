@@ -57,7 +57,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
 
 /// Decides on additions in their order. Returns the outcomes of the additions that fit into the transaction.
 fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
-    let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft)).collect();
+    let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft).transpose()).collect();
     if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
         draft.head.renew()?;
     }
@@ -65,36 +65,30 @@ fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
 }
 
 /// Decides on one addition. `None` leaves it for the next transaction.
-fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Outcome> {
-    if let Err(error) = draft.permit(WriterRole::Service) {
-        return Some(Err(error.into()));
-    }
+fn decide(
+    Add { pet, request, reply }: &Add,
+    draft: &mut Draft<'_>,
+) -> Result<Option<Added>, AddError> {
+    draft.permit(WriterRole::Service)?;
     if reply.is_abandoned() {
         // The receiver of this outcome is gone.
-        return Some(Err(StoreError::unavailable("its caller has gone away").into()));
+        return Err(StoreError::unavailable("its caller has gone away").into());
     }
-    let stored = match request.map(|request| draft.record(&request.id)).transpose() {
-        Ok(stored) => stored.flatten(),
-        Err(failure) => return Some(Err(failure.into())),
-    };
+    let stored = request.map(|request| draft.record(&request.id)).transpose()?.flatten();
     match request.map_or(IdempotencyDecision::Create, |it| it.decide(stored.as_ref())) {
-        IdempotencyDecision::Reused => return Some(Err(AddError::IdempotencyKeyReused)),
+        IdempotencyDecision::Reused => return Err(AddError::IdempotencyKeyReused),
         IdempotencyDecision::Replay(id) => {
-            return Some(Ok(Added::Replayed(pet.clone().with_id(id))));
+            return Ok(Some(Added::Replayed(pet.clone().with_id(id))));
         }
         IdempotencyDecision::Create => {}
     }
     if request.is_some_and(|request| draft.puts(&draft.keys.record(&request.id))) {
-        return None;
+        return Ok(None);
     }
-    let id = match draft.head.next_pet() {
-        Ok(id) => id,
-        Err(failure) => return Some(Err(failure.into())),
-    };
-    let pet = pet.clone().with_id(id);
+    let pet = pet.clone().with_id(draft.head.next_pet()?);
     draft.put_pet(&pet);
     if let Some(request) = request {
-        draft.put_record(&request.into_record(id), stored.as_ref());
+        draft.put_record(&request.into_record(pet.id), stored.as_ref());
     }
-    Some(Ok(Added::Created(pet)))
+    Ok(Some(Added::Created(pet)))
 }

@@ -31,7 +31,7 @@ use crate::{
         error::{ApiError, ErrorCode},
         http_date,
     },
-    route::{self, Target},
+    route::{self, METRICS_ROUTES, ROUTES, Target},
     settings::Limits,
     state::State,
 };
@@ -67,7 +67,8 @@ where
     let _in_flight = state.metrics.as_ref().map(|metrics| metrics.begin_request());
     normalize(&mut head.uri);
     let head = &*head;
-    let target = route::find(head.uri.path(), &state.settings.static_files);
+    let routes = if state.monitor.is_some() { &METRICS_ROUTES[..] } else { &ROUTES };
+    let target = route::find(routes, head.uri.path(), &state.settings.static_files);
     let Limits { request_timeout, max_body, .. } = state.settings.limits;
     let mut credential = Credential::default();
     let outcome = {

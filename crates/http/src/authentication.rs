@@ -46,7 +46,7 @@ struct Refreshes {
     ended: u64,
     /// The start of the last successful refresh.
     read_at: Option<Instant>,
-    /// The error of the last refresh, if it failed.
+    /// The error of the last refresh, if it failed. Several requests may have waited for it.
     failure: Option<StoreError>,
 }
 
@@ -114,15 +114,8 @@ impl Refreshes {
         self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
     }
 
-    /// Returns a copy of the last refresh's outcome, because several requests may have waited for it.
     fn outcome(&self) -> Result<(), StoreError> {
-        match &self.failure {
-            None => Ok(()),
-            Some(StoreError::Unavailable(cause)) => Err(StoreError::unavailable(cause.to_string())),
-            Some(StoreError::Sealed(reason)) => Err(StoreError::sealed(reason)),
-            Some(StoreError::Refused(reason)) => Err(StoreError::refused(reason)),
-            Some(StoreError::Corrupt(corruption)) => Err(corruption.clone().into()),
-        }
+        self.failure.clone().map_or(Ok(()), Err)
     }
 }
 

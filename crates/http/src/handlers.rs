@@ -1,5 +1,6 @@
 //! The operations of the service, one function each, and their common input.
 
+pub(crate) mod metrics;
 pub(crate) mod pets;
 pub(crate) mod public;
 pub(crate) mod readiness;

@@ -38,7 +38,7 @@ pub(crate) async fn run<B>(
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    framing::require_unambiguous(head)?;
+    framing::require_unambiguous(head, !body.has_ended())?;
     if cors::is_preflight(&state.settings.cors_origins, head) {
         return cors::permission(target.map(|(route, _)| route.allow()));
     }

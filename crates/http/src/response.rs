@@ -1,7 +1,6 @@
 //! Responses: the building blocks of every response, and a file for each part.
 
 pub(crate) mod cache;
-pub(crate) mod conditional;
 pub(crate) mod cors;
 pub(crate) mod deprecation;
 pub(crate) mod error;

@@ -5,7 +5,7 @@ use std::future::ready;
 use hyper::{Method, StatusCode};
 
 use crate::{
-    handlers::{self, Handler, pets, public},
+    handlers::{self, Handler, metrics, pets, public},
     request::address::is_under_base,
     settings::StaticFile,
 };
@@ -79,12 +79,33 @@ pub(crate) static ROUTES: [Route; 6] = [
         template: "/openapi.json",
         operations: &[read(|context| Box::pin(ready(Ok(public::openapi(&context)))))],
     },
-    Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(public::livez()))))] },
-    Route {
-        template: "/readyz",
-        operations: &[read(|context| Box::pin(public::readyz(context.state)))],
-    },
+    LIVEZ,
+    READYZ,
 ];
+
+/// Returns the path template, method and success status of each operation in [`ROUTES`].
+pub(crate) fn operations() -> impl Iterator<Item = (&'static str, &'static str, StatusCode)> {
+    ROUTES.iter().flat_map(|Route { template, operations }| {
+        operations.iter().map(|operation| (*template, operation.method.as_str(), operation.success))
+    })
+}
+
+/// Every address of the metrics listener.
+pub(crate) static METRICS_ROUTES: [Route; 3] = [
+    Route {
+        template: "/metrics",
+        operations: &[read(|context| Box::pin(metrics::metrics(context.state)))],
+    },
+    LIVEZ,
+    READYZ,
+];
+
+const LIVEZ: Route =
+    Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(public::livez()))))] };
+const READYZ: Route = Route {
+    template: "/readyz",
+    operations: &[read(|context| Box::pin(public::readyz(context.state)))],
+};
 
 /// The front page, which redirects to the first static file.
 static HOME: Route =
@@ -115,9 +136,13 @@ const fn read(handler: Handler) -> Operation {
 /// The route of a request and the value of its parameter; `None` if the address has no route.
 pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 
-/// Returns the route of `path` and the value of its parameter, empty if it has none.
-pub(crate) fn find<'p>(path: &'p str, files: &[StaticFile]) -> Target<'p> {
-    let fixed = ROUTES.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
+/// Returns the route of `path` among `routes` and `files`, and the value of its parameter, empty if it has none.
+pub(crate) fn find<'p>(
+    routes: &'static [Route],
+    path: &'p str,
+    files: &[StaticFile],
+) -> Target<'p> {
+    let fixed = routes.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
     let is_file = |path| files.iter().any(|file| file.path == path);
     fixed.or_else(|| match path.strip_suffix('/') {
         Some("") => (!files.is_empty()).then_some((&HOME, "")),
@@ -149,9 +174,10 @@ impl Route {
     }
 
     fn parameter_in<'p>(&self, path: &'p str) -> Option<&'p str> {
-        let Some((prefix, _name)) = self.template.split_once('{') else {
+        if !self.template.ends_with('}') {
             return (path == self.template).then_some("");
-        };
+        }
+        let (prefix, _name) = self.template.split_once('{')?;
         path.strip_prefix(prefix).filter(|value| !value.is_empty() && !value.contains('/'))
     }
 }

@@ -1,32 +1,32 @@
 //! The server: serves the connections of its listeners, then drains.
 
 pub(crate) mod listener;
-pub(crate) mod metrics_listener;
 
-use std::{convert::Infallible, error::Error, fmt, sync::Arc};
+use std::{convert::Infallible, error::Error, fmt, future, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::{
-    Stream,
+    Stream, StreamExt as _,
     future::{BoxFuture, LocalBoxFuture},
     stream,
 };
 use hyper::{Request, Response};
 use petstore_domain::KeyName;
-use tokio::{net::TcpListener, task::JoinSet, time::timeout};
+use tokio::{
+    net::TcpListener,
+    task::{JoinError, JoinSet},
+    time::timeout,
+};
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
-use self::{
-    listener::{Accepted, Listener, accept_all, close, serve_all},
-    metrics_listener::Monitor,
-};
+use self::listener::{Accepted, Listener, accept_all, close};
 use crate::{
     answer, connection,
     observe::{metrics::Metrics, samples::SampleSource},
     request::Peer,
-    route::ROUTES,
+    route::operations,
     settings::{Limits, Settings},
-    state::{Ports, State},
+    state::{Monitor, Ports, State},
 };
 
 /// The HTTP server: the routes of the interface over [`Ports`].
@@ -59,8 +59,8 @@ impl Server {
         Self::with_state(State::new(ports, settings, None))
     }
 
-    /// Creates a server with metrics, and the future that serves the metrics and `samples` on `listener`. The future never
-    /// ends: run it beside the server. Metrics need no key, so bind `listener` to an address that only the monitoring system
+    /// Creates a server with metrics, and the future that serves the metrics and `samples` on `listener`, without TLS. The
+    /// future never ends: run it beside the server. Metrics need no key, so bind `listener` to an address that only the monitoring system
     /// reaches.
     ///
     /// # Errors
@@ -71,16 +71,16 @@ impl Server {
         listener: TcpListener,
         samples: SampleSource,
     ) -> Result<(Self, BoxFuture<'static, Infallible>), impl Error + use<>> {
-        let mut metrics = Metrics::new()?;
-        for route in &ROUTES {
-            for operation in route.operations {
-                metrics.expect(route.template, &operation.method, operation.success);
-            }
-        }
-        let metrics = Arc::new(metrics);
+        let metrics = Arc::new(Metrics::new(operations())?);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
-        let monitor = Monitor { state: Arc::clone(&server.state), metrics, samples };
-        Ok::<_, prometheus::Error>((server, Box::pin(monitor.serve(listener))))
+        let monitor = Monitor { service: Arc::clone(&server.state), metrics, samples };
+        let mut monitor = Self::with_state(monitor.into_state());
+        let serving = async move {
+            monitor.serve(accept_all(&[listener.into()])).await;
+            // The stream of connections never ends.
+            future::pending().await
+        };
+        Ok::<_, prometheus::Error>((server, Box::pin(serving)))
     }
 
     fn with_state(state: State) -> Self {
@@ -147,19 +147,30 @@ impl Server {
         })
     }
 
-    /// Serves the connections of `accepted` and those already open until all have ended.
+    /// Serves the connections of `accepted`, each in a task of its own, and those already open until all have ended. Above the
+    /// limit, further connections wait in the accept queue. Logs a panic of a connection at once.
     async fn serve(&mut self, accepted: impl Stream<Item = Accepted>) {
         let Self { state, tls, connections } = self;
         let max = state.settings.limits.max_connections.get();
-        serve_all(connections, max, accepted, |(io, peer)| {
-            let tls = tls.clone().filter(|_| peer != Peer::Unix);
-            let state = Arc::clone(state);
-            async move {
-                let _counted = state.metrics.as_ref().map(|metrics| metrics.begin_connection());
-                connection::serve(io, peer, tls, Arc::clone(&state)).await;
+        let mut accepted = pin!(accepted.fuse());
+        loop {
+            tokio::select! {
+                Some(ended) = connections.join_next() => {
+                    if let Some(error) = ended.err().filter(JoinError::is_panic) {
+                        tracing::error!(%error, "a connection ended in a panic");
+                    }
+                }
+                Some((io, peer)) = accepted.next(), if connections.len() < max => {
+                    let tls = tls.clone().filter(|_| peer != Peer::Unix);
+                    let state = Arc::clone(state);
+                    connections.spawn(async move {
+                        let _counted = state.metrics.as_ref().map(|metrics| metrics.begin_connection());
+                        connection::serve(io, peer, tls, Arc::clone(&state)).await;
+                    });
+                }
+                else => return,
             }
-        })
-        .await;
+        }
     }
 }
 
@@ -170,4 +181,4 @@ impl fmt::Debug for Server {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use crate::{
     connection::{ending::Drain, waiting::WaitingBodies},
     handlers::readiness::Readiness,
-    observe::{ids::RequestIds, metrics::Metrics},
+    observe::{ids::RequestIds, metrics::Metrics, samples::SampleSource},
     rate_limit::{LineBudget, RateLimit},
     request::{address::public_base, auth::LateRefusals},
     response::{
@@ -37,7 +37,16 @@ impl fmt::Debug for Ports {
     }
 }
 
-/// The state that all connections share.
+/// The sources of the metrics.
+pub(crate) struct Monitor {
+    /// The state of the service.
+    pub(crate) service: Arc<State>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Returns samples of the store and of the process.
+    pub(crate) samples: SampleSource,
+}
+
+/// The state that all connections of the service share, or all connections of its metrics listener.
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
@@ -71,6 +80,8 @@ pub(crate) struct State {
     pub(crate) readiness: Readiness,
     /// The drain of the service.
     pub(crate) drain: Drain,
+    /// `None` except in the state of the metrics listener.
+    pub(crate) monitor: Option<Monitor>,
 }
 
 impl State {
@@ -101,6 +112,7 @@ impl State {
             static_files,
             readiness: Readiness::default(),
             drain: Drain::new(settings.limits.shutdown_delay),
+            monitor: None,
             settings,
         }
     }

@@ -39,8 +39,7 @@ pub fn write_pet(json: &mut Vec<u8>, pet: &Pet) {
     json.extend_from_slice(b"{\"id\":");
     write_integer(json, id.0);
     json.extend_from_slice(b",\"name\":");
-    // Writing a string to memory never fails.
-    let _ = serde_json::to_writer(&mut *json, name.as_str());
+    write_string(json, name.as_str());
     json.extend_from_slice(b",\"categoryId\":");
     write_integer(json, category_id.0);
     if let Some(status) = status {
@@ -49,6 +48,20 @@ pub fn write_pet(json: &mut Vec<u8>, pet: &Pet) {
         json.push(b'"');
     }
     json.push(b'}');
+}
+
+/// Appends a string. Most names need no escapes and are copied whole.
+fn write_string(json: &mut Vec<u8>, text: &str) {
+    let needs_escape = |byte| matches!(byte, ..b' ' | b'"' | b'\\');
+    // Without an early return, the compiler makes a loop without branches.
+    if text.bytes().fold(false, |found, byte| found | needs_escape(byte)) {
+        // Writing a string to memory never fails.
+        let _ = serde_json::to_writer(json, text);
+    } else {
+        json.push(b'"');
+        json.extend_from_slice(text.as_bytes());
+        json.push(b'"');
+    }
 }
 
 fn write_integer(json: &mut Vec<u8>, integer: i64) {

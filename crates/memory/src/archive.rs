@@ -14,7 +14,7 @@ use crate::{api_keys, state::State, store::MemoryStore};
 #[async_trait]
 impl Archive for MemoryStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        Ok(Box::new(MemorySnapshot(self.state().clone())))
+        Ok(Box::new(self.state().clone()))
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
@@ -79,31 +79,29 @@ fn write(state: &mut State, rows: Rows) -> Result<u64, ArchiveError> {
     Ok(added as u64)
 }
 
-/// A copy of the whole state.
-struct MemorySnapshot(State);
-
+/// A snapshot is a copy of the whole state.
 #[async_trait]
-impl Snapshot for MemorySnapshot {
+impl Snapshot for State {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        let State { pets, records, keys, .. } = &self.0;
+        let State { pets, records, keys, .. } = self;
         let [pets, keys, records] = [pets.len(), keys.len(), records.len()].map(|n| n as u64);
         Ok(StoreCounts { pets, keys, records })
     }
 
     async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
         let some = |id: i64| (id > 0).then_some(id);
-        let (pet, key) = (some(self.0.highest_pet), some(self.0.highest_key));
+        let (pet, key) = (some(self.highest_pet), some(self.highest_key));
         Ok(HighestIds { pet: pet.map(PetId), key: key.map(KeyId) })
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let following = self.0.pets.range((after, Bound::Unbounded));
+        let following = self.pets.range((after, Bound::Unbounded));
         Ok(following.take(limit as usize).map(|(_, pet)| pet.clone()).collect())
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        Ok(self.0.keys.values().cloned().collect())
+        Ok(self.keys.values().cloned().collect())
     }
 
     async fn records(
@@ -111,7 +109,7 @@ impl Snapshot for MemorySnapshot {
         after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let mut records: Vec<_> = self.0.records.values().copied().collect();
+        let mut records: Vec<_> = self.records.values().copied().collect();
         records.retain(|record| after.is_none_or(|after| record.position() > after));
         records.sort_unstable_by_key(IdempotencyRecord::position);
         records.truncate(limit as usize);

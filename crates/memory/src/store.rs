@@ -48,8 +48,8 @@ impl MemoryStore {
         Ok(state)
     }
 
-    /// Locks the state for a read of animals, if its phase permits one. Also returns the version; `None` while the store is
-    /// sealed.
+    /// Locks the state for a read of animals, if its phase permits one. Also returns the version; `None` while the
+    /// store is sealed.
     pub(crate) fn readable(
         &self,
     ) -> Result<(MutexGuard<'_, State>, Option<CatalogueVersion>), StoreError> {

@@ -111,7 +111,10 @@ fn the_reference_is_readable_before_a_script_runs() {
     for text in [">API reference</h1>", "List the animals", "curl http", "href=\"openapi.json\""] {
         assert!(body.contains(text), "{text}");
     }
-    assert!(inside(page, "<noscript>", "</noscript>").contains("href=\"openapi.json\""));
+    for page in pages(None) {
+        let notice = inside(&page, "<noscript>", "</noscript>");
+        assert!(notice.contains("href=\"openapi.json\""), "{}", page.path);
+    }
 }
 
 /// A proxy may serve the pages below a path prefix.

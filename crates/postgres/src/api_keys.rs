@@ -26,9 +26,10 @@ macro_rules! columns {
 pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
 pub(crate) const BY_ID_OR_DIGEST: &str =
     concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
-/// Selects each key whose stamp is above `$2`, with its stamp, the key revision, the highest key identifier, and the sum of
-/// the lower halves of all stamps. Returns one row without a key if there are no such keys or if the revision is `$1`. If
-/// the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps the conditions inside the subqueries.
+/// Selects each key whose stamp is above `$2`, with its stamp. Each row also has the key revision, the highest key
+/// identifier, and the sum of the lower halves of all stamps. Without such a key, or if the revision is `$1`, one row has
+/// no key. If the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps the conditions inside the
+/// subqueries.
 const LOAD: &str = concat!(
     "SELECT ",
     columns!(),

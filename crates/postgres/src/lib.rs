@@ -38,9 +38,8 @@
 //!
 //! # Files
 //! `pets.rs`, `api_keys.rs`, `archive.rs` and `handover.rs` implement the ports. Reads and changes of keys run through
-//! `pool.rs`, additions through `writer.rs`. `open.rs` opens a store, and drops the tables of an empty one. `schema.rs`
-//! has the schema versions, and `upgrade.rs` runs the steps between them. `sequences.rs` raises a sequence that is behind
-//! the rows.
+//! `pool.rs`, additions through `writer.rs`. `open.rs` opens a store. `schema.rs` has the schema versions, and `upgrade.rs`
+//! runs the steps between them. `sequences.rs` raises a sequence that is behind the rows.
 
 mod api_keys;
 mod archive;

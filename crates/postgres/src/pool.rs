@@ -1,8 +1,7 @@
 //! The connection pool for single statements, and the deadline of every call. A call takes the connection that was returned
 //! last, whose caches are warm. After one connection breaks, no connection of the pool is used again, so one call meets a
-//! dead server, not one call for each connection. If the server allows fewer connections than the pool wants, a refused
-//! call puts its permit aside for [`FULL_PAUSE`], so there are soon as many permits as connections. No pool crate gives
-//! up connections for others outside of the pool.
+//! dead server, not one call for each connection. The server may allow fewer connections than the pool wants. So a refused
+//! call puts its permit aside for [`FULL_PAUSE`]. No pool crate gives up connections for others outside of the pool.
 
 #[cfg(test)]
 mod tests;
@@ -141,8 +140,8 @@ impl Pool {
         })
     }
 
-    /// Runs one statement that may safely run twice. It is tried again once, on a new connection, if the connection broke,
-    /// and up to [`MAX_TRIES`] times in all if a concurrent statement made it fail.
+    /// Runs one statement that may safely run twice. If the connection broke, the statement is tried once more, on a new
+    /// connection. If a concurrent statement made it fail, it is tried up to [`MAX_TRIES`] times in all.
     pub(crate) async fn query(
         &self,
         sql: &'static str,

@@ -1,7 +1,7 @@
-//! The upgrade of a store that an older release made. Each step is one transaction under a lock that one instance at a time
-//! holds. So several instances may upgrade at once, and an instance that dies leaves the store as before or after a step.
-//! A step waits only a moment for the locks of its tables, because reads and writes queue behind it. Then it is tried
-//! again.
+//! The upgrade of a store that an older release made. All steps are one transaction, under a lock that one instance at a
+//! time holds. So several instances may upgrade at once, and an instance that dies leaves the store as it was. The
+//! transaction waits only a moment for the locks of the tables, because reads and writes queue behind it. Then it is
+//! tried again.
 
 use std::time::{Duration, Instant};
 
@@ -22,9 +22,9 @@ use crate::{
     values::{column, scalar},
 };
 
-/// The time limit of a step for the lock of a table.
+/// The time limit for the lock of a table.
 const LIMIT: &str = "SET LOCAL lock_timeout = '1s'";
-/// The largest number of tries of a step.
+/// The largest number of tries.
 const MAX_TRIES: u32 = 30;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The time limit of the server for ending the sessions of a stopped process.
@@ -41,7 +41,7 @@ impl PostgresStore {
     /// Upgrades the schema of the store to this release's. Returns `None` if there is no store.
     ///
     /// # Errors
-    /// [`OpenError`]. The store is as before or after one of the steps.
+    /// [`OpenError`]. The store is as it was.
     pub async fn upgrade(
         config: &PostgresConfig,
         mode: UpgradeMode,
@@ -51,6 +51,7 @@ impl PostgresStore {
     }
 }
 
+/// Runs the pending steps as soon as their locks are free.
 async fn upgrade(
     config: &PostgresConfig,
     mode: UpgradeMode,
@@ -60,21 +61,47 @@ async fn upgrade(
     if !connection.is_shared() {
         connection.batch(MARK).await?;
     }
-    let Some(from) = version(&connection).await? else { return Ok(None) };
-    let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
-    // Starts only if every step can succeed.
-    for step in &pending {
-        require_done_or_possible(&connection, step, mode).await.map_err(not_owner)?;
-    }
-    let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
-    for step in pending {
-        if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
-            upgrade.steps.push(*step);
-        } else if upgrade.steps.is_empty() {
-            // Another process has run the step.
-            upgrade.from = step.version;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let done = try_once(&connection, mode, steps).await;
+        if done.is_err() {
+            connection.rollback().await?;
+        }
+        match done.map_err(not_owner) {
+            Err(Reason::Store(failure)) if is_locked(&failure) && tries == MAX_TRIES => {
+                return Err(Reason::Locked(failure));
+            }
+            Err(Reason::Store(failure)) if is_locked(&failure) => time::sleep(RETRY_PAUSE).await,
+            done => return done,
         }
     }
+}
+
+async fn try_once(
+    connection: &Connection,
+    mode: UpgradeMode,
+    steps: &[Step],
+) -> Result<Option<Upgrade>, Reason> {
+    let Some(from) = version(connection).await? else { return Ok(None) };
+    let planned = Upgrade::plan(from, steps);
+    if let Err(reason) = require_possible(connection, &planned.steps, mode).await {
+        // Another instance may have run the steps meanwhile.
+        let now = version(connection).await?.filter(|now| *now > from);
+        return now.map_or(Err(reason), |now| Ok(Some(Upgrade::plan(now, &[]))));
+    }
+    if mode == UpgradeMode::DryRun || planned.steps.is_empty() {
+        return Ok(Some(planned));
+    }
+    connection.begin(READ_COMMITTED).await?;
+    schema::lock(connection).await?;
+    connection.batch(LIMIT).await?;
+    let from = schema::version(connection).await?.unwrap_or(from);
+    let upgrade = Upgrade::plan(from, steps);
+    for step in &upgrade.steps {
+        schema::apply(step, connection).await?;
+    }
+    connection.commit().await?;
     Ok(Some(upgrade))
 }
 
@@ -85,26 +112,14 @@ async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     Ok(version)
 }
 
-/// Does the same as [`require_possible`], but accepts a step that another instance has run.
-async fn require_done_or_possible(
-    connection: &Connection,
-    step: &Step,
-    mode: UpgradeMode,
-) -> Result<(), Reason> {
-    let possible = require_possible(connection, step, mode).await;
-    match possible {
-        Err(Reason::Schema(_)) if version(connection).await? >= Some(step.version) => Ok(()),
-        possible => possible,
-    }
-}
-
-/// Returns an error if other sessions or rows are in the way of a step. Works outside of a transaction too.
+/// Returns an error if other sessions or rows are in the way of the steps.
 async fn require_possible(
     connection: &Connection,
-    step: &Step,
+    steps: &[Step],
     mode: UpgradeMode,
 ) -> Result<(), Reason> {
-    if !step.is_compatible() && mode != UpgradeMode::Force {
+    let alone = steps.iter().find(|step| !step.is_compatible());
+    if let Some(step) = alone.filter(|_| mode != UpgradeMode::Force) {
         let in_use = |who| Err(SchemaError::InUse { version: step.version, who }.into());
         if connection.is_shared() {
             return in_use(
@@ -122,28 +137,12 @@ async fn require_possible(
             time::sleep(SESSION_END / 10).await;
         }
     }
-    let Some(sql) = step.offending else { return Ok(()) };
-    let rows: Vec<String> = column(&connection.query_alone(sql, &[]).await?)?;
-    Ok(step.require_none(&rows)?)
-}
-
-/// Runs a step as soon as it gets its locks. Returns `false` if another instance has run it.
-async fn run(connection: &Connection, step: &Step, mode: UpgradeMode) -> Result<bool, Reason> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let done = try_once(connection, step, mode).await;
-        if done.is_err() {
-            connection.rollback().await?;
-        }
-        match done.map_err(not_owner) {
-            Err(Reason::Store(failure)) if is_locked(&failure) && tries == MAX_TRIES => {
-                return Err(Reason::Locked(failure));
-            }
-            Err(Reason::Store(failure)) if is_locked(&failure) => time::sleep(RETRY_PAUSE).await,
-            done => return done,
-        }
+    for step in steps {
+        let Some(sql) = step.offending else { continue };
+        let rows: Vec<String> = column(&connection.query_alone(sql, &[]).await?)?;
+        step.require_none(&rows)?;
     }
+    Ok(())
 }
 
 fn is_locked(failure: &StoreFailure) -> bool {
@@ -159,19 +158,6 @@ fn not_owner(reason: Reason) -> Reason {
     } else {
         Reason::Store(failure)
     }
-}
-
-async fn try_once(connection: &Connection, step: &Step, mode: UpgradeMode) -> Result<bool, Reason> {
-    require_done_or_possible(connection, step, mode).await?;
-    connection.begin(READ_COMMITTED).await?;
-    schema::lock(connection).await?;
-    connection.batch(LIMIT).await?;
-    let is_done = schema::version(connection).await?.is_some_and(|now| now >= step.version);
-    if !is_done {
-        schema::apply(step, connection).await?;
-    }
-    connection.commit().await?;
-    Ok(!is_done)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A backup of a store that may be in use: SQLite's backup interface copies its pages within one read transaction.
 //!
-//! After each step of 1 MiB, the backup pauses for as long as the step took, so it uses at most half of the disk's time. It
+//! After each step of 1 MiB, the backup pauses for as long as the step took. So it uses at most half of the disk's time. It
 //! synchronizes every 8 MiB, so a commit never waits for more. The write-ahead log grows until the backup ends. `VACUUM
 //! INTO` would be simpler, but has neither pauses nor progress.
 

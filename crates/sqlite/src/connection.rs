@@ -68,10 +68,10 @@ pub(crate) fn open_writer(
 ) -> rusqlite::Result<Connection> {
     let connection = open_checking_writer(path, synchronous, busy_timeout)?;
     // The schema's checks are for other writers; the domain has checked petstore's rows. SQLite builds a table of the
-    // three statuses for each row that it checks, so an addition in a group of 50 would take 29,600 instructions
-    // instead of 11,900.
+    // three statuses for each row that it checks. An addition in a group of 50 would take 29,600 instructions instead
+    // of 11,900.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
-    // The triggers are for other writers; `version.rs` replaces them.
+    // The triggers are for other writers; `version.rs` does their work here.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     Ok(connection)
 }

@@ -113,3 +113,25 @@ pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<St
         };
     Ok((finding != "ok").then(|| finding.lines().collect::<Vec<_>>().join(" ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rusqlite::{Connection, ErrorCode};
+
+    use super::first_fault;
+
+    #[test]
+    fn a_file_that_cannot_be_read_now_has_no_fault() {
+        let folder = tempfile::tempdir().unwrap();
+        let [writer, reader] =
+            [(); 2].map(|()| Connection::open(folder.path().join("file")).unwrap());
+        reader.busy_timeout(Duration::ZERO).unwrap();
+        writer.execute_batch("CREATE TABLE t (x); BEGIN EXCLUSIVE").unwrap();
+        let busy = first_fault(&reader).unwrap_err();
+        assert_eq!(busy.sqlite_error_code(), Some(ErrorCode::DatabaseBusy));
+        writer.execute_batch("COMMIT").unwrap();
+        assert_eq!(first_fault(&reader).unwrap(), None);
+    }
+}

@@ -70,12 +70,15 @@ pub(crate) fn apply(step: &Step, connection: &Connection) -> rusqlite::Result<()
     connection.pragma_update(None, "user_version", step.oldest)
 }
 
-/// Refuses a step if a row is in its way.
-pub(crate) fn refuse_offending(connection: &Connection, step: &Step) -> Result<(), Reason> {
-    let Some(sql) = step.offending else { return Ok(()) };
-    let mut statement = connection.prepare(sql)?;
-    let rows: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(step.require_none(&rows)?)
+/// Refuses the steps if a row is in the way of one.
+pub(crate) fn refuse_offending(connection: &Connection, steps: &[Step]) -> Result<(), Reason> {
+    for step in steps {
+        let Some(sql) = step.offending else { continue };
+        let mut statement = connection.prepare(sql)?;
+        let rows = statement.query_map([], |row| row.get(0))?;
+        step.require_none(&rows.collect::<Result<Vec<_>, _>>()?)?;
+    }
+    Ok(())
 }
 
 /// Checks the header of a file before the file is opened for use, so that a foreign file stays unchanged. An empty file is

@@ -6,7 +6,11 @@ use petstore_domain::StoreError;
 use petstore_storage::VersionCache;
 use tokio_util::sync::CancellationToken;
 
-use crate::{config::Synchronous, readers::Readers, writer::Writer};
+use crate::{
+    config::Synchronous,
+    readers::Readers,
+    writer::{Activity, Writer},
+};
 
 /// The settings of a store besides [`SqliteConfig`](crate::SqliteConfig).
 #[derive(Clone, Debug, Default)]
@@ -18,19 +22,6 @@ pub struct SqliteSettings {
     /// Canceled when the writing thread or the thread that polls the version has panicked. The program must restart
     /// then.
     pub on_task_panic: CancellationToken,
-}
-
-/// The activity of this process on a store since it was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Activity {
-    /// The number of committed transactions.
-    pub commits: u64,
-    /// The number of writes in them: additions, changes of keys, purges.
-    pub writes: u64,
-    /// The number of writes that wait for the writer now.
-    pub write_queue: usize,
-    /// The number of reads that wait for a thread now.
-    pub read_queue: usize,
 }
 
 /// A catalogue and its API keys in a SQLite database.

@@ -1,8 +1,8 @@
 //! The upgrade of a store from the schema of an older release.
 //!
-//! Each step is one transaction under the write lock, so several processes may upgrade at once, and a crash leaves the
-//! store before or after a step. Before the first step, under the same lock, the store is copied to a fixed name beside
-//! it, as the way back to the older release. Meanwhile reads continue, and writes of other processes wait and time out.
+//! All steps are one transaction under the write lock, so several processes may upgrade at once, and a crash leaves the
+//! store as it was. Before the steps, under the same lock, the store is copied to a fixed name beside it, as the way back
+//! to the older release. Meanwhile reads continue, and writes of other processes wait and time out.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -26,7 +26,7 @@ use crate::{
     store::SqliteStore,
 };
 
-/// The longest time that a step waits for the write lock.
+/// The longest time that the upgrade waits for the write lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The longest time that a step that must run alone waits for other processes to close the store.
@@ -37,7 +37,7 @@ impl SqliteStore {
     /// thread, for minutes if the store is large.
     ///
     /// # Errors
-    /// [`OpenError`]. Its message is one line with the cause and its repair. The failed step has changed nothing.
+    /// [`OpenError`]. Its message is one line with the cause and its repair. Nothing has changed.
     pub fn upgrade(config: &SqliteConfig, mode: UpgradeMode) -> Result<Option<Upgrade>, OpenError> {
         let path = &config.path;
         let upgraded = upgrade(path, mode, &STEPS);
@@ -54,69 +54,55 @@ fn upgrade(path: &Path, mode: UpgradeMode, steps: &[Step]) -> Result<Option<Upgr
     // After a crash during the creation, only a process that may write can read the file.
     let access =
         if mode == UpgradeMode::DryRun { ReadAccess::ReadOnly } else { ReadAccess::Shared };
-    let from = open::known_version(path, access)?;
-    from.map(|from| run_steps(path, from, mode, steps)).transpose()
-}
-
-fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Result<Upgrade, Reason> {
-    let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
+    let Some(from) = open::known_version(path, access)? else { return Ok(None) };
     let copy = beside(path, ".before-upgrade");
-    let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
-    // All steps are checked before the first one runs.
-    for step in &pending {
-        let timeout = BusyTimeout::default().reader;
-        schema::refuse_offending(
-            &connection::open_reader(path, ReadAccess::ReadOnly, timeout)?,
-            step,
-        )?;
-        require_place(&copy)?;
+    let mut upgrade = Upgrade::plan(from, steps);
+    if upgrade.steps.is_empty() {
+        return Ok(Some(upgrade));
     }
-    if mode == UpgradeMode::Run
-        && let Some(step) = pending.iter().find(|step| !step.is_compatible())
-    {
-        require_no_other(path, step)?;
-    }
-    for step in pending {
-        let copy_first = upgrade.steps.is_empty().then_some(&*copy);
-        if mode != UpgradeMode::DryRun && !run(path, step, copy_first)? {
-            if upgrade.steps.is_empty() {
-                // Another process has run the step first.
-                upgrade.from = step.version;
-            }
-            continue;
+    let timeout = BusyTimeout::default().reader;
+    let reader = connection::open_reader(path, ReadAccess::ReadOnly, timeout)?;
+    schema::refuse_offending(&reader, &upgrade.steps)?;
+    drop(reader);
+    require_place(&copy)?;
+    if mode != UpgradeMode::DryRun {
+        let alone = upgrade.steps.iter().find(|step| !step.is_compatible());
+        if let Some(step) = alone.filter(|_| mode == UpgradeMode::Run) {
+            require_no_other(path, step)?;
         }
-        upgrade.saved_to = Some(copy.display().to_string());
-        upgrade.steps.push(*step);
+        upgrade = run(path, steps, &copy)?;
     }
-    Ok(upgrade)
+    upgrade.saved_to = (!upgrade.steps.is_empty()).then(|| copy.display().to_string());
+    Ok(Some(upgrade))
 }
 
-/// Runs a step, after the copy if there is a path for one. Returns `false` if another process has run the step.
-fn run(path: &Path, step: &Step, copy: Option<&Path>) -> Result<bool, Reason> {
+/// Copies the store and runs the pending steps, unless another process has run them.
+fn run(path: &Path, steps: &[Step], copy: &Path) -> Result<Upgrade, Reason> {
     let writer = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
     let transaction = Transaction::new_unchecked(&writer, TransactionBehavior::Immediate)?;
-    if schema::recorded_version(&transaction)? >= step.version {
-        return Ok(false);
+    let upgrade = Upgrade::plan(schema::recorded_version(&transaction)?, steps);
+    if upgrade.steps.is_empty() {
+        return Ok(upgrade);
     }
-    schema::refuse_offending(&transaction, step)?;
-    if let Some(copy) = copy {
-        require_place(copy)?;
-        save(path, copy).map_err(|error| {
-            let full = Some(ErrorCode::DiskFull);
-            let is_full =
-                matches!(&error, BackupError::Sqlite(cause) if cause.sqlite_error_code() == full);
-            if is_full { Reason::Full } else { Reason::Copy(error.to_string()) }
-        })?;
-    }
-    let done = schema::apply(step, &transaction).and_then(|()| transaction.commit());
-    if let (Err(error), Some(copy)) = (&done, copy)
-        && error.sqlite_error_code() == Some(ErrorCode::DiskFull)
-    {
+    schema::refuse_offending(&transaction, &upgrade.steps)?;
+    require_place(copy)?;
+    save(path, copy).map_err(|error| {
+        let is_full = matches!(&error, BackupError::Sqlite(cause) if is_full(cause));
+        if is_full { Reason::Full } else { Reason::Copy(error.to_string()) }
+    })?;
+    let applied = upgrade.steps.iter().try_for_each(|step| schema::apply(step, &transaction));
+    let done = applied.and_then(|()| transaction.commit());
+    if done.as_ref().is_err_and(is_full) {
         // The copy takes the space that is missing. A full disk means that nothing was committed; other errors may leave the
         // commit in doubt.
         drop(fs::remove_file(copy));
     }
-    Ok(done.map(|()| true)?)
+    done?;
+    Ok(upgrade)
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 /// Requires that no other process has the store open: only then does SQLite remove the write-ahead log. (The next opening

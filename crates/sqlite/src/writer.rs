@@ -26,7 +26,6 @@ use self::group::Session;
 use crate::{
     connection::Statements,
     error::{self, Failure},
-    store::Activity,
 };
 
 /// The largest number of writes in one transaction.
@@ -39,12 +38,25 @@ const TURN: Duration = Duration::from_millis(100);
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 const FREE: Duration = Duration::from_millis(2);
 
-/// A write other than an addition, which is a transaction of its own. It gets an error if the connection was lost or the
-/// write before it failed, and answers its caller.
+/// A write other than an addition, which is a transaction of its own. If the connection was lost, or an earlier write of
+/// the group failed, it gets an error. It answers its caller.
 type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
 type Group = (Vec<Add>, Vec<Work>);
+
+/// The activity of this process on a store since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// The number of committed transactions.
+    pub commits: u64,
+    /// The number of writes in them: additions, changes of keys, purges.
+    pub writes: u64,
+    /// The number of writes that wait for the writer now.
+    pub write_queue: usize,
+    /// The number of reads that wait for a thread now.
+    pub read_queue: usize,
+}
 
 /// Sends writes to the writing thread. Dropping this value waits until the queued writes are done.
 pub(crate) struct Writer {
@@ -105,8 +117,8 @@ impl Writer {
         self.transaction(WriterRole::Service, work).await
     }
 
-    /// Runs `work` in a transaction. `work` returns its result, and the rewrites as `WriteTransaction::commit` takes them.
-    /// Returns the result after the commit.
+    /// Runs `work` in a transaction. If `work` has changed animals, it returns beside its result whether it has rewritten
+    /// them (1) or only added some (0). Returns the result after the commit.
     pub(crate) async fn transaction<T, E>(
         &self,
         writer: WriterRole,

@@ -41,11 +41,11 @@
 //! | [`url`], [`tls`] | the URL of a store on a network, and the certificate authorities that it trusts |
 //!
 //! # Schema versions
-//! The steps that upgrade an old store also make a new one, so both have the same schema. A released step never changes;
-//! each change of the schema is a new step.
+//! The steps that upgrade an old store also make a new one, so both have the same schema. A released step never
+//! changes; each change of the schema is a new step.
 //!
-//! A store records two versions: its own, and the oldest version whose releases can use it. A release opens a store if it
-//! knows that oldest version. So an older release keeps using an upgraded store, unless a step of the upgrade is
+//! A store records two versions: its own, and the oldest version whose releases can use it. A release opens a store if
+//! it knows that oldest version. So an older release keeps using an upgraded store, unless a step of the upgrade is
 //! incompatible. An incompatible step must break the statements of older releases, for example by renaming a table,
 //! because an older process may have opened the store a moment before.
 

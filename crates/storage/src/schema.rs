@@ -40,10 +40,10 @@ impl Step {
         self.oldest < self.version
     }
 
-    /// Requires that no row is in the way of the step.
+    /// Requires that the query [`offending`](Self::offending) has found no row.
     ///
     /// # Errors
-    /// [`SchemaError::Offending`] if there is one.
+    /// [`SchemaError::Offending`] if `offending` describes a row.
     pub fn require_none(&self, offending: &[String]) -> Result<(), SchemaError> {
         if offending.is_empty() {
             return Ok(());
@@ -52,7 +52,7 @@ impl Step {
     }
 }
 
-/// The reason for which a store is not opened or upgraded. The store stays unchanged.
+/// The reason why a store is not opened or upgraded. The store stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The store has an older schema, which can be upgraded.
@@ -65,17 +65,6 @@ pub enum SchemaError {
         actual: i64,
         /// The schema version of this release.
         known: i64,
-    },
-    /// The store has a schema older than any release.
-    #[error(
-        "its schema is version {actual}, older than any that petstore {RELEASE} can upgrade (version {first}); \
-         it was left untouched: use the petstore that made it"
-    )]
-    TooOld {
-        /// The schema version of the store.
-        actual: i64,
-        /// The first released schema version.
-        first: i64,
     },
     /// The store has the schema of a newer release, which this release cannot use.
     #[error(
@@ -110,21 +99,17 @@ pub enum SchemaError {
     },
 }
 
-/// Requires that the oldest schema version that a store can be used with, `oldest`, is a version of `steps`. `release`
-/// reads the first release that knows `oldest`.
+/// Requires that this release, whose schema versions are `steps`, can use a store. `oldest` is the oldest schema
+/// version whose releases can use the store, and `release` reads the first release that knows `oldest`.
 ///
 /// # Errors
-/// [`SchemaError`].
+/// [`SchemaError::TooNew`] if the store needs a newer release.
 pub fn require_known(
     steps: &[Step],
     oldest: i64,
     release: impl FnOnce() -> Option<String>,
 ) -> Result<(), SchemaError> {
-    let version = |step: Option<&Step>| step.map_or(0, |step| step.version);
-    let (first, known) = (version(steps.first()), version(steps.last()));
-    if oldest < first {
-        return Err(SchemaError::TooOld { actual: oldest, first });
-    }
+    let known = steps.last().map_or(0, |step| step.version);
     if oldest > known {
         let release = release().map(|name| format!("{name} or newer"));
         let release = release.unwrap_or_else(|| "of a newer release".to_owned());

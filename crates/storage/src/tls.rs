@@ -11,7 +11,7 @@ use rustls::{
     },
 };
 
-/// The reason for which certificates cannot be checked.
+/// The reason why certificates cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFailure {
     /// A file cannot be used. The message has no words of the parser, because the file may contain a private key.

@@ -69,3 +69,12 @@ pub struct Upgrade {
     /// The path of the copy that was made before the first step, if the store is a file.
     pub saved_to: Option<String>,
 }
+
+impl Upgrade {
+    /// Makes the report of an upgrade that runs those of `steps` that are newer than the schema version `from`.
+    #[must_use]
+    pub fn plan(from: i64, steps: &[Step]) -> Self {
+        let pending = steps.iter().filter(|step| step.version > from);
+        Self { from, steps: pending.copied().collect(), saved_to: None }
+    }
+}

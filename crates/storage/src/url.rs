@@ -22,8 +22,8 @@ impl InvalidUrl {
         Self(message.into())
     }
 
-    /// Makes the error of a wrong percent-encoding: a `%` without two hexadecimal digits, bytes that are not UTF-8, or a
-    /// character that must be encoded.
+    /// Makes the error of a wrong percent-encoding: a `%` without two hexadecimal digits, bytes that are not UTF-8, or
+    /// a character that must be encoded.
     #[must_use]
     pub fn encoding(part: &str) -> Self {
         Self::new(format!(
@@ -47,8 +47,8 @@ pub struct Address {
 }
 
 impl Address {
-    /// Parses `SCHEME[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/NAME`, and calls `finish` with it and with the text behind
-    /// the `?`. `form` is a hint for the message: `write …`.
+    /// Parses `SCHEME[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/NAME`, and calls `finish` with the address and with
+    /// the text behind the `?`. `port` is the port of a host without one. `form` is a hint for the message: `write …`.
     ///
     /// # Errors
     /// [`InvalidUrl`].
@@ -134,8 +134,8 @@ impl fmt::Display for HostPort {
     }
 }
 
-/// Percent-decodes a name, which may be shown to people. The characters `;`, `&` and `=` must be encoded, so that no name
-/// contains a password, as `DATABASE;password=…` would.
+/// Percent-decodes a name, which may be shown to people. The characters `;`, `&` and `=` must be encoded, so that no
+/// name contains a password, as `DATABASE;password=…` would.
 ///
 /// # Errors
 /// [`InvalidUrl`] of `part`.
@@ -166,8 +166,9 @@ pub fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
     if text.chars().any(char::is_control) { Err(wrong()) } else { Ok(text) }
 }
 
-/// Calls `set` with each parameter of `NAME=VALUE&…`, decoded. The error of `set` says which values are allowed. `names`
-/// lists all parameters, as `A, B`. The value of the parameter `lenient` may contain `;`, `&` and `=` without encoding.
+/// Calls `set` with each parameter of `NAME=VALUE&…`, decoded. The error of `set` says which values are allowed.
+/// `names` lists all parameters, as `A, B`. The value of the parameter `lenient` may contain `;`, `&` and `=` without
+/// encoding.
 ///
 /// # Errors
 /// [`InvalidUrl`], also for an unknown or repeated parameter.

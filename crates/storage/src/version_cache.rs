@@ -2,15 +2,6 @@
 //!
 //! The page cache asks for the version at each request. Without this cache, each cached page would cost a call to the
 //! store. The cost is one read every 40 ms while requests arrive.
-//!
-//! # For authors of adapters
-//! The store keeps a counter of its changes beside the random version, and reads both in one snapshot
-//! ([`StoredVersion`]).
-//! - `PetRepository::version` returns [`VersionCache::get`].
-//! - A write calls [`VersionCache::observe`] between its commit and its answer, with a time before the commit.
-//! - A read may call `observe` with its version and a time before its snapshot.
-//! - [`watch`] runs as a task, and reads the version that other processes write. [`StoreTasks`](crate::StoreTasks)
-//!   spawns it.
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +33,15 @@ pub struct StoredVersion {
 }
 
 /// The latest version that the writes, the reads and [`watch`] of this process have seen.
+///
+/// # For authors of adapters
+/// The store keeps a counter of its changes beside the random version, and reads both in one snapshot
+/// ([`StoredVersion`]).
+/// - `PetRepository::version` returns [`get`](Self::get).
+/// - A write calls [`observe`](Self::observe) between its commit and its answer, with a time before the commit.
+/// - A read may call `observe` with its version and a time before its snapshot.
+/// - [`watch`] runs as a task, and reads the version that other processes write. [`StoreTasks`](crate::StoreTasks)
+///   spawns the task.
 #[derive(Debug, Default)]
 pub struct VersionCache {
     latest: RwLock<Option<Observation>>,
@@ -66,8 +66,8 @@ impl VersionCache {
         self.known()
     }
 
-    /// Returns the version as [`get`](Self::get) does, without waking [`watch`], for a store that reads the version on its
-    /// own thread.
+    /// Returns the version as [`get`](Self::get) does, without waking [`watch`], for a store that reads the version on
+    /// its own thread.
     pub fn known(&self) -> Option<CatalogueVersion> {
         let latest = *self.latest.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = latest.filter(|observation| observation.began.elapsed() <= MAX_AGE);
@@ -86,7 +86,7 @@ impl VersionCache {
 ///
 /// Answers may arrive in another order than their reads. Of two reads that overlap, the one with more changes is later.
 /// A read that began after the other had ended is later even with fewer changes: a restored backup or a failover has
-/// undone some.
+/// undone changes.
 fn later_of(old: Observation, new: Observation) -> Observation {
     if new.began >= old.ended {
         new

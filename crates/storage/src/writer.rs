@@ -1,11 +1,11 @@
 //! The writer of a store: a bounded queue in front of one task or thread that writes groups (group commit).
 //!
-//! Jobs that wait while a transaction runs share the next one, with its lock, its round trip and its commit. This
-//! module has the queue, groups, deadlines and answers. The adapter has the transaction.
+//! Jobs that wait while a transaction runs share the next transaction, with its lock, its round trip and its commit.
+//! This module has the queue, groups, deadlines and answers. The adapter has the transaction.
 //!
 //! # For authors of adapters
-//! [`channel`] returns both ends. The store holds the [`Writer`], and `PetRepository::add` calls [`Writer::add`]. One task
-//! (or one thread, with [`Jobs::blocking_next`]) owns the [`Jobs`] and the connection:
+//! [`channel`] returns both ends. The store holds the [`Writer`], and `PetRepository::add` calls [`Writer::add`]. One
+//! task (or one thread, with [`Jobs::blocking_next`]) owns the [`Jobs`] and the connection:
 //!
 //! ```text
 //! while let Some(mut group) = jobs.next(0).await {
@@ -24,8 +24,8 @@
 //! - A row that the store refuses for good fails its own job with [`Refused`], and no other job of the group.
 //! - A job takes effect whole or not at all, even if the caller drops its future.
 //!
-//! Other writes, such as a save of keys, may share the queue as a type of the adapter ([`Job::Other`]), for example a boxed
-//! closure that holds the [`Reply`] to its caller. An adapter without other writes uses `Infallible`.
+//! Other writes, such as a save of keys, may share the queue as a type of the adapter ([`Job::Other`]), for example a
+//! boxed closure that holds the [`Reply`] to its caller. An adapter without other writes uses `Infallible`.
 //!
 //! [`Unavailable`]: StoreError::Unavailable
 //! [`Refused`]: StoreError::Refused
@@ -84,7 +84,7 @@ pub struct Reply<T, E> {
 }
 
 impl<T, E> Reply<T, E> {
-    /// Sends the answer. An abandoned job has taken effect all the same.
+    /// Sends the answer. If the caller has left, nobody reads the answer, and the job has taken effect all the same.
     pub fn send(self, answer: Result<T, E>) {
         // Fails only if the caller has dropped its future.
         let _ = self.caller.send(answer);
@@ -151,7 +151,7 @@ impl<W> Writer<W> {
         self.submit(|reply| Job::Add(Add { pet, request, reply })).await
     }
 
-    /// Runs the write that `make` makes from its reply. Returns its result after the commit.
+    /// Queues the write that `make` makes from a reply. Returns the result of the write after the commit.
     ///
     /// # Errors
     /// The error of the write. After [`StoreError::Unavailable`], the write may or may not have taken effect.
@@ -211,8 +211,9 @@ pub struct Jobs<W = Infallible> {
 }
 
 impl<W> Jobs<W> {
-    /// Returns the queued jobs in their order. `held` jobs of an earlier group, which are still to be written, count as part
-    /// of the group. Without held jobs, waits for a job, and returns `None` when the queue is closed and empty.
+    /// Returns the queued jobs in their order. `held` is the number of jobs of an earlier group that are still to be
+    /// written; they count as part of the group. Without held jobs, waits for a job, and returns `None` when the queue
+    /// is closed and empty.
     pub async fn next(&mut self, held: usize) -> Option<Vec<Job<W>>> {
         let mut group = self.ready(held);
         while held == 0 && group.is_empty() {
@@ -259,8 +260,8 @@ impl<W> Jobs<W> {
     }
 }
 
-/// The answers to the additions of one group after its transaction. Dropping this value sends them, so that no committed
-/// addition gets the answer of a stopped writer.
+/// The answers to the additions of one group after its transaction. Dropping this value sends them, so that no
+/// committed addition gets the answer of a stopped writer.
 #[derive(Debug, Default)]
 pub struct Answers(Vec<(Reply<Added, AddError>, Result<Added, AddError>)>);
 
@@ -275,8 +276,8 @@ impl Answers {
         drop(self);
     }
 
-    /// Sends the answers on a worker of `runtime`, where waking tasks is cheap, so that the writer's thread can continue. A
-    /// single answer is sent on this thread, which costs less.
+    /// Sends the answers on a worker of `runtime`, where waking tasks is cheap, so that the writer's thread can
+    /// continue. A single answer is sent on this thread, which costs less.
     pub fn send_on(self, runtime: &Handle) {
         if self.0.len() > 1 {
             runtime.spawn(async move { drop(self) });

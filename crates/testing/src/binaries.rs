@@ -24,7 +24,7 @@ pub(crate) fn as_server_user(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
     }
-    // `setpriv` is part of util-linux, so every Debian has it. It neither asks PAM nor forks.
+    // `setpriv` is part of util-linux, so every Debian has it. `setpriv` neither asks PAM nor forks.
     let mut command = Command::new("setpriv");
     command.args(["--reuid", USER, "--regid", USER, "--clear-groups", "--"]).arg(program);
     command

@@ -16,7 +16,7 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// The number of server connections for each database. It is small, so that many clients share a connection.
+/// The number of server connections for each database. The number is small, so that many clients share a connection.
 const SERVER_CONNECTIONS: u32 = 4;
 /// Runs the pooler until standard input is closed, which the kernel does for a killed process. The arguments are the
 /// program and its settings file.

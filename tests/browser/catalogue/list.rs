@@ -4,7 +4,7 @@ use petstore_testing::needs;
 use serde_json::{Value, json};
 
 use crate::{
-    states::add,
+    states::{add, find},
     support::{
         browser::Browser,
         catalogue,
@@ -22,6 +22,14 @@ pub(super) fn shows(browser: &Browser, ids: impl Iterator<Item = usize>) {
     let ids: Vec<_> = ids.map(|id| id.to_string()).collect();
     let (shown, expected) = (format!("JSON.stringify({IDS})"), json!(ids).to_string());
     browser.until(&format!("animals.ariaBusy === 'false' && {shown} === {}", json!(expected)));
+}
+
+/// Waits until the focus is on the highlighted row of the animal with this id.
+#[track_caller]
+pub(super) fn is_at(browser: &Browser, id: &str) {
+    let row = "(row => row.matches('#rows tr.new') && row.cells[0].textContent)";
+    browser.until(&format!("{row}(document.activeElement) === '{id}'"));
+    browser.is("rows.querySelectorAll('.new').length", 1);
 }
 
 /// Asserts which buttons of the pager are enabled.
@@ -294,6 +302,17 @@ fn a_count_and_a_search_have_a_bound_and_continue_on_request() {
     browser.reads("#count-status", "5,102 animals in all");
     browser.is("$('#count-on').hidden", true);
     browser.focus_is_on("count");
+
+    let browser = zoo.enter("/catalogue?limit=100");
+    find(browser, "5101");
+    browser.reads("#found-title", "pet 5101");
+    browser.click("#found-show");
+    browser.reads("#found-status", "Not reached yet. Looked through 5,000 animals, up to id 5100.");
+    browser.reads("#announcement", "Not reached yet.");
+    browser.reads("#found-show", "Search on");
+    browser.click("#found-show");
+    is_at(browser, "5101");
+    browser.reads("#page", "Page 52");
 }
 
 #[needs(chromium)]
@@ -317,4 +336,44 @@ fn a_walk_waits_as_long_as_the_service_asks_for() {
         return new Response(JSON.stringify(body), { status: 429, headers: answer.headers });");
     browser.click("#refresh");
     browser.reads("#list-failure", "The service refused: too many requests. Try again in 7 s.");
+}
+
+#[needs(chromium)]
+#[test]
+fn a_failed_read_or_count_keeps_the_data_and_shows_its_time() {
+    let zoo = Zoo::with(25);
+    let browser = zoo.enter("/catalogue");
+    browser.click("#count");
+    browser.reads("#count-status", "25 animals in all");
+    let bars = browser.value("bars.innerHTML");
+    browser.set_offline(true);
+    browser.click("#count");
+    browser.reads("#count-failure", "Not counted. The service did not answer");
+    browser.reads("#count-status", "25 animals in all, counted at");
+    browser.is("bars.innerHTML", bars);
+    browser.click("#refresh");
+    browser.reads("#list-failure", "Shown is page 1 of all animals, as it was at");
+    let is_time =
+        format!(r"/\d{{1,2}}:\d{{2}}:\d{{2}}/.test({})", json!(browser.text("#list-failure")));
+    browser.is(&is_time, true);
+    shows(browser, 1..=20);
+    // The next page does not arrive either, so the first page stays. The error is visible.
+    browser.click("#next");
+    browser.reads("#list-failure", "Shown is page 1 of all animals");
+    browser.reads("#page", "Page 1");
+    browser.until("$('#list-failure').getBoundingClientRect().top >= 0");
+    shows(browser, 1..=20);
+    browser.set_offline(false);
+    browser.click("#list-retry");
+    shows(browser, 21..=25);
+    browser.is("$('#list-failure').hidden", true);
+    browser.focus_is_on("list-title");
+
+    let browser = zoo.enter("/catalogue?status=sold&limit=10");
+    browser.set_offline(true);
+    browser.click("#filter label:has([value=''])");
+    browser.reads("#list-failure", "Shown is page 1 of the animals with the status sold");
+    browser.set_offline(false);
+    browser.click("#list-retry");
+    shows(browser, 1..=10);
 }

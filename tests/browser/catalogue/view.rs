@@ -1,4 +1,4 @@
-//! The page in use: buttons, copying, printing, on a phone, and without JavaScript.
+//! The page in use: buttons, copying, and on a phone.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -13,41 +13,6 @@ use crate::{
         zoo::Zoo,
     },
 };
-
-#[needs(chromium)]
-#[test]
-fn paper_has_the_animals_and_the_counts_and_no_controls() {
-    let zoo = Zoo::with(5);
-    let browser = zoo.enter("/catalogue");
-    browser.click("#count");
-    browser.reads("#count-status", "5 animals in all");
-    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
-    let controls = "$$('button:not(.open), input, select, nav, form, .adder')";
-    browser.is(&format!("{controls}.filter(e => e.checkVisibility()).length"), 0);
-    browser.reads("#rows", "pet 5");
-    browser.reads("#bars", "No status");
-    // Every row is black on white.
-    let color = "getComputedStyle(e).color === 'rgb(0, 0, 0)'";
-    browser.is(&format!("$$('#rows th, #rows .pill').every(e => {color})"), true);
-    browser.is("getComputedStyle(document.body).backgroundColor", "rgb(255, 255, 255)");
-    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
-}
-
-#[needs(chromium)]
-#[test]
-fn without_javascript_the_page_links_to_the_document() {
-    let zoo = Zoo::open();
-    let browser = &zoo.browser;
-    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-    browser.go(&zoo.page("/catalogue"));
-    let notice = browser.text("noscript .notice");
-    browser.click("noscript a");
-    let (document, url) = (browser.text("body"), browser.url());
-    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false }));
-    assert!(notice.contains("curl") && notice.contains("/v1/pets"), "{notice}");
-    assert_eq!(url, zoo.page("/openapi.json"));
-    assert!(document.contains("listPets"), "{document}");
-}
 
 #[needs(chromium)]
 #[test]

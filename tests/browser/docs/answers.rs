@@ -4,9 +4,7 @@ use petstore_testing::needs;
 use serde_json::json;
 use thirtyfour::Key;
 
-use super::{
-    BODY, CREATE, GET, LIST, OPERATIONS, ORDERS, answers, enter, execute, has_answer, visit,
-};
+use super::{BODY, CREATE, GET, LIST, answers, enter, execute, has_answer};
 use crate::support::{catalogue, zoo::Zoo};
 
 #[needs(chromium)]
@@ -92,24 +90,4 @@ fn an_invalid_value_is_refused_at_its_field() {
     browser.click(&format!("{GET} .execute"));
     browser.reads("#getPet-X-Request-Id-fault", "ASCII");
     assert!(!has_answer(browser, GET));
-}
-
-#[needs(chromium)]
-#[test]
-fn every_operation_but_the_orders_can_be_tried() {
-    let zoo = Zoo::open();
-    let browser = visit(&zoo);
-    browser.reads(&format!("{LIST} .keyless"), "Without a key the response is 401");
-    execute(browser, LIST, 401);
-    answers(browser, LIST, "unauthorized");
-    let count = |selector: &str| browser.value(&format!("$$('{selector}').length"));
-    for operation in OPERATIONS {
-        let expected = u8::from(operation != ORDERS);
-        assert_eq!(count(&format!("{operation} .execute")), expected, "{operation}");
-    }
-    // An operation that is not offered has a title and a line.
-    browser.reads(ORDERS, "GET /v1/store/orders The interface names this operation");
-    assert_eq!(count(&format!("{ORDERS} > *")), 2);
-    assert_eq!(count(&format!("{ORDERS} :is(input, form, details, pre)")), 0);
-    assert_eq!(count(".operation"), OPERATIONS.len());
 }

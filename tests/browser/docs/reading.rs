@@ -13,6 +13,9 @@ fn an_operation_has_its_stability_and_errors_and_nothing_is_said_twice() {
     let browser = visit(&zoo);
     browser.reads(&format!("{GET} h3"), "deprecated, removed on 5 December 2030");
     browser.reads(&format!("{ORDERS} h3"), "experimental");
+    // An operation that is not offered has a title and a line.
+    browser.is(&format!("$$('{ORDERS} > *').length"), 2);
+    browser.is(&format!("$$('{ORDERS} :is(input, form, details, pre, .execute)').length"), 0);
     for operation in [LIST, CREATE] {
         let title = browser.text(&format!("{operation} h3"));
         assert!(!title.contains("deprecated") && !title.contains("experimental"), "{title}");
@@ -87,31 +90,4 @@ fn an_operation_has_an_address_that_outlives_a_reload_and_its_form_stays_in_view
     browser.until("fold.ariaExpanded === 'false'");
     // The section begins below the sticky bar.
     browser.until(&format!("{top} >= fold.getBoundingClientRect().bottom"));
-}
-
-#[needs(chromium)]
-#[test]
-fn without_javascript_and_on_paper_there_are_words_and_no_controls() {
-    let zoo = Zoo::open();
-    let browser = visit(&zoo);
-    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
-    let controls = "$$('button, input, select, textarea')";
-    browser.is(&format!("{controls}.some(e => e.checkVisibility())"), false);
-    // Everything is unfolded.
-    for operation in [LIST, CREATE, GET] {
-        browser.reads(&format!("{operation} details.error"), "\"code\"");
-        browser.reads(&format!("{operation} .sample"), "curl");
-    }
-    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
-
-    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-    browser.go(&zoo.page("/docs"));
-    let tree = browser.devtools("Accessibility.getFullAXTree", json!({})).to_string();
-    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false }));
-    for text in ["List the animals of the store", "curl http", "the whole interface as one text"] {
-        assert!(tree.contains(text), "{text}: {tree}");
-    }
-    for text in ["Loading the operations", "Your API key"] {
-        assert!(!tree.contains(text), "{text}: {tree}");
-    }
 }

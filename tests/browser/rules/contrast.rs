@@ -2,15 +2,9 @@
 
 use std::time::Instant;
 
-use petstore_testing::needs;
-
-use crate::{
-    states::add,
-    support::{
-        browser::{Browser, DESK, Look},
-        wait,
-        zoo::Zoo,
-    },
+use crate::support::{
+    browser::{Browser, DESK, Look},
+    wait,
 };
 
 /// Returns the texts with too little contrast, as "ratio: text".
@@ -60,25 +54,4 @@ pub(crate) fn is_legible(name: &str, browser: &Browser) {
         assert_eq!(texts, [""; 0], "{name}, dark: {dark}");
     }
     browser.look(DESK);
-}
-
-#[needs(chromium)]
-#[test]
-fn a_busy_button_is_legible_also_under_the_pointer() {
-    let zoo = Zoo::open();
-    let browser = zoo.visit("/docs", "");
-    browser.see("#listPets");
-    for button in ["#key-send", "#listPets .execute"] {
-        browser.js(&format!("$('{button}').ariaDisabled = 'true'"));
-        browser.click(button);
-        browser.until(&format!("$('{button}:hover')"));
-        is_legible(button, browser);
-    }
-    let browser = zoo.enter("/catalogue");
-    browser.intercept("method === 'POST'", "return new Promise(() => {});");
-    add(browser, "Rex", "1");
-    browser.reads("#add-send", "Adding…");
-    browser.until("$('#add-send:hover')");
-    is_legible("a busy button", browser);
-    browser.is("$('#add-send').matches(':hover')", true);
 }

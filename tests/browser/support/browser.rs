@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{chromedriver::Chromedriver, guard::guard, wait};
 
-/// The flags of the browser. They forbid all requests but those of the page.
+/// The flags of the browser. Some forbid all requests but those of the page.
 const FLAGS: [&str; 9] = [
     "--headless",
     "--no-sandbox",

@@ -13,7 +13,7 @@ use super::{
     wait,
 };
 
-/// A running chromedriver on a port of its own. It ends with the value.
+/// A running chromedriver on a port of its own. Dropping the value ends the program.
 pub(crate) struct Chromedriver {
     child: Running,
     pub(crate) url: String,

@@ -1,5 +1,4 @@
-//! Other faults during a move: frozen movers, killed servers, failovers to an outdated standby, and expiring
-//! idempotency records.
+//! Other faults during a move: frozen movers, and failovers to an outdated standby.
 
 use std::cell::RefCell;
 
@@ -9,7 +8,6 @@ use super::{
     commands::{hand_over, load, populate, serve, spawn},
     phase::{Phase, in_each_phase},
 };
-use crate::load::journal::{Addition, Journal};
 use crate::support::{
     command::{exit, petstore, signal},
     server::Launch,
@@ -58,27 +56,6 @@ fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
     load.stop();
     all.is_kept_by(&server.client());
     petstore(&["check", "--store", &one.url]).finish().succeeds();
-}
-
-/// One store still has idempotency records that the other store has purged.
-#[needs(time)]
-#[test]
-fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
-    let (one, other) = (Store::sqlite(), Store::sqlite());
-    let server = serve(&one, &other);
-    let client = server.client();
-    let all = Journal::new();
-    for number in 0..20 {
-        all.add(&client, &Addition::new(&format!("old {number}"), number, true)).is(201);
-    }
-    hand_over(&one, &other).succeeds();
-    hand_over(&other, &one).succeeds();
-    for store in [&one, &other] {
-        store.damage("UPDATE idempotency SET created_at = created_at - 90000000");
-    }
-    one.damage("DELETE FROM idempotency");
-    hand_over(&one, &other).succeeds();
-    all.is_kept_by(&client);
 }
 
 /// The server of the new store is lost after the move. Its standby has neither the last animals nor the opened state. A

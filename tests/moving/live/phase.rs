@@ -66,7 +66,7 @@ pub(super) fn stand_still_in(wanted: Phase, from: &Store, to: &Store) -> (Runnin
 /// Moves a store there and back until movers were interrupted in each phase.
 ///
 /// - `interrupt` gets a stopped mover, its phase, and the old and the new store.
-/// - `complete` completes the move afterwards. It gets both stores too.
+/// - `complete` completes the move afterwards. `complete` gets both stores too.
 #[track_caller]
 pub(super) fn in_each_phase<'a>(
     stores: [&'a Store; 2],

@@ -1,6 +1,6 @@
 //! Mutated requests: the service answers each with a client error, or closes the connection.
 //!
-//! This is the short form. `PETSTORE_TEST_REQUESTS` sets the number of requests, for example 1000000.
+//! By default, the test is short. `PETSTORE_TEST_REQUESTS` sets the number of requests, for example 1000000.
 
 use std::{
     collections::BTreeMap,

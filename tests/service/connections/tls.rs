@@ -1,58 +1,92 @@
-//! HTTPS: `--tls-cert` and `--tls-key`.
+//! HTTPS (`--tls-cert` and `--tls-key`): its connections, reloads of the files, metrics and log lines.
 
 use std::{
+    fs,
     io::Read as _,
     net::{Shutdown, TcpStream},
+    time::SystemTime,
 };
 
 use rustls::CipherSuite;
 use tempfile::TempDir;
 
-use crate::support::{
-    command::petstore,
-    server::{Launch, Server},
-    store::{Kind, Store},
-    tls::{Pair, Tls},
-    wait,
+use crate::{
+    service::logs_and_metrics::metrics::Watched,
+    support::{
+        command::petstore,
+        store::{Kind, Store},
+        tls::{Pair, Tls},
+        wait,
+    },
 };
 
 const OK: &str = "HTTP/1.1 200 OK";
 
-/// A service with TLS, on a store in memory.
+/// A service with TLS and a metrics listener, its certificate, and the folder of the files.
 struct Service {
-    server: Server,
+    watched: Watched,
     pair: Pair,
     folder: TempDir,
-    _store: Store,
 }
 
 impl Service {
     fn start(pair: Pair) -> Self {
-        Self::with(pair, |launch| launch)
+        Self::with(pair, &[])
     }
 
-    fn with(pair: Pair, flags: impl FnOnce(Launch) -> Launch) -> Self {
-        let (folder, store) = (tempfile::tempdir().unwrap(), Store::new(Kind::Memory));
-        let server = flags(Launch::on(&store).tls(&pair.write(folder.path()))).start();
-        Self { server, pair, folder, _store: store }
+    fn with(pair: Pair, flags: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let files = pair.write(folder.path());
+        let store = Store::new(Kind::Memory);
+        let watched = Watched::with(store, |launch| launch.tls(&files).flags(flags));
+        Self { watched, pair, folder }
+    }
+
+    fn offer(&self, pair: &Pair, protocols: &[&str]) -> std::io::Result<Tls> {
+        Tls::connect(self.watched.server.address, pair, protocols)
     }
 
     fn connect(&self) -> Tls {
-        Tls::connect(self.server.address, &self.pair, &["http/1.1"]).unwrap()
+        self.offer(&self.pair, &["http/1.1"]).unwrap()
     }
 
     /// Waits until new connections get the certificate of `pair`.
     fn shows(&self, pair: &Pair) {
-        wait::until("the certificate is shown", || {
-            Tls::connect(self.server.address, pair, &["http/1.1"]).is_ok()
-        });
+        wait::until("the certificate is shown", || self.offer(pair, &["http/1.1"]).is_ok());
+    }
+
+    /// Waits until the log contains `text`.
+    fn logs(&self, text: &str) {
+        wait::until(text, || self.watched.server.log().contains(text));
+    }
+
+    /// Runs a client whose handshake fails, and waits until the failure is counted.
+    #[track_caller]
+    fn fails(&self, reason: &str, client: impl FnOnce()) {
+        let series = format!("petstore_tls_handshake_failures_total{{reason=\"{reason}\"}}");
+        assert!(self.watched.scrape().is_at_zero(&series), "{series}");
+        client();
+        self.watched.until(&series, 1.0);
+    }
+
+    fn lines_about(&self, reason: &str) -> Vec<String> {
+        let log = self.watched.server.log();
+        let wanted = format!("\"reason\":\"{reason}\"");
+        log.lines().filter(|line| line.contains(&wanted)).map(str::to_owned).collect()
+    }
+
+    /// Returns whether the certificate expires in `days` days, give or take a day.
+    fn ends_in(&self, days: f64) -> bool {
+        let name = "petstore_tls_certificate_expiry_timestamp_seconds";
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+        ((self.watched.scrape().value(name) - now) / 86_400.0 - days).abs() < 1.0
     }
 }
 
 #[test]
 fn http_1_is_served_inside_tls() {
     let service = Service::start(Pair::new());
-    assert!(service.server.out().contains("petstore listens on https://127.0.0.1:"));
+    assert!(service.watched.server.out().contains("petstore listens on https://127.0.0.1:"));
     let mut client = service.connect();
     assert_eq!(client.protocol(), "http/1.1");
     // The server chooses the suite.
@@ -60,7 +94,7 @@ fn http_1_is_served_inside_tls() {
     for _ in 0..2 {
         assert_eq!(client.ask("GET", "/v1/pets"), (OK.to_owned(), "[]".to_owned()));
     }
-    service.server.stop();
+    service.watched.server.stop();
 }
 
 #[test]
@@ -68,7 +102,7 @@ fn http_2_is_chosen_where_the_client_offers_it() {
     const SETTINGS: u8 = 4;
     let service = Service::start(Pair::new());
     let offered = ["http/1.1", "h2"];
-    let mut client = Tls::connect(service.server.address, &service.pair, &offered).unwrap();
+    let mut client = service.offer(&service.pair, &offered).unwrap();
     assert_eq!(client.protocol(), "h2");
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     client.send([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0]);
@@ -77,13 +111,11 @@ fn http_2_is_chosen_where_the_client_offers_it() {
 
 #[test]
 fn a_stop_does_not_wait_for_a_handshake() {
-    let slow = ["--header-timeout", "--shutdown-grace"];
-    let service = Service::with(Pair::new(), |launch| {
-        slow.iter().fold(launch, |launch, flag| launch.flag(flag, "1h"))
-    });
-    let mut silent = TcpStream::connect(service.server.address).unwrap();
+    let slow = [("--header-timeout", "1h"), ("--shutdown-grace", "1h")];
+    let service = Service::with(Pair::new(), &slow);
+    let mut silent = TcpStream::connect(service.watched.server.address).unwrap();
     assert_eq!(service.connect().ask("GET", "/livez").0, OK);
-    service.server.signal("TERM");
+    service.watched.server.signal("TERM");
     silent.set_read_timeout(Some(wait::LIMIT)).unwrap();
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
     let _ = silent.shutdown(Shutdown::Both);
@@ -96,18 +128,16 @@ fn a_new_certificate_is_used_without_closing_a_connection() {
     let next = Pair::new();
     next.write(service.folder.path());
     service.shows(&next);
-    assert!(Tls::connect(service.server.address, &service.pair, &[]).is_err());
+    assert!(service.offer(&service.pair, &[]).is_err());
     assert_eq!(before.ask("GET", "/livez").0, OK);
-    service.server.stop();
+    service.watched.server.stop();
 }
 
 #[test]
 fn an_expired_certificate_is_served_and_logged_as_an_error() {
     let service = Service::start(Pair::valid(-2, -1));
-    wait::until("the expiry is logged", || {
-        service.server.log().contains("the TLS certificate has expired")
-    });
-    assert!(Tls::connect(service.server.address, &service.pair, &[]).is_err());
+    service.logs("the TLS certificate has expired");
+    assert!(service.offer(&service.pair, &[]).is_err());
     let next = Pair::new();
     next.write(service.folder.path());
     service.shows(&next);
@@ -117,13 +147,78 @@ fn an_expired_certificate_is_served_and_logged_as_an_error() {
 fn the_certificates_up_to_the_authority_are_shown() {
     let service = Service::start(Pair::chained());
     assert_eq!(service.connect().ask("GET", "/livez").0, OK);
-    service.server.stop();
+    service.watched.server.stop();
 }
 
 #[test]
 fn healthcheck_says_that_it_cannot_ask_over_tls() {
     let service = Service::start(Pair::new());
-    let address = service.server.address.to_string();
+    let address = service.watched.server.address.to_string();
     let refusal = petstore(&["healthcheck", "--listen", &address]).finish();
     refusal.fails(1, "it answers 'HTTP/1.1 400 Bad Request'");
+}
+
+#[test]
+fn handshakes_that_fail_are_counted_and_logged_by_their_reason() {
+    let service =
+        Service::with(Pair::new(), &[("--header-timeout", "1s"), ("--log-format", "json")]);
+    let address = service.watched.server.address;
+    let connect = || TcpStream::connect(address).unwrap();
+    service.fails("not_tls", || {
+        let mut plain = service.watched.server.raw();
+        plain.send("GET /v1/pets?secret HTTP/1.1\r\nhost: petstore\r\n\r\n");
+        let answer = plain.rest();
+        let text = String::from_utf8_lossy(&answer);
+        assert!(text.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{text}");
+        assert!(text.contains("\r\ncontent-type: text/plain\r\n"), "{text}");
+        assert!(text.ends_with("the URL must begin with https://\n"), "{text}");
+    });
+    service.fails("refused_by_client", || {
+        assert!(service.offer(&Pair::new(), &["http/1.1"]).is_err());
+    });
+    service.fails("incompatible", || {
+        assert!(service.offer(&service.pair, &["gopher"]).is_err());
+    });
+    let silent = connect();
+    service.fails("timeout", || ());
+    drop(silent);
+    service.fails("disconnected", || connect().shutdown(Shutdown::Both).unwrap());
+    service.connect().ask("GET", "/livez");
+    assert_eq!(service.lines_about("disconnected").len(), 0, "a line for each probe");
+    for reason in ["refused_by_client", "incompatible", "timeout"] {
+        let lines = service.lines_about(reason);
+        assert!(lines.len() == 1 && lines[0].contains("a TLS handshake failed"), "{lines:?}");
+    }
+    let lines = service.lines_about("not_tls");
+    assert!(lines.len() == 1 && lines[0].contains("plain HTTP"), "{lines:?}");
+    assert!(
+        lines[0].contains("\"peer\":\"127.0.0.1:") && !lines[0].contains("secret"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn the_end_of_the_certificate_in_force_and_reloads_are_shown() {
+    let service = Service::start(Pair::new());
+    let of = |name: &str| format!("petstore_{name}{{file=\"tls_certificate\"}}");
+    let [all, failed, good] =
+        ["reloads_total", "reload_failures_total", "last_reload_successful"].map(of);
+    let start = service.watched.scrape();
+    assert!(start.is_at_zero(&all) && start.is_at_zero(&failed) && start.value(&good) > 0.5);
+    assert!(service.ends_in(1000.0));
+
+    Pair::valid(-1, 20).write(service.folder.path());
+    wait::until("the new certificate is in force", || service.ends_in(20.0));
+    service.watched.until(&all, 1.0);
+
+    fs::write(service.folder.path().join("cert.pem"), "not a certificate").unwrap();
+    service.watched.until(&failed, 1.0);
+    service.watched.until(&good, 0.0);
+    assert!(service.ends_in(20.0));
+    service.logs("the TLS certificate in force is kept");
+    service.pair.write(service.folder.path());
+    service.watched.until(&good, 1.0);
+    service.logs("was read again");
+    let end = service.watched.scrape();
+    assert!(end.value(&all) > end.value(&failed) && end.value(&failed) > 0.5);
 }

@@ -7,7 +7,7 @@ use petstore_testing::needs;
 use crate::support::{
     command::{self, complete, lines, petstore},
     server::Launch,
-    store::{Kind, Store},
+    store::Store,
     wait,
 };
 
@@ -53,27 +53,16 @@ fn without_a_place_for_the_key_file_no_key_is_made_and_the_log_says_how() {
     let file = taken.folder().join("petstore.db.key");
     fs::write(&file, "theirs").unwrap();
     let moved = format!("{} exists and contains no API key; move it away", file.display());
-    makes_no_key(&Store::memory(), "give one by PETSTORE_API_KEY or --api-key-file");
-    makes_no_key(&taken, &moved);
-}
-
-#[needs(postgres)]
-#[test]
-fn a_database_has_no_file_for_the_key_so_none_is_made() {
-    let store = Store::new(Kind::Postgres);
-    makes_no_key(&store, "make one with 'petstore keys create NAME --store postgres://");
-}
-
-#[track_caller]
-fn makes_no_key(store: &Store, says: &str) {
-    let server = Launch::without_key(store).start();
-    wait::until("the log says how", || server.log().contains(says));
-    let said = format!("{}{}", server.out(), server.stop());
-    assert_eq!(said.matches("no API key is live").count(), 1, "{said}");
-    assert_eq!(keys_in(&said), [""; 0]);
-    if store.url != "memory:" {
-        assert!(!store.keys(&["list"]).succeeds().contains("default"));
+    for (store, says) in
+        [(&Store::memory(), "give one by PETSTORE_API_KEY or --api-key-file"), (&taken, &moved)]
+    {
+        let server = Launch::without_key(store).start();
+        wait::until("the log says how", || server.log().contains(says));
+        let said = format!("{}{}", server.out(), server.stop());
+        assert_eq!(said.matches("no API key is live").count(), 1, "{said}");
+        assert_eq!(keys_in(&said), [""; 0]);
     }
+    assert!(!taken.keys(&["list"]).succeeds().contains("default"));
 }
 
 #[needs(curl)]

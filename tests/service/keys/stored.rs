@@ -1,6 +1,5 @@
 //! API keys in a store: their form, their last use, and corrupt rows.
 
-use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
 use crate::support::{
@@ -14,12 +13,6 @@ on_stores! {
     a_corrupt_key_is_refused_and_every_other_opens,
 }
 
-fn open(store: &Store) -> Connection {
-    let connection = Connection::open(store.file()).unwrap();
-    connection.busy_timeout(wait::LIMIT).unwrap();
-    connection
-}
-
 fn digest(key: &str) -> Vec<u8> {
     Sha256::digest(key.as_bytes()).to_vec()
 }
@@ -29,7 +22,7 @@ fn a_key_is_stored_as_its_digest_and_first_characters() {
     let store = Store::sqlite();
     let key = store.new_key("web");
     let sql = "SELECT name, digest, prefix, expires_at, revoked_at FROM api_key";
-    let row = open(&store).query_row(sql, [], |row| {
+    let row = store.connection().query_row(sql, [], |row| {
         let times: (Option<i64>, Option<i64>) = (row.get(3)?, row.get(4)?);
         Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, String>(2)?, times))
     });
@@ -47,7 +40,7 @@ fn the_last_use_of_a_key_is_stored_at_the_stop_at_the_latest() {
     server.stop();
     let noted = |name: &str| {
         let sql = "SELECT last_used_at >= created_at FROM api_key WHERE name = ?1";
-        open(&store).query_row(sql, [name], |row| row.get::<_, Option<bool>>(0)).unwrap()
+        store.connection().query_row(sql, [name], |row| row.get::<_, Option<bool>>(0)).unwrap()
     };
     assert_eq!((noted("used"), noted("unused")), (Some(true), None));
 }

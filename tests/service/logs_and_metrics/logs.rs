@@ -113,7 +113,8 @@ fn the_log_names_the_deployment_and_can_be_text() {
         let server = launch.flag("--log-format", format).start();
         server.client().get("/nope").header("x-request-id", "the-only-request").send().is(404);
         let log = server.stop();
-        assert!(log.contains("blue-staging"), "{log}");
+        let listens = log.lines().find(|line| line.contains("petstore listens")).unwrap();
+        assert!(listens.contains("blue-staging"), "{listens}");
         let line = log.lines().find(|line| line.contains("the-only-request")).unwrap();
         assert_eq!(line.starts_with('{'), json, "{line}");
         assert_eq!(line.contains(" peer=127.0.0.1:"), !json, "{line}");

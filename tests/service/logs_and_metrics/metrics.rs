@@ -3,9 +3,8 @@
 mod alerts;
 mod exposition;
 mod states;
-mod tls;
 
-use std::{net::SocketAddr, ops::RangeInclusive, thread};
+use std::{fs, net::SocketAddr, ops::RangeInclusive, thread};
 
 use petstore_testing::needs;
 use serde_json::Value;
@@ -20,10 +19,10 @@ use crate::support::{
 };
 
 /// A server with a metrics listener, and the address of this listener.
-struct Watched {
-    server: Server,
+pub(crate) struct Watched {
+    pub(crate) server: Server,
     address: SocketAddr,
-    store: Store,
+    pub(crate) store: Store,
 }
 
 impl Watched {
@@ -32,7 +31,7 @@ impl Watched {
     }
 
     /// Starts a server on `store` with more flags.
-    fn with(store: Store, flags: impl FnOnce(Launch) -> Launch) -> Self {
+    pub(crate) fn with(store: Store, flags: impl FnOnce(Launch) -> Launch) -> Self {
         let launch = flags(Launch::on(&store)).flag("--metrics-listen", "127.0.0.1:0");
         let server = launch.start();
         let mut address = None;
@@ -59,7 +58,7 @@ impl Watched {
     }
 
     #[track_caller]
-    fn scrape(&self) -> Exposition {
+    pub(crate) fn scrape(&self) -> Exposition {
         let (status, media_type, text) = self.ask("GET", "/metrics");
         assert_eq!((status, media_type.as_str()), (200, "text/plain; version=0.0.4"));
         Exposition::parse(&text)
@@ -67,7 +66,7 @@ impl Watched {
 
     /// Waits until a series has this value.
     #[track_caller]
-    fn until(&self, series: &str, value: f64) {
+    pub(crate) fn until(&self, series: &str, value: f64) {
         wait::until(series, || (self.scrape().value(series) - value).abs() < 0.5);
     }
 }
@@ -85,11 +84,12 @@ fn the_metrics_listener_serves_metrics_and_health_only() {
     assert_eq!(watched.ask("GET", "/livez").0, 200);
     assert_eq!(watched.ask("GET", "/readyz").0, 200);
     assert_eq!(watched.ask("HEAD", "/metrics").0, 200);
-    for path in ["/", "/v1/pets", "/openapi.json", "/docs", "/metrics/", "/Metrics"] {
+    for path in ["/", "/openapi.json", "/docs", "/metrics/", "/Metrics"] {
         let (status, _, body) = watched.ask("GET", path);
         assert_eq!(status, 404, "{path}");
         assert!(body.contains("route_not_found"), "{body}");
     }
+    assert_eq!(watched.ask("GET", "/v1/pets").0, 401);
     assert_eq!(watched.ask("POST", "/metrics").0, 405);
     assert_eq!(watched.server.client().get("/metrics").send().status, 404);
 }
@@ -254,4 +254,21 @@ fn after_a_handover_the_metrics_are_those_of_the_serving_store() {
         watched.until("petstore_next_store_used", f64::from(u8::from(is_at_next)));
     }
     assert!(has("petstore_sqlite_commits_total") && !has("petstore_postgres_pool_connections"));
+}
+
+#[test]
+fn reloads_of_the_key_file_are_counted_apart() {
+    let store = Store::memory();
+    let file = store.folder().join("key");
+    fs::write(&file, "the-first-key-0123456789").unwrap();
+    let watched = Watched::with(store, |_| {
+        Launch::without_key(&Store::memory()).flag("--api-key-file", file.to_str().unwrap())
+    });
+    watched.server.signal("HUP");
+    watched.until("petstore_reloads_total{file=\"api_key\"}", 1.0);
+    assert!(watched.scrape().is_at_zero("petstore_reload_failures_total{file=\"api_key\"}"));
+    let without = Watched::start(Kind::Memory).scrape();
+    for absent in ["petstore_reloads_total", "petstore_tls_certificate_expiry_timestamp_seconds"] {
+        assert!(!without.has(absent), "{absent}");
+    }
 }

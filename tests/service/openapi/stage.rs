@@ -1,7 +1,5 @@
 //! Servers in every state that a documented answer needs.
 
-use rusqlite::Connection;
-
 use super::document::Document;
 use crate::support::{
     answer::Answer,
@@ -12,7 +10,7 @@ use crate::support::{
     wait,
 };
 
-/// The timeouts of the hasty server. They replace the `10s` of the examples in its answers.
+/// The timeouts of the hasty server. Its answers have this text where the examples have `10s`.
 pub(super) const TIMEOUT: &str = "250ms";
 
 /// The idempotency key of the first animal.
@@ -115,10 +113,7 @@ impl Damaged {
         for n in ["1", "2"] {
             repeatable(&server.client(), n).key(&key).send().is(201);
         }
-        let file = Connection::open(store.file()).unwrap();
-        file.busy_timeout(wait::LIMIT).unwrap();
-        file.pragma_update(None, "ignore_check_constraints", true).unwrap();
-        file.execute_batch(sql).unwrap();
+        store.damage(sql);
         Self { server, key, _store: store }
     }
 

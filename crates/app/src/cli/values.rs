@@ -179,18 +179,16 @@ pub(crate) fn listen_address(text: &str) -> Result<String, &'static str> {
 /// segment at the end (interface, section 9).
 pub(crate) fn service_url(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let rest = rest.ok_or("the URL must begin with https:// or http://")?;
     let url_char = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}?#@".contains(&byte);
-    if !rest.bytes().all(url_char) {
-        return Err("the URL must be plain ASCII without a user, a query or a fragment".to_owned());
-    }
-    if host_and_port(rest.split('/').next().unwrap_or_default()).is_none() {
-        return Err("the URL must have a host, like https://pets.example/v1".to_owned());
-    }
-    if !text.ends_with("/v1") {
-        return Err("the URL must end in /v1, like https://pets.example/v1".to_owned());
-    }
-    Ok(text.to_owned())
+    let fits = |rest: &str| {
+        let has_host = host_and_port(rest.split('/').next().unwrap_or_default()).is_some();
+        has_host && rest.ends_with("/v1") && rest.bytes().all(url_char)
+    };
+    rest.filter(|rest| fits(rest)).map(|_| text.to_owned()).ok_or_else(|| {
+        "the URL must be https:// or http://, a host, and a path that ends in /v1, in plain ASCII without a user, a \
+         query or a fragment, like https://pets.example/v1"
+            .to_owned()
+    })
 }
 
 /// Checks an origin, or `*`. The origin must have the form that browsers send (RFC 6454, section 6.2), because origins are
@@ -228,12 +226,7 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
         None => host.len() <= 253 && host.bytes().all(named),
     };
     // `parse` accepts a sign.
-    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    match port {
-        None => is_host.then_some((host, None)),
-        Some(port) => {
-            let port = port.parse().ok().filter(|_| is_host && is_port(port))?;
-            Some((host, Some(port)))
-        }
-    }
+    let is_number = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let port = port.map(str::parse).transpose().ok()?;
+    (is_host && is_number).then_some((host, port))
 }

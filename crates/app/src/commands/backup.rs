@@ -98,3 +98,25 @@ fn note_success(file: &Path) -> Result<(), Failure> {
         .map_err(Failure::runtime)?;
     new.finish().map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use petstore_domain::Clock as _;
+
+    use super::{METRIC, note_success};
+    use crate::system::clock::SystemClock;
+
+    #[test]
+    fn the_time_of_a_backup_is_noted_in_seconds() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.prom");
+        let before = SystemClock.now().0 / 1_000;
+        note_success(&file).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        let (_, sample) = text.rsplit_once(&format!("\n{METRIC} ")).unwrap();
+        let noted = sample.trim_end().parse().unwrap();
+        assert!((before..=SystemClock.now().0 / 1_000).contains(&noted), "{text}");
+    }
+}

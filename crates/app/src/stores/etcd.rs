@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_prefix_is_refused_without_its_password() {
+    fn a_url_without_a_prefix_is_refused_without_its_password() {
         let refusal = (DRIVER.parse)("etcd://user:secret@localhost").map(drop).unwrap_err();
         let refusal = refusal.to_string();
         assert!(refusal.contains("no prefix is named") && !refusal.contains("secret"), "{refusal}");

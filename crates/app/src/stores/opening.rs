@@ -66,9 +66,8 @@ pub(crate) fn require_folder(location: &dyn StoreLocation) -> Result<(), Failure
 /// Refuses a store whose inspection finds damage, because a copy or an export might lack animals.
 pub(crate) async fn require_undamaged(location: &dyn StoreLocation) -> Result<(), Failure> {
     let findings = location.inspect().await.map_err(Failure::of_store)?;
-    let is_damage = |severity, subject: &str| severity == Severity::Error && subject == INTEGRITY;
-    let damage = findings.iter().find(|finding| is_damage(finding.severity, &finding.subject));
-    damage.map_or(Ok(()), |damage| {
+    let mut errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    errors.find(|finding| finding.subject == INTEGRITY).map_or(Ok(()), |damage| {
         Err(Failure::runtime(format!("{location} is damaged: {}", damage.detail)))
     })
 }

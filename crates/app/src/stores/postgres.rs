@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_database_is_refused_without_its_password() {
+    fn a_url_without_a_database_is_refused_without_its_password() {
         for (url, reason) in [
             ("postgres://user:secret@localhost", "no database is named"),
             ("postgresql:", "write postgres://USER:PASSWORD@HOST"),

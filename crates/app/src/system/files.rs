@@ -181,7 +181,12 @@ mod tests {
         path::Path,
     };
 
-    use super::{Access, IfExists, PartialFile, read_bounded, read_secret};
+    use tokio::time::{Instant, timeout};
+
+    use super::{
+        Access, IfExists, LOCK_TIMEOUT, MAX_BYTES, PartialFile, lock_folder_of, read_bounded,
+        read_secret,
+    };
 
     #[test]
     fn the_file_of_a_killed_process_disturbs_nobody() {
@@ -207,6 +212,40 @@ mod tests {
             file.finish().unwrap();
             assert_eq!(mode_of(&path), mode);
         }
+    }
+
+    #[test]
+    fn a_file_of_the_largest_size_is_read_and_a_larger_one_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (bytes, is_read) in [(MAX_BYTES, true), (MAX_BYTES + 1, false)] {
+            file.as_file().set_len(bytes).unwrap();
+            assert_eq!(read_bounded(file.path()).is_ok(), is_read, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn only_a_missing_file_is_free_to_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        assert!(IfExists::Replace.check(&file).is_ok());
+        fs::write(&file, "").unwrap();
+        assert!(IfExists::Replace.check(&file).is_ok());
+        for path in [folder.path(), &file.join("below")] {
+            assert!(IfExists::Replace.check(path).is_err(), "{path:?}");
+        }
+        assert!(IfExists::Refuse("no").check(&file).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_locked_folder_is_waited_for_up_to_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        let held = lock_folder_of(&file).await.unwrap();
+        let began = Instant::now();
+        let refused = timeout(2 * LOCK_TIMEOUT, lock_folder_of(&file)).await;
+        assert!(refused.is_ok_and(|locked| locked.is_err()) && began.elapsed() >= LOCK_TIMEOUT);
+        drop(held);
+        assert!(lock_folder_of(&file).await.is_ok());
     }
 
     #[test]

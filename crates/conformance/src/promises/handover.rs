@@ -45,7 +45,7 @@ fn ensure_sealed<T, E: Into<Cause>>(what: &str, done: Result<T, E>) -> PromiseRe
     Ok(())
 }
 
-/// Contract: while a store is not open, writes of services and reads of animals fail. They fail in all processes from
+/// Contract: while a store is not open, writes of services and reads of animals fail. The calls fail in all processes from
 /// the change of the state on, also after the store was reopened. A failed call changes nothing, and uses up no
 /// identifier.
 pub(super) async fn a_store_that_is_not_open_refuses_everything(

@@ -134,7 +134,7 @@ pub(super) async fn a_record_outlasts_its_deleted_animal(fixture: Fixture) -> Pr
     Ok(())
 }
 
-/// Contract: a purge deletes up to `limit` records made at `cutoff` or before. It returns their number, and whether
+/// Contract: a purge deletes up to `limit` records made at `cutoff` or before. The call returns their number, and whether
 /// more may be left.
 pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> PromiseResult {
     for number in 0..10 {

@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use petstore_domain::{
-    ApiKey, Clock, KeyId, KeyLabel, KeyRevision, KeyRights, KeyRing, KeySelector, KeyState,
-    MAX_KEYS_PER_SAVE, NamedKey, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp,
-    add_key, load_keys, revoke_keys, roll_key,
+    ApiKey, Clock, KeyId, KeyLabel, KeyMark, KeyRevision, KeyRights, KeyRing, KeySelector,
+    KeyState, MAX_KEYS_PER_SAVE, NamedKey, NewApiKey, SaveOutcome, StoreError, StoredKeys,
+    Timestamp, add_key, load_keys, revoke_keys, roll_key,
 };
 
 use crate::{
@@ -271,6 +271,14 @@ pub(super) async fn a_key_ring_follows_every_change(fixture: Fixture) -> Promise
         let live = live
             .map(|key| NamedKey { label: KeyLabel::Stored(key.name), expires_at: key.expires_at });
         ensure_eq_lists(what, &ring.named_keys(), &live.collect::<Vec<_>>())?;
+    }
+    // A caller may know a state that the store has lost, for example in a restore, or a state of another store.
+    let whole = store.keys.load_changes(None).await?;
+    for position in [0, whole.mark.position, i64::MAX] {
+        let known = KeyMark { revision: KeyRevision(1), position };
+        let found = store.keys.load_changes(Some(known)).await?;
+        let [found, expected] = [&found, &whole].map(|keys| (keys.mark.revision, keys.sum));
+        ensure_eq(format!("the keys since {known:?}"), &found, &expected)?;
     }
     Ok(())
 }

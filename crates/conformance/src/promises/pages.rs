@@ -14,7 +14,7 @@ use crate::{
 /// Two full pages of the largest size, and five animals more.
 const ANIMALS: usize = 205;
 
-/// Contract: a page has the matching animals, ascending by identifier, at most `query.limit`. It also says whether
+/// Contract: a page has the matching animals, ascending by identifier, at most `query.limit`. The page also says whether
 /// another matching animal follows.
 pub(super) async fn a_page_is_the_query_s_and_says_whether_more_follow(
     store: Store,

@@ -198,6 +198,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Ok(changes)
         })
     }),
+    Flaw::new("a state to come is the present one", &["a_key_ring_follows_every_change"], |_| {
+        Faults::default().load_changes(|store, known| async move {
+            match known.filter(|known| known.position == i64::MAX) {
+                Some(known) => Ok(KeyChanges::none_since(known)),
+                None => store.load_changes(known).await,
+            }
+        })
+    }),
     Flaw::new("a save takes fifty keys", &["a_save_takes_a_hundred_keys"], |_| {
         Faults::default().save(|store, (expected, changed, removed)| async move {
             if changed.len() + removed.len() > 50 {

@@ -11,10 +11,10 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Finds the caller by the API key that a client presents. The rules are those of [`KeyRing`](crate::KeyRing).
+/// Finds the caller by the API key that a client presents. [`KeyRing`](crate::KeyRing) has the rules.
 ///
 /// # Contract
-/// - A key that another process adds, revokes or rolls counts within one second.
+/// - A change of a key by another process takes effect within one second.
 /// - Unknown, malformed, revoked and expired keys get the same answer.
 /// - A key with a wrong checksum never reaches the store.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
@@ -26,8 +26,8 @@ pub trait Authenticator: Send + Sync {
     /// [`AuthenticationError`].
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
 
-    /// Refreshes the keys and checks a key again that [`authenticate`](Self::authenticate) has refused, so that a
-    /// key that was just made is granted.
+    /// Refreshes the keys, and checks again a key that [`authenticate`](Self::authenticate) has refused. So a new key
+    /// is granted at once.
     ///
     /// # Errors
     /// [`AuthenticationError`].
@@ -45,8 +45,8 @@ pub trait Authenticator: Send + Sync {
     /// The keys could not be read.
     async fn live_keys(&self) -> Result<usize, StoreError>;
 
-    /// Returns the live keys for the metrics, the newest last, then the service key. Does not wait: the keys are as of
-    /// the last refresh. Returns none by default.
+    /// Returns the live keys as of the last refresh, the newest last, then the service key. The metrics show them.
+    /// Returns no keys by default.
     fn named_keys(&self) -> Vec<NamedKey> {
         Vec::new()
     }

@@ -142,12 +142,12 @@ pub struct StoredApiKey<'a> {
     pub last_used_at: Option<i64>,
 }
 
-/// A row that breaks a rule of API keys, with the readable part of it.
+/// A row that breaks a rule of API keys, with its readable parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorruptKey {
     /// The identifier, if it can be read.
     pub id: Option<KeyId>,
-    /// The text in the place of the name, if it can be read.
+    /// The text of the name, if it can be read.
     pub name: Option<String>,
     /// The row and the rule.
     pub corruption: Corruption,

@@ -1,5 +1,5 @@
-//! The use cases that change API keys: each loads the keys of a [`KeyStore`], applies a rule, and saves the change. If the
-//! keys have changed meanwhile, it starts again.
+//! The use cases that change API keys. Each loads the keys of a [`KeyStore`], applies a rule, and saves the change. If
+//! the keys have changed meanwhile, the use case starts again.
 
 use crate::{
     access::{
@@ -55,8 +55,8 @@ pub async fn roll_key(
     change(keys, |stored| stored.roll(key.clone(), retire_at)).await
 }
 
-/// Revokes the selected keys. Returns the revoked keys, ascending by identifier. If a store cannot save so many at once,
-/// it takes several saves, the live keys first.
+/// Revokes the selected keys, the live keys first, in as many saves as they take. Returns the revoked keys, ascending
+/// by identifier.
 ///
 /// # Errors
 /// [`StoreError`]; some of the keys may be revoked by then.
@@ -81,7 +81,8 @@ pub async fn revoke_keys(
     }
 }
 
-/// Loads the keys and saves the change that `change` makes of them, again after each lost race.
+/// Loads the keys, and saves the change that `change` makes from them. Starts again after a conflict with another
+/// process.
 async fn change<T, E: From<StoreError>>(
     keys: &dyn KeyStore,
     change: impl Fn(&StoredKeys) -> Result<(T, KeyChange), E>,

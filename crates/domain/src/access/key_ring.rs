@@ -68,7 +68,7 @@ pub struct RevokedUse {
     pub id: KeyId,
     /// The name of the key.
     pub name: KeyName,
-    /// The number of refused requests since the call before.
+    /// The number of refused requests since the last call.
     pub uses: u64,
 }
 
@@ -96,8 +96,8 @@ struct Uses {
 }
 
 impl KeyRing {
-    /// The largest age of keys that are trusted: in older keys, a revoked key may look live. The age counts from the
-    /// beginning of a refresh.
+    /// The largest age of keys in memory that a check trusts. Among older keys, a revoked key may look live. The age
+    /// counts from the start of a refresh.
     pub const MAX_AGE: Duration = Duration::from_secs(1);
 
     /// Makes a ring for the keys of `keys`, which are unknown before the first refresh, and the service key.
@@ -110,7 +110,7 @@ impl KeyRing {
         Self { keys, clock, service_key, mark: Mutex::default(), held: RwLock::default() }
     }
 
-    /// Loads the keys that have changed; all keys if some were removed. Keeps the uses that are not written back yet.
+    /// Loads the changed keys, or all keys if some were removed. Keeps the uses that are not written back yet.
     ///
     /// # Errors
     /// [`StoreError`]; the keys stay as they were.
@@ -131,8 +131,8 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Checks a key against the keys of the last refresh, which began `age` ago (`None` before the first refresh). Notes
-    /// the use of a granted key.
+    /// Checks a key against the keys of the last refresh, which began `age` ago (`None` before the first refresh).
+    /// Notes the use of a granted key.
     pub fn check(&self, secret: &ApiKeySecret, age: Option<Duration>) -> KeyCheck {
         let digest = secret.digest();
         if self.service_key.as_ref().is_some_and(|key| key.is(&digest)) {
@@ -241,8 +241,8 @@ impl KeyRing {
 }
 
 impl HeldKeys {
-    /// Returns the keys that `changes` leaves as they are; `None` if these keys and the changed rows are not all rows of
-    /// the store. After a corrupt row they are not, because no stamp of such a row is held.
+    /// Returns the keys that `changes` leaves as they are; `None` if these keys and the changed rows are not all rows
+    /// of the store. After a corrupt row they are not, because no stamp of such a row is held.
     fn unchanged_by(&self, changes: &KeyChanges) -> Option<BTreeMap<KeyDigest, Arc<HeldKey>>> {
         let mut sum = changes.sum_of_rows();
         if sum == changes.sum {

@@ -20,7 +20,7 @@ const MAX_DEAD_KEYS: usize = 10_000;
 /// The largest number of live keys with one name, because a roll retires all of them in one save.
 const MAX_OF_ONE_NAME: usize = 50;
 
-/// The time before its expiry from which a key is reported as expiring soon.
+/// The time before its expiry in which a key is reported as expiring soon.
 const EXPIRY_NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// A selection of keys.
@@ -83,8 +83,8 @@ impl StoredKeys {
         Ok((key.clone(), self.with_pruning(vec![key], now)))
     }
 
-    /// Returns `key` with its identifier, and the change to save: `key` and the live keys of its name, which now expire at
-    /// `retire_at` at the latest.
+    /// Returns `key` with its identifier, and the change to save: `key` and the live keys of its name, which now expire
+    /// at `retire_at` at the latest.
     pub(crate) fn roll(
         &self,
         key: NewApiKey,
@@ -105,7 +105,7 @@ impl StoredKeys {
         Ok((key, self.with_pruning(changed, now)))
     }
 
-    /// Returns the selected keys, revoked at `at`, without those revoked before: as many as one save takes, the live keys
+    /// Returns the selected keys that are not revoked yet, revoked at `at`: as many as one save takes, the live keys
     /// first.
     pub(crate) fn revoke(
         &self,
@@ -132,7 +132,8 @@ impl StoredKeys {
         self.live_of(name, now).last().map_or(KeyRights::ReadOnly, |key| key.rights)
     }
 
-    /// Returns the lifetime, from creation to expiry, of the newest live key with this name; `None` if it never expires.
+    /// Returns the lifetime, from creation to expiry, of the newest live key with this name; `None` if it never
+    /// expires.
     #[must_use]
     pub fn lifetime_of(&self, name: &KeyName, now: Timestamp) -> Option<Duration> {
         let key = self.live_of(name, now).last()?;
@@ -159,8 +160,8 @@ impl StoredKeys {
         found.map_or(Ok(()), |found| Err(found.corruption.clone().into()))
     }
 
-    /// Returns `key` with the next identifier. Random keys never share a digest, so a stored digest is the caller's
-    /// fault.
+    /// Returns `key` with the next identifier. Two random keys never have the same digest, so a digest that is stored
+    /// already is a fault of the caller.
     fn number(&self, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
         if self.live(key.created_at).count() >= MAX_LIVE_KEYS {
             return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
@@ -177,8 +178,8 @@ impl StoredKeys {
         Ok(key.with_id(self.next_id))
     }
 
-    /// Returns the change of `changed` and of the ended keys above [`MAX_DEAD_KEYS`], which are removed: as many as one
-    /// save takes.
+    /// Returns the change that saves `changed` and removes the ended keys above [`MAX_DEAD_KEYS`]: as many as one save
+    /// takes.
     fn with_pruning(&self, changed: Vec<ApiKey>, now: Timestamp) -> KeyChange {
         let dead = self.keys.iter().filter_map(|key| Some((key.ended_at(now)?, key.id)));
         let mut dead: Vec<_> = dead.collect();

@@ -8,21 +8,23 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The largest number of keys that one [`save`](KeyStore::save) writes and removes. No store needs a larger transaction.
+/// The largest number of keys that one [`save`](KeyStore::save) writes and removes. No store needs a larger
+/// transaction.
 pub const MAX_KEYS_PER_SAVE: usize = 100;
 
 /// Keeps the digests of API keys. The domain has the rules for changes, such as [`add_key`](crate::add_key); a store
 /// keeps the list and compares its revision.
 ///
 /// # Contract
-/// - Methods are atomic and durable, and [`StoreError::Unavailable`] comes within a bounded time and passes, as for
-///   [`PetRepository`](crate::PetRepository).
+/// - Methods are atomic and durable. A store that cannot answer returns [`StoreError::Unavailable`] within a bounded
+///   time, and recovers without a restart, as for [`PetRepository`](crate::PetRepository).
 /// - Each [`save`](Self::save) that returns [`SaveOutcome::Saved`], and each change of keys by
 ///   [`write_rows`](crate::Archive::write_rows), gives the list a new revision. Revisions are random: a revision never
 ///   recurs, and two stores never share a revision.
 /// - No identifier is assigned twice, even after its key was removed.
 /// - The digests of two keys differ. A removed key may be stored again.
-/// - A corrupt row affects no other key. The list names it beside the readable keys, which can still be changed.
+/// - A corrupt row affects no other key. The list contains the corrupt row beside the readable keys, and the readable
+///   keys can still be changed.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait KeyStore: Send + Sync {
@@ -34,8 +36,8 @@ pub trait KeyStore: Send + Sync {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError>;
 
     /// Returns at least the keys that were added or changed since `known`, in one snapshot; every key without `known`.
-    /// The caller compares the sum of its stamps with [`KeyChanges::sum`], and so finds out which rows it lacks or must
-    /// forget. `known` may come from another store, or from a state that the store has lost.
+    /// The caller compares the sum of its own stamps with [`KeyChanges::sum`]. If the sums differ, the caller lacks a
+    /// row or holds a removed row. `known` may come from another store, or from a state that the store has lost.
     ///
     /// By default, returns every key after each change.
     ///
@@ -57,8 +59,8 @@ pub trait KeyStore: Send + Sync {
     /// above. An identifier in `removed` without a key is skipped.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] if another key has the digest of a changed key. After another [`StoreError`], the keys may
-    /// or may not be saved.
+    /// [`StoreError::Refused`] if another key has the digest of a changed key. After another [`StoreError`], the keys
+    /// may or may not be saved.
     async fn save(
         &self,
         expected: KeyRevision,
@@ -66,8 +68,8 @@ pub trait KeyStore: Send + Sync {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError>;
 
-    /// Stores the last uses of keys: at most [`MAX_KEYS_PER_SAVE`], each key named once. The later use wins, and missing
-    /// keys are skipped. The revision stays.
+    /// Stores the last uses of keys: at most [`MAX_KEYS_PER_SAVE`], each key named once. The later use wins, and
+    /// missing keys are skipped. The revision stays.
     ///
     /// # Errors
     /// [`StoreError`]; [`StoreError::Sealed`] if the store is not open.

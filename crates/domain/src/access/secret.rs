@@ -50,7 +50,8 @@ impl ApiKeySecret {
         &self.0
     }
 
-    /// Returns the first 8 characters, or fewer if the key is shorter. They may be shown, so that people recognize the key.
+    /// Returns the first 8 characters, or fewer if the key is shorter. They may be shown, so that people recognize the
+    /// key.
     #[must_use]
     pub fn prefix(&self) -> &str {
         let end = self.0.char_indices().nth(DISPLAY_CHARS).map_or(self.0.len(), |(at, _)| at);
@@ -169,7 +170,7 @@ fn divide_by_62(number: &mut [u8; 32]) -> u8 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::ApiKeySecret;
+    use super::{ApiKeySecret, RANDOM_CHARS, checksum};
     use crate::KeyRights;
 
     #[test]
@@ -182,6 +183,21 @@ mod tests {
         let text = ApiKeySecret::with_rights(&[7; 32], KeyRights::ReadOnly);
         let raised = ApiKeySecret::new(text.expose().replacen("psr_", "pst_", 1));
         assert!(!raised.is_well_formed() && raised.digest() != text.digest());
+    }
+
+    #[test]
+    fn a_checksum_makes_no_key_of_a_text_of_another_form() {
+        let key = |prefix: &str, random: String| {
+            let text = format!("{prefix}{random}");
+            let check = String::from_utf8(checksum(text.as_bytes()).to_vec()).unwrap();
+            ApiKeySecret::new(format!("{text}{check}")).is_well_formed()
+        };
+        let random = "a".repeat(RANDOM_CHARS);
+        assert!(key("pst_", random.clone()));
+        assert!(!key("pst_", random.replacen('a', "aa", 1)));
+        assert!(!key("pst_", random.replacen('a', "", 1)));
+        assert!(!key("pst_", random.replacen('a', "-", 1)));
+        assert!(!key("pet_", random));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl fmt::Display for IdempotencyId {
     }
 }
 
-/// A request to add an animal, or a batch of them, at most once.
+/// A request to add an animal or a batch of animals at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdempotencyRequest {
     /// Identifies the caller and the key.
@@ -118,8 +118,8 @@ impl IdempotencyRequest {
         Self { id, fingerprint: Fingerprint::new(pet), at, cutoff: cutoff(at) }
     }
 
-    /// Makes a request to add a batch of animals at most once in 24 hours. `digest` identifies the animals and their place
-    /// in a file.
+    /// Makes a request to add a batch of animals at most once in 24 hours. `digest` identifies the animals and their
+    /// place in a file.
     #[must_use]
     pub fn of_batch(digest: [u8; 32], at: Timestamp) -> Self {
         // No API key has this digest.
@@ -127,7 +127,7 @@ impl IdempotencyRequest {
         Self { id, fingerprint: Fingerprint(digest), at, cutoff: cutoff(at) }
     }
 
-    /// Decides by the record that is stored under the id of the request.
+    /// Decides what a store does about the request, by the `stored` record with the id of the request.
     ///
     /// Equal fingerprints mean equal animals. So a replay returns the animal of the request, and reads no row of the
     /// catalogue.

@@ -62,8 +62,8 @@ pub trait PetRepository: Send + Sync {
         None
     }
 
-    /// Deletes up to `limit` idempotency records made at or before `cutoff`. A store may delete fewer in one call and set
-    /// [`Purged::more`].
+    /// Deletes up to `limit` idempotency records made at or before `cutoff`. A store may delete fewer in one call and
+    /// set [`Purged::more`].
     ///
     /// # Errors
     /// [`StoreError`].

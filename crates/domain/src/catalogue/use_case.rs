@@ -16,8 +16,8 @@ use crate::{
     error::StoreError,
 };
 
-/// The largest number of expired idempotency records that one transaction deletes, so that additions do not wait long for
-/// a purge.
+/// The largest number of expired idempotency records that one transaction deletes, so that additions do not wait long
+/// for a purge.
 const PURGE_BATCH: u32 = 500;
 /// The time for which expired records are kept, because the clock of another instance may be behind.
 const PURGE_MARGIN: Duration = Duration::from_hours(1);

@@ -22,8 +22,8 @@ use crate::{
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// Returns a snapshot of the whole store, in any [phase](crate::Phase). Later writes do not show in the snapshot, and
-    /// it blocks no writer. No row is checked until it is read.
+    /// Returns a snapshot of the whole store, in any [phase](crate::Phase). Later writes do not show in the snapshot,
+    /// and it blocks no writer. No row is checked until it is read.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -33,10 +33,10 @@ pub trait Archive: Send + Sync {
     /// returns. Returns the number of animals that the store did not hold before.
     ///
     /// # Contract
-    /// - [`Resolution`](crate::Resolution) decides about a row whose place is taken. A row that the store already holds is
-    ///   kept, so a call may be repeated.
-    /// - From then on, the store assigns identifiers above those of every row and above [`Rows::highest`], even after it
-    ///   was opened again.
+    /// - [`Resolution`](crate::Resolution) decides about a row whose place is taken. A row that the store already holds
+    ///   is kept, so a call may be repeated.
+    /// - From then on, the store assigns identifiers above the identifiers of all rows and above [`Rows::highest`],
+    ///   even after the store was opened again.
     /// - A call that adds animals counts as one [rewrite](crate::StoreState::rewrites).
     /// - The store checks [`permit_write`](crate::StoreState::permit_write) in the same transaction.
     ///
@@ -44,9 +44,9 @@ pub trait Archive: Send + Sync {
     /// [`ArchiveError`]. Nothing was written, except that after [`StoreError::Unavailable`] the rows may be written.
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError>;
 
-    /// Adds animals under new identifiers, ascending in their order, all of them or none. The record of `request` has the
-    /// identifier of the first animal. Returns the number of added animals, which is 0 if the request
-    /// [is a repeat](IdempotencyRequest::decide).
+    /// Adds animals under new identifiers, ascending in their order, all of them or none. The record of `request` has
+    /// the identifier of the first animal. Returns the number of added animals, which is 0 if the request [is a
+    /// repeat](IdempotencyRequest::decide).
     ///
     /// # Errors
     /// [`ArchiveError`], as for [`write_rows`](Self::write_rows).
@@ -71,7 +71,7 @@ pub struct Rows {
     pub keys: Vec<ApiKey>,
     /// Idempotency records, also of animals that the store does not hold.
     pub records: Vec<IdempotencyRecord>,
-    /// The identifiers above which the store assigns new ones from then on.
+    /// The store assigns new identifiers above these from then on.
     pub highest: HighestIds,
 }
 

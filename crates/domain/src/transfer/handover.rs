@@ -74,7 +74,8 @@ impl Phase {
         matches!(self, Self::Open { .. })
     }
 
-    /// Returns the reason for which a service may not use the store, in words that follow "the store"; `None` if it may.
+    /// Returns the reason why a service may not use the store, in words that follow "the store"; `None` if the store is
+    /// open.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         match self {
@@ -117,7 +118,7 @@ impl StoreState {
         self.phase == Phase::Open { from: Some(other.id) } && self.revision > other.revision
     }
 
-    /// Permits `writer` to write to the store. An adapter calls this method in the transaction of the write.
+    /// Checks whether `writer` may write to the store. An adapter calls this method in the transaction of the write.
     ///
     /// # Errors
     /// [`StoreError::Sealed`] if `writer` may not write.
@@ -131,8 +132,8 @@ impl StoreState {
         }
     }
 
-    /// Permits a read of animals, through a handle that was opened with or without `reads_while_sealed`. An adapter
-    /// calls this method in the snapshot of the read. Returns whether the read has a
+    /// Checks whether animals may be read through a handle that was opened with or without `reads_while_sealed`. An
+    /// adapter calls this method in the snapshot of the read. Returns whether the read has a
     /// [version](crate::CatalogueVersion): a read of a sealed store has none.
     ///
     /// # Errors

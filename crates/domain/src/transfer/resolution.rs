@@ -32,7 +32,8 @@ impl Resolution {
         }
     }
 
-    /// Decides about the animals of [`add_new`](crate::Archive::add_new) by the `stored` record with the id of `request`.
+    /// Decides about the animals of [`add_new`](crate::Archive::add_new) by the `stored` record with the id of
+    /// `request`.
     ///
     /// # Errors
     /// [`ArchiveError::Conflict`] if `stored` is the record of other animals.
@@ -49,8 +50,8 @@ impl Resolution {
         }
     }
 
-    /// Returns the API key to write. `stored` has the identifier of `key`, and `digest_owner` has its digest. Two copies
-    /// of a key are [merged](ApiKey::merged_with), because a key is in use while its store is copied.
+    /// Returns the API key to write. `stored` has the identifier of `key`, and `digest_owner` has its digest. Two
+    /// copies of a key are [merged](ApiKey::merged_with), because a key is in use while its store is copied.
     ///
     /// # Errors
     /// [`ArchiveError::Conflict`] if `stored` is another key, or if a key with another identifier has the digest.

@@ -58,8 +58,8 @@ impl Simulation {
         }
     }
 
-    /// Compares the outcome of an operation with the model. The model runs the operation too, unless it failed before its
-    /// effect. Returns whether the operation failed.
+    /// Compares the outcome of an operation with the model. The model runs the operation too, unless it failed before
+    /// its effect. Returns whether the operation failed.
     fn check<T: PartialEq + Debug>(
         &mut self,
         outcome: Result<T, StoreError>,

@@ -159,7 +159,7 @@ async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
 }
 
-/// A process of 1.2.0 does not pause for a writer that lost a comparison.
+/// The writer of this test does not pause after the step has lost a comparison, as a process of 1.2.0 would.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {

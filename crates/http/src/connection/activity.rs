@@ -206,7 +206,8 @@ impl Inner {
     fn note_end(&mut self) {
         let is_blocked = self.blocked.is_some();
         if self.answers == 0 && !is_blocked {
-            self.write_deadline = None;
+            // A deadline that has passed stays, although the stream may have been reset before the connection ends.
+            self.write_deadline.take_if(|deadline| *deadline > Instant::now());
         }
         if self.requests == 0 && !self.awaits_head() && !is_blocked {
             self.read_deadline = Some((Instant::now() + self.limits.idle_timeout, Reason::Idle));

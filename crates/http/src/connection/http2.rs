@@ -111,23 +111,21 @@ async fn respond_to(
     let mut incoming = Incoming::new(stream, &head.headers, &is_wanted);
     let mut body = RequestBody::new(&mut incoming, &state.body_memory);
     let response = {
-        let mut answer = pin!(answer(&state, peer, &mut head, &mut body));
-        poll_fn(|cx| {
-            let polled = answer.as_mut().poll(cx);
-            if polled.is_ready() {
-                return polled.map(Some);
-            }
-            if is_wanted.swap(false, Ordering::Relaxed) {
-                let mut proceed = hyper::Response::new(());
-                *proceed.status_mut() = StatusCode::CONTINUE;
-                // An error means that the stream has ended, which `poll_reset` reports.
-                let _ = respond.send_informational(proceed);
-            }
-            respond.poll_reset(cx).map(|_| None)
-        })
-        .await
+        let answer = pin!(answer(&state, peer, &mut head, &mut body));
+        tokio::select! {
+            biased;
+            response = answer => response,
+            _ = poll_fn(|cx| {
+                if is_wanted.swap(false, Ordering::Relaxed) {
+                    let mut proceed = hyper::Response::new(());
+                    *proceed.status_mut() = StatusCode::CONTINUE;
+                    // An error means that the stream has ended, which `poll_reset` reports.
+                    let _ = respond.send_informational(proceed);
+                }
+                respond.poll_reset(cx)
+            }) => return,
+        }
     };
-    let Some(response) = response else { return };
     let ended = body.has_ended();
     drop((body, head));
 
@@ -172,7 +170,7 @@ async fn send(
             return stream.send_reset(h2::Reason::CANCEL);
         };
         let (when_dropped, written) = oneshot::channel::<Infallible>();
-        let piece = Piece { bytes: body.split_to(bytes), _when_dropped: when_dropped };
+        let piece = Piece(body.split_to(bytes), when_dropped);
         if stream.send_data(Bytes::from_owner(piece), body.is_empty()).is_err() {
             return;
         }
@@ -201,14 +199,14 @@ async fn wait_for_windows(stream: &mut SendStream<Bytes>, max: usize) -> Option<
 }
 
 /// A part of a body, with a channel that is closed when the part is dropped.
-struct Piece {
-    bytes: Bytes,
-    _when_dropped: oneshot::Sender<Infallible>,
-}
+struct Piece(
+    Bytes,
+    #[expect(dead_code, reason = "dropped with the part")] oneshot::Sender<Infallible>,
+);
 
 impl AsRef<[u8]> for Piece {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        &self.0
     }
 }
 

@@ -246,3 +246,24 @@ impl Drop for WaitingBody {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::pin,
+        task::{Context, Waker},
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_may_end_early_at_once_only_if_memory_is_short() {
+        for (max, waits_at_once) in [(2 * OVERHEAD, false), (2 * OVERHEAD - 1, true)] {
+            let all = WaitingBodies::new(max);
+            let mut body = all.try_begin(&ConnectionMemory::default()).unwrap();
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(pin!(body.stalled(Duration::MAX / 4)).poll(&mut context).is_pending());
+            assert_eq!(body.waiting.is_some(), waits_at_once, "{max}");
+        }
+    }
+}

@@ -22,12 +22,13 @@ pub(crate) fn livez() -> Response {
     response::json(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-/// Answers that the service is ready.
+/// Answers that the service is ready. The metrics listener answers for the service.
 ///
 /// # Errors
 /// The service drains, or the store did not answer the latest read. That read began less than a second before this call, or
 /// ended during it.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
+    let state = state.monitor.as_ref().map_or(state, |monitor| &monitor.service);
     if state.drain.has_begun() {
         return Err(ApiError::shutting_down());
     }

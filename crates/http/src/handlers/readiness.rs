@@ -102,7 +102,8 @@ mod tests {
 
     #[async_trait]
     impl PetService for Store {
-        async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+            assert_eq!(query, PetQuery { limit: PageLimit::MIN, ..PetQuery::default() });
             self.began.fetch_add(1, Ordering::Relaxed);
             let _under_way = Arc::clone(&self.under_way);
             sleep(self.takes).await;

@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
-use hyper::{Method, StatusCode};
+use hyper::StatusCode;
 use petstore_domain::{Authenticator, Caller, KeyDigest};
 use prometheus::{
-    GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
-    Registry, TextEncoder, core::Collector,
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
+    TextEncoder, core::Collector,
 };
 use quick_cache::sync::Cache;
 
@@ -68,15 +68,17 @@ impl Drop for GaugeGuard<'_> {
 }
 
 impl Metrics {
-    /// Creates the metrics of a new service.
+    /// Creates the metrics of a new service with these routes.
     ///
     /// # Errors
     /// Two metrics have the same name.
-    pub(crate) fn new() -> prometheus::Result<Self> {
+    pub(crate) fn new(
+        operations: impl Iterator<Item = (&'static str, &'static str, StatusCode)>,
+    ) -> prometheus::Result<Self> {
         let registry = Registry::new();
         let build = Opts::new("petstore_build_info", "Always 1; the version of the service.");
-        let build = register(&registry, GaugeVec::new(build, &["version"]))?;
-        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+        let build = build.const_label("version", env!("CARGO_PKG_VERSION"));
+        register(&registry, IntGauge::with_opts(build))?.set(1);
         let durations = HistogramOpts::new(
             "petstore_http_request_duration_seconds",
             "The time from the head of a request to its answer.",
@@ -101,19 +103,13 @@ impl Metrics {
         let requests = by(&["route", "method", "status"], name, help)?;
         let help = "Requests answered with an error, by its code.";
         let rejected = by(&["code"], "petstore_rejected_requests_total", help)?;
-        for code in ErrorCode::ALL {
-            rejected.with_label_values(&[code.as_str()]);
-        }
         let help = "TLS handshakes that failed, by the reason.";
         let handshake_failures = by(&["reason"], "petstore_tls_handshake_failures_total", help)?;
-        for reason in REASONS {
-            handshake_failures.with_label_values(&[reason]);
-        }
         let help = "Requests for the deprecated operation getPet, by the name of the API key.";
         let deprecated = by(&["key"], "petstore_deprecated_requests_total", help)?;
         let help = "Requests with a revoked API key, by its name.";
         let revoked = by(&["key"], "petstore_revoked_key_requests_total", help)?;
-        Ok(Self {
+        let mut metrics = Self {
             requests,
             durations: register(&registry, durations)?,
             successes: Vec::new(),
@@ -125,28 +121,35 @@ impl Metrics {
             handshake_failures,
             page_hits: page_hits?,
             page_misses: page_misses?,
-            deprecated: ByKey::new(deprecated),
+            deprecated: ByKey { counts: deprecated, names: Mutex::default() },
             deprecated_callers: Cache::new(MAX_NAMES),
-            revoked: ByKey::new(revoked),
+            revoked: ByKey { counts: revoked, names: Mutex::default() },
             registry,
-        })
+        };
+        metrics.expect(operations);
+        Ok(metrics)
     }
 
-    /// Creates the series of an operation with value 0, for its success and for every server error. Prometheus does not see
-    /// an increase in a series that begins with 1.
-    pub(crate) fn expect(
+    /// Creates series with value 0. Prometheus does not see an increase in a series that begins with 1.
+    fn expect(
         &mut self,
-        route: &'static str,
-        method: &'static Method,
-        success: StatusCode,
+        operations: impl Iterator<Item = (&'static str, &'static str, StatusCode)>,
     ) {
-        let (method, durations) = (method.as_str(), self.durations.with_label_values(&[route]));
-        let of =
-            |status: StatusCode| self.requests.with_label_values(&[route, method, status.as_str()]);
-        let statuses = ErrorCode::ALL.iter().map(|code| code.status());
-        statuses.filter(StatusCode::is_server_error).map(of).for_each(drop);
-        let count = of(success);
-        self.successes.push(((route, method, success), count, durations));
+        for code in ErrorCode::ALL {
+            self.rejected.with_label_values(&[code.as_str()]);
+        }
+        for reason in REASONS {
+            self.handshake_failures.with_label_values(&[reason]);
+        }
+        for (template, method, success) in operations {
+            let of = |status: StatusCode| {
+                self.requests.with_label_values(&[template, method, status.as_str()])
+            };
+            let statuses = ErrorCode::ALL.iter().map(|code| code.status());
+            statuses.filter(StatusCode::is_server_error).map(of).for_each(drop);
+            let durations = self.durations.with_label_values(&[template]);
+            self.successes.push(((template, method, success), of(success), durations));
+        }
     }
 
     /// Counts an answered request.
@@ -240,11 +243,6 @@ pub(crate) struct ByKey {
 }
 
 impl ByKey {
-    /// Creates a counter over `counts`, which has one label.
-    fn new(counts: IntCounterVec) -> Self {
-        Self { counts, names: Mutex::default() }
-    }
-
     /// Returns the series of the key `name`, with value 0 if it is new.
     pub(crate) fn series(&self, name: &str) -> IntCounter {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -257,12 +255,12 @@ impl ByKey {
 mod tests {
     use prometheus::{IntCounterVec, Opts};
 
-    use super::{ByKey, MAX_NAMES, OTHERS};
+    use super::{ByKey, MAX_NAMES, Mutex, OTHERS};
 
     #[test]
     fn a_thousand_names_have_series_of_their_own() {
         let counts = IntCounterVec::new(Opts::new("calls_total", "Calls."), &["key"]).unwrap();
-        let calls = ByKey::new(counts.clone());
+        let calls = ByKey { counts: counts.clone(), names: Mutex::default() };
         for _ in 0..2 {
             for key in 0..MAX_NAMES + 3 {
                 calls.series(&format!("key-{key}")).inc();

@@ -21,7 +21,7 @@ pub(crate) fn is_under_base(path: &str) -> bool {
 
 /// Decodes escaped characters that need no escape, so that `/v1/pets/%31` is `/v1/pets/1` (RFC 3986, section 6.2.2.2).
 pub(crate) fn normalize(uri: &mut Uri) {
-    if !uri.path().contains('%') {
+    if !uri.path().as_bytes().contains(&b'%') {
         return;
     }
     let mut path = String::with_capacity(uri.path().len());

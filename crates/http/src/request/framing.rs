@@ -12,9 +12,9 @@ use hyper::{
 
 use crate::response::error::{ApiError, ErrorCode};
 
-/// Returns 400 for a request whose target or length is ambiguous.
-pub(crate) fn require_unambiguous(head: &request::Parts) -> Result<(), ApiError> {
-    let error = if is_plainly_chunked(&head.headers) {
+/// Returns 400 for a request whose target or length is ambiguous. A request without a body has no `Transfer-Encoding`.
+pub(crate) fn require_unambiguous(head: &request::Parts, has_body: bool) -> Result<(), ApiError> {
+    let error = if !has_body || is_plainly_chunked(&head.headers) {
         host_error(head)
     } else {
         Some("the only Transfer-Encoding known here is 'chunked'")
@@ -51,10 +51,11 @@ fn host_error(head: &request::Parts) -> Option<&'static str> {
 /// Returns whether `text` is a host that is not empty, with or without a port (RFC 3986, sections 3.2.2 and 3.2.3).
 fn is_host_and_port(text: &str) -> bool {
     // The usual form needs no parser.
-    let (name, port) = text.split_once(':').unwrap_or((text, ""));
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
-    if !name.is_empty() && name.bytes().all(is_plain) && port.bytes().all(|it| it.is_ascii_digit())
-    {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-' || *byte == b'.';
+    let mut bytes = text.as_bytes().iter();
+    let end = bytes.position(|byte| !is_plain(byte));
+    let has_good_port = end.is_none_or(|end| text.as_bytes()[end] == b':');
+    if end != Some(0) && !text.is_empty() && has_good_port && bytes.all(u8::is_ascii_digit) {
         return true;
     }
     let reference = format!("//{text}");
@@ -115,7 +116,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        require_unambiguous(&request.body(()).unwrap().into_parts().0).is_ok()
+        require_unambiguous(&request.body(()).unwrap().into_parts().0, true).is_ok()
     }
 
     #[test]
@@ -168,7 +169,7 @@ mod tests {
             // The `:authority` of HTTP/2, or the target of HTTP/1. `Uri` itself refuses some of them.
             let Ok(uri) = format!("http://{host}/").parse::<Uri>() else { continue };
             let request = Request::builder().version(Version::HTTP_2).uri(uri).body(()).unwrap();
-            let outcome = require_unambiguous(&request.into_parts().0);
+            let outcome = require_unambiguous(&request.into_parts().0, true);
             assert_eq!(outcome.is_ok(), is_good, "{host}");
         }
     }

@@ -1,4 +1,5 @@
 //! A cacheable body (a list, an animal, the document, a static file): sent as is, as gzip, or as 304.
+//! Conditional requests and entity tags follow RFC 9110, sections 8.8.3 and 13.1.2.
 //!
 //! A list of 100 animals shrinks from 6.4 KiB to 0.9, the document from 52 KiB to 8. The first request that accepts gzip
 //! compresses the body and keeps both forms. That takes 1.0 million instructions for a list of 100 animals, ten times a
@@ -10,18 +11,19 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use hyper::{
     HeaderMap, StatusCode,
-    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, LINK, VARY},
+    header::{
+        ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LINK,
+        VARY,
+    },
 };
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
-use super::{
-    APPLICATION_JSON, Response,
-    conditional::{entity_tag, matches},
-    empty, with_body,
-};
+use super::{APPLICATION_JSON, Response, empty, with_body};
 use crate::{observe::ids::X_REQUEST_ID, settings::StaticFile};
 
 /// The largest size of a body that is never compressed, in bytes.
@@ -103,7 +105,10 @@ impl Representation {
         let gzip = if asked { self.gzip() } else { None };
         let usual = usize::from(self.next.is_some()) + 2 * usize::from(gzip.is_some());
         let mut headers = template.unwrap_or_else(|| &HEADERS[usual]).clone();
-        headers.insert(CONTENT_TYPE, self.media_type.clone());
+        // The templates are those of JSON.
+        if self.media_type != APPLICATION_JSON {
+            headers.insert(CONTENT_TYPE, self.media_type.clone());
+        }
         headers.insert(ETAG, self.tag.clone());
         if let Some(next) = &self.next {
             headers.insert(LINK, next.clone());
@@ -173,99 +178,37 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use std::{
-        hash::{BuildHasher as _, RandomState},
-        io::Read as _,
-    };
+/// A tag with placeholders for the digest.
+const TEMPLATE: &[u8; 26] = b"W/\"......................\"";
 
-    use bytes::Bytes;
-    use flate2::read::GzDecoder;
-    use hyper::{
-        HeaderMap,
-        header::{ACCEPT_ENCODING, HeaderValue},
-    };
-
-    use super::{Representation, gzip, takes_gzip};
-
-    #[test]
-    fn gzip_is_sent_to_those_who_name_it() {
-        let table = [
-            ("gzip", true),
-            ("GZIP", true),
-            ("gzip, deflate, br, zstd", true),
-            ("br;q=1.0, gzip;q=0.5", true),
-            ("br , gzip ; q=0.001", true),
-            ("gzip;Q=1.000", true),
-            ("*", false),
-            ("*;q=0.5", false),
-            ("gzip, identity", true),
-            ("identity;q=0.5, gzip;q=0.5", true),
-            ("identity;q=0, gzip;q=0.1", true),
-            ("identity, *;q=0.5", false),
-            ("gzip;q=0.9, identity", true),
-            ("x-gzip", false),
-            ("gzip, *", true),
-            ("gzip;q=0.2, *;q=0.1", true),
-            ("gzip, *;q=0", true),
-            ("*, gzip;q=0.1", true),
-            ("gzip;q=0", false),
-            ("gzip; q=0.000, *", false),
-            ("gzip;q=x", false),
-            ("gzip;q=1.001", false),
-            ("gzip;q=NaN", false),
-            ("gzip;q=-0.5", false),
-            ("gzip;q=0.+5", false),
-            ("gzip;q=", false),
-            ("gzip;level=9", false),
-            ("*;q=0", false),
-            ("identity", false),
-            ("br, deflate", false),
-            ("", false),
-        ];
-        for (sent, expected) in table {
-            let sent = HeaderValue::from_static(sent);
-            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, sent.clone())]);
-            assert_eq!(takes_gzip(&headers), expected, "{sent:?}");
-        }
-        assert!(!takes_gzip(&HeaderMap::new()));
-        let mut headers = HeaderMap::new();
-        headers.append(ACCEPT_ENCODING, HeaderValue::from_static("br"));
-        headers.append(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-        assert!(takes_gzip(&headers));
-    }
-
-    #[test]
-    fn content_is_compressed_once_and_counts_from_then_on() {
-        let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
-        let content = Bytes::from(vec![b'x'; 4000]);
-        let large = Representation::json(content, None);
-        let before = large.size();
-        large.answer(&headers, None);
-        let compressed = large.gzip.get().cloned().flatten().unwrap();
-        large.answer(&headers, None);
-        assert_eq!(large.gzip.get().unwrap().as_ref().unwrap().as_ptr(), compressed.as_ptr());
-        assert!(compressed.len() < 100);
-        assert_eq!(large.size(), before + compressed.len());
-    }
-
-    #[test]
-    fn a_compressor_that_is_used_again_compresses_all_of_the_content() {
-        let mut content = Vec::new();
-        for number in 0..3000_u32 {
-            content.extend((number * number).to_string().into_bytes());
-            if number % 100 > 0 {
-                continue;
-            }
-            let Some(compressed) = gzip(&content) else { continue };
-            let mut read = Vec::new();
-            GzDecoder::new(&*compressed).read_to_end(&mut read).unwrap();
-            assert_eq!(read, content);
-        }
-        let random = RandomState::new();
-        let noise: Vec<_> =
-            (0..500).flat_map(|number| random.hash_one(number).to_ne_bytes()).collect();
-        assert!(gzip(&noise).is_none());
-    }
+/// Returns the weak entity tag of a body, and of the `Link` to the next page if there is one. So the tag is the same on every
+/// instance of one public URL, on every kind of store and after restarts. The link is part of the digest because a full last
+/// page gets a link when an animal is added after it.
+///
+/// The digest is XXH3 with 128 bits; its seed is XXH3 of the link, or 0. It is stable across builds and machines. The digest
+/// of a page of 20 animals takes 1,300 instructions. SHA-256 takes 70,000 on a processor without SHA instructions.
+///
+/// A client that chooses names may make two bodies with the same tag. Then the clients that revalidate the last page miss
+/// animals, but only animals that this client has added.
+fn entity_tag(content: &[u8], next: Option<&HeaderValue>) -> HeaderValue {
+    let seed = next.map_or(0, |next| xxh3_64(next.as_bytes()));
+    let digest = xxh3_128_with_seed(content, seed).to_be_bytes();
+    let mut tag = *TEMPLATE;
+    // 16 bytes are 22 characters, so this never fails.
+    let _ = URL_SAFE_NO_PAD.encode_slice(digest, &mut tag[3..25]);
+    HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("W/\"\""))
 }
+
+/// Returns whether `If-None-Match` names `tag`, by weak comparison. `*` matches everything that exists.
+fn matches(request: &HeaderMap, tag: &HeaderValue) -> bool {
+    let opaque = tag.as_bytes().strip_prefix(b"W/").unwrap_or(tag.as_bytes());
+    let mut lists = request.get_all(IF_NONE_MATCH).iter().map(HeaderValue::as_bytes);
+    // No tag of this service contains a comma, so a comma inside of a foreign tag does no harm.
+    lists.any(|list| {
+        let mut members = list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        members.any(|it| it == b"*" || it.strip_prefix(b"W/").unwrap_or(it) == opaque)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use crate::{request::address::is_under_base, settings::StaticFile};
 
 #[test]
 fn the_methods_of_an_address_follow_from_its_row() {
-    let allowed = |path| find(path, &[]).unwrap().0.allow();
+    let allowed = |path| find(&ROUTES, path, &[]).unwrap().0.allow();
     assert_eq!(allowed("/v1/pets"), "GET, HEAD, POST, OPTIONS");
     assert_eq!(allowed("/v1/pets/7"), "GET, HEAD, OPTIONS");
     assert_eq!(allowed("/livez"), "GET, HEAD");
@@ -43,7 +43,8 @@ fn a_path_finds_its_route() {
     let page = |path| StaticFile { path, ..StaticFile::default() };
     let pages = [page("/docs"), page("/docs/page.css")];
     for (path, expected) in table {
-        let found = find(path, &pages).map(|(route, parameter)| (route.template, parameter));
+        let found =
+            find(&ROUTES, path, &pages).map(|(route, parameter)| (route.template, parameter));
         assert_eq!(found, expected, "{path}");
     }
 }
@@ -51,18 +52,28 @@ fn a_path_finds_its_route() {
 #[test]
 fn without_pages_there_is_no_front_door() {
     for path in ["/", "/docs", "/docs/"] {
-        assert!(find(path, &[]).is_none(), "{path}");
+        assert!(find(&ROUTES, path, &[]).is_none(), "{path}");
     }
-    assert!(find("/openapi.json", &[]).is_some());
+    assert!(find(&ROUTES, "/openapi.json", &[]).is_some());
 }
 
 #[test]
 fn head_is_get_and_other_methods_are_not() {
-    let (pets, _) = find("/v1/pets", &[]).unwrap();
+    let (pets, _) = find(&ROUTES, "/v1/pets", &[]).unwrap();
     let of = |method| pets.operation(&method).map(|operation| &operation.method);
     assert_eq!(of(Method::HEAD), Some(&Method::GET));
     assert_eq!(of(Method::POST), Some(&Method::POST));
     assert_eq!(of(Method::DELETE), None);
+}
+
+#[test]
+fn only_other_methods_than_get_need_a_key_that_may_write() {
+    for route in ROUTES.iter().chain([&HOME, &STATIC_FILE]) {
+        for operation in route.operations {
+            let is_get = operation.method == Method::GET;
+            assert_eq!(operation.writes(), !is_get, "{} {}", operation.method, route.template);
+        }
+    }
 }
 
 /// Every path that is not on this list needs a credential, as every path under `/v1` does.

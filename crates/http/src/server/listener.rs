@@ -1,11 +1,11 @@
-//! Listening sockets, TCP and Unix, and the loop that serves their connections.
+//! Listening sockets, TCP and Unix.
 
-use std::{fmt, io, pin::pin, time::Duration};
+use std::{fmt, io, time::Duration};
 
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio::{
     net::{TcpListener, UnixListener},
-    task::{JoinError, JoinSet, yield_now},
+    task::yield_now,
     time::{Instant, sleep, timeout_at},
 };
 
@@ -24,7 +24,7 @@ const MAX_QUEUED: usize = 65_536;
 pub struct Listener {
     socket: Socket,
     shared: bool,
-    on_close: Option<Box<dyn FnOnce() + Send>>,
+    on_close: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 enum Socket {
@@ -47,7 +47,7 @@ impl Listener {
     /// Runs `work` at the end of [`Limits::shutdown_delay`](crate::Limits::shutdown_delay), before the last connections are
     /// accepted. For example, `work` removes the file of a Unix socket.
     #[must_use]
-    pub fn on_close(self, work: impl FnOnce() + Send + 'static) -> Self {
+    pub fn on_close(self, work: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self { on_close: Some(Box::new(work)), ..self }
     }
 
@@ -88,35 +88,9 @@ impl fmt::Debug for Listener {
 /// An accepted connection and its peer.
 pub(super) type Accepted = (Box<dyn Io>, Peer);
 
-/// Serves each connection in a task of its own, at most `max` at a time. Further connections wait in the accept queue.
-/// Returns when `connections` has ended and all tasks have ended. Logs a panic of a connection at once.
-pub(super) async fn serve_all<T, F>(
-    tasks: &mut JoinSet<()>,
-    max: usize,
-    connections: impl Stream<Item = T>,
-    serve: impl Fn(T) -> F,
-) where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let mut connections = pin!(connections.fuse());
-    loop {
-        tokio::select! {
-            Some(ended) = tasks.join_next() => {
-                if let Some(error) = ended.err().filter(JoinError::is_panic) {
-                    tracing::error!(%error, "a connection ended in a panic");
-                }
-            }
-            Some(connection) = connections.next(), if tasks.len() < max => {
-                tasks.spawn(serve(connection));
-            }
-            else => return,
-        }
-    }
-}
-
 /// Returns the connections of all listeners in turn. The stream never ends.
 pub(super) fn accept_all(listeners: &[Listener]) -> impl Stream<Item = Accepted> {
-    let each = |listener| stream::repeat(listener).then(Listener::accept).boxed_local();
+    let each = |listener| stream::repeat(listener).then(Listener::accept).boxed();
     stream::select_all(listeners.iter().map(each)).chain(stream::pending())
 }
 
@@ -138,7 +112,7 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
 }
 
 /// Calls `accept` until it returns a connection, and pauses after an error such as EMFILE.
-pub(super) async fn accept_with_retry<T, F>(accept: impl Fn() -> F) -> T
+async fn accept_with_retry<T, F>(accept: impl Fn() -> F) -> T
 where
     F: Future<Output = io::Result<T>>,
 {

@@ -1,5 +1,3 @@
-mod metrics;
-
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
 use petstore_domain::{
@@ -24,12 +22,13 @@ use tracing::Level;
 use super::{
     Server,
     listener::{Listener, close},
-    metrics_listener::{HEAD_TIMEOUT, MAX_CONNECTIONS, STORE_TIMEOUT},
 };
 use crate::{
     answer::tests::Stuck,
+    handlers::metrics::{IDLE_TIMEOUT, MAX_CONNECTIONS, REQUEST_TIMEOUT},
     observe::log::tests::Lines,
-    settings::{Limits, Settings},
+    observe::samples::Sample,
+    settings::{Limits, Settings, StaticFile},
     state::Ports,
 };
 
@@ -147,7 +146,7 @@ async fn beside_server_of(
     max_connections: usize,
     test: impl AsyncFnOnce([Place; 2], Place),
 ) {
-    beside_server_with(None, pets, max_connections, test).await;
+    beside_server_with(None, pets, max_connections, 0, test).await;
 }
 
 /// Returns the settings of a server and of its client.
@@ -166,11 +165,13 @@ fn tls() -> (Arc<ServerConfig>, TlsConnector) {
     (Arc::new(server), Arc::new(client).into())
 }
 
-/// Runs `test` like [`beside_server_of`]. With `tls`, the TCP listener speaks TLS.
+/// Runs `test` like [`beside_server_of`]. With `tls`, the TCP listener speaks TLS. The file `/large` and the metrics have at
+/// least `large` bytes.
 async fn beside_server_with(
     tls: Option<(Arc<ServerConfig>, TlsConnector)>,
     pets: Arc<dyn PetService>,
     max_connections: usize,
+    large: usize,
     test: impl AsyncFnOnce([Place; 2], Place),
 ) {
     let folder = tempfile::tempdir().unwrap();
@@ -186,7 +187,10 @@ async fn beside_server_with(
     };
     let max_connections = NonZeroUsize::new(max_connections).unwrap();
     let limits = Limits { max_connections, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
+    let content = vec![b' '; large].into();
+    let static_files = vec![StaticFile { path: "/large", content, ..StaticFile::default() }];
+    let settings = Settings { limits, static_files, ..Settings::default() };
+    let sample = Sample::gauge("large", "A large sample.", 0).with_label("a", "x".repeat(large));
     let [clients, metrics] = [
         TcpListener::bind(("127.0.0.1", 0)).await.unwrap(),
         TcpListener::bind(("127.0.0.1", 0)).await.unwrap(),
@@ -198,7 +202,8 @@ async fn beside_server_with(
     let tcp = connector.map_or(Place::Tcp(address), |connector| Place::Tls(address, connector));
     let places = [tcp, Place::Unix(path)];
     let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
-    let server = Server::with_metrics(ports, settings, metrics, Arc::new(Vec::new));
+    let server =
+        Server::with_metrics(ports, settings, metrics, Arc::new(move || vec![sample.clone()]));
     let (mut server, serving) = server.map_err(|error| error.to_string()).unwrap();
     if let Some(config) = config {
         server = server.with_tls(config);
@@ -235,7 +240,7 @@ async fn connections_of_every_socket_are_counted_and_limited() {
 async fn the_metrics_listener_has_a_limit_of_connections() {
     beside_server(1, async |_, metrics| {
         let mut served = Vec::new();
-        for _ in 0..MAX_CONNECTIONS {
+        for _ in 0..MAX_CONNECTIONS.get() {
             let mut stream = metrics.ask("/livez").await;
             assert!(is_answered(&mut stream).await);
             served.push(stream);
@@ -273,7 +278,7 @@ async fn every_listener_closes_a_connection_that_sends_no_whole_head_in_time() {
         for (place, head, idle) in [
             (tcp, of_clients.header_timeout, of_clients.idle_timeout),
             (unix, of_clients.header_timeout, of_clients.idle_timeout),
-            (metrics, HEAD_TIMEOUT, HEAD_TIMEOUT),
+            (metrics, of_clients.header_timeout, IDLE_TIMEOUT),
         ] {
             for part in ["", "G", "GET /livez HTTP/1.1\r\nhost: a\r\n"] {
                 let mut stream = place.connect().await;
@@ -288,7 +293,25 @@ async fn every_listener_closes_a_connection_that_sends_no_whole_head_in_time() {
         }
     };
     for tls in [None, Some(tls())] {
-        beside_server_with(tls, pets(false), 8, test).await;
+        beside_server_with(tls, pets(false), 8, 0, test).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_listener_cuts_off_a_client_that_reads_nothing_of_its_response() {
+    // More than the buffers of the system hold.
+    const LARGE: usize = 64 << 20;
+    let limit = Limits::default().write_timeout;
+    let test = async |[tcp, unix]: [Place; 2], metrics: Place| {
+        for (place, path) in [(tcp, "/large"), (unix, "/large"), (metrics, "/metrics")] {
+            let mut stream = place.ask(path).await;
+            sleep(limit + SLACK).await;
+            let (received, _) = read_all(&mut stream).await;
+            assert!(received.len() < LARGE, "{path}: {}", received.len());
+        }
+    };
+    for tls in [None, Some(tls())] {
+        beside_server_with(tls, pets(false), 8, LARGE, test).await;
     }
 }
 
@@ -306,11 +329,21 @@ async fn connections_in_the_queue_of_a_shared_socket_are_left_to_the_other_proce
     }
 }
 
+#[tokio::test]
+async fn the_work_of_a_listener_runs_when_it_closes() {
+    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let (done, is_done) = std::sync::mpsc::channel();
+    let listener = Listener::from(socket).on_close(move || done.send(()).unwrap());
+    assert!(is_done.try_recv().is_err());
+    close(vec![listener]).await;
+    assert!(is_done.try_recv().is_ok());
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_listener_says_in_time_that_a_store_that_hangs_is_not_ready() {
     let of_clients = Limits::default().request_timeout;
     let places = async |[tcp, unix]: [Place; 2], metrics: Place| {
-        for (place, limit) in [(tcp, of_clients), (unix, of_clients), (metrics, STORE_TIMEOUT)] {
+        for (place, limit) in [(tcp, of_clients), (unix, of_clients), (metrics, REQUEST_TIMEOUT)] {
             let began = Instant::now();
             let mut stream = place.ask("/readyz").await;
             let mut status = [0; 12];
@@ -324,7 +357,7 @@ async fn every_listener_says_in_time_that_a_store_that_hangs_is_not_ready() {
 }
 
 /// Returns a store that answers or fails.
-fn pets(is_gone: bool) -> Arc<MockPetService> {
+pub(crate) fn pets(is_gone: bool) -> Arc<MockPetService> {
     let mut pets = MockPetService::new();
     let page = PetPage { pets: Vec::new(), more: false };
     let answer = move |_| {

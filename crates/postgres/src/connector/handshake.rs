@@ -23,7 +23,7 @@ const SHOW: &str = "SELECT current_setting('petstore.connection', true)";
 const MAX_IDLE: Duration = Duration::from_secs(2);
 /// The time limit of a statement that reads or writes a whole store.
 const ARCHIVE_TIMEOUT: Duration = Duration::from_mins(2);
-/// The time limit of a step of an upgrade. Checking ten million animals against a rule takes a minute.
+/// The time limit of a statement of an upgrade. Checking ten million animals against a rule takes a minute.
 const UPGRADE_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// The purpose of a connection.

@@ -9,8 +9,8 @@ use crate::{
     version::{self, state, where_state},
 };
 
-/// Adds animals with their idempotency records. Returns the version with the place in the arrays of each animal, and the
-/// identifier, the server's refusal, or neither if the idempotency key has a record already.
+/// Adds animals with their idempotency records. Each row has the version, the place of an animal in the arrays, and its
+/// identifier or the server's refusal. It has neither if the idempotency key has a record already.
 ///
 /// The row of the state is updated even if nothing is added. So the statement fails if the store is not open, and the
 /// commit waits until everything that was read is durable, on a standby too.
@@ -39,6 +39,7 @@ pub(crate) struct Additions<'a> {
 }
 
 impl<'a> Additions<'a> {
+    /// Makes the values of one statement, with a new version.
     pub(crate) fn new(
         additions: impl Iterator<Item = (&'a NewPet, Option<&'a IdempotencyRequest>)>,
     ) -> Result<Self, StoreFailure> {

@@ -1,8 +1,8 @@
 //! Several instances on one database.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use petstore_domain::{Added, KeyStore as _, PetRepository, add_key, load_keys};
+use petstore_domain::{Added, KeyChanges, KeyStore as _, PetRepository, add_key, load_keys};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
@@ -73,6 +73,33 @@ async fn only_changed_keys_are_read_again() {
         assert!(is_known || now.sum == all.sum, "{sql}");
         known = now;
     }
+}
+
+/// Applies the changes since `known` to its rows, as a process does. Returns the sum of the stamps.
+fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
+    let rows = known.rows.iter().chain(&changes.rows);
+    let stamps: HashMap<_, _> =
+        rows.map(|(key, stamp)| (key.as_ref().unwrap().id, *stamp)).collect();
+    stamps.values().sum()
+}
+
+/// The restored table lacks a change that the process has read, and has another change.
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_notices_that_the_keys_were_restored() {
+    let database = postgres_or_skip("the_keys_were_restored").unwrap();
+    let store = open(&database.url).await;
+    for seed in 1..=3 {
+        add_key(&store, new_key(seed, &format!("key{seed}"))).await.unwrap();
+    }
+    let changed = "UPDATE api_key SET revoked_at = 7 WHERE id =";
+    database.sql(&format!("CREATE TABLE dump AS SELECT * FROM api_key; {changed} 2")).unwrap();
+    let known = store.load_changes(None).await.unwrap();
+    let restore = "ALTER TABLE api_key DISABLE TRIGGER USER; DELETE FROM api_key; \
+         INSERT INTO api_key SELECT * FROM dump; ALTER TABLE api_key ENABLE TRIGGER USER";
+    database.sql(&format!("{restore}; {changed} 3")).unwrap();
+    let now = store.load_changes(Some(known.mark)).await.unwrap();
+    assert_ne!(sum_after(&known, &now), now.sum);
 }
 
 #[needs(postgres)]

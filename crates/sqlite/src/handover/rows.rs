@@ -54,8 +54,8 @@ pub(super) fn write(connection: &Connection, new: &StoreState) -> rusqlite::Resu
     connection.execute(WRITE, values).map(drop)
 }
 
-/// Permits a read of animals, by the state of the store. Only a store without a `version` is not open, so the state is read
-/// only then. The `version` must be from the same snapshot.
+/// Permits a read of animals, by the state of the store. A store with a `version` is open, so its state is not read. The
+/// `version` must come from the snapshot of `connection`.
 pub(crate) fn permit_read(
     connection: &Connection,
     version: Option<CatalogueVersion>,

@@ -120,9 +120,31 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
+
+    use tokio::time::sleep;
 
     use super::{MAX_THREADS, MIN_THREADS, Queue, TICK};
+    use crate::{
+        config::{BusyTimeout, SqliteConfig, Synchronous},
+        open::open,
+        store::SqliteSettings,
+    };
+
+    #[tokio::test]
+    async fn an_added_thread_ends_when_no_read_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("petstore.db");
+        let config = SqliteConfig { path, synchronous: Synchronous::Normal };
+        let store = open(&config, &SqliteSettings::default(), BusyTimeout::default()).unwrap();
+        let shared = &store.readers.shared;
+        shared.add_thread(&mut shared.queue()).unwrap();
+        let began = Instant::now();
+        while shared.queue().threads != MIN_THREADS {
+            assert!(began.elapsed() < Duration::from_secs(10), "{}", shared.queue().threads);
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
 
     #[test]
     fn a_thread_is_added_while_a_read_waits() {

@@ -82,8 +82,8 @@ struct Anchor {
 }
 
 impl Anchor {
-    /// Reads the version. The transaction stays open only if the version is the last one, because an open transaction
-    /// keeps the growing log from starting again at its beginning.
+    /// Reads the version. The transaction stays open only if the version has not changed. While the log grows, an open
+    /// transaction would keep it from starting again at its beginning.
     fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure<StoreError>> {
         self.release();
         let connection = self.connection.take().map_or_else(|| pool.open(), Ok)?;

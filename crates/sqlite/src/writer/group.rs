@@ -1,6 +1,7 @@
 //! Groups of additions that share a transaction, other writes, and their failures.
 //!
 //! - A refused addition fails alone. If it has written something, the group runs again with a savepoint for each addition.
+//!   So does a group with a repeat of an earlier request, which the index of the records refuses.
 //! - After a damaged page, each addition runs in its own transaction, so that only additions that need the page fail.
 //! - After other failures, the connection is in doubt and replaced: its cache may hold pages that never reached the disk.
 
@@ -110,7 +111,8 @@ impl Session<'_> {
         !self.in_doubt && self.statements.connection.is_autocommit()
     }
 
-    /// Runs a write of a group, or fails it if an earlier one of the group has failed, so that each waits for the lock once.
+    /// Runs a write of a group. Fails the write if an earlier write of the group has failed, so that a group waits for the
+    /// lock once.
     fn run_other(&mut self, work: Work) {
         let can_run = self.is_usable() && !self.is_locked;
         let failed = || StoreError::unavailable("the write before it failed");
@@ -332,6 +334,34 @@ impl Drop for WriteTransaction<'_, '_> {
         if !connection.is_autocommit() {
             // If the rollback fails, the writer opens a new connection.
             let _ = connection.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::StoreError;
+    use rusqlite::{Error, ffi};
+
+    use super::{Failure, explain};
+
+    #[test]
+    fn only_a_commit_with_an_unknown_outcome_is_in_doubt() {
+        let failed = |code| Error::SqliteFailure(ffi::Error::new(code), None);
+        for (code, in_doubt) in [
+            (ffi::SQLITE_IOERR, true),
+            (ffi::SQLITE_CORRUPT, true),
+            (ffi::SQLITE_FULL, false),
+            (ffi::SQLITE_BUSY, false),
+            (ffi::SQLITE_LOCKED, false),
+        ] {
+            let shown = |failure| explain::<StoreError>(failure).to_string();
+            assert_eq!(
+                shown(Failure::Commit(failed(code))).contains("in doubt"),
+                in_doubt,
+                "{code}"
+            );
+            assert!(shown(Failure::Sqlite(failed(code))).contains("rolled back"), "{code}");
         }
     }
 }

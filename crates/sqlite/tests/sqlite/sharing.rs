@@ -1,6 +1,7 @@
 //! Several handles and processes on one file.
 
 use std::{
+    collections::HashMap,
     fs,
     ops::ControlFlow,
     os::unix::fs::MetadataExt,
@@ -11,8 +12,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Archive, KeyChangeError, KeyStore as _, PetRepository, Rows, StoreError, WriterRole, add_key,
-    load_keys,
+    Archive, KeyChangeError, KeyChanges, KeyStore as _, PetRepository, Rows, SaveOutcome,
+    StoreError, Timestamp, WriterRole, add_key, load_keys,
 };
 use petstore_sqlite::SqliteStore;
 use petstore_storage::UpgradeMode;
@@ -266,4 +267,53 @@ async fn only_changed_keys_are_read_again() {
         assert!(is_known || now.sum == all.sum, "{sql}");
         known = now;
     }
+}
+
+/// Applies the changes since `known` to its rows, as a process does. Returns the sum of the stamps.
+fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
+    let rows = known.rows.iter().chain(&changes.rows);
+    let stamps: HashMap<_, _> =
+        rows.map(|(key, stamp)| (key.as_ref().unwrap().id, *stamp)).collect();
+    stamps.values().sum()
+}
+
+#[tokio::test]
+async fn a_saved_key_alone_is_read_again() {
+    let place = Place::new();
+    let store = place.open();
+    for seed in 1..=3 {
+        add_key(&store, new_key(seed, &format!("key{seed}"))).await.unwrap();
+    }
+    let known = store.load_changes(None).await.unwrap();
+    let stored = load_keys(&store).await.unwrap();
+    let mut changed = stored.keys[1].clone();
+    changed.revoked_at = Some(Timestamp(7));
+    let saved = store.save(stored.revision, vec![changed.clone()], Vec::new()).await.unwrap();
+    assert_eq!(saved, SaveOutcome::Saved);
+    let now = store.load_changes(Some(known.mark)).await.unwrap();
+    let rows: Vec<_> = now.rows.iter().map(|(key, _)| key.as_ref().unwrap()).collect();
+    assert_eq!(rows, [&changed]);
+    assert_eq!(sum_after(&known, &now), now.sum);
+}
+
+/// The restored store lacks a change that the process has read, and has another change.
+#[tokio::test]
+async fn a_process_notices_that_the_keys_were_restored() {
+    let place = Place::new();
+    let backup = place.directory().join("backup");
+    let store = place.open();
+    for seed in 1..=3 {
+        add_key(&store, new_key(seed, &format!("key{seed}"))).await.unwrap();
+    }
+    drop(store);
+    fs::copy(place.path(), &backup).unwrap();
+    let store = place.open();
+    place.raw().execute("UPDATE api_key SET revoked_at = 7 WHERE id = 2", []).unwrap();
+    let known = store.load_changes(None).await.unwrap();
+    drop(store);
+    fs::copy(&backup, place.path()).unwrap();
+    let store = place.open();
+    place.raw().execute("UPDATE api_key SET revoked_at = 7 WHERE id = 3", []).unwrap();
+    let now = store.load_changes(Some(known.mark)).await.unwrap();
+    assert_ne!(sum_after(&known, &now), now.sum);
 }

@@ -1,7 +1,7 @@
 //! The queue, groups, deadlines and answers, over a store that is a list of names.
 
 use std::{
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll, Waker},
     thread,
     time::Duration,
@@ -30,6 +30,15 @@ fn begin<F: Future>(call: F) -> Pin<Box<F>> {
     let mut call = Box::pin(call);
     assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     call
+}
+
+/// Returns the group of queued jobs. Fails if it would wait for a job.
+fn next<W>(jobs: &mut Jobs<W>, held: usize) -> Vec<Job<W>> {
+    let next = pin!(jobs.next(held));
+    let Poll::Ready(group) = next.poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("no job is ready")
+    };
+    group.unwrap()
 }
 
 #[test]
@@ -136,7 +145,7 @@ async fn the_queue_is_bounded() {
     let refused = writer.add(pet("a"), None).await.unwrap_err();
     let expected = "the store cannot answer: the writer's queue is full (4096 writes wait)";
     assert_eq!(refused.to_string(), expected);
-    assert_eq!(jobs.next(0).await.unwrap().len(), 8);
+    assert_eq!(next(&mut jobs, 0).len(), 8);
     assert_eq!(writer.waiting(), MAX_QUEUE - 8);
 }
 
@@ -146,7 +155,7 @@ async fn held_jobs_take_room_in_a_group() {
     let _additions: Vec<_> = (0..5).map(|_| begin(writer.add(pet("a"), None))).collect();
     let mut sizes = Vec::new();
     for held in [2, 3, 0, 1, 1] {
-        sizes.push(jobs.next(held).await.unwrap().len());
+        sizes.push(next(&mut jobs, held).len());
     }
     assert_eq!(sizes, [1, 0, 3, 1, 0], "held jobs: no wait");
 }
@@ -161,7 +170,7 @@ async fn an_abandoned_job_is_left_out() {
     let (writer, mut jobs) = channel::<Rename>(8, Some(TIMEOUT));
     let [dropped, waits] = ["dropped", "waits"].map(|name| begin(writer.add(pet(name), None)));
     drop(dropped);
-    let mut group = jobs.next(0).await.unwrap();
+    let mut group = next(&mut jobs, 0);
     let [Job::Add(add)] = &group[..] else { panic!("{}", group.len()) };
     assert_eq!(add.pet.name.as_str(), "waits");
     // The caller leaves while the adapter waits for its lock.
@@ -185,7 +194,7 @@ async fn closing_finishes_queued_jobs_and_refuses_new_ones() {
 async fn a_job_that_is_dropped_without_an_answer_fails() {
     let (writer, mut jobs) = channel::<Rename>(1, None);
     let (answer, ()) = tokio::join!(writer.add(pet("a"), None), async {
-        drop(jobs.next(0).await);
+        drop(next(&mut jobs, 0));
     });
     let answer = answer.unwrap_err().to_string();
     assert_eq!(answer, "the store cannot answer: the writer has stopped");
@@ -216,7 +225,7 @@ fn answers_are_sent_even_if_the_runtime_is_gone() {
     let runtime = Builder::new_current_thread().build().unwrap();
     let (writer, mut jobs) = channel::<Rename>(8, None);
     let additions = ["a", "b"].map(|name| begin(writer.add(pet(name), None)));
-    let group = jobs.blocking_next(0).unwrap();
+    let group = next(&mut jobs, 0);
     let handle = runtime.handle().clone();
     drop(runtime);
     commit(&mut Vec::new(), group).send_on(&handle);
@@ -233,6 +242,6 @@ fn a_request_stays_with_its_animal() {
     let id = IdempotencyId([1; 16]);
     let request = IdempotencyRequest::new(id, &rex, Timestamp(1));
     let _addition = begin(writer.add(rex, Some(request)));
-    let group = jobs.blocking_next(0).unwrap();
+    let group = next(&mut jobs, 0);
     assert!(matches!(&group[..], [Job::Add(add)] if add.request == Some(request)));
 }

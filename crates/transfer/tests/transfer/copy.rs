@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, ArchiveError, Fingerprint, IdempotencyRecord, IdempotencyRequest, KeyId, KeySelector,
-    NewPet, Rows, Snapshot, StoreError, WriterRole,
+    Archive, ArchiveError, Fingerprint, Handover as _, IdempotencyRecord, IdempotencyRequest,
+    KeyId, KeySelector, NewPet, Rows, Snapshot, StoreError, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{
@@ -135,18 +135,32 @@ async fn a_new_record_in_front_of_those_that_were_copied_is_copied() {
 
 #[tokio::test]
 async fn a_target_whose_record_is_of_the_same_time_and_another_animal_is_left_as_it_is() {
-    let (from, to) = (store(), store());
-    for (store, first) in [(&from, true), (&to, false)] {
-        add(store, "Rex", first.then(|| (id(1), START))).await;
-        add(store, "Tom", (!first).then(|| (id(1), START))).await;
+    for source_has_the_first in [true, false] {
+        let (from, to) = (store(), store());
+        for (store, first) in [(&from, source_has_the_first), (&to, !source_has_the_first)] {
+            add(store, "Rex", first.then(|| (id(1), START))).await;
+            add(store, "Tom", (!first).then(|| (id(1), START))).await;
+        }
+        let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
+        assert!(
+            refusal.contains(
+                "idempotency record 00000000000000000000000000000001 is nothing in the source"
+            ),
+            "{refusal}"
+        );
     }
-    let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
-    assert!(
-        refusal.contains(
-            "idempotency record 00000000000000000000000000000001 is nothing in the source"
-        ),
-        "{refusal}"
-    );
+}
+
+#[tokio::test]
+async fn a_target_with_a_state_is_open_again_after_the_copy() {
+    let (from, to) = (store(), store());
+    fill(&from, 3).await;
+    let [source, target] =
+        [&from, &to].map(|store| CopyPorts { archive: &**store, handover: Some(&**store) });
+    let goes_on: OnProgress<'_> = &mut |_| ControlFlow::Continue(());
+    assert_eq!(petstore_transfer::copy(source, target, START, goes_on).await.unwrap().pets, 3);
+    assert!(to.state().await.unwrap().phase.is_open());
+    assert_eq!(held(&*from).await, held(&*to).await);
 }
 
 #[tokio::test]

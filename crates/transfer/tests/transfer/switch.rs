@@ -11,10 +11,11 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Handover, PetQuery, PetRepository, Phase, StoreError, StoreState, mocks::new_pet,
+    AddError, Handover, KeyStore as _, PetQuery, PetRepository, Phase, StoreError, StoreState,
+    mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
-use petstore_transfer::release;
+use petstore_transfer::{CurrentStore, release};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
@@ -60,6 +61,18 @@ async fn seal(old: &MemoryStore, new: &MemoryStore) -> StoreState {
     let sealed = state.next(Phase::Sealed { to: other.id, label: "new".to_owned() });
     assert!(old.change_state(state.revision, sealed.clone()).await.unwrap());
     sealed
+}
+
+#[tokio::test]
+async fn calls_fail_until_a_store_is_set_and_after_it_was_cleared() {
+    let (current, store) = (CurrentStore::default(), Arc::<MemoryStore>::default());
+    let fails =
+        async || matches!(current.list(PetQuery::default()).await, Err(StoreError::Unavailable(_)));
+    assert!(fails().await);
+    current.set(store.clone(), store);
+    assert!(!fails().await && current.load(None).await.is_ok());
+    current.clear();
+    assert!(fails().await && current.load(None).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,6 +149,7 @@ async fn a_released_store_is_not_replaced_by_its_former_target() {
     let refused = PetRepository::add(&*old, new_pet("Rex"), None).await.unwrap_err();
     assert!(matches!(refused, AddError::Store(StoreError::Sealed(_))), "{refused}");
     assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
+    assert_eq!(old.state().await.unwrap().id, petstore_domain::StoreId([9; 16]));
     add(&*old).await;
     let both = service(&from, &to).await;
     sleep(Duration::from_secs(1)).await;

@@ -32,7 +32,7 @@ fn path(url: &str) -> Result<PathBuf, BoxError> {
     }
 }
 
-/// Where one store is.
+/// The place of one store.
 struct FileLocation {
     path: PathBuf,
     archive: bool,
@@ -58,7 +58,7 @@ impl StoreLocation for FileLocation {
             return Err(StoreNotFound::new(line).into());
         }
         let panicked = CancellationToken::new();
-        // The store's own error, not its text: `serve` waits for a store that is `Unavailable`.
+        // `?` returns the error of the store itself, not its text: `serve` waits after `Unavailable`.
         let store = FileStore::open(&self.path, access, options.reads_while_sealed, &panicked)?;
         let store = Arc::new(store);
         let mut opened = OpenStore::new(store.clone()).with_panic_token(panicked);

@@ -21,9 +21,9 @@ pub(crate) enum Write {
     Pet(Pet),
     /// Animals were changed, other than by adding them.
     Rewrite,
-    /// Identifiers of animals are assigned above this one.
+    /// New animals get identifiers above this number.
     HighestPet(i64),
-    /// Identifiers of keys are assigned above this one.
+    /// New keys get identifiers above this number.
     HighestKey(i64),
     Record(IdempotencyRecord),
     PurgedRecord(IdempotencyId),
@@ -96,7 +96,7 @@ impl From<&Group> for StoredGroup {
     }
 }
 
-/// Uses the constructors of the domain, because another program may have written the file.
+/// Reads rows through the constructors of the domain, because another program may have written the file.
 impl TryFrom<StoredGroup> for Group {
     type Error = Corruption;
 

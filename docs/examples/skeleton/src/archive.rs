@@ -29,13 +29,13 @@ impl Archive for MyStore {
     }
 }
 
-/// Everything that the store held at one moment: no later write shows in it, and it blocks no writer.
+/// The content of the store at one moment. No later write shows in a snapshot, and a snapshot blocks no writer.
 struct MySnapshot {}
 
 #[async_trait]
 impl Snapshot for MySnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        todo!("how many rows there are")
+        todo!("the number of rows of each kind")
     }
 
     async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {

@@ -20,7 +20,7 @@ pub const MY_STORES: StoreDriver = StoreDriver {
     },
 };
 
-/// Where one store is.
+/// The place of one store.
 struct MyLocation(String);
 
 impl fmt::Display for MyLocation {
@@ -34,7 +34,7 @@ impl StoreLocation for MyLocation {
     async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError> {
         let panicked = CancellationToken::new();
         let OpenOptions { mode, reads_while_sealed, .. } = options;
-        // `?` returns the store's own error: `serve` waits for a store that is `Unavailable`.
+        // `?` returns the error of the store itself: `serve` waits after `Unavailable`.
         let store = MyStore::open(&self.0, mode.into(), reads_while_sealed, &panicked).await?;
         let store = Arc::new(store);
         let opened = OpenStore::new(store.clone()).with_panic_token(panicked);

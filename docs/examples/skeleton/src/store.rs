@@ -1,4 +1,4 @@
-//! The store: what holds a connection to your technology.
+//! The store, which holds a connection to your technology.
 
 use petstore::OpenMode;
 use petstore_domain::StoreError;
@@ -11,7 +11,7 @@ pub struct MyStore {}
 /// The purpose for which a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only to read: nothing is changed, not even a setting of the store.
+    /// To read. Nothing is changed, not even a setting of the store.
     Read,
     /// To read and write. Fails if there is no store.
     Write,
@@ -42,7 +42,7 @@ impl MyStore {
     }
 }
 
-/// Draws a random number: every write of animals needs another version, every save of keys another revision.
+/// Draws a random number. Every write of animals needs a new version, and every save of keys a new revision.
 #[expect(dead_code, reason = "for the first write")]
 pub(crate) fn random() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];

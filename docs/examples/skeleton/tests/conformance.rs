@@ -32,7 +32,7 @@ impl Harness for Scratch {
     }
 }
 
-/// Where one throw-away store is. Dropping it removes the store.
+/// The place of one throw-away store. Dropping this value removes the store.
 struct Place {
     name: String,
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 /// The samples of one scrape.
-pub(super) struct Exposition(BTreeMap<String, f64>);
+pub(crate) struct Exposition(BTreeMap<String, f64>);
 
 impl Exposition {
     /// Parses a scrape. Asserts that no series comes twice.
     #[track_caller]
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut series = BTreeMap::new();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (name, value) = line.rsplit_once(' ').expect(line);
@@ -18,22 +18,22 @@ impl Exposition {
     }
 
     /// Returns the value of a series, written with its labels as in the scrape; 0 for an absent series.
-    pub(super) fn value(&self, series: &str) -> f64 {
+    pub(crate) fn value(&self, series: &str) -> f64 {
         self.0.get(series).copied().unwrap_or_default()
     }
 
     /// Returns whether a series is present with the value 0.
-    pub(super) fn is_at_zero(&self, series: &str) -> bool {
+    pub(crate) fn is_at_zero(&self, series: &str) -> bool {
         self.0.get(series) == Some(&0.0)
     }
 
     /// Returns the number of series of a family.
-    pub(super) fn series_of(&self, family: &str) -> usize {
+    pub(crate) fn series_of(&self, family: &str) -> usize {
         self.0.keys().filter(|series| series.split('{').next() == Some(family)).count()
     }
 
     /// Returns whether a family has a series. A histogram has one if its `_count` is there.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         let histogram = format!("{name}_count");
         self.0.keys().any(|series| {
             let of = series.split('{').next();

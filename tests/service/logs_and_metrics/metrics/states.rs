@@ -2,15 +2,10 @@
 
 use std::{fs, time::SystemTime};
 
-use petstore_testing::needs;
 use serde_json::Value;
 
 use super::Watched;
-use crate::support::{
-    catalogue::{add, pet},
-    store::Kind,
-    wait,
-};
+use crate::support::{store::Kind, wait};
 
 #[test]
 fn counters_of_alerts_are_zero_before_the_first_request() {
@@ -110,31 +105,4 @@ fn a_service_reports_that_it_is_not_ready_without_requests() {
     let said = log.lines().filter_map(|line| lines.iter().position(|said| line.contains(said)));
     let said: Vec<_> = said.collect();
     assert!(said.iter().copied().eq((0..said.len()).map(|number| number % 2)), "{log}");
-}
-
-/// Asserts that each metric in `names` reaches the size of a page on a store of this kind.
-#[track_caller]
-fn have_sizes(kind: Kind, names: &[&str]) {
-    let watched = Watched::start(kind);
-    add(&watched.server.client(), &pet("one"));
-    for name in names {
-        wait::until(name, || watched.scrape().value(name) >= 4096.0);
-    }
-}
-
-#[test]
-fn the_sqlite_database_and_its_write_ahead_log_have_sizes() {
-    have_sizes(Kind::Sqlite, &["petstore_sqlite_database_bytes", "petstore_sqlite_wal_bytes"]);
-}
-
-#[needs(postgres)]
-#[test]
-fn the_postgres_database_has_a_size() {
-    have_sizes(Kind::Postgres, &["petstore_postgres_database_bytes"]);
-}
-
-#[needs(etcd)]
-#[test]
-fn the_etcd_database_has_a_size() {
-    have_sizes(Kind::Etcd, &["petstore_etcd_database_bytes"]);
 }

@@ -120,34 +120,30 @@ fn a_service_url_is_http_or_https_and_ends_in_the_version() {
     ] {
         assert_eq!(service_url(text).as_deref(), Ok(text));
     }
-    let [scheme, characters, host, version] =
-        ["begin with https://", "plain ASCII", "have a host", "end in /v1, like"];
-    let table = [
-        ("", scheme),
-        ("pets.example/v1", scheme),
-        ("ftp://pets.example/v1", scheme),
-        ("HTTPS://pets.example/v1", scheme),
-        ("https://user:secret@pets.example/v1", characters),
-        ("https://pets.example/v1?x=1", characters),
-        ("https://pets.example/v1#top", characters),
-        ("https://pets.example/a b/v1", characters),
-        ("https://zoë.example/v1", characters),
-        ("https:///v1", host),
-        ("https://:80/v1", host),
-        ("https://a:b:80/v1", host),
-        ("https://a:99999/v1", host),
-        ("https://a:/v1", host),
-        ("https://[]/v1", host),
-        ("https://pets.example", version),
-        ("https://pets.example/v2", version),
-        ("https://pets.examplev1", version),
-        ("https://pets.example/v1/", version),
-        ("https://pets.example/v1//", version),
-        ("https://pets.example/", version),
-    ];
-    for (text, refusal) in table {
-        let why = service_url(text).unwrap_err();
-        assert!(why.contains(refusal), "{text:?}: {why}");
+    for text in [
+        "",
+        "pets.example/v1",
+        "ftp://pets.example/v1",
+        "HTTPS://pets.example/v1",
+        "https://user:secret@pets.example/v1",
+        "https://pets.example/v1?x=1",
+        "https://pets.example/v1#top",
+        "https://pets.example/a b/v1",
+        "https://zoë.example/v1",
+        "https:///v1",
+        "https://:80/v1",
+        "https://a:b:80/v1",
+        "https://a:99999/v1",
+        "https://a:/v1",
+        "https://[]/v1",
+        "https://pets.example",
+        "https://pets.example/v2",
+        "https://pets.examplev1",
+        "https://pets.example/v1/",
+        "https://pets.example/v1//",
+        "https://pets.example/",
+    ] {
+        assert!(service_url(text).unwrap_err().starts_with("the URL must be https://"), "{text:?}");
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
     observe::{log::tests::Lines, metrics::Metrics},
     request::Peer,
     response::error::ApiError,
+    route::operations,
     settings::{AccessLog, Settings},
     state::{Ports, State},
 };
@@ -52,7 +53,7 @@ fn state(fail: fn() -> StoreError, in_authentication: bool) -> (State, Arc<Metri
     });
     let (pets, authenticator) = (Arc::new(pets), Arc::new(authenticator));
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    let metrics = Arc::new(Metrics::new().unwrap());
+    let metrics = Arc::new(Metrics::new(operations()).unwrap());
     let ports = Ports { pets, authenticator, clock };
     (State::new(ports, Settings::default(), Some(Arc::clone(&metrics))), metrics)
 }

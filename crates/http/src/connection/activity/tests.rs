@@ -58,6 +58,14 @@ async fn an_answer_is_activity_until_its_bytes_are_gone_and_stalls_when_none_go(
     assert_eq!(inactivity, Reason::Stalled);
     let expected = Duration::from_secs(100) + WRITE;
     assert!(began.elapsed() >= expected && began.elapsed() < expected + IDLE);
+    // The connection ends although the late answer is given up first.
+    drop(request);
+    assert_eq!(activity.wait_until_inactive().await, Reason::Stalled);
+
+    let activity = accepted();
+    let mut request = activity.begin_request();
+    request.begin_answer();
+    advance(WRITE / 2).await;
     drop(request);
     assert_eq!(activity.wait_until_inactive().await, Reason::Idle);
 }

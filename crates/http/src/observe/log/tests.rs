@@ -23,6 +23,7 @@ use crate::{
     rate_limit::LineBudget,
     request::{Peer, auth::Credential},
     response::error::{ApiError, ErrorCode},
+    route::operations,
     settings::{AccessLog, Settings},
     state::{Ports, State},
 };
@@ -278,7 +279,7 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
     let failure = ApiError::unavailable("the store is gone");
     for outcome in [Ok(StatusCode::OK), Err(&failure)] {
         let lines = Lines::default();
-        let metrics = Arc::new(Metrics::new().unwrap());
+        let metrics = Arc::new(Metrics::new(operations()).unwrap());
         with_default(lines.clone(), || {
             let metrics = Some(Arc::clone(&metrics));
             let observer = logging(AccessLog::All, MockAuthenticator::new(), metrics);

@@ -4,7 +4,8 @@ use petstore_domain::{Phase, StoreId};
 
 use super::{fresh, handed_over};
 use crate::mover::{
-    observed::Goal,
+    decide::next_step,
+    observed::{Goal, Observed, Own},
     step::{Change, End, Step},
     tests::world::{At, Budget, Event, Run, World},
 };
@@ -222,6 +223,7 @@ fn a_mover_that_was_killed_under_the_seal_is_run_again_or_canceled() {
 }
 
 #[test]
+<<<<<<< HEAD
 fn a_give_back_that_arrives_after_every_command_has_ended_leaves_one_store_open() {
     let mut world = moving(Some(Change::Seal));
     world.happens(Event::Acts(0));
@@ -235,4 +237,20 @@ fn a_give_back_that_arrives_after_every_command_has_ended_leaves_one_store_open(
     world.happens(Event::Arrives(0));
     assert_eq!(world.phases(), ["open", "sealed"]);
     assert!(crate::switch::takes_over(&world.stores[0].state, &world.stores[1].state));
+=======
+fn a_run_that_lost_its_claim_names_its_own_reason_unless_the_other_mover_caused_it() {
+    let [old, new] = fresh();
+    let filling = new.state.next(Phase::Filling { from: old.state.id });
+    for (target, ending, expected) in [
+        (&filling, Some(End::Stopped), End::Stopped),
+        (&filling, Some(End::Different), End::Overtaken),
+        (&filling, None, End::Overtaken),
+        (&new.state, Some(End::Different), End::Different),
+    ] {
+        let own = Own { claim: Some(target.revision - 1), ending, ..Own::default() };
+        let (source, target) = (Some(old.state.clone()), Some(target.clone()));
+        let seen = Observed { source, target, is_late: false, own };
+        assert_eq!(next_step(&seen), Step::End(expected), "{ending:?}");
+    }
+>>>>>>> main
 }

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http_body_util::BodyExt as _;
-use hyper::Method;
+use hyper::Request;
 use petstore_domain::{
     ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel, KeyName, ManualClock,
     NamedKey, StoreError, Timestamp,
 };
 
-use super::pets;
+use super::Monitor;
 use crate::{
+    answer::ask,
     observe::metrics::{MAX_NAMES, Metrics},
-    server::metrics_listener::Monitor,
+    route::operations,
+    server::tests::pets,
     settings::Settings,
     state::{Ports, State},
 };
@@ -57,14 +58,14 @@ async fn scrape(keys: Keys, is_gone: bool) -> String {
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
     let monitor = Monitor {
-        state: Arc::new(State::new(ports, Settings::default(), None)),
-        metrics: Arc::new(Metrics::new().unwrap()),
+        service: Arc::new(State::new(ports, Settings::default(), None)),
+        metrics: Arc::new(Metrics::new(operations()).unwrap()),
         samples: Arc::new(Vec::new),
     };
-    let answer = monitor.answer(&Method::GET, "/metrics").await;
+    let request = Request::get("/metrics").header("host", "a").body("").unwrap();
+    let answer = ask(&monitor.into_state(), request).await;
     assert_eq!(answer.status(), 200);
-    let text = answer.into_body().collect().await.unwrap().to_bytes();
-    String::from_utf8_lossy(&text).into_owned()
+    String::from_utf8_lossy(answer.body()).into_owned()
 }
 
 #[tokio::test(start_paused = true)]

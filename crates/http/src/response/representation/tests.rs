@@ -1,0 +1,133 @@
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    io::Read as _,
+};
+
+use bytes::Bytes;
+use flate2::read::GzDecoder;
+use hyper::{
+    HeaderMap,
+    header::{ACCEPT_ENCODING, HeaderValue, IF_NONE_MATCH},
+};
+
+use super::{Representation, entity_tag, gzip, matches, takes_gzip};
+
+#[test]
+fn gzip_is_sent_to_those_who_name_it() {
+    let table = [
+        ("gzip", true),
+        ("GZIP", true),
+        ("gzip, deflate, br, zstd", true),
+        ("br;q=1.0, gzip;q=0.5", true),
+        ("br , gzip ; q=0.001", true),
+        ("gzip;Q=1.000", true),
+        ("*", false),
+        ("*;q=0.5", false),
+        ("gzip, identity", true),
+        ("identity;q=0.5, gzip;q=0.5", true),
+        ("identity;q=0, gzip;q=0.1", true),
+        ("identity, *;q=0.5", false),
+        ("gzip;q=0.9, identity", true),
+        ("x-gzip", false),
+        ("gzip, *", true),
+        ("gzip;q=0.2, *;q=0.1", true),
+        ("gzip, *;q=0", true),
+        ("*, gzip;q=0.1", true),
+        ("gzip;q=0", false),
+        ("gzip; q=0.000, *", false),
+        ("gzip;q=x", false),
+        ("gzip;q=1.001", false),
+        ("gzip;q=NaN", false),
+        ("gzip;q=-0.5", false),
+        ("gzip;q=0.+5", false),
+        ("gzip;q=", false),
+        ("gzip;level=9", false),
+        ("*;q=0", false),
+        ("identity", false),
+        ("br, deflate", false),
+        ("", false),
+    ];
+    for (sent, expected) in table {
+        let sent = HeaderValue::from_static(sent);
+        let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, sent.clone())]);
+        assert_eq!(takes_gzip(&headers), expected, "{sent:?}");
+    }
+    assert!(!takes_gzip(&HeaderMap::new()));
+    let mut headers = HeaderMap::new();
+    headers.append(ACCEPT_ENCODING, HeaderValue::from_static("br"));
+    headers.append(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+    assert!(takes_gzip(&headers));
+}
+
+#[test]
+fn content_is_compressed_once_and_counts_from_then_on() {
+    let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+    let content = Bytes::from(vec![b'x'; 4000]);
+    let large = Representation::json(content, None);
+    let before = large.size();
+    large.answer(&headers, None);
+    let compressed = large.gzip.get().cloned().flatten().unwrap();
+    large.answer(&headers, None);
+    assert_eq!(large.gzip.get().unwrap().as_ref().unwrap().as_ptr(), compressed.as_ptr());
+    assert!(compressed.len() < 100);
+    assert_eq!(large.size(), before + compressed.len());
+}
+
+#[test]
+fn a_compressor_that_is_used_again_compresses_all_of_the_content() {
+    let mut content = Vec::new();
+    for number in 0..3000_u32 {
+        content.extend((number * number).to_string().into_bytes());
+        if number % 100 > 0 {
+            continue;
+        }
+        let Some(compressed) = gzip(&content) else { continue };
+        let mut read = Vec::new();
+        GzDecoder::new(&*compressed).read_to_end(&mut read).unwrap();
+        assert_eq!(read, content);
+    }
+    let random = RandomState::new();
+    let noise: Vec<_> = (0..500).flat_map(|number| random.hash_one(number).to_ne_bytes()).collect();
+    assert!(gzip(&noise).is_none());
+}
+
+#[test]
+fn if_none_match_is_a_list_compared_weakly() {
+    let tag = HeaderValue::from_static("W/\"a.b\"");
+    let table = [
+        ("\"a.b\"", true),
+        ("W/\"a.b\"", true),
+        ("\"x\", \"a.b\"", true),
+        ("\"x\",W/\"a.b\" , \"y\"", true),
+        (", ,\"a.b\"", true),
+        ("*", true),
+        (" * ", true),
+        ("\"a\"", false),
+        ("a.b", false),
+        ("\"a.b", false),
+        ("w/\"a.b\"", false),
+        ("\"x\" a.b", false),
+        ("\"x\"a.b\"", false),
+        ("\"x,y\", \"a.b\"", true),
+        ("", false),
+    ];
+    for (sent, expected) in table {
+        let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_static(sent))]);
+        assert_eq!(matches(&headers, &tag), expected, "{sent}");
+    }
+    assert!(!matches(&HeaderMap::new(), &tag));
+}
+
+/// The expected digests come from the C library of XXH3, by the Python package `xxhash`.
+#[test]
+fn a_tag_is_a_digest_of_the_body_and_the_link_that_no_release_changes() {
+    let link = HeaderValue::from_static("</v1/pets?limit=1&cursor=x>; rel=\"next\"");
+    let tags = [
+        (entity_tag(b"[]", None), "W/\"OTR_9AK2xT2DEVQRDjCsag\""),
+        (entity_tag(b"[]", Some(&link)), "W/\"0FGoYv5Sf49Aw5UyoA4aEw\""),
+        (entity_tag(b"{}", None), "W/\"3HBI-Ph0f1YTSc3hJ3BcFg\""),
+    ];
+    for (tag, expected) in tags {
+        assert_eq!(tag, expected);
+    }
+}
