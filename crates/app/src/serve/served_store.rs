@@ -108,8 +108,8 @@ impl ServedStore {
         if let Some(store) = opened[0].borrow().as_ref().filter(|_| !has_next) {
             ports = (store.pets.clone(), store.keys.clone());
         }
-        let (sampled, polled) = (Arc::clone(&opened), Arc::clone(&current));
-        let samples: SampleSource = Arc::new(move || samples(&sampled, &polled, has_next));
+        let (stores, polled) = (Arc::clone(&opened), Arc::clone(&current));
+        let samples: SampleSource = Arc::new(move || samples(&stores, &polled, has_next));
         Ok(Self { pets: ports.0, keys: ports.1, samples, watching, current, opened })
     }
 
@@ -219,8 +219,8 @@ impl Opening {
         let mut poller = None;
         if let Some(location) = self.next.clone() {
             let first = store.ports(&*self.location).map_err(Failure::runtime)?;
-            let opener = Box::new(Opener { location, opened: Arc::clone(opened) });
-            let started = Poller::start(Arc::clone(current), first, opener).await;
+            let next = Box::new(Opener { location, opened: Arc::clone(opened) });
+            let started = Poller::start(Arc::clone(current), first, next).await;
             poller = Some(started.map_err(Failure::of_store)?);
         } else {
             store.require_open(&*self.location).await?;
