@@ -156,7 +156,7 @@ impl View {
 
     /// Selects the current store from the last polls. Returns their result.
     fn update(&mut self) -> Found {
-        let poll = self.judge();
+        let poll = self.evaluate();
         let found = poll.found.clone();
         if found == Found::Open {
             self.sealed = None;
@@ -168,7 +168,7 @@ impl View {
     }
 
     /// Returns the result of the last polls. Switches to the other store if it has taken the place of the current one.
-    fn judge(&mut self) -> Poll {
+    fn evaluate(&mut self) -> Poll {
         let [first, next] = &self.stores;
         let (current, other) = if self.is_next { (next, first) } else { (first, next) };
         let Some((current, now)) = current.as_ref().and_then(|it| Some((it, it.state.as_ref()?)))
