@@ -14,9 +14,9 @@ pub struct SqliteConfig {
 /// SQLite's setting `PRAGMA synchronous`: when a commit waits for the disk.
 ///
 /// With every setting, the store stays consistent, and acknowledged writes survive a crash of the process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Synchronous {
-    /// A commit does not wait for the disk: a power failure may undo the last acknowledged writes.
+    /// An addition does not wait for the disk: a power failure may undo the last acknowledged additions.
     Normal,
     /// A commit waits for the disk: every acknowledged write survives a power failure.
     #[default]

@@ -114,7 +114,7 @@ fn try_to_open(
         None
     } else {
         let (open, versions) = (Box::new(open_writer), Arc::clone(&versions));
-        let committer = Committer { open, versions, presence, tally: Arc::default() };
+        let committer = Committer { open, synchronous, versions, presence, tally: Arc::default() };
         Some(Writer::start(committer, connection, runtime, on_panic)?)
     };
     let reads_while_sealed = settings.reads_while_sealed;

@@ -66,6 +66,17 @@ pub enum SchemaError {
         /// The schema version of this release.
         known: i64,
     },
+    /// The store has a schema older than any release.
+    #[error(
+        "its schema is version {actual}, older than any that petstore {RELEASE} can upgrade (version {first}); \
+         it was left untouched: use the petstore that made it"
+    )]
+    TooOld {
+        /// The schema version of the store.
+        actual: i64,
+        /// The first released schema version.
+        first: i64,
+    },
     /// The store has the schema of a newer release, which this release cannot use.
     #[error(
         "its schema cannot be used below version {oldest}, and petstore {RELEASE} knows version {known}; it \
@@ -109,7 +120,11 @@ pub fn require_known(
     oldest: i64,
     release: impl FnOnce() -> Option<String>,
 ) -> Result<(), SchemaError> {
-    let known = steps.last().map_or(0, |step| step.version);
+    let version = |step: Option<&Step>| step.map_or(0, |step| step.version);
+    let (first, known) = (version(steps.first()), version(steps.last()));
+    if oldest < first {
+        return Err(SchemaError::TooOld { actual: oldest, first });
+    }
     if oldest > known {
         let release = release().map(|name| format!("{name} or newer"));
         let release = release.unwrap_or_else(|| "of a newer release".to_owned());
@@ -138,6 +153,8 @@ mod tests {
         assert!(refusal.contains("use petstore 9.8.7 or newer"), "{refusal}");
         let unnamed = require_known(&STEPS, 3, || None).unwrap_err().to_string();
         assert!(unnamed.contains("use petstore of a newer release"), "{unnamed}");
+        let older = require_known(&STEPS, 0, release).unwrap_err().to_string();
+        assert!(older.contains("is version 0, older than any") && older.contains("(version 1)"));
     }
 
     #[test]

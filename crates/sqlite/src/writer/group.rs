@@ -17,6 +17,7 @@ use tokio::runtime::Handle;
 
 use super::{Group, Groups, MAX_GROUP, Tally, Work};
 use crate::{
+    config::Synchronous,
     connection::Statements,
     error::{self, Failure, open::is_busy},
     handover::rows as handover,
@@ -34,6 +35,8 @@ type Outcome = Result<Stored, AddError>;
 pub(crate) struct Committer {
     /// Opens a new connection.
     pub(crate) open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
+    /// The durability of additions.
+    pub(crate) synchronous: Synchronous,
     pub(crate) versions: Arc<VersionCache>,
     pub(crate) presence: Arc<Presence>,
     pub(crate) tally: Arc<Tally>,
@@ -146,20 +149,28 @@ impl Session<'_> {
         answers
     }
 
-    /// Runs `work` in a transaction of its own.
+    /// Runs `work` in a transaction of its own. The commit waits for the disk, also with [`Synchronous::Normal`], which is for
+    /// additions.
     pub(super) fn write<T, E: From<StoreError>>(
         &mut self,
         writer: WriterRole,
         work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure<E>>,
     ) -> Result<T, E> {
         self.committer.presence.check()?;
-        let done = WriteTransaction::begin(&mut self.statements, writer);
-        let done = done.and_then(|mut transaction| {
+        let (connection, synchronous) = (self.statements.connection, self.committer.synchronous);
+        let set = |synchronous: Synchronous| {
+            connection.pragma_update(None, "synchronous", synchronous.as_str())
+        };
+        let done = set(synchronous.max(Synchronous::Full)).map_err(Failure::from);
+        let done = done.and_then(|()| {
+            let mut transaction = WriteTransaction::begin(&mut self.statements, writer)?;
             let (done, rewrites) = work(transaction.statements())?;
             transaction.commit(rewrites, &self.committer.versions)?;
             Ok(done)
         });
-        let done = self.conclude(done)?;
+        let done = self.conclude(done);
+        self.in_doubt |= set(synchronous).is_err();
+        let done = done?;
         self.committer.tally.note(1);
         Ok(done)
     }
