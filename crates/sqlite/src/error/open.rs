@@ -28,7 +28,7 @@ impl From<OpenError> for StoreError {
     }
 }
 
-/// The fault of the file or of its content. The file stays unchanged.
+/// The reason why a store could not be opened or upgraded. The file stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
     #[error("its directory {} does not exist; create it, or name another path", .0.display())]
