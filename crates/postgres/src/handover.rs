@@ -42,7 +42,7 @@ impl Handover for PostgresStore {
         let (id, other) = (&new.id.0[..], other.as_ref().map(|other| &other.0[..]));
         let random = version::random()?;
         let version = if new.phase.is_open() { &random[..] } else { &[] };
-        // A transaction is not tried twice.
+        // Uses a transaction, because the pool may send a single statement twice.
         let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
         let changed = transaction
             .query(CHANGE, &[&expected, &id, &new.revision, &word, &other, &label, &version])

@@ -16,7 +16,8 @@
 //! # Promises
 //! - An acknowledged write is as durable as the server's `synchronous_commit` makes it. If that is `off`, this crate
 //!   turns it on for its sessions. A commit whose wait for a standby was canceled is not acknowledged.
-//! - Any number of instances may share one database. Keys, idempotency records, cursors and versions hold on all of them.
+//! - Any number of instances may share one database. Keys, idempotency records, cursors and versions are valid on every
+//!   instance.
 //! - Concurrent additions share one transaction and its round trip (group commit). An addition whose caller has left
 //!   takes effect whole or not at all. It has no effect if its group has not started.
 //! - A row that the server refuses permanently fails its own addition, not the other additions of its group.

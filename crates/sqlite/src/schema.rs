@@ -30,7 +30,7 @@ pub(crate) const STEPS: [Step; 4] = [
     Step::new(
         9,
         7,
-        "tell one state of the API keys from another; hand a store over",
+        "record the revision of the API keys; hand a store over",
         include_str!("schema/9.sql"),
     )
     .unless(include_str!("schema/9.offending.sql")),

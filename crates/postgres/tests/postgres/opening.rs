@@ -74,7 +74,7 @@ async fn tables_of_another_application_are_refused_and_left_alone() {
     assert_eq!(database.sql(tables).unwrap().trim(), "1");
 }
 
-/// Otherwise a policy would give empty lists, an empty export and a sound check.
+/// Without the refusal, a policy would cause empty lists, an empty export and a check without findings.
 #[needs(postgres)]
 #[tokio::test]
 async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() {
