@@ -1,6 +1,6 @@
-//! The limits of one transaction. etcd counts operations by level (`--max-txn-ops`): a level counts as the largest of
-//! its comparisons, its operations after a success, and its operations after a failure. The deepest chain of levels may
-//! count up to the flag. Nested transactions beside each other do not add up, so 128 operations hold 3,969 nested
+//! The limits of one transaction. etcd counts operations by level (`--max-txn-ops`). A level counts as the largest of
+//! three numbers: comparisons, operations after a success, operations after a failure. The counts of nested levels add
+//! up, at most to the flag. Nested transactions beside each other do not add up, so 128 operations hold 3,969 nested
 //! entries.
 
 use petstore_domain::MAX_KEYS_PER_SAVE;

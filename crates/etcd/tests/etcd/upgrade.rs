@@ -1,4 +1,4 @@
-//! The upgrade of a store that release 1.2.0 left, and what that release reads afterwards.
+//! The upgrade of a store of release 1.2.0, and the head that this release reads afterwards.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -40,7 +40,7 @@ async fn all_records(snapshot: &mut dyn Snapshot) -> Vec<IdempotencyRecord> {
     snapshot.records(None, 1000).await.unwrap()
 }
 
-/// Holds that the store has everything that 1.2.0 left there.
+/// Checks that the store has all rows that 1.2.0 wrote.
 async fn has_everything(store: &EtcdStore) {
     let animals = page(store).await;
     assert_eq!(animals.len(), 15);
@@ -212,7 +212,7 @@ async fn release_1_2_0_reads_a_head_that_it_refuses() {
     let before: Value = serde_json::from_str(&value(&etcd, "zoo/head")).unwrap();
     upgraded(&etcd, UpgradeMode::Force).await;
     let fence = value(&etcd, "zoo/head");
-    assert_eq!(fence, of_new, "a new store has it, too");
+    assert_eq!(fence, of_new, "a new store has the same fence");
     let fence: Value = serde_json::from_str(&fence).unwrap();
     for (name, of_old) in before.as_object().unwrap() {
         let (of_fence, text) = (&fence[name], of_old.is_string());
@@ -220,7 +220,7 @@ async fn release_1_2_0_reads_a_head_that_it_refuses() {
         assert!(!is_missing, "1.2.0 cannot read a head without '{name}'");
         assert!(!text || of_fence.is_string(), "{name}");
     }
-    // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs the others.
+    // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs the other fields.
     assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));
     assert_eq!(fence["oldest_release"], "2.0.0");
     assert!(fence["label"].as_str().unwrap().starts_with("petstore 2.0.0, which has upgraded"));

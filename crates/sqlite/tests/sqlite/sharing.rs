@@ -100,7 +100,7 @@ async fn closing_drops_abandoned_writes_and_leaves_one_file() {
     }
     drop(store);
     assert_eq!(place.content().into_keys().collect::<Vec<_>>(), [place.path()]);
-    // The writer may have started some of them.
+    // The writer may have started some writes.
     assert!(all(&place.open()).await.len() < 100);
 }
 
@@ -212,7 +212,7 @@ async fn no_opening_of_the_file_of_a_store_releases_its_locks() {
     raw.execute_batch("DELETE FROM pet; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);").unwrap();
     add(&staying, rex()).await;
     drop(raw);
-    assert_eq!(locks(), held, "it was made shorter");
+    assert_eq!(locks(), held, "after the file became shorter");
     drop(staying);
     assert_eq!(locks(), 0);
 }

@@ -68,7 +68,7 @@ fn fault(world: &World) -> Option<&'static str> {
         }
     }
     for flight in &world.flights {
-        // A flight that is kept can still take effect. Later reopenings only raise the revision of the source.
+        // Every flight left here can still take effect. Later reopenings only raise the revision of the source.
         if let Flight::Change(_, _, back) = flight
             && is_sealed_to(back, &source.state)
             && (source.state.phase.is_open() && !source.state.is_successor_of(back))
