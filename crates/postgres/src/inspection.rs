@@ -125,7 +125,7 @@ mod tests {
     use super::durability;
 
     #[test]
-    fn a_server_that_does_not_wait_for_its_disk_is_warned_of() {
+    fn a_server_that_does_not_wait_for_its_disk_gets_a_warning() {
         for (fsync, pages, severity) in [
             ("on", "on", Severity::Ok),
             ("off", "on", Severity::Warning),

@@ -56,7 +56,7 @@ mod tests {
     /// Each batch of an import runs these statements.
     #[needs(postgres)]
     #[tokio::test]
-    async fn the_highest_identifier_is_looked_for_in_the_index_whatever_the_table_held_then() {
+    async fn the_highest_identifier_is_read_from_the_index_at_every_table_size() {
         let database = postgres_or_skip("the_highest_identifier_is_looked_for").unwrap();
         let config = PostgresConfig::parse(&database.url).unwrap();
         drop(PostgresStore::connect(&config).await.unwrap());

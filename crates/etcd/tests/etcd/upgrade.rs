@@ -97,7 +97,7 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
 
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_upgrades_at_once_one_runs_the_step_and_the_others_find_it() {
+async fn one_of_several_concurrent_upgrades_runs_the_step() {
     let etcd = etcd_or_skip("several_processes_may_upgrade", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
@@ -139,7 +139,7 @@ async fn an_upgrade_that_was_cut_off_is_continued() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced() {
+async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
     let etcd = etcd_or_skip("the_step_to_2_0_is_not_begun", 1).unwrap();
     restore(&etcd);
     let head = value(&etcd, "zoo/head");
@@ -162,7 +162,7 @@ async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced
 /// The writer of this test does not pause after the step has lost a comparison, as a process of 1.2.0 would.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
+async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
     let etcd = etcd_or_skip("a_forced_step_to_2_0_ends", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);

@@ -37,7 +37,7 @@ async fn queued_additions_are_committed_together() {
 }
 
 #[tokio::test]
-async fn a_fault_of_the_whole_store_fails_no_later_group() {
+async fn a_group_succeeds_after_a_failed_group() {
     let place = Place::new();
     let store = place.open();
     let raw = place.raw();
@@ -154,7 +154,7 @@ async fn a_refused_addition_fails_alone_and_leaves_no_row() {
 /// Sixty-four queued additions share one commit, although an index refuses one of them. The index refuses its first or
 /// its second statement.
 #[tokio::test]
-async fn a_refused_addition_costs_the_others_of_its_group_no_commit() {
+async fn a_refused_addition_and_its_group_take_one_commit() {
     for index in ["pet (name) WHERE name = 'offender'", "idempotency (created_at)"] {
         let place = Place::new();
         let store = Arc::new(place.open());

@@ -221,7 +221,7 @@ fn a_cancel_at_any_moment_leaves_one_store_open() {
 }
 
 #[test]
-fn rows_changed_by_sql_meanwhile_are_never_served_as_they_were() {
+fn rows_changed_by_sql_are_never_served_with_old_values() {
     let [mut old, new] = fresh();
     old.rows = vec![(101, 0), (102, 0)];
     let budget =
