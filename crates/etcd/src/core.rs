@@ -362,7 +362,7 @@ fn reads(ranges: Vec<Range>) -> Txn {
 }
 
 fn no_head() -> Corruption {
-    Corruption::new("the head of the store", "there is one")
+    Corruption::new("the head of the store", "the head is present")
 }
 
 fn read_of(answer: TxnAnswer) -> Result<Option<HeadRead>, Failure> {

@@ -106,7 +106,7 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
         records(core, part).await?;
     }
     let old_head = core.keys.old_head();
-    let missing = || Failure::from(Corruption::new("the head of the store", "there is one"));
+    let missing = || Failure::from(Corruption::new("the head of the store", "the head is present"));
     let before = core.head_at(&old_head, 0).await?.ok_or_else(missing)?.raw;
     if mode != UpgradeMode::Force {
         time::sleep(QUIET_TIME).await;

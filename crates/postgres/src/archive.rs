@@ -157,7 +157,7 @@ impl PostgresSnapshot {
     /// Runs the first statement of the transaction, which takes the snapshot.
     async fn new(transaction: Connection) -> Result<Self, StoreError> {
         let rows = transaction.query(HIGHEST, &[]).await?;
-        let missing = || StoreError::corrupt("the state of the store", "there is one");
+        let missing = || StoreError::corrupt("the state of the store", "the state is present");
         let row = rows.first().ok_or_else(missing)?;
         let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
         let highest = HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) };

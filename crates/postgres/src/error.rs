@@ -40,7 +40,7 @@ pub(crate) enum StoreFailure {
     #[error("too many calls wait for a connection ({0})")]
     PoolQueueFull(usize),
     /// Every try failed because of a concurrent change of the same rows.
-    #[error("others changed the same rows too often at the same time")]
+    #[error("concurrent transactions changed the same rows too often")]
     Contention,
     /// The system has no random bytes.
     #[error("no random bytes: {0}")]

@@ -54,7 +54,7 @@ impl Handover for PostgresStore {
 
 pub(crate) fn from_row(row: Option<&Row>) -> Result<StoreState, Corruption> {
     let broken = |rule: &str| Corruption::new("the state of the store", rule);
-    let row = row.ok_or_else(|| broken("there is one"))?;
+    let row = row.ok_or_else(|| broken("the state is present"))?;
     let read = || -> Result<_, tokio_postgres::Error> {
         let id = |bytes: &[u8]| bytes.try_into().map(StoreId).ok();
         let other = row.try_get::<_, Option<&[u8]>>(4)?.and_then(id);

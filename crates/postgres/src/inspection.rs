@@ -81,7 +81,7 @@ fn durability([fsync, pages, commit, standbys]: [&str; 4]) -> Finding {
     let settings =
         format!("fsync is {fsync}, full_page_writes is {pages}, synchronous_commit is {commit}");
     if fsync != "on" || pages != "on" {
-        let risk = "a power failure may cost the data; set both to on in postgresql.conf";
+        let risk = "a power failure may destroy data; set both to on in postgresql.conf";
         return Finding::warning("durability", format!("{settings}: {risk}"));
     }
     let standbys = match standbys {
@@ -102,7 +102,7 @@ fn indexes(unusable: &[String]) -> Finding {
 
 fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
     let problem = match are_behind {
-        Ok(false) => return Finding::ok("identifiers", "the next ones are free"),
+        Ok(false) => return Finding::ok("identifiers", "the next identifiers are free"),
         Ok(true) => {
             "the sequence pet_id is behind the rows; the next addition raises it, if the role may \
              UPDATE the sequence"

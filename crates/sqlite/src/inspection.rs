@@ -53,7 +53,7 @@ impl SqliteStore {
             ),
             Synchronous::Normal => Finding::warning(
                 subject,
-                format!("{settings}: a power failure may take back the last acknowledged animals"),
+                format!("{settings}: a power failure may undo the last acknowledged writes"),
             ),
         })
     }

@@ -216,8 +216,8 @@ impl<'m> Run<'m> {
             self.seen.stop();
             if *self.stop_at.get_or_insert_with(|| Instant::now() + STOP_LIMIT) <= Instant::now() {
                 return Err(TransferError::failed(format!(
-                    "the old store is sealed and the new one is not known to be open, so writes wait; run it again, \
-                     or with --cancel ({})",
+                    "the old store is sealed, and the new store may not be open, so writes wait; run the command \
+                     again, or with --cancel ({})",
                     self.failure()
                 )));
             }
@@ -302,7 +302,7 @@ impl<'m> Run<'m> {
                  URLs exchanged"
             ),
             End::Overtaken => format!(
-                "another command has changed the state of {target} meanwhile; run one of them again"
+                "another command has changed the state of {target} meanwhile; run one of the commands again"
             ),
             End::Different => {
                 let error = self.failure();

@@ -78,9 +78,9 @@ pub(crate) enum Reason {
     Foreign(&'static str),
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error("{} is there, and is no copy of a petstore store; move it away", .0.display())]
+    #[error("{} exists, and is no copy of a petstore store; move it away", .0.display())]
     Occupied(PathBuf),
-    #[error("the copy that is made first: {0}")]
+    #[error("the copy before the upgrade was not made: {0}")]
     Copy(String),
     #[error("{0}; mend that, or name another path")]
     Sqlite(#[source] rusqlite::Error),

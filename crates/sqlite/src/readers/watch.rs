@@ -27,28 +27,28 @@ pub(crate) const TICK: Duration = Duration::from_millis(10);
 impl Shared {
     /// Reads the version every [`INTERVAL`], until the store is closed.
     pub(crate) fn watch(self: &Arc<Self>) {
-        let mut anchor = Anchor::default();
+        let mut reader = VersionReader::default();
         while self.is_open() {
             if !self.in_use.swap(false, Ordering::SeqCst) {
-                anchor.release();
+                reader.release();
                 thread::park();
                 continue;
             }
             let began = Instant::now();
-            self.poll(&mut anchor, began);
+            self.poll(&mut reader, began);
             while self.is_open() && began.elapsed() < INTERVAL {
                 thread::park_timeout(INTERVAL.saturating_sub(began.elapsed()));
             }
         }
     }
 
-    fn poll(&self, anchor: &mut Anchor, began: Instant) {
+    fn poll(&self, reader: &mut VersionReader, began: Instant) {
         // Checks the files before it opens a connection, because SQLite removes the log of an emptied file.
         let was_present = self.presence.check().is_ok();
         // An error is ignored here: requests fail for the same cause and report the error.
-        let version = if was_present { anchor.read(&self.pool).ok() } else { None };
+        let version = if was_present { reader.read(&self.pool).ok() } else { None };
         if !was_present || self.presence.check().is_err() {
-            *anchor = Anchor::default();
+            *reader = VersionReader::default();
             self.pool.clear();
         } else if let Some(stored) = version {
             self.versions.observe(stored, began);
@@ -77,12 +77,12 @@ impl Shared {
 
 /// The connection on which the version is read, and the last version.
 #[derive(Default)]
-struct Anchor {
+struct VersionReader {
     connection: Option<Connection>,
     version: Option<StoredVersion>,
 }
 
-impl Anchor {
+impl VersionReader {
     /// Reads the version. The transaction stays open only if the version has not changed. While the log grows, an open
     /// transaction would prevent SQLite from resetting the log.
     fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure<StoreError>> {

@@ -115,7 +115,7 @@ impl Session<'_> {
     /// lock once.
     fn run_other(&mut self, work: Work) {
         let can_run = self.is_usable() && !self.is_locked;
-        let failed = || StoreError::unavailable("the write before it failed");
+        let failed = || StoreError::unavailable("an earlier write of the group failed");
         work(if can_run { Ok(self) } else { Err(failed()) });
     }
 
