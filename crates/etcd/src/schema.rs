@@ -24,8 +24,8 @@ const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity
 
 /// The time without a write before the step that must run alone.
 const QUIET_TIME: Duration = Duration::from_secs(2);
-/// The number of parts in which the records are read, by the first two digits of their ids. etcd visits every entry of
-/// a range for each page, so one range would take hours for a million records.
+/// The number of parts in which the records are read. The first two digits of a record's id select the part. etcd
+/// visits every entry of a range for each page, so one range would take hours for a million records.
 const PARTS: u32 = 256;
 const IN_USE: &str =
     "another process is writing to the store; stop it, or run 'petstore upgrade --force'";

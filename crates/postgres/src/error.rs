@@ -113,8 +113,10 @@ impl StoreFailure {
         self.to_string().contains("server does not support TLS")
     }
 
-    /// Returns whether the connection cannot be used again: it is broken, its server stops or takes no writes, or its
-    /// prepared statements are no longer valid.
+    /// Returns whether the connection cannot be used again:
+    /// - it is broken, or its server has not answered in time,
+    /// - its server stops or takes no writes, or did not wait for a standby,
+    /// - its prepared statements are no longer valid.
     pub(crate) fn breaks_connection(&self) -> bool {
         match self.postgres() {
             Some(error) => error.code().is_none_or(is_broken),

@@ -26,8 +26,8 @@
 //! - Reads stay fast beside a snapshot that is open for hours (`version.rs`).
 //! - A call ends within its deadline ([`PostgresConfig`]). Calls succeed again, without a restart, as soon as a server
 //!   that takes writes can be reached.
-//! - These databases are refused and stay unchanged: a database with other tables under petstore's names, and
-//!   a store with a schema that this release cannot use. Only [`PostgresStore::upgrade`] upgrades an older schema.
+//! - These databases are refused and stay unchanged: a database with foreign tables under petstore's names, and a store
+//!   with a schema that this release cannot use. Only [`PostgresStore::upgrade`] upgrades an older schema.
 //! - A trigger changes the catalogue's version with every change of an animal, also by a person in `psql`.
 //!
 //! # Limits

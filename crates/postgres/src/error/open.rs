@@ -66,8 +66,10 @@ impl OpenError {
     }
 }
 
-/// Converts to [`StoreError::Unavailable`] if opening may succeed later without a change by the operator: no server
-/// that takes writes can be reached, the server starts or stops, or other sessions hold locks on its tables.
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later without a change by the operator:
+/// - no server that takes writes can be reached,
+/// - the server starts or stops,
+/// - other sessions hold locks on the tables.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         let may_pass = matches!(&error.reason, Reason::Locked(_))

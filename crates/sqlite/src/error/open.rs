@@ -15,8 +15,8 @@ pub struct OpenError {
     pub(crate) reason: Reason,
 }
 
-/// Converts to [`StoreError::Unavailable`] if opening may succeed later: another process has locked the file, or its disk
-/// is full, read-only or failing. Otherwise converts to [`StoreError::Refused`].
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later: another process has locked the file, or the
+/// disk is full, read-only or failing. Otherwise converts to [`StoreError::Refused`].
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         use Reason::{CannotGrow, Full, Io, Locked, ReadOnlyDisk, Sqlite};
