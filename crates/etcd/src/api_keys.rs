@@ -22,7 +22,7 @@ impl KeyStore for EtcdStore {
     }
 
     /// The position is a revision of etcd, and every stamp is 1. The head at the known position shows whether this
-    /// store ever had the known keys there. If etcd has compacted that revision away, all keys are returned.
+    /// store had the known keys at that revision. If etcd has compacted that revision away, all keys are returned.
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
         let core = &self.core;
         let read = core.read(&[], core.client.deadline()).await?;
@@ -106,7 +106,7 @@ impl Core {
         matches!(read, Ok(Some(read)) if read.head.key_revision() == known.revision)
     }
 
-    /// Reads every API key, as of `revision`, that was written at the revision `min_mod_revision` or later.
+    /// Reads, as of `revision`, every API key that was written at `min_mod_revision` or later.
     pub(crate) async fn api_keys(
         &self,
         min_mod_revision: i64,

@@ -27,7 +27,8 @@ impl Archive for EtcdStore {
         let api_keys = rows.keys.iter().map(|key| keys.api_key(key.id));
         let others: Vec<_> = records.chain(api_keys).collect();
         loop {
-            // No animal is above the highest identifier. So a copy reads no animals, which halves its time.
+            // No stored animal is above the highest identifier. So a copy does not read the places of new animals,
+            // which halves its time.
             let highest = self.core.highest_pet().await?;
             let pets =
                 rows.pets.iter().filter(|pet| highest.is_none_or(|highest| pet.id <= highest));
@@ -49,7 +50,8 @@ impl Archive for EtcdStore {
                 }
                 write_pets_and_records(draft, &rows).map(Some)
             });
-            // Tries again if another process added animals, or changed keys, whose digests must be read.
+            // Tries again if another process added animals or changed keys. Changed keys must be read for their
+            // digests.
             if let Some(added) = written.await? {
                 return Ok(added);
             }

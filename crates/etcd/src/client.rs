@@ -172,7 +172,7 @@ impl Client {
             let _ =
                 self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
             if errors.len() == self.nodes.len() {
-                // After a restore, a node may not answer a token at all, because the token has a later revision.
+                // After a restore, a node may not answer at all, because the token has a later revision than the node.
                 if let Ok(mut token) = self.token.try_lock() {
                     *token = None;
                 }

@@ -28,9 +28,9 @@ const DEFAULT_PORT: u16 = 2379;
 /// | `sslmode` | `disable` | `disable`: not encrypted; `verify-full`: encrypted, and the certificate must be signed by a known authority and name the host |
 /// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the nodes' certificates |
 /// | `sslcert`, `sslkey` | none | PEM files of the client certificate, with its chain, and of its key |
-/// | `connect_timeout` | `1s` | for connecting to one node |
-/// | `request_timeout` | `1s` | for one answer of one node; then the next node is asked |
-/// | `call_timeout` | `5s` | for a call as a whole |
+/// | `connect_timeout` | `1s` | the time limit for connecting to one node |
+/// | `request_timeout` | `1s` | the time limit for the answer of one node; then the next node is asked |
+/// | `call_timeout` | `5s` | the time limit for a call as a whole |
 ///
 /// Times are written `3s` or `500ms`. A bare number is seconds for `connect_timeout`, as in libpq, and milliseconds for
 /// the others.

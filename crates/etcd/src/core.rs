@@ -2,7 +2,7 @@
 //! the write was planned.
 //!
 //! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be
-//! sent again after a lost answer: at most one of the two is carried out, and the head shows whether one was.
+//! sent again after a lost answer: etcd carries out at most one of the two, and the head shows whether it did.
 
 #[cfg(test)]
 mod tests;
@@ -362,7 +362,7 @@ fn reads(ranges: Vec<Range>) -> Txn {
 }
 
 fn no_head() -> Corruption {
-    Corruption::new("the head of the store", "there is one")
+    Corruption::new("the head of the store", "the head is present")
 }
 
 fn read_of(answer: TxnAnswer) -> Result<Option<HeadRead>, Failure> {

@@ -16,7 +16,7 @@ pub(crate) enum Failure {
     /// etcd refuses the call, and would refuse it again.
     #[error("{0}")]
     Refused(String),
-    /// etcd refuses the user. The second text tells the operator what to do.
+    /// etcd refuses the user. The second text is the remedy.
     #[error("{0}; {1}")]
     Denied(String, &'static str),
     #[error(
@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     Corrupt(#[from] Corruption),
 }
 
-/// Parts of etcd's messages about the user of a call, each with what an operator can do.
+/// Parts of etcd's messages about the user of a call, each with its remedy.
 const REMEDIES: [(&str, &str); 4] = [
     ("authentication failed", "fix the user or the password"),
     ("not enabled", "leave user and password out of the URL, or enable etcd's authentication"),
@@ -87,7 +87,7 @@ impl From<Failure> for ArchiveError {
     }
 }
 
-/// A store could not be opened. The message is one line that says why and what to do, without the password.
+/// A store could not be opened. The message is one line with the cause and its repair, without the password.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
@@ -107,7 +107,8 @@ impl OpenError {
     }
 }
 
-/// Unavailable if opening may succeed later without a change by the operator, for example because too few nodes answer.
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later without a change by the operator. For example,
+/// too few nodes answer.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         let may_pass = matches!(error.reason, Reason::Store(Failure::Unavailable(_)));

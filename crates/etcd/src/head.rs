@@ -25,7 +25,7 @@ pub(crate) const STEPS: [Step; 2] = [
 ];
 
 /// The number of transactions that the head remembers. After a lost answer, the head shows whether the transaction was
-/// committed, unless more than this number followed.
+/// committed, unless more transactions than this number followed.
 const RECENT: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

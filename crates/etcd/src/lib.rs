@@ -17,7 +17,8 @@
 //! # Promises
 //! - An acknowledged write is on the disks of most nodes. Reads are linearizable: every later read through any node
 //!   sees the write. A node without a majority answers no call.
-//! - Any number of instances may share one prefix. Keys, idempotency records, cursors and versions hold on all of them.
+//! - Any number of instances may share one prefix. Keys, idempotency records, cursors and versions are valid on every
+//!   instance.
 //! - Concurrent additions share one transaction (group commit). An addition whose caller has left takes effect whole or
 //!   not at all.
 //! - A call ends within its deadline ([`EtcdConfig`]). A node that does not answer, or that has no leader, costs one

@@ -1,6 +1,6 @@
-//! The limits of one transaction. etcd counts operations by level (`--max-txn-ops`): a level counts as the largest of
-//! its comparisons, its operations after a success, and its operations after a failure. The deepest chain of levels may
-//! count up to the flag. Nested transactions beside each other do not add up, so 128 operations hold 3,969 nested
+//! The limits of one transaction. etcd counts operations by level (`--max-txn-ops`). A level counts as the largest of
+//! three numbers: comparisons, operations after a success, operations after a failure. The counts of nested levels add
+//! up, at most to the flag. Nested transactions beside each other do not add up, so 128 operations hold 3,969 nested
 //! entries.
 
 use petstore_domain::MAX_KEYS_PER_SAVE;
@@ -9,8 +9,10 @@ use crate::kv::{Op, Txn};
 
 /// The operations of a write beside its entries: the head and [`Keys::contender`](crate::rows::Keys::contender).
 const HEAD_OPS: usize = 2;
-/// The largest number of entries that one row changes: an animal, the animal by its status, a record, the record by its
-/// animal, and the deleted index entry of a replaced record.
+/// The largest number of entries that one row changes:
+/// - the animal, and the animal by its status,
+/// - the record, and the record by its animal,
+/// - the deleted index entry of a replaced record.
 const ROW_ENTRIES: usize = 5;
 /// The largest number of rows in one transaction. etcd's gateway takes some 0.1 ms for an entry on a busy machine, and
 /// other writes wait meanwhile.

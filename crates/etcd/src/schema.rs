@@ -1,8 +1,8 @@
-//! The upgrade of a store that an older release made. etcd does not tell who uses a store, so the step refuses to start
-//! while another process writes. Then one transaction moves the head to another key and puts [`FENCE`] under the old
-//! key, which an older release reads for every request and compares in every write. From then on that release answers
-//! 503, and its log says why. Further transactions write the index of the records. If the process dies in between, it
-//! leaves a fenced store of version 1, which no release opens, and the next upgrade continues.
+//! The upgrade of a store that an older release made. etcd does not show which processes use a store, so the step does
+//! not start while another process writes. One transaction moves the head to a new key and puts [`FENCE`] under the old
+//! key. Older releases read the old key for every request; they now answer 503 and log the reason. Further transactions
+//! write the index of the records. If the process dies before the last transaction, no release opens the store, and the
+//! next upgrade continues.
 
 use std::time::Duration;
 
@@ -19,17 +19,18 @@ use crate::{
 };
 
 /// The head for releases before 2.0.0. They refuse `oldest` at their start and `phase` for every request, and log
-/// `label`. No process expects this revision, so none of their movers changes the state.
+/// `label`. No mover of these releases expects this revision, so none changes the state.
 const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0, which has upgraded its schema: stop this process and start that release","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
 
 /// The time without a write before the step that must run alone.
 const QUIET_TIME: Duration = Duration::from_secs(2);
-/// The number of parts in which the records are read, by the first two digits of their ids. etcd visits every entry of
-/// a range for each page, so one range would take hours for a million records.
+/// The number of parts in which the records are read. The first two digits of a record's id select the part. etcd
+/// visits every entry of a range for each page, so one range would take hours for a million records.
 const PARTS: u32 = 256;
 const IN_USE: &str =
     "another process is writing to the store; stop it, or run 'petstore upgrade --force'";
-/// The largest number of tries to move the head between two writes of others, which pause for a writer that lost.
+/// The largest number of tries to move the head. After a lost comparison, other writers pause, so that the next try can
+/// succeed.
 const MAX_MOVES: u32 = 100;
 const KEEPS_WRITING: &str = "other processes write to the store all the time; stop them";
 
@@ -75,7 +76,7 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     Ok(Some(read))
 }
 
-/// Upgrades the schema of a store; `None` if there is no store.
+/// Upgrades the schema of a store. Returns `None` if there is no store.
 pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upgrade>, Reason> {
     let Some(found) = find(core).await? else { return Ok(None) };
     let from = found.head.schema;
@@ -105,7 +106,7 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
         records(core, part).await?;
     }
     let old_head = core.keys.old_head();
-    let missing = || Failure::from(Corruption::new("the head of the store", "there is one"));
+    let missing = || Failure::from(Corruption::new("the head of the store", "the head is present"));
     let before = core.head_at(&old_head, 0).await?.ok_or_else(missing)?.raw;
     if mode != UpgradeMode::Force {
         time::sleep(QUIET_TIME).await;

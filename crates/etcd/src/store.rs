@@ -14,7 +14,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 /// The settings of a store besides its URL.
 #[derive(Clone, Debug, Default)]
 pub struct EtcdSettings {
-    /// `true` if a store is created where there is none.
+    /// `true` if a missing store is created.
     pub create: bool,
     /// `true` if animals can be read, without a version, while the store is sealed.
     pub reads_while_sealed: bool,
@@ -25,8 +25,8 @@ pub struct EtcdSettings {
 
 /// A catalogue and its API keys in etcd.
 ///
-/// The store works within the tokio runtime in which it was opened. Dropping it closes it; waiting additions are still
-/// written while that runtime runs. [`Self::close`] waits for them.
+/// The store works within the tokio runtime in which it was opened. Dropping the store closes it; waiting additions are
+/// still written while that runtime runs. [`Self::close`] waits for these additions.
 pub struct EtcdStore {
     pub(crate) core: Arc<Core>,
     pub(crate) tasks: StoreTasks,
@@ -64,8 +64,8 @@ impl EtcdStore {
         self.tasks.writer.waiting()
     }
 
-    /// Refuses further additions, and waits up to 5 seconds until all waiting ones are written. Returns whether they
-    /// are.
+    /// Refuses further additions, and waits up to 5 seconds until all waiting additions are written. Returns whether
+    /// all were written.
     pub async fn close(&self) -> bool {
         self.tasks.close().await
     }

@@ -1,4 +1,4 @@
-//! [`KeyStore`] on PostgreSQL: the table `api_key`, and its revision in the row of the state.
+//! [`KeyStore`] on PostgreSQL: the keys in the table `api_key`, and their revision in `petstore_state`.
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -27,9 +27,9 @@ pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER
 pub(crate) const BY_ID_OR_DIGEST: &str =
     concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
 /// Selects each key whose stamp is above `$2`, with its stamp. Each row also has the key revision, the highest key
-/// identifier, and the sum of the lower halves of all stamps. Without such a key, or if the revision is `$1`, one row has
-/// no key. If the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps the conditions inside the
-/// subqueries.
+/// identifier, and the sum of the lower halves of all stamps. If there is no such key, or if the revision is `$1`, the
+/// result is one row without a key. If the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps the
+/// conditions inside the subqueries.
 const LOAD: &str = concat!(
     "SELECT ",
     columns!(),
@@ -140,7 +140,7 @@ fn changes(rows: &[Row], known: Option<KeyMark>) -> Result<KeyChanges, StoreErro
     Ok(changes)
 }
 
-/// Returns the rows of [`LOAD`] with a key. A row without an identifier has none.
+/// Returns the rows of [`LOAD`] with a key. A row without an identifier has no key.
 fn with_key(rows: &[Row]) -> impl Iterator<Item = &Row> {
     rows.iter().filter(|row| !matches!(row.try_get(0), Ok(None::<i64>)))
 }

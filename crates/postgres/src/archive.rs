@@ -1,7 +1,8 @@
 //! [`Archive`] on PostgreSQL, on connections outside of the pool.
 //!
-//! A transaction that writes rows locks the row of the state first, as every writer does. Its time limits end it soon if
-//! this process is frozen. If another program writes the same rows at the same time, the server refuses one of the two.
+//! A transaction that writes rows locks the row of the state first, as every writer does. If this process is frozen,
+//! time limits end the transaction soon. If another program writes the same rows at the same time, the server refuses
+//! one of the two writes.
 
 #[cfg(test)]
 mod tests;
@@ -33,8 +34,8 @@ use crate::{
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
-/// Selects the highest identifiers of animals and of keys. The sequence is at the last identifier that was drawn, even for
-/// a request that added nothing. Rows that were not numbered by the sequence may be above it.
+/// Selects the highest identifiers of animals and of keys. The sequence holds the last drawn identifier, even if its
+/// request added nothing. A row that did not draw its identifier may be above the sequence.
 const HIGHEST: &str = concat!(
     "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), (SELECT last_value FROM pg_catalog.pg_sequences \
        WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(c.highest_key_id, 0) FROM ",
@@ -59,7 +60,7 @@ const OTHER_PET: &str = "SELECT u.id \
 /// Adds animals under the next identifiers. Returns the first identifier, and how many animals were stored.
 const ADD_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT nextval('pet_id'), u.* \
        FROM unnest($1::text[], $2::bigint[], $3::text[]) u RETURNING id) SELECT min(id), count(*) FROM added";
-/// Sets the version, if `$1` is one, and raises the highest identifier of keys.
+/// Sets the version to `$1` unless `$1` is null, and raises the highest identifier of keys to `$2`.
 const RENEW: &str = concat!(
     "UPDATE petstore_state SET version = coalesce($1::bytea, version), changes = changes + 1, \
      highest_key_id = greatest(highest_key_id, $2::bigint)",
@@ -94,7 +95,7 @@ impl Archive for PostgresStore {
         pets: Vec<NewPet>,
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
-        // A role that may not read the sequence can import all the same.
+        // A role without the right to read the sequence can still import.
         if sequences::are_behind(&self.pool).await.unwrap_or(false) {
             sequences::raise(&self.pool).await?;
         }
@@ -106,8 +107,8 @@ impl Archive for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Begins a transaction, locks the row of the state, and checks that `writer` may write. The row's trigger would refuse
-    /// the commit too, but a sequence keeps the identifiers that were drawn.
+    /// Begins a transaction, locks the row of the state, and checks that `writer` may write. The row's trigger would
+    /// refuse the commit too, but a rollback would not return the drawn identifiers.
     async fn begin_writing(
         &self,
         begin: &str,
@@ -148,15 +149,15 @@ impl PostgresStore {
 /// An open transaction that sees one state of the store.
 struct PostgresSnapshot {
     transaction: Connection,
-    /// Read first, because a transaction does not freeze a sequence.
+    /// The highest identifiers. Read first, because a snapshot does not include sequences.
     highest: HighestIds,
 }
 
 impl PostgresSnapshot {
-    /// Fixes the state that the transaction sees, by its first statement.
+    /// Runs the first statement of the transaction, which takes the snapshot.
     async fn new(transaction: Connection) -> Result<Self, StoreError> {
         let rows = transaction.query(HIGHEST, &[]).await?;
-        let missing = || StoreError::corrupt("the state of the store", "there is one");
+        let missing = || StoreError::corrupt("the state of the store", "the state is present");
         let row = rows.first().ok_or_else(missing)?;
         let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
         let highest = HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) };
@@ -213,7 +214,7 @@ async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, Archi
     let values: Values<'_> = &[&ids, &names, &categories, &statuses];
     let added: i64 = scalar(&transaction.query(WRITE_PETS, values).await?)?;
     let added = added.unsigned_abs();
-    // Existing rows must equal the given ones.
+    // Existing rows must equal the given animals.
     if added < pets.len() as u64
         && let Some(&id) = column(&transaction.query(OTHER_PET, values).await?)?.first()
     {
@@ -251,10 +252,10 @@ async fn add_pets(
     Ok(pets.len() as u64)
 }
 
-/// Writes API keys under their own identifiers. The lock of the state keeps them from changing meanwhile.
+/// Writes API keys under their own identifiers. The lock of the state prevents other changes of keys meanwhile.
 async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), ArchiveError> {
     if keys.is_empty() {
-        // The trigger of an empty statement would change the revision.
+        // Even a statement without rows would fire the trigger that changes the revision.
         return Ok(());
     }
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
@@ -280,7 +281,7 @@ async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), Arc
     Ok(())
 }
 
-/// Writes records. The lock of the state keeps them from changing meanwhile.
+/// Writes records. The lock of the state prevents other changes of records meanwhile.
 async fn write_records(
     transaction: &Connection,
     records: &[IdempotencyRecord],

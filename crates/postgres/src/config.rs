@@ -28,24 +28,24 @@ const ANY_OF_SEVERAL: &str = "target_session_attrs=any takes one host: reads of 
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// The largest pool.
 const MAX_CONNECTIONS: usize = 1000;
-/// The longest name of a schema in bytes. PostgreSQL truncates longer ones.
+/// The longest name of a schema in bytes. PostgreSQL truncates longer names.
 const MAX_SCHEMA_BYTES: usize = 63;
 
 /// The hosts, the database, and the parameters of a URL.
 ///
-/// | parameter | default | what |
+/// | parameter | default | meaning |
 /// |---|---|---|
 /// | `sslmode` | `prefer` | see [`SslMode`] |
 /// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the server's certificate |
-/// | `connect_timeout` | `3s` | for connecting to one host, with the whole handshake |
+/// | `connect_timeout` | `3s` | the time limit for connecting to one host, with the whole handshake |
 /// | `statement_timeout` | `4s` | the server cancels a statement after this time |
-/// | `call_timeout` | `5s` | for a call as a whole |
-/// | `pool_timeout` | `1s` | the part of `call_timeout` for waiting for a free connection |
+/// | `call_timeout` | `5s` | the time limit for a call as a whole |
+/// | `pool_timeout` | `1s` | the time limit for the wait for a free connection, within `call_timeout` |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
-/// | `pool_size` | `16` | connections for reads, at most; the writer takes one more |
+/// | `pool_size` | `16` | the largest number of connections for reads; the writer takes one more |
 /// | `target_session_attrs` | `read-write` | use only a host that accepts writes; `any`, for a single host |
 /// | `schema` | the role's own | the schema of the tables, created if it does not exist |
-/// | `application_name` | `petstore` | how the server lists the sessions |
+/// | `application_name` | `petstore` | the name of the sessions in the server's lists |
 /// | `options` | none | settings of the session (`-c name=value`), or options for a provider's proxy |
 /// | `channel_binding` | `prefer` | `disable`, `prefer` or `require`: binds the password to the TLS connection |
 /// | `pgbouncer` | detected | `true`: a pooler lends sessions for a transaction; `false`: each connection has its own session |

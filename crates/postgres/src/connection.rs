@@ -1,7 +1,7 @@
-//! One connection, and the transactions on it. A pooler such as `PgBouncer` lends a session of the server to another client
-//! after each transaction, so no state may remain in it: each statement is sent with its values, and each transaction
-//! begins with its settings. A read then costs the server three to four times as much, because the server plans it each time
-//! (`docs/POSTGRES.md`). So a connection with its own session prepares its statements.
+//! One connection, and the transactions on it. A pooler such as `PgBouncer` lends the server's session to another
+//! client after each transaction, so the session must keep no state. There, each statement is sent with its values, and
+//! each transaction begins with its settings. The server plans such a read each time, which costs three to four times
+//! as much (`docs/POSTGRES.md`). So a connection with its own session prepares its statements.
 
 #[cfg(test)]
 mod tests;
@@ -28,23 +28,23 @@ use crate::{
     values::{Values, typed, untyped},
 };
 
-/// Begins a transaction in which each statement sees everything that was committed before it.
+/// Begins a transaction in which each statement sees all earlier commits.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-/// Begins a transaction that writes animals. Triggers see by the setting that petstore writes, and `petstore_may_add` that
-/// there is a transaction.
+/// Begins a transaction that writes animals. The setting shows triggers that petstore writes. It shows
+/// `petstore_may_add` that a transaction has begun.
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
 /// Begins a transaction that adds animals under the next identifiers and changes nothing else.
 pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
-/// Does the same as [`APPENDING`] where the lock is acquired before the next statement is sent.
+/// Begins a transaction like [`APPENDING`], for a caller that waits for the lock before it sends the next statement.
 pub(crate) const APPENDING_LOCKED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'; SET LOCAL petstore.locked = 'on'";
-/// Begins a transaction in which all statements see what was committed before the first one.
+/// Begins a transaction in which all statements see the commits before the first statement.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// The server routine that warns when a commit stops waiting for its standby. The rest of the warning depends on the
-/// server's language, and triggers may warn of anything.
+/// The server routine that warns when a commit stops waiting for its standby. The warning's text depends on the
+/// server's language, and a trigger may raise any other warning.
 const WAIT_FOR_STANDBY: &str = "SyncRepWaitForLSN";
 
 /// The time limit of a dropped connection for receiving its last answers and closing.
@@ -191,7 +191,7 @@ impl Connection {
         if let Some(statement) = statements().get(sql).cloned() {
             return Ok(Some(statement));
         }
-        // Boxed because it happens once for each statement, so its state is not part of every call.
+        // Boxed so that the state of this rare call is not part of every call.
         let statement = Box::pin(self.client.prepare(sql)).await?;
         statements().insert(sql, statement.clone());
         Ok(Some(statement))

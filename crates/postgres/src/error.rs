@@ -40,7 +40,7 @@ pub(crate) enum StoreFailure {
     #[error("too many calls wait for a connection ({0})")]
     PoolQueueFull(usize),
     /// Every try failed because of a concurrent change of the same rows.
-    #[error("others changed the same rows too often at the same time")]
+    #[error("concurrent transactions changed the same rows too often")]
     Contention,
     /// The system has no random bytes.
     #[error("no random bytes: {0}")]
@@ -59,22 +59,23 @@ const SEALED: &str = "PSMOV";
 const LATE: &str = "PSLAT";
 
 impl StoreFailure {
-    /// Returns whether the server rolled the transaction back because of a concurrent one. Nothing was committed, so the
-    /// transaction may be tried again.
+    /// Returns whether the server rolled the transaction back because of a concurrent transaction. Nothing was
+    /// committed, so the transaction may be tried again.
     pub(crate) fn is_conflict(&self) -> bool {
         self.has_state(&SqlState::T_R_SERIALIZATION_FAILURE)
             || self.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
             || self.is_identifier_taken()
     }
 
-    /// Returns whether an animal was refused because another one has its identifier: the sequence is behind the rows.
+    /// Returns whether an animal was refused because another animal has its identifier: the sequence is behind the
+    /// rows.
     pub(crate) fn is_identifier_taken(&self) -> bool {
         self.postgres().and_then(tokio_postgres::Error::as_db_error).is_some_and(|error| {
             *error.code() == SqlState::UNIQUE_VIOLATION && error.constraint() == Some("pet_pkey")
         })
     }
 
-    /// Returns whether the server would refuse the statement again. That is not so after a concurrent transaction, a
+    /// Returns whether the server would refuse the statement again. Returns `false` after a concurrent transaction, a
     /// shortage, an operator's command, a sealed store or a broken connection.
     pub(crate) fn is_refusal(&self) -> bool {
         let state = self.postgres().and_then(tokio_postgres::Error::code);
@@ -97,7 +98,7 @@ impl StoreFailure {
         })
     }
 
-    /// Returns whether the same call may succeed later. With several hosts, one that may answer later is enough.
+    /// Returns whether the same call may succeed later. With several hosts, one host that may answer later is enough.
     pub(crate) fn is_transient(&self) -> bool {
         if let Self::Connect(hosts) = self {
             return hosts.iter().any(|(_, failure)| failure.is_transient());
@@ -112,8 +113,10 @@ impl StoreFailure {
         self.to_string().contains("server does not support TLS")
     }
 
-    /// Returns whether the connection cannot be used again: it is broken, its server stops or takes no writes, or its
-    /// prepared statements are no longer valid.
+    /// Returns whether the connection cannot be used again:
+    /// - it is broken, or its server has not answered in time,
+    /// - its server stops or takes no writes, or did not wait for a standby,
+    /// - its prepared statements are no longer valid.
     pub(crate) fn breaks_connection(&self) -> bool {
         match self.postgres() {
             Some(error) => error.code().is_none_or(is_broken),
@@ -149,8 +152,8 @@ impl StoreFailure {
     }
 }
 
-/// Returns whether an SQLSTATE is of a class that passes: transaction state, insufficient resources, object state,
-/// operator intervention, system error, internal error.
+/// Returns whether an SQLSTATE is of a class of temporary failures: transaction state, insufficient resources, object
+/// state, operator intervention, system error, internal error.
 pub(crate) fn passes(state: &str) -> bool {
     ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.starts_with(class))
 }

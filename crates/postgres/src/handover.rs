@@ -42,7 +42,7 @@ impl Handover for PostgresStore {
         let (id, other) = (&new.id.0[..], other.as_ref().map(|other| &other.0[..]));
         let random = version::random()?;
         let version = if new.phase.is_open() { &random[..] } else { &[] };
-        // A transaction is not tried twice.
+        // Uses a transaction, because the pool may send a single statement twice.
         let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
         let changed = transaction
             .query(CHANGE, &[&expected, &id, &new.revision, &word, &other, &label, &version])
@@ -54,7 +54,7 @@ impl Handover for PostgresStore {
 
 pub(crate) fn from_row(row: Option<&Row>) -> Result<StoreState, Corruption> {
     let broken = |rule: &str| Corruption::new("the state of the store", rule);
-    let row = row.ok_or_else(|| broken("there is one"))?;
+    let row = row.ok_or_else(|| broken("the state is present"))?;
     let read = || -> Result<_, tokio_postgres::Error> {
         let id = |bytes: &[u8]| bytes.try_into().map(StoreId).ok();
         let other = row.try_get::<_, Option<&[u8]>>(4)?.and_then(id);

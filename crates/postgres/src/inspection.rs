@@ -49,7 +49,8 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError`] if the database does not answer.
     pub async fn database_bytes(&self) -> Result<u64, StoreError> {
-        // Without the deadline of a call, which would drop all connections. The server's `statement_timeout` limits it.
+        // Without the deadline of a call, which would drop all connections when it passes. The server's
+        // `statement_timeout` limits this statement.
         let bytes: i64 = scalar(&self.pool.query(SIZE, &[]).await?)?;
         Ok(bytes.unsigned_abs())
     }
@@ -80,7 +81,7 @@ fn durability([fsync, pages, commit, standbys]: [&str; 4]) -> Finding {
     let settings =
         format!("fsync is {fsync}, full_page_writes is {pages}, synchronous_commit is {commit}");
     if fsync != "on" || pages != "on" {
-        let risk = "a power failure may cost the data; set both to on in postgresql.conf";
+        let risk = "a power failure may destroy data; set both to on in postgresql.conf";
         return Finding::warning("durability", format!("{settings}: {risk}"));
     }
     let standbys = match standbys {
@@ -101,7 +102,7 @@ fn indexes(unusable: &[String]) -> Finding {
 
 fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
     let problem = match are_behind {
-        Ok(false) => return Finding::ok("identifiers", "the next ones are free"),
+        Ok(false) => return Finding::ok("identifiers", "the next identifiers are free"),
         Ok(true) => {
             "the sequence pet_id is behind the rows; the next addition raises it, if the role may \
              UPDATE the sequence"
@@ -124,7 +125,7 @@ mod tests {
     use super::durability;
 
     #[test]
-    fn a_server_that_does_not_wait_for_its_disk_is_warned_of() {
+    fn a_server_that_does_not_wait_for_its_disk_gets_a_warning() {
         for (fsync, pages, severity) in [
             ("on", "on", Severity::Ok),
             ("off", "on", Severity::Warning),

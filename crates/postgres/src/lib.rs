@@ -16,7 +16,8 @@
 //! # Promises
 //! - An acknowledged write is as durable as the server's `synchronous_commit` makes it. If that is `off`, this crate
 //!   turns it on for its sessions. A commit whose wait for a standby was canceled is not acknowledged.
-//! - Any number of instances may share one database. Keys, idempotency records, cursors and versions hold on all of them.
+//! - Any number of instances may share one database. Keys, idempotency records, cursors and versions are valid on every
+//!   instance.
 //! - Concurrent additions share one transaction and its round trip (group commit). An addition whose caller has left
 //!   takes effect whole or not at all. It has no effect if its group has not started.
 //! - A row that the server refuses permanently fails its own addition, not the other additions of its group.
@@ -25,8 +26,8 @@
 //! - Reads stay fast beside a snapshot that is open for hours (`version.rs`).
 //! - A call ends within its deadline ([`PostgresConfig`]). Calls succeed again, without a restart, as soon as a server
 //!   that takes writes can be reached.
-//! - These databases are refused and stay unchanged: a database with other tables under petstore's names, and
-//!   a store with a schema that this release cannot use. Only [`PostgresStore::upgrade`] upgrades an older schema.
+//! - These databases are refused and stay unchanged: a database with foreign tables under petstore's names, and a store
+//!   with a schema that this release cannot use. Only [`PostgresStore::upgrade`] upgrades an older schema.
 //! - A trigger changes the catalogue's version with every change of an animal, also by a person in `psql`.
 //!
 //! # Limits

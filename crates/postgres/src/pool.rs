@@ -1,7 +1,8 @@
-//! The connection pool for single statements, and the deadline of every call. A call takes the connection that was returned
-//! last, whose caches are warm. After one connection breaks, no connection of the pool is used again, so one call meets a
-//! dead server, not one call for each connection. The server may allow fewer connections than the pool wants. So a refused
-//! call puts its permit aside for [`FULL_PAUSE`]. No pool crate gives up connections for others outside of the pool.
+//! The connection pool for single statements, and the deadline of every call. A call takes the connection that was
+//! returned last, whose caches are warm. After a connection breaks, no connection of the pool is used again: at a dead
+//! server one call fails, not one for each connection. If the server allows fewer connections than `pool_size`, a
+//! refused call sets its permit aside for [`FULL_PAUSE`]. No pool crate closes a connection to make room for one
+//! outside of the pool.
 
 #[cfg(test)]
 mod tests;
@@ -26,13 +27,13 @@ use crate::{
     values::Values,
 };
 
-/// The largest number of tries of a statement that fails because of a concurrent one.
+/// The largest number of tries of a statement that fails because of a concurrent statement.
 pub(crate) const MAX_TRIES: u32 = 5;
 
 /// The largest number of calls that wait for a connection. Further calls fail at once.
 const MAX_WAITING: usize = 4096;
 
-/// The time during which a refused call does not ask the server for a new connection again.
+/// The time for which the permit of a refused call is set aside, so that calls do not ask the server again at once.
 const FULL_PAUSE: Duration = Duration::from_millis(500);
 /// The time that a new connection outside of the pool may take before the pool repeatedly closes a connection for it.
 /// A pooler without a free session lets a new connection wait.
@@ -140,8 +141,8 @@ impl Pool {
         })
     }
 
-    /// Runs one statement that may safely run twice. If the connection broke, the statement is tried once more, on a new
-    /// connection. If a concurrent statement made it fail, it is tried up to [`MAX_TRIES`] times in all.
+    /// Runs one statement that may safely run twice. If the connection broke, the statement is tried once more, on a
+    /// new connection. If a concurrent statement made the statement fail, it is tried up to [`MAX_TRIES`] times in all.
     pub(crate) async fn query(
         &self,
         sql: &'static str,
@@ -176,8 +177,8 @@ impl Pool {
         Ok(connection)
     }
 
-    /// Returns a connection outside of the pool. Closes one of the pool for it if the server allows no more, or lets it
-    /// wait.
+    /// Returns a connection outside of the pool. If the server allows no more connections, or lets the new connection
+    /// wait, closes a connection of the pool.
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let mut connecting = self.connector.connect(purpose);
         let connected = loop {

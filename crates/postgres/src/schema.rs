@@ -33,12 +33,12 @@ pub(crate) const STEPS: [Step; 6] = [
         "keep the rights of API keys; refuse new names that the service refuses; notice changes by SQL",
         include_str!("schema/4.sql"),
     ),
-    Step::new(5, 2, "hold what is there against the new rules", include_str!("schema/5.sql"))
+    Step::new(5, 2, "check the existing rows against the new rules", include_str!("schema/5.sql"))
         .unless(include_str!("schema/5.offending.sql")),
     Step::new(
         6,
         2,
-        "tell one state of the API keys from another; hand a store over",
+        "record the revision of the API keys; hand a store over",
         include_str!("schema/6.sql"),
     )
     .unless(include_str!("schema/6.offending.sql")),
@@ -54,7 +54,7 @@ pub(crate) const STEPS: [Step; 6] = [
     },
 ];
 
-/// The name of every table, view and sequence. An object with such a name that is not petstore's is not touched.
+/// The name of every table, view and sequence. An object of another program with such a name stays unchanged.
 const NAMES: [&str; 9] = [
     "petstore_schema",
     "petstore_state",
@@ -94,8 +94,9 @@ pub(crate) async fn apply(step: &Step, connection: &Connection) -> Result<(), St
     Ok(())
 }
 
-/// Checks the tables. If there are none and `create` is `true`, creates them in one transaction. Any number of instances
-/// may do so at once. A role that may not create tables can use existing ones. Returns whether this call created them.
+/// Checks the tables. If there are none and `create` is `true`, creates them in one transaction. Any number of
+/// instances may call this at once. A role that may not create tables can use existing tables. Returns whether this
+/// call created them.
 pub(crate) async fn prepare(
     connection: &Connection,
     schema: Option<&str>,
@@ -148,7 +149,7 @@ async fn check_encoding(connection: &Connection) -> Result<(), Reason> {
     if is_utf8 { Ok(()) } else { Err(Reason::Encoding(encoding)) }
 }
 
-/// Creates the schema if it does not exist. A role without the right to create one can use an existing schema.
+/// Creates the schema if it does not exist. A role without the right to create a schema can use an existing schema.
 async fn create_schema(connection: &Connection, schema: &str) -> Result<(), StoreFailure> {
     let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text";
     if connection.query(exists, &[&schema]).await?.is_empty() {
@@ -158,7 +159,8 @@ async fn create_schema(connection: &Connection, schema: &str) -> Result<(), Stor
     Ok(())
 }
 
-/// Returns the version of the tables, which this release can use or upgrade; `None` if there are none.
+/// Returns the version of the tables; `None` if there are no tables. Fails if this release can neither use nor upgrade
+/// the tables.
 pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     let objects = "SELECT c.relname::text, pg_catalog.row_security_active(c.oid) FROM pg_catalog.pg_class c \
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \

@@ -1,7 +1,7 @@
-//! The sequence of animals' identifiers, when it is behind the rows: after a restore of the data alone, under logical
-//! replication, or after an `INSERT` by hand. The server refuses an animal whose identifier is taken, and rolls the
-//! transaction back. Then the sequence is raised above the highest animal, and the transaction is repeated. Identifiers of
-//! keys use no sequence (`schema/6.sql`).
+//! Raises the sequence of animals' identifiers when it is behind the rows. Causes are a restore of the data alone,
+//! logical replication, and an `INSERT` by hand. The server refuses an animal whose identifier is taken, and rolls the
+//! transaction back. Then the sequence is raised above the highest animal, and the transaction is repeated. Identifiers
+//! of keys use no sequence (`schema/6.sql`).
 
 use crate::{connection::READ_COMMITTED, connector::Purpose, error::StoreFailure, pool::Pool};
 
@@ -56,7 +56,7 @@ mod tests {
     /// Each batch of an import runs these statements.
     #[needs(postgres)]
     #[tokio::test]
-    async fn the_highest_identifier_is_looked_for_in_the_index_whatever_the_table_held_then() {
+    async fn the_highest_identifier_is_read_from_the_index_at_every_table_size() {
         let database = postgres_or_skip("the_highest_identifier_is_looked_for").unwrap();
         let config = PostgresConfig::parse(&database.url).unwrap();
         drop(PostgresStore::connect(&config).await.unwrap());

@@ -14,7 +14,7 @@ use crate::{
 /// The settings of a store besides its URL.
 #[derive(Clone, Debug, Default)]
 pub struct PostgresSettings {
-    /// `true` if the tables are created where there are none.
+    /// `true` if missing tables are created.
     pub create: bool,
     /// `true` if animals can be read, without a version, while the store is sealed.
     pub reads_while_sealed: bool,
@@ -25,8 +25,8 @@ pub struct PostgresSettings {
 
 /// A catalogue and its API keys in a PostgreSQL database.
 ///
-/// The store works within the tokio runtime in which it was opened. Dropping it closes it; waiting additions are still
-/// written while that runtime runs. [`Self::close`] waits for them.
+/// The store works within the tokio runtime in which it was opened. Dropping the store closes it; waiting additions are
+/// still written while that runtime runs. [`Self::close`] waits for these additions.
 pub struct PostgresStore {
     pub(crate) pool: Arc<Pool>,
     pub(crate) tasks: StoreTasks,
@@ -35,7 +35,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns a store. `version` is known, so that the first request has one.
+    /// Returns a store. `version` was read already, so that the first request has a version.
     pub(crate) fn new(
         pool: Pool,
         version: VersionCache,
@@ -67,7 +67,8 @@ impl PostgresStore {
         self.pool.activity()
     }
 
-    /// Refuses further additions, and waits up to 5 seconds until all waiting ones are written. Returns whether they are.
+    /// Refuses further additions, and waits up to 5 seconds until all waiting additions are written. Returns whether
+    /// all were written.
     pub async fn close(&self) -> bool {
         self.tasks.close().await
     }

@@ -30,9 +30,10 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The time limit of the server for ending the sessions of a stopped process.
 const SESSION_END: Duration = Duration::from_secs(1);
 
-/// Marks the session of an upgrade until it ends. A marked session uses no store of an older release.
+/// Marks the session of an upgrade until the session ends. A marked session uses no store of an older release.
 const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
-/// Selects whether another session of the same role uses the database. The tables that it uses cannot be seen.
+/// Selects whether another session of the same role uses the database. PostgreSQL does not show which tables a session
+/// uses.
 const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
      WHERE datname = current_database() AND usename = current_user AND pid NOT IN (SELECT pid FROM pg_locks \
        WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = 8102085943093325873))";
@@ -112,7 +113,7 @@ async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     Ok(version)
 }
 
-/// Returns an error if other sessions or rows are in the way of the steps.
+/// Fails if other sessions or rows prevent the steps.
 async fn require_possible(
     connection: &Connection,
     steps: &[Step],
@@ -150,7 +151,7 @@ fn is_locked(failure: &StoreFailure) -> bool {
         || failure.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
-/// Returns the error for a role that may not upgrade, which needs more than the right to create tables.
+/// Converts the error of a missing right: only the owner of the tables may upgrade them.
 fn not_owner(reason: Reason) -> Reason {
     let Reason::Store(failure) = reason else { return reason };
     if failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) {

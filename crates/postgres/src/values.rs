@@ -34,7 +34,7 @@ pub(crate) fn untyped<'a>(
     statement: &Statement,
     values: Values<'a>,
 ) -> Vec<&'a (dyn ToSql + Sync)> {
-    // Each test of a statement thus shows that `typed` gives the right types.
+    // So each test that runs a prepared statement also checks the types of `typed`.
     debug_assert!(
         values.iter().map(|value| value.sql_type()).eq(statement.params().iter().cloned()),
         "{statement:?}"

@@ -152,7 +152,7 @@ async fn blockers(pool: &Pool) -> Option<String> {
     rows.first()?.try_get(0).ok()?
 }
 
-/// Replies to each addition whose outcome is known. Returns the others.
+/// Replies to each addition whose outcome is known. Returns the other additions.
 fn answer(group: Vec<Attempt>, outcomes: Vec<Outcome>) -> Vec<Attempt> {
     let mut left = Vec::new();
     for (mut attempt, outcome) in group.into_iter().zip(outcomes) {
@@ -168,8 +168,8 @@ fn answer(group: Vec<Attempt>, outcomes: Vec<Outcome>) -> Vec<Attempt> {
     left
 }
 
-/// Returns the additions of a failed group that may be tried again: nothing was committed, or an idempotency record shows
-/// next time whether it was. Replies to the others with the failure.
+/// Returns the additions of a failed group that may be tried again: nothing was committed, or the idempotency record
+/// will show the outcome. Replies to the other additions with the failure.
 fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
     let may_pass = failed.failure.is_conflict() || failed.failure.breaks_connection();
     let sealed = failed.failure.sealed().is_some();
@@ -177,7 +177,8 @@ fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
     for mut attempt in group {
         attempt.tries += 1;
         attempt.in_doubt |= failed.in_doubt && attempt.add.request.is_some();
-        // On a sealed store nothing is tried again. A repeat on the other store meets the record of an addition in doubt.
+        // On a sealed store nothing is tried again. A repeat on the other store finds the record of an addition in
+        // doubt.
         let is_tried = may_pass && !failed.in_doubt && attempt.tries < MAX_TRIES;
         if !sealed && (attempt.in_doubt || is_tried) {
             left.push(attempt);

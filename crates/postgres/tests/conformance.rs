@@ -60,7 +60,7 @@ async fn open(url: &str, reads_while_sealed: bool) -> Result<Store, BoxError> {
     Ok(Store::with_archive(store.clone()).with_handover(store))
 }
 
-/// Run by the kit in a process of its own.
+/// The kit runs this test in another process.
 #[test]
 fn in_another_process() -> Result<(), Failure> {
     petstore_conformance::act_as_child(|url| async move { open(&url, false).await })

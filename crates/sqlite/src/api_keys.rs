@@ -1,4 +1,4 @@
-//! [`KeyStore`] on SQLite: the table `api_key`, and its revision in the row of the state.
+//! [`KeyStore`] on SQLite: the keys in the table `api_key`, and their revision in `petstore_state`.
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -23,7 +23,7 @@ macro_rules! select {
 pub(crate) const ALL: &str = select!("ORDER BY id");
 pub(crate) const BY_ID_OR_DIGEST: &str = select!("WHERE id = ?1 OR digest = ?2");
 pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
-/// Selects the sum of all stamps, as [`stamp`] returns them.
+/// Selects the sum of [`stamp`] over all keys.
 pub(crate) const SUM: &str = "SELECT coalesce(sum(1 + (stamp & 0xffffffff)), 0) FROM api_key";
 /// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
@@ -111,7 +111,7 @@ pub(crate) fn changes(
     Ok(changes)
 }
 
-/// Returns a stamp for a sum: the lower half of the stored stamp, so that no sum overflows, plus 1.
+/// Returns the lower 32 bits of a stored stamp, plus 1. The sum of such numbers does not overflow.
 fn stamp(stored: i64) -> u64 {
     1 + (stored.cast_unsigned() & 0xffff_ffff)
 }
@@ -206,7 +206,7 @@ fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
     stored().map_or_else(|error| Err(unreadable(row, &error)), ApiKey::from_stored)
 }
 
-/// Returns the fault of a row with a column of the wrong type.
+/// Returns the error for a row with a column of the wrong type.
 fn unreadable(row: &Row<'_>, error: &rusqlite::Error) -> CorruptKey {
     let id: Option<i64> = row.get(0).ok();
     let what = id.map_or_else(|| "an API key".to_owned(), |id| format!("API key {id}"));

@@ -34,7 +34,7 @@ pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq)
 pub(crate) const RAISE_SEQUENCE: &str =
     "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1 AND seq < ?2";
 
-/// The number of added animals, and the number of rewrites if there are any.
+/// The number of added animals, and the increase of `rewrites`; `None` if no animal has changed.
 type Written = (u64, Option<i64>);
 
 #[async_trait]
@@ -61,8 +61,8 @@ impl Archive for SqliteStore {
     }
 }
 
-/// An open read transaction. Reads run on blocking threads, so that a copy reads its next batch while it writes the last
-/// one.
+/// An open read transaction. Reads run on blocking threads, so that a copy can read a batch while it writes the
+/// previous batch.
 struct ReadTransaction {
     /// The connection, which a running read takes and puts back. A canceled read does not put it back. Dropping the
     /// connection ends the transaction.

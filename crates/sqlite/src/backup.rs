@@ -1,8 +1,8 @@
 //! A backup of a store that may be in use: SQLite's backup interface copies its pages within one read transaction.
 //!
-//! After each step of 1 MiB, the backup pauses for as long as the step took. So it uses at most half of the disk's time. It
-//! synchronizes every 8 MiB, so a commit never waits for more. The write-ahead log grows until the backup ends. `VACUUM
-//! INTO` would be simpler, but has neither pauses nor progress.
+//! After each step of 1 MiB, the backup pauses for as long as the step took. So it uses at most half of the disk's
+//! time. It synchronizes the copy every 8 MiB, so a commit waits for at most 8 MiB of the copy. The write-ahead log
+//! grows until the backup ends. `VACUUM INTO` would be simpler, but has neither pauses nor progress.
 
 use std::{
     fs::File,
@@ -45,7 +45,7 @@ pub struct BackupProgress {
     pub total: u64,
 }
 
-/// A backup was not made.
+/// The reason why a backup was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The caller canceled the backup.
@@ -70,7 +70,7 @@ impl SqliteStore {
     /// synchronizes it. Blocks the thread, for minutes if the store is large. A store with an older schema is copied
     /// unchanged.
     ///
-    /// Calls `watch` after each step, which may cancel the backup. `to` is then incomplete.
+    /// Calls `watch` after each step. `watch` may cancel the backup, which leaves `to` incomplete.
     ///
     /// # Errors
     /// [`BackupError`].

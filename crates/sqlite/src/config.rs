@@ -21,8 +21,8 @@ pub enum Synchronous {
     /// A commit waits for the disk: every acknowledged write survives a power failure.
     #[default]
     Full,
-    /// The same as `Full` for this store: it only matters for journals that are deleted, and the store has a write-ahead
-    /// log.
+    /// Equal to `Full` for this store. SQLite treats it differently only for a rollback journal, and the store has a
+    /// write-ahead log.
     Extra,
 }
 

@@ -15,13 +15,13 @@ use rustix::fs::{Access, access};
 
 use crate::config::Synchronous;
 
-/// The interval in which a waiting connection tries to take the write lock.
+/// The interval at which a waiting connection tries to take the write lock.
 ///
 /// SQLite's own busy handler backs off to 100 ms, and would miss the short times in which a busy process releases the
 /// lock (`writer.rs`).
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The size in bytes to which SQLite truncates the write-ahead log when it starts again from the beginning.
+/// The size in bytes to which SQLite truncates the write-ahead log when it resets the log.
 const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
 
 /// The page cache of a reader in KiB: enough for the inner pages of ten million animals.
@@ -60,7 +60,7 @@ impl<'c> Statements<'c> {
     }
 }
 
-/// Opens a connection of petstore's own writes. It waits up to `busy_timeout` for other writers.
+/// Opens a connection for petstore's own writes, which waits up to `busy_timeout` for other writers.
 pub(crate) fn open_writer(
     path: &Path,
     synchronous: Synchronous,
@@ -86,8 +86,8 @@ pub(crate) fn open_checking_writer(
     poll_while_busy(&mut connection, busy_timeout)?;
     connection.pragma_update(None, "synchronous", synchronous.as_str())?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
-    // A damaged page must not be changed. Readers skip this check, which would be the largest cost of a page, because
-    // the domain checks each row that they read.
+    // A damaged page must not be changed. Readers skip this check, which would be the largest cost of a page. The
+    // domain checks each row that they read.
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)
 }
@@ -109,9 +109,9 @@ pub(crate) fn open_reader(
 }
 
 /// Opens a connection that leaves all files unchanged when it is closed:
-/// - With a write-ahead log, the connection is read-only. Otherwise it would move the log into the file.
+/// - With a write-ahead log, the connection is read-only. A connection that may write would move the log into the file.
 /// - Without a log, the connection may write, so that SQLite can remove the files that it adds.
-/// - On a read-only file or disk, it opens the file as immutable, so SQLite adds no files.
+/// - A file that is read-only, or on a read-only disk, is opened as immutable, so SQLite adds no files.
 fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path)? {
         return open_unchanging(path);
@@ -131,8 +131,8 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     }
 }
 
-/// Opens a file and its log, which stay unchanged when the connection is closed. A user who may not write the file could
-/// not remove a `-shm` that SQLite adds, so such an opening fails.
+/// Opens a file and its log. Closing the connection leaves both unchanged. Fails if `-shm` is missing and this user may
+/// not write the file: the user could not remove the `-shm` that SQLite adds.
 pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
     if access(path, Access::WRITE_OK).is_err() && SharedMemory::is_missing(path) {
         return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CANTOPEN), None));
@@ -140,8 +140,8 @@ pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
     open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
-/// Removes the `-shm` file when it is dropped. SQLite adds that file to a log without one, and a connection that only
-/// reads leaves it behind.
+/// Removes the `-shm` file when it is dropped. SQLite adds a `-shm` to a log that has none, and a read-only connection
+/// leaves the `-shm` behind.
 #[derive(Debug)]
 pub(crate) struct SharedMemory(PathBuf);
 
@@ -167,14 +167,15 @@ impl Drop for SharedMemory {
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
             Ok(connection)
         };
-        // After an error, another connection has the file open, and uses `-shm`.
+        // An error means that another connection has the file open and uses `-shm`.
         if let Ok(_locked) = exclusive() {
             drop(fs::remove_file(beside(&self.0, "-shm")));
         }
     }
 }
 
-/// Returns whether a process has the file open, or was killed meanwhile: SQLite then keeps files beside it.
+/// Returns whether a process has the file open, or was killed while the file was open. SQLite's files beside it show
+/// both.
 fn is_open_elsewhere(path: &Path) -> rusqlite::Result<bool> {
     // SQLite names these files after the target of a symbolic link.
     let path = fs::canonicalize(path).map_err(|_| rusqlite::Error::InvalidPath(path.to_owned()))?;
@@ -217,8 +218,8 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Opens an existing file: `open.rs` creates new ones. The connection needs no mutex, because Rust's types let one thread
-/// use it at a time.
+/// Opens an existing file. `open.rs` creates a missing file. The connection needs no mutex, because Rust's types let
+/// one thread use it at a time.
 fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;

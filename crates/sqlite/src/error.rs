@@ -17,8 +17,8 @@ pub(crate) enum Failure<E> {
     Sqlite(rusqlite::Error),
     /// The commit failed.
     Commit(rusqlite::Error),
-    /// An error for the caller. An addition returns it before it has written anything, because the rest of the group is
-    /// committed.
+    /// An error for the caller. An addition returns such an error only before its first write, because the rest of the
+    /// group is committed.
     Answer(E),
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn of_write(connection: &Connection, error: rusqlite::Error) -> Store
     let table = columns.split('.').next();
     match connection.query_row(UNIQUE_INDEXES, (table, columns), |row| row.get::<_, String>(0)) {
         Ok(indexes) => StoreError::refused(format_args!("{message} (index {indexes})")),
-        // SQLite's message has the names of other constraints, and a primary key has no index.
+        // SQLite's message names every other constraint. A primary key has no index.
         Err(_) => of_statement(error),
     }
 }

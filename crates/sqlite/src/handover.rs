@@ -36,8 +36,8 @@ impl Handover for SqliteStore {
 
 /// Replaces the state if its revision is `expected`.
 ///
-/// The log is emptied before the identity changes. So the file has the former identity and version until the log is
-/// moved into it, and `schema::check_log` compares them after a crash.
+/// Empties the log before the identity changes. So the file keeps the former identity and version until the next
+/// checkpoint. After a crash, `schema::check_log` compares these values with the log.
 fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure<StoreError>> {
     let timeout = BusyTimeout::default().writer;
     let connection = connection::open_writer(path, Synchronous::Full, timeout)?;

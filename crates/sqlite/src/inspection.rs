@@ -1,4 +1,5 @@
-//! The check of a file: its pages, its schema, its durability and its companions. The rows are checked through the ports.
+//! The check of a file: pages, schema, durability and the files beside it. The caller checks the rows through the
+//! ports.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ impl SqliteStore {
             ),
             Synchronous::Normal => Finding::warning(
                 subject,
-                format!("{settings}: a power failure may take back the last acknowledged animals"),
+                format!("{settings}: a power failure may undo the last acknowledged writes"),
             ),
         })
     }
@@ -65,7 +66,7 @@ fn inspect_integrity(connection: &Connection) -> rusqlite::Result<Finding> {
     })
 }
 
-/// Compares the indexes, or the tables and triggers, with those of a new store.
+/// Compares the schema with the schema of a new store: the indexes, or the tables and triggers.
 fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Finding> {
     let (subject, what) =
         if indexes { ("indexes", "indexes") } else { ("schema", "tables and triggers") };
@@ -92,7 +93,8 @@ fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Fi
     })
 }
 
-/// Returns name and definition of each index, or of each other object, without SQLite's internal objects.
+/// Returns the name and definition of each index if `indexes`, otherwise of each table, view and trigger. Skips
+/// SQLite's internal objects.
 fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<(String, String)>> {
     let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema \
          WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~' AND (type = 'index') = ?1";
@@ -102,7 +104,7 @@ fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<
 
 /// Checks every page, row and index. Returns the first fault in one line; `None` if there is none.
 pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    // The domain checks the rules of rows, and names the row.
+    // The domain checks the rules of rows instead, and its error names the row.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
     let finding: String =
         match connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)) {

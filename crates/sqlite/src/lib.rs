@@ -29,8 +29,11 @@
 //! - One thread writes, and queued writes share a transaction (group commit). A row that a constraint refuses fails
 //!   its own write alone. A write whose caller has left takes effect whole or not at all.
 //! - Processes that write to the same file take turns.
-//! - A file that is no petstore store is refused and stays unchanged. So does a store with a schema that this release
-//!   cannot use, and a store beside the log of another store. Only [`SqliteStore::upgrade`] upgrades an older schema.
+//! - These files are refused and stay unchanged:
+//!   - a file that is no petstore store,
+//!   - a store with a schema that this release cannot use,
+//!   - a store beside the log of another store.
+//! - Only [`SqliteStore::upgrade`] upgrades an older schema.
 //! - [`SqliteStore::open_read_only`] changes no file and leaves no file behind.
 //! - A change of an animal by another program, such as the `sqlite3` prompt, changes the catalogue's version, because
 //!   the schema has triggers.

@@ -92,7 +92,7 @@ fn try_to_open(
         connection
     };
     let (versions, began) = (Arc::new(VersionCache::default()), Instant::now());
-    // After this read, the connection has the log open. Requests report a version that cannot be read.
+    // This read opens the log. If the version cannot be read, requests report the error.
     if let Ok(stored) = version::current::<petstore_domain::StoreError>(&connection) {
         versions.observe(stored, began);
     }

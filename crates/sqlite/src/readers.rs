@@ -32,8 +32,8 @@ use crate::{
     presence::Presence,
 };
 
-/// The longest time that closing the store waits for its threads. A connection that is closed after the writer's leaves the
-/// write-ahead log beside the file, which is harmless.
+/// The longest time that closing the store waits for its threads. A reader that closes its connection after the writer
+/// leaves the write-ahead log beside the file, which is harmless.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 

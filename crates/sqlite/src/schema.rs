@@ -30,7 +30,7 @@ pub(crate) const STEPS: [Step; 4] = [
     Step::new(
         9,
         7,
-        "tell one state of the API keys from another; hand a store over",
+        "record the revision of the API keys; hand a store over",
         include_str!("schema/9.sql"),
     )
     .unless(include_str!("schema/9.offending.sql")),
@@ -70,7 +70,7 @@ pub(crate) fn apply(step: &Step, connection: &Connection) -> rusqlite::Result<()
     connection.pragma_update(None, "user_version", step.oldest)
 }
 
-/// Refuses the steps if a row is in the way of one.
+/// Fails if a row of the store prevents one of the steps.
 pub(crate) fn refuse_offending(connection: &Connection, steps: &[Step]) -> Result<(), Reason> {
     for step in steps {
         let Some(sql) = step.offending else { continue };
@@ -94,8 +94,8 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
         _ => {}
     }
     let connection = connection::open_unchanging(path)?;
-    // While another process extends the file, the header counts pages that are still missing. SQLite reports damage then,
-    // unless the schema is writable, which a defensive connection forbids.
+    // While another process extends the file, the header counts pages that are still missing. SQLite then reports
+    // damage unless `writable_schema` is on. A defensive connection forbids that setting.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     connection.pragma_update(None, "writable_schema", true)?;
     let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));

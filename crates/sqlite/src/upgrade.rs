@@ -1,8 +1,9 @@
 //! The upgrade of a store from the schema of an older release.
 //!
 //! All steps are one transaction under the write lock, so several processes may upgrade at once, and a crash leaves the
-//! store as it was. Before the steps, under the same lock, the store is copied to a fixed name beside it, as the way back
-//! to the older release. Meanwhile reads continue, and writes of other processes wait and time out.
+//! store as it was. Before the steps, the upgrade copies the store under the same lock to a fixed name beside it. The
+//! copy is the way back to the older release. Meanwhile reads continue, and writes of other processes wait and time
+//! out.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -29,7 +30,7 @@ use crate::{
 /// The longest time that the upgrade waits for the write lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest time that a step that must run alone waits for other processes to close the store.
+/// The longest wait for other processes to close the store, before a step that must run alone.
 const ALONE_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl SqliteStore {
@@ -93,7 +94,7 @@ fn run(path: &Path, steps: &[Step], copy: &Path) -> Result<Upgrade, Reason> {
     let applied = upgrade.steps.iter().try_for_each(|step| schema::apply(step, &transaction));
     let done = applied.and_then(|()| transaction.commit());
     if done.as_ref().is_err_and(is_full) {
-        // The copy takes the space that is missing. A full disk means that nothing was committed; other errors may leave the
+        // The copy takes up the missing space. A full disk means that nothing was committed; other errors may leave the
         // commit in doubt.
         drop(fs::remove_file(copy));
     }
@@ -129,7 +130,7 @@ fn require_no_other(path: &Path, step: &Step) -> Result<(), Reason> {
     }
 }
 
-/// Requires that no file of another kind is in the place of the copy.
+/// Fails if a file of another kind has the name of the copy.
 fn require_place(copy: &Path) -> Result<(), Reason> {
     if copy.try_exists()? && matches!(schema::check_file(copy), Err(Reason::Foreign(_))) {
         return Err(Reason::Occupied(copy.to_owned()));

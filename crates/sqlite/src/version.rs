@@ -1,8 +1,8 @@
 //! The catalogue's version in the file.
 //!
-//! The schema's triggers renew the version for each row that another program changes. They are off on the connections
-//! of petstore's writes, as are the operator's triggers. There, [`renew`] renews the version once for each transaction:
-//! an addition in a group of 50 takes 35 % fewer instructions.
+//! The schema's triggers renew the version for each row that another program changes. All triggers, also the
+//! operator's, are off on the connections of petstore's writes. There, [`renew`] renews the version once for each
+//! transaction: an addition in a group of 50 takes 35 % fewer instructions.
 
 use petstore_domain::{CatalogueVersion, Corruption, StoreError};
 use petstore_storage::StoredVersion;
@@ -76,7 +76,7 @@ pub(crate) fn of_column(
     }
 }
 
-/// The fault of a store without a version.
+/// Returns the error for a store without a valid version.
 pub(crate) fn missing() -> Corruption {
     Corruption::new("the version of the catalogue", "the version is present and has 16 bytes")
 }

@@ -38,8 +38,8 @@ const TURN: Duration = Duration::from_millis(100);
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 const FREE: Duration = Duration::from_millis(2);
 
-/// A write other than an addition, which is a transaction of its own. If the connection was lost, or an earlier write of
-/// the group failed, it gets an error. It answers its caller.
+/// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if the connection
+/// was lost, or if an earlier write of the group failed.
 type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
@@ -117,8 +117,8 @@ impl Writer {
         self.transaction(WriterRole::Service, work).await
     }
 
-    /// Runs `work` in a transaction. If `work` has changed animals, it returns beside its result whether it has rewritten
-    /// them (1) or only added some (0). Returns the result after the commit.
+    /// Runs `work` in a transaction. Returns the result of `work` after the commit. Beside the result, `work` returns
+    /// the increase of `rewrites`: `None` if no animal has changed, 0 if animals were only added, otherwise 1.
     pub(crate) async fn transaction<T, E>(
         &self,
         writer: WriterRole,
@@ -154,7 +154,7 @@ impl Writer {
     }
 }
 
-/// Writes until the queue is closed and empty. No failure ends it.
+/// Writes until the queue is closed and empty. A failure does not end the loop.
 fn run(committer: &Committer, connection: Connection, mut groups: Groups, runtime: &Handle) {
     let mut opened = Ok(connection);
     let mut next = groups.next();

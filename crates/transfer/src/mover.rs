@@ -53,8 +53,8 @@ const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 const TOO_SLOW: &str = "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a \
                         quieter hour";
-const REWRITTEN: &str = "animals of the old store keep being changed otherwise than by additions (by an import with \
-                         identifiers or by SQL); stop that, and run it again";
+const REWRITTEN: &str = "an import with identifiers, or SQL, keeps changing animals of the old store; stop that, and run \
+                         the command again";
 
 /// Hands one store over to another.
 #[derive(Debug)]
@@ -93,13 +93,13 @@ pub struct MovePreview {
 }
 
 impl Mover {
-    /// Creates a mover from `source` to `target`, which is used at once.
+    /// Creates a mover from `source` to `target`. `now` is the current time, so the mover must run at once.
     #[must_use]
     pub fn new(source: StorePorts, target: StorePorts, now: Timestamp) -> Self {
         Self { source, target, now }
     }
 
-    /// Compares the rows that the target holds, and returns what a handover would move. Changes nothing.
+    /// Compares the rows of the target with the source, and returns the row counts of both stores. Changes nothing.
     ///
     /// # Errors
     /// [`TransferError`] says why a handover would fail.
@@ -150,8 +150,8 @@ struct Run<'m> {
     error: Option<TransferError>,
     copied: Copied,
     checked: Position,
-    /// The highest identifiers and the rewrites of a source that lost its seal, read when the target held all of the
-    /// source's rows.
+    /// The highest identifiers and the rewrites of a source that lost its seal. Read when the target held all rows of
+    /// the source.
     behind: Option<(HighestIds, i64)>,
     /// The time at which the seal was sent. Writes may wait from then on.
     sealed_at: Option<Instant>,
@@ -216,8 +216,8 @@ impl<'m> Run<'m> {
             self.seen.stop();
             if *self.stop_at.get_or_insert_with(|| Instant::now() + STOP_LIMIT) <= Instant::now() {
                 return Err(TransferError::failed(format!(
-                    "the old store is sealed and the new one is not known to be open, so writes wait; run it again, \
-                     or with --cancel ({})",
+                    "the old store is sealed, and the new store may not be open, so writes wait; run the command \
+                     again, or with --cancel ({})",
                     self.failure()
                 )));
             }
@@ -302,7 +302,7 @@ impl<'m> Run<'m> {
                  URLs exchanged"
             ),
             End::Overtaken => format!(
-                "another command has changed the state of {target} meanwhile; run one of them again"
+                "another command has changed the state of {target} meanwhile; run one of the commands again"
             ),
             End::Different => {
                 let error = self.failure();

@@ -104,7 +104,7 @@ impl CurrentStore {
         self.view.borrow().stores[1].as_ref().is_some_and(|store| store.is_read)
     }
 
-    /// Returns whether the next store is the current one.
+    /// Returns whether the next store is the current store.
     #[must_use]
     pub fn is_next(&self) -> bool {
         self.view.borrow().is_next

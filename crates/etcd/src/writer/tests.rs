@@ -100,7 +100,7 @@ fn counted(ops: &[Op], others: usize) -> usize {
 
 /// Each addition has a status, and a record that replaces an expired one.
 #[tokio::test]
-async fn the_largest_group_fits_whatever_number_of_operations_etcd_takes() {
+async fn the_largest_group_fits_at_every_operation_limit() {
     let day = 86_400_000;
     for (max, rows) in [(16, 28), (20, 79), (24, 128), (32, 128), (64, 128), (128, 128)]
         .map(|(max, rows)| (MaxOps(max), rows))

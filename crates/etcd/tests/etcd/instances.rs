@@ -13,7 +13,7 @@ use petstore_testing::{etcd_or_skip, needs};
 
 use crate::support::{add, open, revision, rex, url};
 
-/// Larger transactions take longer, so without a pause of the others they would lose every comparison.
+/// Without a pause of the other writers, large transactions would lose every comparison, because they take longer.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_is_written_beside_an_instance_that_never_pauses() {

@@ -100,7 +100,7 @@ async fn an_addition_whose_answer_was_lost_is_added_once_and_acknowledged() {
     for (lost, is_behind) in [(0, false), (1, false), (3, false), (1, true), (2, false), (2, true)]
     {
         if is_behind {
-            // The first instance's copy of the head is then outdated, so its first try loses the comparison.
+            // The head in the memory of `store` is then outdated, so its first try loses the comparison.
             added.push(add(&other).await);
         }
         lose.store(lost, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! The upgrade of a store that release 1.2.0 left, and what that release reads afterwards.
+//! The upgrade of a store of release 1.2.0, and the head that this release reads afterwards.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -40,7 +40,7 @@ async fn all_records(snapshot: &mut dyn Snapshot) -> Vec<IdempotencyRecord> {
     snapshot.records(None, 1000).await.unwrap()
 }
 
-/// Holds that the store has everything that 1.2.0 left there.
+/// Checks that the store has all rows that 1.2.0 wrote.
 async fn has_everything(store: &EtcdStore) {
     let animals = page(store).await;
     assert_eq!(animals.len(), 15);
@@ -97,7 +97,7 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
 
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_upgrades_at_once_one_runs_the_step_and_the_others_find_it() {
+async fn one_of_several_concurrent_upgrades_runs_the_step() {
     let etcd = etcd_or_skip("several_processes_may_upgrade", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
@@ -139,7 +139,7 @@ async fn an_upgrade_that_was_cut_off_is_continued() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced() {
+async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
     let etcd = etcd_or_skip("the_step_to_2_0_is_not_begun", 1).unwrap();
     restore(&etcd);
     let head = value(&etcd, "zoo/head");
@@ -162,7 +162,7 @@ async fn the_step_to_2_0_is_not_begun_beside_a_process_that_writes_unless_forced
 /// The writer of this test does not pause after the step has lost a comparison, as a process of 1.2.0 would.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forced_step_to_2_0_ends_beside_a_process_that_writes_all_the_time() {
+async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
     let etcd = etcd_or_skip("a_forced_step_to_2_0_ends", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
@@ -212,7 +212,7 @@ async fn release_1_2_0_reads_a_head_that_it_refuses() {
     let before: Value = serde_json::from_str(&value(&etcd, "zoo/head")).unwrap();
     upgraded(&etcd, UpgradeMode::Force).await;
     let fence = value(&etcd, "zoo/head");
-    assert_eq!(fence, of_new, "a new store has it, too");
+    assert_eq!(fence, of_new, "a new store has the same fence");
     let fence: Value = serde_json::from_str(&fence).unwrap();
     for (name, of_old) in before.as_object().unwrap() {
         let (of_fence, text) = (&fence[name], of_old.is_string());
@@ -220,7 +220,7 @@ async fn release_1_2_0_reads_a_head_that_it_refuses() {
         assert!(!is_missing, "1.2.0 cannot read a head without '{name}'");
         assert!(!text || of_fence.is_string(), "{name}");
     }
-    // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs the others.
+    // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs the other fields.
     assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));
     assert_eq!(fence["oldest_release"], "2.0.0");
     assert!(fence["label"].as_str().unwrap().starts_with("petstore 2.0.0, which has upgraded"));

@@ -21,7 +21,7 @@ fn rows(ids: &[i64]) -> Rows {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn only_missing_animals_are_written_whatever_their_order() {
+async fn only_missing_animals_are_written_in_any_order() {
     let database = postgres_or_skip("only_animals_that_are_not_there").unwrap();
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();

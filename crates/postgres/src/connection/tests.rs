@@ -45,7 +45,7 @@ async fn a_statement_without_an_answer_ends_within_the_timeout() {
     assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
 }
 
-/// Otherwise a pooler would keep the client's and the server's connection for a statement that nobody waits for.
+/// Without the cut, a pooler would keep both connections for a statement that nobody waits for.
 #[needs(postgres)]
 #[tokio::test]
 async fn a_connection_that_is_dropped_during_a_statement_is_cut_off() {

@@ -1,6 +1,6 @@
-//! Connects to one host, detects a pooler, and sets the session up. The first message sets [`SETTING`] to a unique value,
-//! which a server's own session then has. `PgBouncer` refuses the message or ignores the setting. A pooler that lends
-//! sessions which it opened before shows another value or none.
+//! Connects to one host, detects a pooler, and sets the session up. The first message sets [`SETTING`] to a unique
+//! value. A session of the connection's own shows this value. `PgBouncer` refuses the message or ignores the setting. A
+//! pooler that lends an older session shows another value or none.
 
 use std::{
     sync::{
@@ -19,7 +19,7 @@ use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure}
 const SETTING: &str = "petstore.connection";
 const SHOW: &str = "SELECT current_setting('petstore.connection', true)";
 
-/// The time limit for a stalled client in a transaction, which may hold the lock that every writer waits for.
+/// The time limit of an idle transaction: a stalled client may hold the lock that every writer waits for.
 const MAX_IDLE: Duration = Duration::from_secs(2);
 /// The time limit of a statement that reads or writes a whole store.
 const ARCHIVE_TIMEOUT: Duration = Duration::from_mins(2);
@@ -38,7 +38,7 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// Returns the time limit of a statement; `short` is the limit of a short one.
+    /// Returns the time limit of a statement; `short` is the limit of a short statement.
     fn timeout(self, short: Duration) -> Duration {
         match self {
             Self::Calls => short,

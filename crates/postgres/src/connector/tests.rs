@@ -50,7 +50,7 @@ async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_transaction_has_the_time_limits_of_its_purpose_whoever_owns_the_session() {
+async fn a_transaction_has_the_time_limits_of_its_purpose_in_own_and_shared_sessions() {
     let database = postgres_or_skip("a_transaction_has_the_time_limits").unwrap();
     for is_shared in [false, true] {
         let url = format!("{}?pgbouncer={is_shared}", database.url);

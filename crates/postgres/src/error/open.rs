@@ -7,7 +7,8 @@ use tokio_postgres::error::SqlState;
 use super::StoreFailure;
 use crate::config::PostgresConfig;
 
-/// A store could not be opened or upgraded. The message is one line that says why and what to do, without the password.
+/// A store could not be opened or upgraded. The message is one line with the cause and its repair, without the
+/// password.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
@@ -15,7 +16,7 @@ pub struct OpenError {
     reason: Reason,
 }
 
-/// The reason, which lies in the server, the database or its tables.
+/// The reason why a store could not be opened or upgraded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
     #[error("{failure}{remedy}", failure = .0, remedy = remedy(.0))]
@@ -65,8 +66,10 @@ impl OpenError {
     }
 }
 
-/// Unavailable if opening may succeed later without a change by the operator: no server that takes writes can be reached,
-/// it starts or stops, or others hold locks on its tables.
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later without a change by the operator:
+/// - no server that takes writes can be reached,
+/// - the server starts or stops,
+/// - other sessions hold locks on the tables.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         let may_pass = matches!(&error.reason, Reason::Locked(_))

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Adds animals with their idempotency records. Each row has the version, the place of an animal in the arrays, and its
-/// identifier or the server's refusal. It has neither if the idempotency key has a record already.
+/// identifier or the server's refusal. A row has neither if the idempotency key has a record already.
 ///
 /// The row of the state is updated even if nothing is added. So the statement fails if the store is not open, and the
 /// commit waits until everything that was read is durable, on a standby too.
@@ -74,7 +74,7 @@ pub(crate) fn outcome(row: &Row) -> Result<Option<Result<PetId, Refusal>>, Error
 pub(crate) struct Refusal {
     message: String,
     state: String,
-    /// `true` if the statement itself failed, not code that an operator attached to the table.
+    /// `true` if the statement itself failed; `false` if an operator's trigger on the table failed.
     is_own: bool,
 }
 

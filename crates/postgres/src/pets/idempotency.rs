@@ -7,8 +7,8 @@ use tokio_postgres::Row;
 
 use crate::values::Fields;
 
-/// Deletes expired records among the records with these ids. The condition uses the index, whatever size the server
-/// estimates for the table; a join may be planned to read the whole table.
+/// Deletes expired records among the records with these ids. The condition uses the index at every estimated size of
+/// the table; the plan of a join may read the whole table.
 pub(crate) const PURGE_IDS: &str = "DELETE FROM idempotency AS i WHERE i.id = ANY($1::bytea[]) \
      AND i.created_at <= (SELECT max(u.cutoff) FROM unnest($1::bytea[], $2::bigint[]) AS u (id, cutoff) \
        WHERE u.id = i.id)";

@@ -15,7 +15,7 @@ use crate::{
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_page_is_planned_once_and_uses_its_index_whatever_the_size_of_the_table() {
+async fn a_page_is_planned_once_and_uses_its_index_at_every_table_size() {
     let database = postgres_or_skip("a_page_is_planned_once").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
@@ -50,7 +50,7 @@ async fn a_page_is_planned_once_and_uses_its_index_whatever_the_size_of_the_tabl
 /// statistics.
 #[needs(postgres)]
 #[tokio::test]
-async fn records_are_found_by_their_index_whatever_the_size_of_the_table_at_planning() {
+async fn records_are_found_by_their_index_even_if_planned_for_a_small_table() {
     let database = postgres_or_skip("records_are_found_by_their_index").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());

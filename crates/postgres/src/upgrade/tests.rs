@@ -242,7 +242,7 @@ async fn a_newer_store_is_used_as_far_as_it_allows() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_upgrades_at_once_each_step_runs_once_and_the_others_tell_what_they_found() {
+async fn concurrent_upgrades_run_each_step_once() {
     let old = old("of_several_upgrades_at_once").await;
     let mut upgrades = JoinSet::new();
     for _ in 0..6 {

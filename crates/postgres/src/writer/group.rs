@@ -1,6 +1,6 @@
-//! One transaction for a whole group of additions. It is sent at once, takes one round trip, and starts with the lock that
-//! every writer takes first. If the lock comes late, nothing has happened. Then the lock is acquired first, and additions
-//! without a waiting caller are dropped.
+//! One transaction for a whole group of additions. Its statements are sent at once and take one round trip. The first
+//! statement takes the lock that every writer takes first. If the lock comes late, the server rolls back. Then the
+//! writer waits for the lock alone, drops additions whose callers have left, and sends the rest.
 
 use std::collections::HashMap;
 
@@ -59,12 +59,13 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
     }
 }
 
-/// Writes the group. Afterwards it contains only the additions of the outcomes.
+/// Writes the group. Afterwards `group` contains one addition for each outcome.
 pub(super) async fn write(
     connection: &Connection,
     group: &mut Vec<Attempt>,
 ) -> Result<Written, Failed> {
-    // A statement that is prepared first would be sent after the commit that runs beside it.
+    // Prepares every statement before the transaction. A statement that is prepared later would be sent after the
+    // commit.
     for sql in [version::LOCK, idempotency::PURGE_IDS, idempotency::FIND, ADD] {
         connection.prepare(sql).await?;
     }
@@ -120,7 +121,7 @@ async fn transaction(
     Ok(Written { outcomes, version: version::from_row(added.first()).ok() })
 }
 
-/// Returns the default without a query if `nothing` is to be queried.
+/// Runs `query`; returns the default without a query if `nothing` is `true`.
 async fn unless<T: Default>(
     nothing: bool,
     query: impl Future<Output = Result<T, StoreFailure>>,
@@ -128,7 +129,7 @@ async fn unless<T: Default>(
     if nothing { Ok(T::default()) } else { query.await }
 }
 
-/// Returns the outcome of each addition by the records that existed before and the rows that were added.
+/// Returns the outcome of each addition, from the records that existed before and the rows of [`ADD`].
 fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>, Error> {
     let (mut records, mut rows) = (HashMap::new(), HashMap::new());
     for row in found {

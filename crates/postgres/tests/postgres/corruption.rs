@@ -39,7 +39,7 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replay_is_the_animal_of_the_request_whatever_was_done_to_its_row() {
+async fn a_replay_is_the_animal_of_the_request_even_after_its_row_has_changed() {
     let database = postgres_or_skip("a_replay_is_the_animal_of_the_request").unwrap();
     let store = open(&database.url).await;
     let request = request("k", &new_pet("Rex"));

@@ -285,7 +285,7 @@ async fn calls_end_within_their_deadline_during_a_partition_and_work_after_it() 
     assert!(began.elapsed() < Duration::from_secs(5) + SLACK, "{:?}", began.elapsed());
     network.change();
     recovers(|| store.find(rex.id)).await;
-    // One call has failed by the cut; the other connections from before it are not used again.
+    // One call has failed because of the cut. No other connection from before the cut is used again.
     let reads = read_by_eight().await;
     assert!(reads.iter().all(Result::is_ok), "{reads:?}");
     recovers(|| PetRepository::add(&*store, new_pet("Bello"), None)).await;

@@ -62,7 +62,7 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
     }
 }
 
-/// A reader finds every animal by reading on behind the last identifier.
+/// A reader that continues after its last identifier finds every animal.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn animals_that_two_instances_add_at_once_can_be_read_in_ascending_order() {

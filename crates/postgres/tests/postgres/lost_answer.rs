@@ -13,11 +13,10 @@ use std::{
 
 /// The simple query `COMMIT` on the wire (PostgreSQL's protocol, message "Query").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
-/// The time for the server to commit before the connection is cut. With a slower server the commit is in doubt all the
-/// same.
+/// The time for the server to commit before the connection is cut. With a slower server, the commit is in doubt too.
 const COMMIT_TIME: Duration = Duration::from_millis(300);
 
-/// Forwards connections to a server. When armed, it forwards the next COMMIT but not its answer, and cuts the connection.
+/// A proxy to a server. When armed, the proxy forwards the next COMMIT but not its answer, and cuts the connection.
 #[derive(Debug)]
 pub(crate) struct LostAnswer {
     port: u16,

@@ -34,7 +34,7 @@ async fn ten_instances_may_start_at_once() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_schema_is_a_store_of_its_own_whatever_its_name() {
+async fn a_schema_with_any_name_is_a_store_of_its_own() {
     let database = postgres_or_skip("a_schema_is_a_store_of_its_own").unwrap();
     let (one, other) =
         (open(&format!("{}?schema=Zoo%22%20x", database.url)).await, open(&database.url).await);
@@ -74,10 +74,10 @@ async fn tables_of_another_application_are_refused_and_left_alone() {
     assert_eq!(database.sql(tables).unwrap().trim(), "1");
 }
 
-/// Otherwise a policy would give empty lists, an empty export and a sound check.
+/// Without the refusal, a policy would cause empty lists, an empty export and a check without findings.
 #[needs(postgres)]
 #[tokio::test]
-async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() {
+async fn a_store_with_rows_that_a_policy_hides_is_refused() {
     let database = postgres_or_skip("a_store_whose_rows_a_policy_hides").unwrap();
     add(&open(&database.url).await, "Rex").await;
     let role = format!("hidden_{}", std::process::id());
@@ -105,7 +105,7 @@ async fn a_store_whose_rows_a_policy_hides_is_refused_and_says_how_to_open_it() 
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_missing_store_is_not_created_unless_that_is_asked_for() {
+async fn a_missing_store_is_created_only_on_request() {
     let database = postgres_or_skip("a_store_that_must_exist_is_not_made").unwrap();
     for url in [database.url.clone(), format!("{}?schema=none", database.url)] {
         let config = PostgresConfig::parse(&url).unwrap();

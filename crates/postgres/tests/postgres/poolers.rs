@@ -71,7 +71,7 @@ async fn two_services(pooling: Pooling, parameters: &str) {
     nothing_is_left(&pooler, &database);
 }
 
-/// Holds that no session keeps a setting or a prepared statement of petstore's.
+/// Checks that no session keeps a setting or a prepared statement of petstore's.
 fn nothing_is_left(pooler: &Pooler, database: &Database) {
     let left = "SELECT current_setting('statement_timeout'), \
         current_setting('idle_in_transaction_session_timeout'), current_setting('search_path'), \

@@ -99,7 +99,8 @@ async fn a_row_that_the_database_refuses_for_good_fails_alone_and_is_not_tried_a
     assert!(matches!(refused, Err(AddError::Store(StoreError::Refused(_)))), "{refused:?}");
 }
 
-/// Returns how many animals 63 writers add in a second, beside one whose additions are refused.
+/// Returns how many animals 63 writers add in a second, and how many additions of one more writer are refused. That
+/// writer adds animals with the name `offender`.
 async fn throughput(store: &Arc<PostgresStore>, offender: &str) -> (usize, usize) {
     let counts = Arc::new([const { AtomicUsize::new(0) }; 2]);
     let mut writers = JoinSet::new();

@@ -85,8 +85,8 @@ async fn a_statement_that_is_no_longer_valid_is_prepared_again() {
     assert_eq!(add(&store, "Bello").await.id, PetId(2));
 }
 
-/// Adds animals until `stop` is set. Returns the acknowledged ones: identifier and name. Half of the additions have an
-/// idempotency key and are repeated until they are answered.
+/// Adds animals until `stop` is set. Returns the identifiers and names of the acknowledged animals. Half of the
+/// additions have an idempotency key and are repeated until they are acknowledged.
 pub(crate) async fn load(
     store: Arc<PostgresStore>,
     worker: usize,
@@ -118,7 +118,7 @@ pub(crate) async fn load(
     acknowledged
 }
 
-/// Holds that every acknowledged animal is stored under its identifier, and those with a key once.
+/// Checks that every acknowledged animal is stored under its identifier, and an animal with a key only once.
 pub(crate) async fn nothing_is_lost(store: &PostgresStore, acknowledged: &[(PetId, String)]) {
     let there = all(store).await;
     let pairs: HashSet<(i64, &str)> =

@@ -1,4 +1,4 @@
-//! Every kind of write: it waits for the disk and the standby, and no other warning makes it fail.
+//! Every kind of write waits for the disk and the standby. No other warning makes a write fail.
 
 use std::{error::Error, sync::Arc};
 
@@ -24,9 +24,9 @@ enum Write {
     RevokeKey,
     /// Animals without identifiers, as in an import.
     Import,
-    /// Animals that are written by a `COPY`.
+    /// Two animals with identifiers, as in a copy.
     CopyPets,
-    /// Animals that are written by an `INSERT`.
+    /// One animal with an identifier, as in a copy.
     MergePets,
     CopyKeys,
     CopyRecords,
@@ -106,8 +106,8 @@ async fn prepare(store: &PostgresStore, seeds: &[u8]) {
 /// An own session, and a session that a pooler could lend.
 const SESSIONS: [(&str, u8); 2] = [("pgbouncer=false", 1), ("pgbouncer=true", 2)];
 
-/// Sessions of the store wait for the disk even if the server does not. This shows here because they wait for the standby
-/// too.
+/// Sessions of the store wait for the disk even if the server's settings do not require this. The test observes their
+/// wait for the standby.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
@@ -116,7 +116,7 @@ async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
     let standby = primary.standby().unwrap();
     let url = |session| format!("{}?call_timeout=30s&{session}", primary.url("postgres"));
     prepare(&open(&url(SESSIONS[0].0)).await, &SESSIONS.map(|(_, seed)| seed)).await;
-    // By its settings, the server does not wait, and the role gets no warnings.
+    // With these settings, the server does not wait, and the role gets no warnings.
     for setting in ["synchronous_commit = off", "client_min_messages = error"] {
         primary.sql(&format!("ALTER ROLE petstore SET {setting}")).unwrap();
     }

@@ -133,7 +133,7 @@ async fn rows_that_break_a_rule_are_named() {
 }
 
 #[tokio::test]
-async fn a_check_finds_an_index_that_lacks_a_row_which_a_snapshot_has() {
+async fn a_check_finds_a_row_that_is_missing_from_an_index() {
     let place = Place::new();
     // The row is added while the index has another definition.
     let rewrite = |from, to| {

@@ -15,8 +15,8 @@ pub struct OpenError {
     pub(crate) reason: Reason,
 }
 
-/// Converts to [`StoreError::Unavailable`] if opening may succeed later: another process has locked the file, or its disk
-/// is full, read-only or failing. Otherwise converts to [`StoreError::Refused`].
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later: another process has locked the file, or the
+/// disk is full, read-only or failing. Otherwise converts to [`StoreError::Refused`].
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         use Reason::{CannotGrow, Full, Io, Locked, ReadOnlyDisk, Sqlite};
@@ -28,7 +28,7 @@ impl From<OpenError> for StoreError {
     }
 }
 
-/// The fault of the file or of its content. The file stays unchanged.
+/// The reason why a store could not be opened or upgraded. The file stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
     #[error("its directory {} does not exist; create it, or name another path", .0.display())]
@@ -78,9 +78,9 @@ pub(crate) enum Reason {
     Foreign(&'static str),
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error("{} is there, and is no copy of a petstore store; move it away", .0.display())]
+    #[error("{} exists, and is no copy of a petstore store; move it away", .0.display())]
     Occupied(PathBuf),
-    #[error("the copy that is made first: {0}")]
+    #[error("the copy before the upgrade was not made: {0}")]
     Copy(String),
     #[error("{0}; mend that, or name another path")]
     Sqlite(#[source] rusqlite::Error),

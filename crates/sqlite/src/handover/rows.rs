@@ -17,7 +17,7 @@ const WRITE: &str = "UPDATE petstore_state SET revision = ?2, state = ?3, other 
 /// Selects one row if the store is open, otherwise none.
 pub(crate) const IS_OPEN: &str = "SELECT 1 FROM petstore_state WHERE only = 1 AND state = 'open'";
 
-/// Permits `writer` to write, by the state of the store.
+/// Fails if the state of the store does not permit `writer` to write.
 pub(crate) fn permit_write<E: From<StoreError>>(
     statements: &mut Statements<'_>,
     writer: WriterRole,
@@ -54,8 +54,8 @@ pub(super) fn write(connection: &Connection, new: &StoreState) -> rusqlite::Resu
     connection.execute(WRITE, values).map(drop)
 }
 
-/// Permits a read of animals, by the state of the store. A store with a `version` is open, so its state is not read. The
-/// `version` must come from the snapshot of `connection`.
+/// Fails if the state of the store does not permit a read of animals. A store with a `version` is open, so its state is
+/// not read. The `version` must come from the snapshot of `connection`.
 pub(crate) fn permit_read(
     connection: &Connection,
     version: Option<CatalogueVersion>,

@@ -16,8 +16,8 @@ pub(crate) const HIGHEST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM pe
      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pet'), 0))";
 pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
-/// Selects the animal and the version, in one row even without the animal. A second statement for the version would take
-/// 2,000 instructions.
+/// Selects the animal and the version in one row, also if there is no such animal. A second statement for the version
+/// would take 2,000 instructions.
 pub(crate) const FIND: &str = "SELECT id, name, category_id, status, version \
      FROM petstore_state LEFT JOIN pet ON id = ?1 WHERE only = 1";
 /// Selects animals with identifiers from `?1`.
@@ -34,7 +34,8 @@ macro_rules! page_with_status {
     };
 }
 
-/// Returns the statement for a page of one status. It reads the index alone, and the status is known from the filter.
+/// Returns the statement for a page of one status. The statement reads the index alone, because the filter gives the
+/// status.
 ///
 /// With statistics (`ANALYZE`), the planner might otherwise read every animal; `INDEXED BY` forces the index.
 pub(crate) const fn page_with(status: PetStatus) -> &'static str {
@@ -52,8 +53,8 @@ pub(crate) fn insert(statements: &mut Statements<'_>, pet: &NewPet) -> rusqlite:
     statements.get(INSERT)?.insert(values).map(PetId)
 }
 
-/// Fails if fewer than `count` identifiers are left. Otherwise the insertion would fail with the error of a full disk, and
-/// SQLite would undo the whole transaction.
+/// Fails if fewer than `count` identifiers are left. Without this check, the insertion would fail with the error of a
+/// full disk, and SQLite would undo the whole transaction.
 pub(crate) fn require_identifiers(connection: &Connection, count: usize) -> Result<(), StoreError> {
     let highest = highest(connection).map_err(StoreError::unavailable)?;
     let left = i64::MAX - highest.map_or(0, |id| id.0);
@@ -139,7 +140,7 @@ fn select(
     Ok(PetPage { pets, more: false })
 }
 
-/// Returns the animal of a row. A `known` status is not read.
+/// Returns the animal of a row. If the status is `known`, its column is not read.
 fn pet(row: &Row<'_>, known: Option<PetStatus>) -> Result<Pet, Corruption> {
     // `get_ref` takes fewer instructions than `get`.
     let id = row.get_ref(0).and_then(|id| Ok(id.as_i64()?));

@@ -83,7 +83,7 @@ impl Shared {
     pub(crate) fn relieve(self: &Arc<Self>) {
         let mut queue = self.queue();
         if queue.needs_thread() {
-            // If the system can start no thread, the others continue.
+            // If the system can start no thread, the running threads continue.
             drop(self.add_thread(&mut queue));
         }
     }

@@ -37,7 +37,7 @@ async fn queued_additions_are_committed_together() {
 }
 
 #[tokio::test]
-async fn a_fault_of_the_whole_store_fails_no_later_group() {
+async fn a_group_succeeds_after_a_failed_group() {
     let place = Place::new();
     let store = place.open();
     let raw = place.raw();
@@ -109,8 +109,8 @@ fn is_refused(result: &Result<Added, AddError>, constraint: &str) -> bool {
     reason.contains(constraint)
 }
 
-/// A unique index of the operator refuses the middle additions of a group: by the name at the first statement, or by the
-/// time of the record after the animal was inserted.
+/// A unique index of the operator refuses one addition of a group. The index on the name refuses its first statement.
+/// The index on the record's time refuses its second statement, after the animal was inserted.
 #[tokio::test]
 async fn a_refused_addition_fails_alone_and_leaves_no_row() {
     for (index, constraint) in
@@ -151,10 +151,10 @@ async fn a_refused_addition_fails_alone_and_leaves_no_row() {
     }
 }
 
-/// Sixty-four queued additions still share one commit, and each but the refused one adds its animal. The index refuses it
-/// at its first statement, or at a later one.
+/// Sixty-four queued additions share one commit, although an index refuses one of them. The index refuses its first or
+/// its second statement.
 #[tokio::test]
-async fn a_refused_addition_costs_the_others_of_its_group_no_commit() {
+async fn a_refused_addition_and_its_group_take_one_commit() {
     for index in ["pet (name) WHERE name = 'offender'", "idempotency (created_at)"] {
         let place = Place::new();
         let store = Arc::new(place.open());
@@ -212,7 +212,7 @@ async fn a_damaged_index_fails_only_the_additions_of_its_status() {
     for addition in [one, other] {
         in_time(addition).await.unwrap().unwrap();
     }
-    assert_eq!(place.count(), 3, "half of it is left");
+    assert_eq!(place.count(), 3, "two animals were added");
 }
 
 #[tokio::test]

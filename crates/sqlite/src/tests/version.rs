@@ -64,7 +64,7 @@ async fn the_log_restarts_beside_reads_and_writes() {
 }
 
 #[tokio::test]
-async fn there_is_no_version_while_it_cannot_be_read() {
+async fn the_version_is_unknown_while_it_cannot_be_read() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;

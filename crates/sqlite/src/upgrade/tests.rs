@@ -157,7 +157,7 @@ fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
     }
     old.raw().execute("DELETE FROM pet WHERE id > 5", []).unwrap();
     old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
-    // From now on, nobody can write such rows.
+    // From now on, such rows cannot be written.
     for name in bad {
         assert!(old.raw().execute(&insert(name), []).is_err(), "{name}");
     }

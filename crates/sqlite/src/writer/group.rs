@@ -1,7 +1,7 @@
 //! Groups of additions that share a transaction, other writes, and their failures.
 //!
-//! - A refused addition fails alone. If it has written something, the group runs again with a savepoint for each addition.
-//!   So does a group with a repeat of an earlier request, which the index of the records refuses.
+//! - A refused addition fails alone. If the addition has written a row, the group runs again with a savepoint for each
+//!   addition. A repeat of an earlier request has the same effect, because the index of the records refuses the repeat.
 //! - After a damaged page, each addition runs in its own transaction, so that only additions that need the page fail.
 //! - After other failures, the connection is in doubt and replaced: its cache may hold pages that never reached the disk.
 
@@ -55,7 +55,7 @@ impl Committer {
         }
     }
 
-    /// Opens a new connection and reads on it, so that closing the old one does not remove the write-ahead log.
+    /// Opens a new connection and reads on it, so that closing the old connection does not remove the write-ahead log.
     pub(super) fn reopen(&self) -> Result<Connection, StoreError> {
         self.presence.check()?;
         self.try_to_open().map_err(|error| {
@@ -83,7 +83,7 @@ pub(super) struct Session<'a> {
     in_doubt: bool,
     /// `true` if the last transaction found a damaged page.
     is_damaged: bool,
-    /// `true` if another process held the lock too long for the last transaction.
+    /// `true` if the last transaction timed out while another process held the lock.
     is_locked: bool,
 }
 
@@ -118,11 +118,12 @@ impl Session<'_> {
     /// lock once.
     fn run_other(&mut self, work: Work) {
         let can_run = self.is_usable() && !self.is_locked;
-        let failed = || StoreError::unavailable("the write before it failed");
+        let failed = || StoreError::unavailable("an earlier write of the group failed");
         work(if can_run { Ok(self) } else { Err(failed()) });
     }
 
-    /// Writes the additions in one transaction, without the abandoned ones. If the transaction fails, none has taken effect.
+    /// Writes the additions, except abandoned ones, in one transaction. If the transaction fails, no addition has taken
+    /// effect. After a damaged page, each addition has its own transaction.
     fn commit(&mut self, mut group: Vec<Add>) -> Answers {
         self.is_locked = false;
         if group.is_empty() {
@@ -175,7 +176,7 @@ impl Session<'_> {
         Ok(done)
     }
 
-    /// Writes the additions. Afterwards `group` contains the committed ones. Returns their outcomes.
+    /// Writes the additions. Afterwards `group` contains the committed additions. Returns their outcomes.
     fn add_all(&mut self, group: &mut Vec<Add>) -> Result<Vec<Outcome>, StoreError> {
         self.committer.presence.check()?;
         let mut done = self.transaction(group, false);
@@ -232,7 +233,8 @@ pub(super) fn failed(group: Vec<Add>, error: &StoreError) -> Answers {
     answers
 }
 
-/// Adds an animal. Fails if the addition failed after its first change, which only a savepoint can undo.
+/// Adds an animal. Fails if the whole transaction must be rolled back: the failure is not a refusal, or no savepoint
+/// can undo the changes of this addition.
 fn add(
     statements: &mut Statements<'_>,
     job: &Add,
@@ -322,8 +324,8 @@ impl<'a, 'c> WriteTransaction<'a, 'c> {
         self.0
     }
 
-    /// Commits. If animals have changed, `rewrites` is 0 for additions alone and 1 otherwise, and the version is renewed and
-    /// published. Without a change of animals, `rewrites` is `None`.
+    /// Commits. `rewrites` is `None` if no animal has changed, 0 if animals were only added, otherwise 1. Unless it is
+    /// `None`, the version is renewed and published.
     fn commit<E: From<StoreError>>(
         self,
         rewrites: Option<i64>,

@@ -1,4 +1,4 @@
-//! A backup is one snapshot of the store, whatever is written meanwhile.
+//! A backup is one snapshot of the store, also while the store is written to.
 
 use std::{fs::File, ops::ControlFlow, path::PathBuf};
 

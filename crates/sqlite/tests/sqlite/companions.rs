@@ -177,7 +177,7 @@ fn crash(place: &Place) -> Place {
     crashed
 }
 
-/// The change of the identity is in the log first, and later in the file.
+/// A change of the identity is in the log first, and in the file after a checkpoint.
 #[tokio::test]
 async fn a_store_opens_after_a_crash_at_any_step_of_a_change_of_its_identity() {
     let place = Place::new();
@@ -268,7 +268,7 @@ async fn a_refused_opening_adds_no_file() {
     assert!(place.content() == before);
 }
 
-/// After a crash, the log is accepted only if the file still has its state before the change.
+/// After a crash, `check_log` accepts the log only if the file still has the state from before the change.
 #[tokio::test]
 async fn an_identity_is_changed_only_while_the_log_is_empty() {
     let place = Place::new();

@@ -44,7 +44,7 @@ async fn an_animal_that_breaks_a_rule_is_named() {
         let expected = ("animal 2".to_owned(), rule.to_owned());
         assert_eq!(corrupt(store.find(PetId(2)).await), expected);
         assert_eq!(corrupt(PetRepository::list(&store, query(20, None)).await), expected);
-        // Reads of other rows still work, also of the page right before the row.
+        // Reads of other rows still work, also of the page that ends before this row.
         assert!(store.find(PetId(1)).await.unwrap().value.is_some());
         assert!(PetRepository::list(&store, query(1, None)).await.unwrap().value.more);
         add(&store, rex()).await;

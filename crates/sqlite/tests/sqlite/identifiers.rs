@@ -81,7 +81,7 @@ async fn only_the_additions_of_a_group_without_an_identifier_are_refused() {
             Added::Created(pet) | Added::Replayed(pet) => Added::Replayed(pet),
         })
         .unwrap(),
-        "a replay needs none"
+        "a replay needs no identifier"
     );
 }
 

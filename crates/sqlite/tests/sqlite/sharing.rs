@@ -57,7 +57,7 @@ async fn reads_do_not_wait_for_another_process_s_write() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_keys_with_one_name_added_at_once_one_is_stored() {
+async fn one_of_two_concurrent_keys_with_one_name_is_stored() {
     let place = Place::new();
     let stores = [Arc::new(place.open()), Arc::new(place.open())];
     let tasks = (0..16).map(|seed: u8| {
@@ -100,7 +100,7 @@ async fn closing_drops_abandoned_writes_and_leaves_one_file() {
     }
     drop(store);
     assert_eq!(place.content().into_keys().collect::<Vec<_>>(), [place.path()]);
-    // The writer may have started some of them.
+    // The writer may have started some writes.
     assert!(all(&place.open()).await.len() < 100);
 }
 
@@ -169,7 +169,7 @@ async fn in_a_child_process() {
 /// the write-ahead log of an open store.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn no_opening_of_the_file_of_a_store_releases_its_locks() {
+async fn opening_a_store_again_does_not_release_its_locks() {
     let place = Place::new();
     let staying = place.open();
     let inode = fs::metadata(place.path()).unwrap().ino();
@@ -212,7 +212,7 @@ async fn no_opening_of_the_file_of_a_store_releases_its_locks() {
     raw.execute_batch("DELETE FROM pet; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);").unwrap();
     add(&staying, rex()).await;
     drop(raw);
-    assert_eq!(locks(), held, "it was made shorter");
+    assert_eq!(locks(), held, "after the file became shorter");
     drop(staying);
     assert_eq!(locks(), 0);
 }
@@ -278,7 +278,7 @@ fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
 }
 
 #[tokio::test]
-async fn a_saved_key_alone_is_read_again() {
+async fn only_a_saved_key_is_read_again() {
     let place = Place::new();
     let store = place.open();
     for seed in 1..=3 {

@@ -42,7 +42,7 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     }
 }
 
-/// Returns the step of a mover whose opening of the target, if one was sent, can no longer arrive.
+/// Returns the step of a mover that sent no opening of the target, or whose opening can no longer arrive.
 fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let is_filling = target.phase == Phase::Filling { from: source.id };
     let holds = is_filling && seen.claim == Some(target.revision);
@@ -129,8 +129,8 @@ fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     }
 }
 
-/// Ends the filling of the target. First opens the source, under a claim of its own that fences the opening of another
-/// mover. So services use the source, however late a give-back arrives.
+/// Ends the filling of the target. First opens the source, under a new claim that fences the opening of another mover.
+/// So services use the source, even if the give-back arrives late.
 fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let is_filling = target.phase == Phase::Filling { from: source.id };
     match &source.phase {

@@ -32,8 +32,8 @@ pub(crate) struct Observed {
     pub(super) claim: Option<i64>,
     /// The revision that a sent opening of the target expects.
     pub(super) opening: Option<i64>,
-    /// The revision of the source under a seal that this mover made or may end, or the revision that a seal without an
-    /// answer expects.
+    /// The revision of the source under a seal that this mover made or may end. After a seal without an answer, the
+    /// revision that the seal expects.
     pub(super) seal: Option<i64>,
     /// The rewrites of the source before the last comparison.
     rewrites: i64,
@@ -92,7 +92,7 @@ impl Observed {
         true
     }
 
-    /// The work under a seal does not count after a lost answer, so the source is opened next.
+    /// Notes a lost answer. The work under a seal no longer counts, so the next step opens the source.
     fn note_unanswered(&mut self, step: &Step) {
         self.stage = self.stage.min(Stage::Compared);
         match step {
@@ -155,7 +155,7 @@ impl Observed {
         }
     }
 
-    /// Uses up one retry. If none is left, the run ends, and does not give the target back.
+    /// Uses up one retry. If no retry is left, the run ends, and does not give the target back.
     fn use_up_try(&mut self, end: End) {
         if let Some(left) = self.tries_left.checked_sub(1) {
             self.tries_left = left;

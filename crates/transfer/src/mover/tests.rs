@@ -68,7 +68,7 @@ fn fault(world: &World) -> Option<&'static str> {
         }
     }
     for flight in &world.flights {
-        // A flight that is kept can still take effect. Later reopenings only raise the revision of the source.
+        // Every flight left here can still take effect. Later reopenings only raise the revision of the source.
         if let Flight::Change(_, _, back) = flight
             && is_sealed_to(back, &source.state)
             && (source.state.phase.is_open() && !source.state.is_successor_of(back))
@@ -221,7 +221,7 @@ fn a_cancel_at_any_moment_leaves_one_store_open() {
 }
 
 #[test]
-fn rows_changed_by_sql_meanwhile_are_never_served_as_they_were() {
+fn rows_changed_by_sql_are_never_served_with_old_values() {
     let [mut old, new] = fresh();
     old.rows = vec![(101, 0), (102, 0)];
     let budget =

@@ -1,5 +1,5 @@
-//! The task that polls two stores, and selects the one that a service uses. A store that hangs does not delay the polls
-//! of the other store.
+//! The task that polls two stores, and selects the store that a service uses. A store that hangs does not delay the
+//! polls of the other store.
 
 use std::{convert::Infallible, fmt, mem, sync::Arc, time::Duration};
 
@@ -146,7 +146,7 @@ impl Poller {
 }
 
 impl View {
-    /// Returns the reason for which neither store can be used, if there is one.
+    /// Returns the reason why neither store can be used, if there is one.
     pub(super) fn reason(&self) -> Option<String> {
         match self.poll.as_ref().map(|poll| &poll.found) {
             Some(Found::Elsewhere(reason)) => Some(reason.clone()),
@@ -167,7 +167,8 @@ impl View {
         found
     }
 
-    /// Returns the result of the last polls. Switches to the other store if it has taken the place of the current one.
+    /// Returns the result of the last polls. Switches to the other store if it has taken the place of the current
+    /// store.
     fn evaluate(&mut self) -> Poll {
         let [first, next] = &self.stores;
         let (current, other) = if self.is_next { (next, first) } else { (first, next) };
@@ -181,7 +182,7 @@ impl View {
             && takes_over(theirs, now)
         {
             let store = &other.side.label;
-            tracing::info!(store, "the store was handed over: this one is used from now on");
+            tracing::info!(store, "the service has switched to the store that took over");
             self.is_next = !self.is_next;
             return Poll { began: Instant::now(), found: Found::Open };
         }
@@ -209,7 +210,7 @@ impl View {
         Poll { began, found }
     }
 
-    /// Logs why the next store cannot be opened. Skips a repeated line, and a line soon after another one.
+    /// Logs why the next store cannot be opened. Skips a repeated line, and a line soon after another line.
     fn warn(&mut self, reason: String) {
         let is_new = self
             .warning
@@ -222,8 +223,8 @@ impl View {
     }
 }
 
-/// Returns what to do while the store with the state `now` is not open, and the other one has not taken its place. The
-/// error is the reason for which neither store can be used, and the store to use.
+/// Returns the result of the polls while the store with the state `now` is not open, and the other store has not taken
+/// its place. The error has the reason for which neither store can be used, and the label of the store to use.
 fn unopened(
     now: &StoreState,
     other: Option<&StoreState>,

@@ -91,7 +91,7 @@ fn another_movers_claim_is_no_success() {
 }
 
 #[test]
-fn a_lost_answer_to_the_opening_is_asked_for_however_long_the_target_is_away() {
+fn the_mover_asks_without_a_limit_after_a_lost_answer_to_the_opening() {
     for arrives in [true, false] {
         let mut world = moving(Some(Change::Open));
         world.happens(Event::HasNoAnswer(0));

@@ -187,7 +187,7 @@ pub(super) struct World {
     pub(super) surprised: bool,
     /// A raw copy of the source, made before the first event.
     saved: Store,
-    /// The rows that a raw copy of the source acknowledged alone; `None` if the source is no raw copy.
+    /// The rows that only a raw copy of the source has acknowledged; `None` if the source is no raw copy.
     pub(super) raw: Option<Vec<Row>>,
 }
 
