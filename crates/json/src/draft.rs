@@ -6,13 +6,13 @@ use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
 
 use crate::{field::Field, field_errors::FieldErrors};
 
-/// The highest identifier of a record. The store assigns higher ones to further animals.
+/// The highest identifier that a record may have. The store assigns higher identifiers to new animals.
 const MAX_ID: i64 = i64::MAX - 1;
 /// The rule of [`Record::id`], for messages.
 pub(crate) const ID_RULE: &str =
     "must be a whole number from 1 to 9223372036854775806, in plain digits";
 
-/// An animal in a file, with the identifier in the store of its export.
+/// An animal in a file, with its identifier in the exported store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The identifier, 1..=`i64::MAX - 1`; `None` if the record has none.
@@ -34,8 +34,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Sets a field to `value`: the characters of a text, the digits of a number, or the reason why the value has the wrong
-    /// type. Collects the error of an invalid value.
+    /// Sets a field to `value`, the characters of a string or the digits of a number. An `Err` is the message about a
+    /// value of the wrong type. Collects this message or the error of an invalid value.
     pub fn set(&mut self, field: Field, value: Result<Cow<'_, str>, String>) {
         if self.set_absent(field)
             && let Err(error) = value.map_err(Into::into).and_then(|text| self.parse(field, text))

@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for `-0`.
-/// Returns any other number unchanged, which no parser accepts as an integer.
+/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for
+/// `-0`. Returns any other number unchanged. No parser accepts such a number as an integer.
 pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
     let is_plain = number != "-0" && !number.contains(['.', 'e', 'E']);
     let value = if is_plain { None } else { exact(number) };
     value.map_or(Cow::Borrowed(number), |value| Cow::Owned(value.to_string()))
 }
 
-/// Returns the value of a JSON number if it is an int64. The length of the text bounds the work, not the exponent.
+/// Returns the value of a JSON number if it is an int64. The work grows with the length of the text, not with the
+/// exponent.
 fn exact(number: &str) -> Option<i64> {
     /// The number of digits of the largest int64.
     const MAX_DIGITS: i64 = 19;
