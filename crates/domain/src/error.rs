@@ -79,7 +79,7 @@ mod tests {
     use super::StoreError;
 
     #[test]
-    fn only_an_error_of_another_kind_becomes_the_cause_of_an_unavailable_one() {
+    fn unavailable_wraps_every_error_except_an_unavailable_one() {
         let shown = |error| StoreError::unavailable(error).to_string();
         assert_eq!(
             shown(StoreError::unavailable("down")),

@@ -26,8 +26,8 @@ pub trait Authenticator: Send + Sync {
     /// [`AuthenticationError`].
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
 
-    /// Refreshes the keys, and checks again a key that [`authenticate`](Self::authenticate) has refused. So a new key
-    /// is granted at once.
+    /// Refreshes the keys, and then checks a key again that [`authenticate`](Self::authenticate) has refused. So a new
+    /// key is accepted at once.
     ///
     /// # Errors
     /// [`AuthenticationError`].
@@ -36,7 +36,7 @@ pub trait Authenticator: Send + Sync {
         secret: &ApiKeySecret,
     ) -> Result<Caller, AuthenticationError>;
 
-    /// Returns the label of the caller's key; `None` if the key is no longer live.
+    /// Returns the label of the caller's key; `None` if the store no longer holds the key.
     fn key_label(&self, caller: &Caller) -> Option<KeyLabel>;
 
     /// Returns the number of live stored keys.

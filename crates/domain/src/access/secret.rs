@@ -91,8 +91,8 @@ impl fmt::Debug for ApiKeySecret {
     }
 }
 
-/// The rights of an API key. A store keeps them with the key. They also show in the key's prefix, for people and for
-/// releases that know no read-only keys.
+/// The rights of an API key. A store keeps the rights with the key. The key's prefix also shows the rights, for people
+/// and for releases without read-only keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRights {
     /// Reads and writes.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_makes_no_key_of_a_text_of_another_form() {
+    fn a_text_of_another_form_is_refused_in_spite_of_a_valid_checksum() {
         let key = |prefix: &str, random: String| {
             let text = format!("{prefix}{random}");
             let check = String::from_utf8(checksum(text.as_bytes()).to_vec()).unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn all_rights_have_words_of_their_own() {
+    fn all_rights_have_their_own_words() {
         for rights in KeyRights::ALL {
             assert_eq!(KeyRights::parse(rights.as_str()), Some(rights));
         }

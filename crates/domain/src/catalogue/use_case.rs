@@ -19,7 +19,7 @@ use crate::{
 /// The largest number of expired idempotency records that one transaction deletes, so that additions do not wait long
 /// for a purge.
 const PURGE_BATCH: u32 = 500;
-/// The time for which expired records are kept, because the clock of another instance may be behind.
+/// The time for which expired records are kept, because the clock of another instance may be slow.
 const PURGE_MARGIN: Duration = Duration::from_hours(1);
 
 /// The catalogue of animals: [`PetService`] over a repository and a clock.
@@ -35,8 +35,8 @@ impl Catalogue {
         Self { pets, clock }
     }
 
-    /// Deletes one batch of the idempotency records that expired at least an hour ago. Returns `true` if there may
-    /// be more.
+    /// Deletes one batch of the idempotency records that expired at least an hour ago. Returns `true` if more such
+    /// records may be left.
     ///
     /// # Errors
     /// [`StoreError`]; the caller may retry later.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_an_idempotency_key_there_is_no_request() {
+    async fn an_addition_without_an_idempotency_key_records_no_request() {
         let mut pets = MockPetRepository::new();
         pets.expect_add()
             .once()
