@@ -34,8 +34,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Sets a field to `value`, the characters of a string or the digits of a number. An `Err` is the message about a
-    /// value of the wrong type. Collects this message or the error of an invalid value.
+    /// Sets a field to `value`: the characters of a text, the digits of a number, or the reason why the value has the wrong
+    /// type. Collects the error of an invalid value.
     pub fn set(&mut self, field: Field, value: Result<Cow<'_, str>, String>) {
         if self.set_absent(field)
             && let Err(error) = value.map_err(Into::into).and_then(|text| self.parse(field, text))

@@ -7,8 +7,8 @@ const MAX_NAMED: usize = 32;
 /// The largest number of characters that a message repeats of a field name.
 const MAX_NAME_CHARS: usize = 40;
 
-/// All field errors of one animal or another input. Displayed on one line of bounded length, which names the first
-/// `MAX` errors.
+/// All field errors of one animal, or of another input, displayed on one line of bounded length. The first `MAX` errors are
+/// named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldErrors<const MAX: usize = MAX_NAMED> {
     named: Vec<String>,

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for
-/// `-0`. Returns any other number unchanged. No parser accepts such a number as an integer.
+/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for `-0`.
+/// Returns any other number unchanged, which no parser accepts as an integer.
 pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
     let is_plain = number != "-0" && !number.contains(['.', 'e', 'E']);
     let value = if is_plain { None } else { exact(number) };

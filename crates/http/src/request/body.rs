@@ -78,7 +78,7 @@ where
         Ok(whole.freeze())
     }
 
-    /// Takes `bytes` bytes of the memory for bodies. Returns 503 if there are fewer.
+    /// Takes `bytes` bytes of the memory for bodies. Returns 503 if fewer bytes are left.
     fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
         let full = || ApiError::unavailable("other requests use up the memory for bodies");
         let bytes = u32::try_from(bytes).map_err(|_| full())?;

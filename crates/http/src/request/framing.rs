@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_host_that_follows_the_grammar_is_taken(host in string_regex(&grammar()).unwrap()) {
+        fn a_host_that_follows_the_grammar_is_accepted(host in string_regex(&grammar()).unwrap()) {
             prop_assert!(is_host_and_port(&host));
         }
 
@@ -166,7 +166,7 @@ mod tests {
             for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2] {
                 assert_eq!(passes(version, &[("host", host)]), is_good, "{host} {version:?}");
             }
-            // The `:authority` of HTTP/2, or the target of HTTP/1. `Uri` itself refuses some of them.
+            // The `:authority` of HTTP/2, or the target of HTTP/1. `Uri` itself refuses some of these hosts.
             let Ok(uri) = format!("http://{host}/").parse::<Uri>() else { continue };
             let request = Request::builder().version(Version::HTTP_2).uri(uri).body(()).unwrap();
             let outcome = require_unambiguous(&request.into_parts().0, true);

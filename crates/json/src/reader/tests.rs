@@ -215,7 +215,8 @@ fn a_record_has_the_field_errors_of_a_body_and_of_its_identifier() {
     assert_eq!(found, ReadError::InvalidJson("the line must be UTF-8, but byte 1 is not".into()));
 }
 
-/// Returns whether `text` is an animal as a body exactly when it is a record without an identifier as a line.
+/// Returns whether both readers return the same animal or both refuse `text`. Only `read_record` may accept an
+/// identifier.
 fn agrees(text: &[u8]) -> bool {
     match (read_new_pet(text), read_record(text)) {
         (Ok(pet), Ok(record)) => record == Record { id: None, pet },

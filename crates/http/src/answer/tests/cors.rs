@@ -155,7 +155,7 @@ async fn a_preflight_needs_no_credential_and_is_answered_from_the_row_of_its_add
     }
     let stranger = preflight(&service, "/v1/pets", STRANGER, "GET").await;
     assert_eq!((stranger.status.as_u16(), stranger.header("vary")), (401, Some("origin")));
-    // Only OPTIONS with the method of the request to come is a preflight.
+    // Only an OPTIONS request that names the method of the next request is a preflight.
     for (method, headers) in [
         (Method::OPTIONS, &[("origin", APP)][..]),
         (Method::GET, &[("origin", APP), ("access-control-request-method", "GET")]),
