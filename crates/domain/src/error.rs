@@ -1,8 +1,8 @@
 //! The errors of a store.
 //!
-//! Every port fails with [`StoreError`], or with an error of its own that contains one. Each failure that a
-//! caller may answer differently is a variant. The enums are exhaustive on purpose: an adapter does not
-//! compile until it handles a new variant.
+//! Every port fails with [`StoreError`], or with an error of its own that contains a [`StoreError`]. Each failure that
+//! a caller may answer differently is a variant. The enums are exhaustive on purpose: an adapter does not compile until
+//! it handles a new variant.
 
 use std::{error::Error, fmt, sync::Arc};
 

@@ -102,7 +102,7 @@ where
             outcome: outcome.as_ref().map(Response::status),
         },
     );
-    // Over HTTP/1, the next request begins after the body of this one. Streams of HTTP/2 are independent.
+    // Over HTTP/1, the next request begins after the body of this request. Streams of HTTP/2 are independent.
     let is_reusable = head.version >= Version::HTTP_2
         || !misread && body.skip_arrived(&head.headers, max_body).await && !state.drain.has_begun();
     let mut response = outcome.unwrap_or_else(ApiError::into_response);
@@ -141,8 +141,8 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     }
 }
 
-/// Sets `Content-Length` if the response may have one. hyper sets the header only for HTTP/1 and a body that is not
-/// empty.
+/// Sets `Content-Length` if the response may have this header. hyper sets the header only for HTTP/1 and a body that is
+/// not empty.
 fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {

@@ -48,7 +48,8 @@ pub struct Address {
 
 impl Address {
     /// Parses `SCHEME[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/NAME`, and calls `finish` with the address and with
-    /// the text behind the `?`. `port` is the port of a host without one. `form` is a hint for the message: `write …`.
+    /// the text behind the `?`. `port` is the port of a host without `:PORT`. `form` is a hint for the message: `write
+    /// …`.
     ///
     /// # Errors
     /// [`InvalidUrl`].

@@ -24,8 +24,8 @@
 //! - A row that the store refuses for good fails its own job with [`Refused`], and no other job of the group.
 //! - A job takes effect whole or not at all, even if the caller drops its future.
 //!
-//! Other writes, such as a save of keys, may share the queue as a type of the adapter ([`Job::Other`]), for example a
-//! boxed closure that holds the [`Reply`] to its caller. An adapter without other writes uses `Infallible`.
+//! Other writes, such as a save of keys, may share the queue as a type of the adapter ([`Job::Other`]). This type may
+//! be a boxed closure that holds the [`Reply`] to its caller. An adapter without other writes uses `Infallible`.
 //!
 //! [`Unavailable`]: StoreError::Unavailable
 //! [`Refused`]: StoreError::Refused

@@ -22,7 +22,7 @@ pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, KeyC
     change(keys, |stored| stored.add(key.clone())).await
 }
 
-/// Adds the first key of a store. Returns `None` if the store has keys, or if another process adds one at the same
+/// Adds the first key of a store. Returns `None` if the store has keys, or if another process adds a key at the same
 /// time.
 ///
 /// # Errors

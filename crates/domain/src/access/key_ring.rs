@@ -43,7 +43,7 @@ pub struct KeyRing {
     keys: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
     service_key: Option<ServiceKey>,
-    /// The state of the store as of the last refresh; `None` before the first one.
+    /// The state of the store as of the last refresh; `None` before the first refresh.
     mark: Mutex<Option<KeyMark>>,
     held: RwLock<Arc<HeldKeys>>,
 }

@@ -47,7 +47,7 @@ pub trait PetRepository: Send + Sync {
     /// [`StoreError`].
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError>;
 
-    /// Returns the page of `query`. A walk, in which each query continues after the last animal of the previous page,
+    /// Returns the page of `query`. In a walk, each query continues after the last animal of the previous page. A walk
     /// returns every animal that existed at its start exactly once, even if animals are added meanwhile.
     ///
     /// # Errors

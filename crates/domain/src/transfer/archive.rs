@@ -78,9 +78,9 @@ pub struct Rows {
 /// The highest identifiers that a store has ever assigned or stored, even if their rows are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HighestIds {
-    /// The highest identifier of an animal; `None` if there never was one.
+    /// The highest identifier of an animal; `None` if there never was an animal.
     pub pet: Option<PetId>,
-    /// The highest identifier of an API key; `None` if there never was one.
+    /// The highest identifier of an API key; `None` if there never was a key.
     pub key: Option<KeyId>,
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use crate::error::{Corruption, StoreError};
 
-/// The identity of a store: 16 random bytes, drawn when the store is made. A copy of its files has the same
+/// The identity of a store: 16 random bytes, drawn when the store is made. A copy of the store's files has the same
 /// identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StoreId(pub [u8; 16]);

@@ -248,7 +248,7 @@ async fn a_client_that_is_still_sending_can_read_the_refusal() {
     client.write_all(head.as_bytes()).await.unwrap();
     client.write_all(&vec![b' '; 500_000]).await.unwrap();
     assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
-    // The connection ends when the client is silent, and after a few seconds in any case.
+    // The connection ends when the client is silent, or else after a few seconds.
     let began = Instant::now();
     while client.write_all(b" ").await.is_ok() {
         sleep(Duration::from_millis(500)).await;

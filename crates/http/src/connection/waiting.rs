@@ -153,7 +153,7 @@ impl WaitingBodies {
     }
 }
 
-/// The memory of one request, and of its response body once there is one.
+/// The memory of one request, and of its response body as soon as the body exists.
 #[derive(Debug)]
 pub(super) struct WaitingBody {
     all: Arc<WaitingBodies>,

@@ -1,7 +1,7 @@
 //! Checks for ambiguous requests that hyper accepts (RFC 9112, sections 3.2 and 6.1).
 //!
-//! A request with both `Content-Length` and `Transfer-Encoding` needs no check: hyper uses the latter and closes the
-//! connection after the response, so it never reads the following bytes as a request.
+//! A request with both `Content-Length` and `Transfer-Encoding` needs no check: hyper uses `Transfer-Encoding`, and
+//! closes the connection after the response. So hyper never reads the following bytes as a request.
 
 use fluent_uri::UriRef;
 use hyper::{

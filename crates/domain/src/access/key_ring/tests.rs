@@ -202,7 +202,7 @@ async fn a_corrupt_key_is_refused_and_others_are_granted() {
     let mut keys = MockKeyStore::new();
     let found = StoredKeys { corrupt: vec![corrupt], ..vec![stored(2)].into() };
     keys.expect_load_changes().once().returning(move |_| Ok(found.clone().into()));
-    // The row is repaired, so the revision is another one.
+    // The row is repaired, which changes the revision.
     let repaired = StoredKeys { revision: KeyRevision(8), ..vec![stored(1), stored(2)].into() };
     keys.expect_load_changes().returning(move |_| Ok(repaired.clone().into()));
     let (ring, _clock) = ring(keys);

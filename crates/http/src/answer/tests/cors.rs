@@ -45,7 +45,7 @@ const CALLS: [Call; 12] = [
     (Method::GET, "/docs", JSON, 200),
 ];
 
-/// Sends one of [`CALLS`], from a page of `origin` if there is one.
+/// Sends `asks`, one of [`CALLS`], with the header `Origin` if `origin` is given.
 async fn call(service: &State, asks: &Call, origin: Option<&str>) -> Answer {
     let (method, path, header, status) = asks;
     let headers: Vec<_> = [*header].into_iter().chain(origin.map(|it| ("origin", it))).collect();

@@ -178,7 +178,7 @@ async fn a_client_with_a_closed_window_is_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_is_cut_off() {
-    // The header timeout is longer than the write timeout, so only the latter can end the connection.
+    // The header timeout is longer than the write timeout, so only the write timeout can end the connection.
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let (mut client, task) = connect_with(1000, 10 * WRITE, clock);
     let began = Instant::now();
