@@ -10,7 +10,7 @@ const CHECK_CHARS: usize = 6;
 const DISPLAY_CHARS: usize = 8;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// An API key in clear text. It is shown once, at creation; its `Debug` form hides it.
+/// An API key in clear text. The key is shown once, at creation. Its `Debug` form hides the text.
 ///
 /// A key that the service makes has three parts:
 /// - the prefix `pst_`, or `psr_` for a key that may only read
@@ -50,8 +50,8 @@ impl ApiKeySecret {
         &self.0
     }
 
-    /// Returns the first 8 characters, or fewer if the key is shorter. They may be shown, so that people recognize the
-    /// key.
+    /// Returns the first 8 characters, or fewer if the key is shorter. These characters may be shown, so that people
+    /// recognize the key.
     #[must_use]
     pub fn prefix(&self) -> &str {
         let end = self.0.char_indices().nth(DISPLAY_CHARS).map_or(self.0.len(), |(at, _)| at);

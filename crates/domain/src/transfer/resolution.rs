@@ -15,7 +15,7 @@ use crate::{
 pub enum Resolution {
     /// Keep the stored row, which is equal.
     Keep,
-    /// Write the row. It replaces an older row.
+    /// Write the row. The row replaces an older row.
     Write,
 }
 

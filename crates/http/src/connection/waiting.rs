@@ -43,7 +43,7 @@ struct Inner {
     bodies: BTreeMap<Progress, Entry>,
 }
 
-/// The memory of one connection, in bytes. It changes only under the lock of [`Inner`].
+/// The memory of one connection, in bytes. The number changes only under the lock of [`Inner`].
 pub(super) type ConnectionMemory = Arc<AtomicUsize>;
 
 /// The time at which a client took a part of a body, made unique by a number.

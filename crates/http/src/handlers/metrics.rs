@@ -1,7 +1,7 @@
 //! The operation of the metrics listener: `/metrics`, in the text format of Prometheus.
 //!
-//! The listener needs no key, so it belongs on an address that only the monitoring system reaches. It has the limits of
-//! any other listener, and runs until the drain has ended.
+//! The listener needs no key, so it belongs on an address that only the monitoring system reaches. The metrics listener
+//! has the limits of any other listener, and runs until the drain has ended.
 
 use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 

@@ -91,7 +91,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(30);
 
-    /// A store whose reads take `takes`. It counts the reads that have begun and the reads that run.
+    /// A store whose reads take `takes`. The store counts the reads that have begun and the reads that run.
     #[derive(Default)]
     struct Store {
         takes: Duration,

@@ -33,7 +33,7 @@ impl<'b, B> RequestBody<'b, B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// Creates an unread body. Its memory is returned to `memory` on drop.
+    /// Creates an unread body. On drop, the memory of the body is returned to `memory`.
     pub(crate) fn new(body: &'b mut B, memory: &'b Semaphore) -> Self {
         let has_ended = body.is_end_stream();
         Self { body, has_ended, memory, held: None }

@@ -131,7 +131,7 @@ impl Representation {
         })
     }
 
-    /// Returns the memory in use, in bytes. It grows when the content is compressed.
+    /// Returns the memory in use, in bytes. The memory grows when the content is compressed.
     pub(crate) fn size(&self) -> usize {
         let gzip = self.gzip.get().and_then(Option::as_ref).map_or(0, Bytes::len);
         self.content.len() + gzip + self.tag.len() + self.next.as_ref().map_or(0, HeaderValue::len)
