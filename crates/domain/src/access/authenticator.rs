@@ -70,7 +70,7 @@ pub struct Caller {
     pub rights: KeyRights,
 }
 
-/// The label of a live API key in metrics and in the log.
+/// The label of an API key in metrics and in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyLabel {
     /// The name of a stored key.

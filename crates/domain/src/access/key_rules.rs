@@ -133,7 +133,7 @@ impl StoredKeys {
     }
 
     /// Returns the lifetime, from creation to expiry, of the newest live key with this name; `None` if the key never
-    /// expires or if there is none.
+    /// expires, or if no live key has this name.
     #[must_use]
     pub fn lifetime_of(&self, name: &KeyName, now: Timestamp) -> Option<Duration> {
         let key = self.live_of(name, now).last()?;

@@ -19,7 +19,7 @@ use crate::{
 /// The largest number of expired idempotency records that one transaction deletes, so that additions do not wait long
 /// for a purge.
 const PURGE_BATCH: u32 = 500;
-/// The time for which expired records are kept, because the clock of another instance may be slow.
+/// The time for which expired records are kept, because the clock of another instance may be behind.
 const PURGE_MARGIN: Duration = Duration::from_hours(1);
 
 /// The catalogue of animals: [`PetService`] over a repository and a clock.
