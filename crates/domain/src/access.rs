@@ -1,5 +1,5 @@
 //! Access by API key: the keys and their rules, the driving port [`Authenticator`], the driven port [`KeyStore`], and
-//! the use cases: [`KeyRing`] checks keys, and functions such as [`add_key`] change them.
+//! the use cases. [`KeyRing`] checks keys. Functions such as [`add_key`] change keys.
 
 pub(crate) mod authenticator;
 pub(crate) mod key;

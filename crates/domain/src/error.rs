@@ -1,8 +1,8 @@
 //! The errors of a store.
 //!
-//! Every port fails with [`StoreError`], or with an error of its own that contains one. Each failure that a
-//! caller may answer differently is a variant. The enums are exhaustive on purpose: an adapter does not
-//! compile until it handles a new variant.
+//! Every port fails with [`StoreError`], or with an error of its own that contains a [`StoreError`]. Each failure that
+//! a caller may answer differently is a variant. The enums are exhaustive on purpose: an adapter does not compile until
+//! it handles a new variant.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -79,7 +79,7 @@ mod tests {
     use super::StoreError;
 
     #[test]
-    fn only_an_error_of_another_kind_becomes_the_cause_of_an_unavailable_one() {
+    fn unavailable_wraps_every_error_except_an_unavailable_one() {
         let shown = |error| StoreError::unavailable(error).to_string();
         assert_eq!(
             shown(StoreError::unavailable("down")),

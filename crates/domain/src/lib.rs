@@ -16,9 +16,9 @@
 //! Each folder has one subject: `catalogue` (animals), `access` (API keys), `transfer` (whole stores).
 //! A folder holds the values of its subject with their rules, its ports, and its use cases.
 //!
-//! This crate does no I/O and reads no clock. It reaches the outside through driven ports
-//! ([`PetRepository`], [`KeyStore`], [`Archive`], [`Handover`], [`Clock`]), and is called through driving
-//! ports ([`PetService`], [`Authenticator`]). Constructors (`new`, `parse`) check the rules of a value.
+//! This crate does no I/O and reads no clock. It calls the outside through driven ports ([`PetRepository`],
+//! [`KeyStore`], [`Archive`], [`Handover`], [`Clock`]). The outside calls the crate through driving ports
+//! ([`PetService`], [`Authenticator`]). Constructors (`new`, `parse`) check the rules of a value.
 //!
 //! With the feature `mocks`, every port has a mock (`MockPetService`, …), the module `mocks` has samples,
 //! and `ManualClock` is a clock that a test sets.

@@ -26,7 +26,7 @@ pub fn new_pet(name: &str) -> NewPet {
     NewPet { name, category_id: CategoryId(1), status: None }
 }
 
-/// Returns an idempotency key of a caller that is always the same.
+/// Returns the idempotency key `key` of a fixed caller.
 ///
 /// # Panics
 /// If `key` breaks a rule of [`IdempotencyKey`].

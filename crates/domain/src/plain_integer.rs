@@ -1,7 +1,7 @@
 //! The plain decimal form of an integer, which query parameters and path segments have.
 
-/// Parses the form in which [`i64`] is displayed: an optional `-`, then digits, without a leading zero, a
-/// `+`, a blank or a fraction.
+/// Parses the form in which [`i64`] is displayed: an optional `-`, then digits. A leading zero, a `+`, a blank and a
+/// fraction are errors.
 pub(crate) fn parse(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit())

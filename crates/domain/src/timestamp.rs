@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_time_has_no_age() {
+    fn nothing_has_passed_since_a_later_time() {
         assert_eq!(Timestamp(9).since(Timestamp(4)), Some(Duration::from_millis(5)));
         assert_eq!(Timestamp(4).since(Timestamp(9)), None);
         assert_eq!(Timestamp(i64::MAX).since(Timestamp(-1)), None);

@@ -102,7 +102,7 @@ where
             outcome: outcome.as_ref().map(Response::status),
         },
     );
-    // Over HTTP/1, the next request begins after the body of this one. Streams of HTTP/2 are independent.
+    // Over HTTP/1, the next request begins after the body of this request. Streams of HTTP/2 are independent.
     let is_reusable = head.version >= Version::HTTP_2
         || !misread && body.skip_arrived(&head.headers, max_body).await && !state.drain.has_begun();
     let mut response = outcome.unwrap_or_else(ApiError::into_response);
@@ -141,7 +141,8 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     }
 }
 
-/// Sets `Content-Length` if the response may have one. hyper sets it only for HTTP/1 and a body that is not empty.
+/// Sets `Content-Length` if the response may have this header. hyper sets the header only for HTTP/1 and a body that is
+/// not empty.
 fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
@@ -149,7 +150,8 @@ fn set_length(response: &mut Response) {
     }
 }
 
-/// Returns the response to a head that did not arrive whole within `limit`, as text, because hyper does not write it.
+/// Returns the response to a head that did not arrive whole within `limit`, as text, because hyper does not write this
+/// response.
 pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> String {
     let message = format!("the head did not arrive whole within {limit:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);

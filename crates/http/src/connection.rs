@@ -101,8 +101,8 @@ async fn handshake(
     }
 }
 
-/// Reads bytes until the connection begins with the whole preface of HTTP/2 or differs from the preface. A part of a
-/// preface at `deadline` is served as HTTP/1.1, which refuses an incomplete head.
+/// Reads bytes until they are the whole preface of HTTP/2 or differ from the preface. A part of a preface at `deadline`
+/// is served as HTTP/1.1, which refuses an incomplete head.
 async fn read_first_bytes(io: &mut Box<dyn Io>, deadline: Instant) -> Bytes {
     let mut bytes = [0; PREFACE.len()];
     let mut length = 0;

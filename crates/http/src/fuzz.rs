@@ -14,7 +14,7 @@ use crate::{
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// The bound of every message, in bytes.
+/// The upper bound for the length of a message, in bytes.
 const MAX_MESSAGE: usize = 8 * 1024;
 
 /// Decodes `data` as a cursor, and encodes a position made from `data`.
@@ -53,7 +53,7 @@ pub fn query(data: &[u8]) {
             assert_eq!(names.contains(&"cursor"), query.after.is_some());
             assert_eq!(names.contains(&"status"), query.status.is_some());
         }
-        Err(error) => is_explained(&error, ErrorCode::InvalidQuery),
+        Err(error) => assert_explained(&error, ErrorCode::InvalidQuery),
     }
     assert_eq!(query::require_none(Some(text)).is_ok(), pairs.is_empty());
 }
@@ -119,7 +119,7 @@ pub fn idempotency_key(data: &[u8]) {
             let quoted = each_line(&IDEMPOTENCY_KEY, format!("\"{text}\"").as_bytes());
             assert_eq!(headers::idempotency_key(&quoted).ok(), Some(Some(key)));
         }
-        Err(error) => is_explained(&error, ErrorCode::InvalidIdempotencyKey),
+        Err(error) => assert_explained(&error, ErrorCode::InvalidIdempotencyKey),
     }
 }
 
@@ -139,7 +139,7 @@ pub fn media_type(data: &[u8]) {
             let is_plain = !sent.contains('"');
             assert!(!is_plain || charsets.clone().all(|it| it.contains("utf-8")), "{sent}");
         }
-        Err(error) => is_explained(&error, ErrorCode::UnsupportedMediaType),
+        Err(error) => assert_explained(&error, ErrorCode::UnsupportedMediaType),
     }
 }
 
@@ -156,7 +156,7 @@ fn each_line(name: &HeaderName, data: &[u8]) -> HeaderMap {
     )
 }
 
-fn is_explained(error: &ApiError, code: ErrorCode) {
+fn assert_explained(error: &ApiError, code: ErrorCode) {
     assert_eq!(error.code, code);
     let message = &error.message;
     assert!((1..MAX_MESSAGE).contains(&message.len()) && !message.contains(char::is_control));

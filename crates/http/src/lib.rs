@@ -32,14 +32,14 @@
 //! # }
 //! ```
 //!
-//! [`Server::run`] serves the same over TCP and Unix sockets.
+//! [`Server::run`] serves these requests over TCP and Unix sockets.
 //!
 //! # The path of a request
 //! 1. `server` accepts connections, and drains them at the end.
 //! 2. `connection` detects the version of HTTP and reads requests with hyper or, for HTTP/2, with h2.
 //! 3. `answer` turns every request into a response. It cannot fail, and adds the headers that every response has.
 //! 4. `route` is the table of addresses: each row lists the checks of its operations.
-//! 5. `pipeline` is the checklist of every request, read from the row.
+//! 5. `pipeline` runs the checks that the row lists for a request, and then its handler.
 //! 6. `handlers` run the operations.
 //! 7. `response` writes the parts of a response: `error` maps failures to statuses and codes, `representation` chooses the
 //!    content coding.

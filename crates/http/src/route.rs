@@ -136,7 +136,8 @@ const fn read(handler: Handler) -> Operation {
 /// The route of a request and the value of its parameter; `None` if the address has no route.
 pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 
-/// Returns the route of `path` among `routes` and `files`, and the value of its parameter, empty if it has none.
+/// Returns the route of `path` among `routes` and `files`, and the value of its parameter. A route without a parameter
+/// has an empty value.
 pub(crate) fn find<'p>(
     routes: &'static [Route],
     path: &'p str,

@@ -87,7 +87,7 @@ impl Server {
         Self { state: Arc::new(state), tls: None, connections: JoinSet::new() }
     }
 
-    /// Returns the counter of requests with revoked keys. It does nothing on a server without metrics.
+    /// Returns the counter of requests with revoked keys. The counter does nothing on a server without metrics.
     #[must_use]
     pub fn revoked_key_counter(&self) -> RevokedKeyCounter {
         let metrics = self.state.metrics.clone();

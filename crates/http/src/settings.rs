@@ -121,7 +121,8 @@ pub struct Limits {
     /// half of it, a client must read something within a second. Without room, the answers of which nothing was read for
     /// longest end, and requests of HTTP/2 are refused. Only connections with at least an equal share are affected.
     pub max_buffered_answers: usize,
-    /// The number of requests per second of each API key, also all at once; then the answer is 429. `None` is no limit.
+    /// The largest number of requests per second of each API key. The requests of one second may come at once. The
+    /// answer to further requests is 429. `None` means no limit.
     pub rate_limit: Option<NonZeroU32>,
     /// The shortest delay of an answer to a request without a live key. Only tests shorten it.
     pub refusal_delay: Duration,

@@ -54,7 +54,7 @@ pub(crate) struct State {
     pub(crate) public_base: String,
     /// The headers that announce the deprecation of getPet.
     pub(crate) deprecation: HeaderMap,
-    /// The headers of an animal, including those of `deprecation`.
+    /// The headers of an animal, including the headers of `deprecation`.
     pub(crate) pet_template: HeaderMap,
     pub(crate) request_ids: RequestIds,
     pub(crate) page_cache: PageCache,
@@ -64,7 +64,7 @@ pub(crate) struct State {
     pub(crate) waiting_bodies: Arc<WaitingBodies>,
     /// The delay and the bound of refusals of requests without a live key.
     pub(crate) refusals: LateRefusals,
-    /// The rate of each API key; `None` if it has no limit.
+    /// The rate limit of each API key; `None` without a limit.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
     /// The bounds of log lines about refused requests, failures, and TLS handshakes that fail.
     pub(crate) refusal_lines: LineBudget,

@@ -6,13 +6,13 @@ use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
 
 use crate::{field::Field, field_errors::FieldErrors};
 
-/// The highest identifier of a record. The store assigns higher ones to further animals.
+/// The highest identifier that a record may have. The store assigns higher identifiers to new animals.
 const MAX_ID: i64 = i64::MAX - 1;
 /// The rule of [`Record::id`], for messages.
 pub(crate) const ID_RULE: &str =
     "must be a whole number from 1 to 9223372036854775806, in plain digits";
 
-/// An animal in a file, with the identifier in the store of its export.
+/// An animal in a file, with its identifier in the exported store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The identifier, 1..=`i64::MAX - 1`; `None` if the record has none.

@@ -9,7 +9,7 @@ pub enum Field {
     Name,
     /// The identifier of the category: a number.
     CategoryId,
-    /// The availability: one of three words. It is the only optional field of a new animal.
+    /// The availability: one of three words. The status is the only optional field of a new animal.
     Status,
 }
 

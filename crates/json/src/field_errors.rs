@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The largest number of errors in the message about an animal. Further ones are counted.
+/// The largest number of errors in the message about an animal. The message counts further errors.
 const MAX_NAMED: usize = 32;
 /// The largest number of characters that a message repeats of a field name.
 const MAX_NAME_CHARS: usize = 40;

@@ -9,7 +9,7 @@ use crate::{
     writer::pet_to_json,
 };
 
-/// The bound of every message about one animal, in bytes.
+/// The upper bound for the length of a message about one animal, in bytes.
 const MAX_MESSAGE: usize = 32 * 1024;
 
 /// Reads `data` as the body of createPet and as a line of NDJSON.
@@ -30,16 +30,16 @@ pub fn body(data: &[u8]) {
         (Err(_), Err(_)) => {}
     }
     if let Ok(Record { id, pet }) = &line {
-        is_meant_by(data, *id, pet);
-        comes_back(&pet.clone().with_id(id.unwrap_or(PetId(1))));
+        assert_same_values(data, *id, pet);
+        assert_round_trip(&pet.clone().with_id(id.unwrap_or(PetId(1))));
     }
     for error in [body.err(), line.err()].into_iter().flatten() {
-        is_explained(data, &error);
+        assert_explained(data, &error);
     }
 }
 
 /// Asserts that `serde_json` finds the same values and no further member.
-fn is_meant_by(data: &[u8], id: Option<PetId>, pet: &NewPet) {
+fn assert_same_values(data: &[u8], id: Option<PetId>, pet: &NewPet) {
     let NewPet { name, category_id, status } = pet;
     let mut json: Value = serde_json::from_slice(data).unwrap_or_default();
     let mut take = |field| json.get_mut(field).map(Value::take);
@@ -54,18 +54,18 @@ fn is_meant_by(data: &[u8], id: Option<PetId>, pet: &NewPet) {
     assert_eq!(rest, Some(true), "a member was ignored: {json}");
 }
 
-fn comes_back(pet: &Pet) {
+fn assert_round_trip(pet: &Pet) {
     let written = pet_to_json(pet);
     let Pet { id, name, category_id, status } = pet.clone();
     let record = Record { id: Some(id), pet: NewPet { name, category_id, status } };
-    assert_eq!(read_record(&written), Ok(record), "what is written is not read as it was");
+    assert_eq!(read_record(&written), Ok(record), "the written animal is read differently");
 }
 
-fn is_explained(data: &[u8], error: &ReadError) {
+fn assert_explained(data: &[u8], error: &ReadError) {
     let is_json = serde_json::from_slice::<&RawValue>(data).is_ok();
     match error {
-        ReadError::InvalidJson(_) => assert!(!is_json, "it is JSON, but the answer is {error}"),
-        ReadError::InvalidPet(_) => assert!(is_json, "it is no JSON, but the answer is {error}"),
+        ReadError::InvalidJson(_) => assert!(!is_json, "the text is JSON, but: {error}"),
+        ReadError::InvalidPet(_) => assert!(is_json, "the text is not JSON, but: {error}"),
     }
     let message = error.to_string();
     assert!((1..MAX_MESSAGE).contains(&message.len()) && !message.contains(char::is_control));

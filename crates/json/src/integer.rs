@@ -10,7 +10,8 @@ pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
     value.map_or(Cow::Borrowed(number), |value| Cow::Owned(value.to_string()))
 }
 
-/// Returns the value of a JSON number if it is an int64. The length of the text bounds the work, not the exponent.
+/// Returns the value of a JSON number if it is an int64. The work grows with the length of the text, not with the
+/// exponent.
 fn exact(number: &str) -> Option<i64> {
     /// The number of digits of the largest int64.
     const MAX_DIGITS: i64 = 19;

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The reader is strict and names every field error in one message. [`Draft`] has the rules of single fields, so that
-//! other formats, such as CSV, refuse the same values with the same words.
+//! other formats, such as CSV, refuse the same values with the same messages.
 
 mod draft;
 mod field;

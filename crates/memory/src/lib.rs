@@ -16,10 +16,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The smallest complete adapter: it keeps every promise of [`PetRepository`](petstore_domain::PetRepository),
+//! The smallest complete adapter of [`PetRepository`](petstore_domain::PetRepository),
 //! [`KeyStore`](petstore_domain::KeyStore), [`Archive`](petstore_domain::Archive) and
-//! [`Handover`](petstore_domain::Handover), except that its data is lost with the last handle of a [`MemoryStore`].
-//! Each method holds one lock for all its work, so each method is atomic and waits only for that lock.
+//! [`Handover`](petstore_domain::Handover). It keeps every promise except durability: dropping the last handle of a
+//! [`MemoryStore`] drops its data. Each method holds one lock for all its work, so each method is atomic and waits only
+//! for that lock.
 
 mod api_keys;
 mod archive;

@@ -9,7 +9,7 @@ use petstore_domain::{CatalogueVersion, PetId, StoreError, WriterRole};
 
 use crate::state::State;
 
-/// A handle of a catalogue and its API keys. The data is lost with the last handle.
+/// A handle of a catalogue and its API keys. Dropping the last handle drops the data.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
@@ -30,8 +30,8 @@ impl MemoryStore {
         Self { state: Arc::clone(&self.state), reads_while_sealed }
     }
 
-    /// Deletes an animal, as an operator does with SQL on other stores, because no port deletes animals. Returns
-    /// whether the animal existed.
+    /// Deletes an animal. No port deletes animals: on other stores, an operator deletes them with SQL. Returns whether
+    /// the animal existed.
     #[must_use]
     pub fn delete_pet(&self, id: PetId) -> bool {
         let mut state = self.state();
@@ -41,15 +41,15 @@ impl MemoryStore {
         deleted
     }
 
-    /// Locks the state for a service's write. Fails if the store is not open.
+    /// Locks the state for a write of a service. Fails if the store is not open.
     pub(crate) fn writable(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let state = self.state();
         state.handover.permit_write(WriterRole::Service)?;
         Ok(state)
     }
 
-    /// Locks the state for a read of animals, if its phase permits one. Also returns the version; `None` while the
-    /// store is sealed.
+    /// Locks the state for a read of animals. Fails if the phase of the store permits no reads. Also returns the
+    /// version; `None` while the store is sealed.
     pub(crate) fn readable(
         &self,
     ) -> Result<(MutexGuard<'_, State>, Option<CatalogueVersion>), StoreError> {

@@ -19,9 +19,9 @@ pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     in_words(&line.replace('\n', " "))
 }
 
-/// Makes the error of a store that could not be opened. An error that `may_pass` without a change by the operator, such
-/// as a server that cannot be reached, is [`StoreError::Unavailable`], and `serve` waits for the store. Another error
-/// is [`StoreError::Refused`], and `serve` ends.
+/// Makes the error of a store that could not be opened. `may_pass` means that the error can disappear without a change
+/// by the operator, for example if a server cannot be reached. The result is then [`StoreError::Unavailable`], and
+/// `serve` waits for the store. Otherwise, the result is [`StoreError::Refused`], and `serve` ends.
 pub fn opening_error(error: impl Error + Send + Sync + 'static, may_pass: bool) -> StoreError {
     if may_pass { StoreError::unavailable(error) } else { StoreError::refused(error) }
 }

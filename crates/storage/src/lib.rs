@@ -35,19 +35,19 @@
 //! | [`VersionCache`], [`watch`] | `PetRepository::version` without a call to the store |
 //! | [`StoreTasks`] | stores on a network: the writing task and the task that reads the version |
 //! | [`PanicGuard`] | a signal to the program that a thread or a task has panicked |
-//! | [`Step`], [`require_known`] | schema versions, upgrades, and the check which stores may be opened |
+//! | [`Step`], [`require_known`] | schema versions, upgrades, and the check whether a store may be opened |
 //! | [`Finding`], [`Upgrade`] | the output of `petstore check` and `petstore upgrade` |
-//! | [`opening_error`], [`error_chain`] | errors for the log and for `serve`, which waits for some of them |
+//! | [`opening_error`], [`error_chain`] | errors for the log and for `serve`, which waits for an unavailable store |
 //! | [`url`], [`tls`] | the URL of a store on a network, and the certificate authorities that it trusts |
 //!
 //! # Schema versions
-//! The steps that upgrade an old store also make a new one, so both have the same schema. A released step never
-//! changes; each change of the schema is a new step.
+//! The steps that upgrade an old store also create a new store, so both stores have the same schema. A released step
+//! never changes; each change of the schema is a new step.
 //!
 //! A store records two versions: its own, and the oldest version whose releases can use it. A release opens a store if
 //! it knows that oldest version. So an older release keeps using an upgraded store, unless a step of the upgrade is
-//! incompatible. An incompatible step must break the statements of older releases, for example by renaming a table,
-//! because an older process may have opened the store a moment before.
+//! incompatible. An incompatible step must break the statements of older releases, for example by renaming a table. An
+//! older release may still have the store open.
 
 mod failure;
 mod panics;

@@ -4,8 +4,8 @@ use std::thread;
 
 use tokio_util::sync::CancellationToken;
 
-/// Cancels its token if a panic drops it. A thread or a task that the store needs holds the guard; if the task ends or
-/// is aborted, the token stays.
+/// Cancels its token if the guard is dropped by a panic. A thread or a task that the store needs holds the guard. A
+/// task that ends or is aborted does not cancel the token.
 #[derive(Debug)]
 pub struct PanicGuard(pub CancellationToken);
 
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_ends_or_is_aborted_leaves_the_token() {
+    async fn a_task_that_ends_or_is_aborted_does_not_cancel_the_token() {
         let token = CancellationToken::new();
         tokio::spawn(essential(token.clone(), async {})).await.unwrap();
         let task = tokio::spawn(essential(token.clone(), future::pending()));

@@ -16,8 +16,8 @@ pub struct Step {
     pub oldest: i64,
     /// The first release that knows the version `oldest`.
     pub oldest_release: &'static str,
-    /// A query for a text about each row that the step would refuse, at most ten. It runs before the first step of an
-    /// upgrade, so it uses only tables of all older versions.
+    /// A query that returns a description of each row that the step would refuse, at most ten. The query runs before
+    /// the first step of an upgrade, so it uses only tables that every older version has.
     pub offending: Option<&'static str>,
 }
 
@@ -28,7 +28,7 @@ impl Step {
         Self { version, summary, sql, oldest, oldest_release: "1.0.0", offending: None }
     }
 
-    /// Returns the step with the query [`offending`](Self::offending): it is refused while `sql` selects a row.
+    /// Returns the step with the query [`offending`](Self::offending): the step is refused while `sql` selects a row.
     #[must_use]
     pub const fn unless(self, sql: &'static str) -> Self {
         Self { offending: Some(sql), ..self }
@@ -163,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_refused_while_rows_are_in_its_way() {
+    fn a_step_is_refused_while_its_query_finds_rows() {
         assert_eq!(STEPS.map(|step| step.offending), [None, Some("SELECT 1")]);
         assert!(STEPS[1].require_none(&[]).is_ok());
         let rows = ["animal 1", "animal 2"].map(str::to_owned);
         let Err(SchemaError::Offending { version: 2, rows }) = STEPS[1].require_none(&rows) else {
-            panic!("it is not refused")
+            panic!("the step is not refused")
         };
         assert_eq!(rows, "animal 1, animal 2");
     }

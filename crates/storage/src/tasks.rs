@@ -17,8 +17,8 @@ use crate::{
 /// The longest time that [`StoreTasks::close`] waits.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The writing task of a store and the task that reads the catalogue's version. Dropping this value ends both, so a
-/// store holds it.
+/// The writing task of a store and the task that reads the catalogue's version. Dropping this value ends both tasks, so
+/// a store must hold the value.
 #[derive(Debug)]
 pub struct StoreTasks<W = Infallible> {
     /// The queue of the writing task.
@@ -29,10 +29,10 @@ pub struct StoreTasks<W = Infallible> {
 }
 
 impl<W> StoreTasks<W> {
-    /// Spawns both tasks. A panic of either cancels `on_panic`, after which the program must restart.
+    /// Spawns both tasks. A panic of either task cancels `on_panic`, after which the program must restart.
     ///
-    /// `write` runs until its [`Jobs`] end. `read` reads the version once, within a bounded time, and returns `None` if
-    /// it fails. [`channel`] describes `max_group` and `timeout`.
+    /// `write` runs until its [`Jobs`] end. `read` reads the version once, within a bounded time, and returns `None` on
+    /// failure. [`channel`] describes `max_group` and `timeout`.
     pub fn spawn<R: Future<Output = Option<StoredVersion>> + Send + 'static, T>(
         on_panic: &CancellationToken,
         version: Arc<VersionCache>,
@@ -50,7 +50,7 @@ impl<W> StoreTasks<W> {
         Self { writer, version, watching }
     }
 
-    /// Refuses new writes, and waits up to 5 seconds for the queued writes. Returns whether they are done.
+    /// Refuses new writes, and waits up to 5 seconds for the queued writes. Returns whether these writes are done.
     pub async fn close(&self) -> bool {
         time::timeout(CLOSE_TIMEOUT, self.writer.close()).await.is_ok()
     }

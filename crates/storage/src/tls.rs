@@ -14,10 +14,10 @@ use rustls::{
 /// The reason why certificates cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFailure {
-    /// A file cannot be used. The message has no words of the parser, because the file may contain a private key.
+    /// A file cannot be used. The message does not quote the parser, because the file may contain a private key.
     #[error("{0}; name a PEM file with certificates")]
     File(String),
-    /// The system has no certificates of authorities.
+    /// The system has no certificates of certificate authorities.
     #[error("the system trusts no authority; name the server's with sslrootcert=PATH")]
     NoSystemRoots,
     /// rustls refuses a certificate or a key.
@@ -59,16 +59,16 @@ pub fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
     if roots.is_empty() { Err(empty()) } else { Ok(roots) }
 }
 
-/// Texts of rustls about the certificate of a server, and their replacements, which say what to do.
+/// Texts of rustls about the certificate of a server, each with its replacement for an operator.
 const REMEDIES: [(&str, &str); 2] = [
     (
         "Other(OtherError(CaUsedAsEndEntity))",
-        "it is the certificate of an authority itself (CA:TRUE): give the server another one, which that authority has \
-         signed without CA:TRUE, and name the authority's with sslrootcert",
+        "it is the certificate of an authority itself (CA:TRUE): give the server a certificate without \
+         CA:TRUE that this authority has signed, and name the authority's certificate with sslrootcert",
     ),
     (
         "UnknownIssuer",
-        "UnknownIssuer, no authority that is trusted has signed it: name the one that has with sslrootcert",
+        "UnknownIssuer, no authority that is trusted has signed it: name its authority with sslrootcert",
     ),
 ];
 

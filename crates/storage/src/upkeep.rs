@@ -1,4 +1,4 @@
-//! The findings of a check of a store, and the report of a schema upgrade.
+//! The findings of a store check, and the report of a schema upgrade.
 
 use crate::schema::Step;
 
@@ -9,7 +9,7 @@ pub struct Finding {
     pub subject: String,
     /// The severity for an operator.
     pub severity: Severity,
-    /// One line: the state, or the fault and its repair.
+    /// One line: the state, or the problem and its repair.
     pub detail: String,
 }
 
@@ -71,7 +71,7 @@ pub struct Upgrade {
 }
 
 impl Upgrade {
-    /// Makes the report of an upgrade that runs those of `steps` that are newer than the schema version `from`.
+    /// Makes the report of an upgrade from the schema version `from`. The upgrade runs the newer steps of `steps`.
     #[must_use]
     pub fn plan(from: i64, steps: &[Step]) -> Self {
         let pending = steps.iter().filter(|step| step.version > from);

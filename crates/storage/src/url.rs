@@ -6,12 +6,12 @@ mod tests;
 use std::{borrow::Cow, fmt, time::Duration};
 
 const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
-/// The longest time that a parameter may have.
+/// The longest time that a parameter may set.
 const MAX_DURATION: Duration = Duration::from_hours(1);
 const PORT: &str = "a port is not a number from 1 to 65535";
 
-/// The text is not the URL of a store. The message is one line about the right form. It repeats no part of the text,
-/// because any part may be a password.
+/// The error of a text that is not a store URL. The message is one line about the correct form. The message repeats no
+/// part of the text, because any part may be a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidUrl(Cow<'static, str>);
@@ -48,7 +48,8 @@ pub struct Address {
 
 impl Address {
     /// Parses `SCHEME[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/NAME`, and calls `finish` with the address and with
-    /// the text behind the `?`. `port` is the port of a host without one. `form` is a hint for the message: `write …`.
+    /// the text behind the `?`. `port` is the port of a host without `:PORT`. `form` is a hint for the message: `write
+    /// …`.
     ///
     /// # Errors
     /// [`InvalidUrl`].
@@ -134,8 +135,8 @@ impl fmt::Display for HostPort {
     }
 }
 
-/// Percent-decodes a name, which may be shown to people. The characters `;`, `&` and `=` must be encoded, so that no
-/// name contains a password, as `DATABASE;password=…` would.
+/// Percent-decodes a name, which may be shown to people. The characters `;`, `&` and `=` must be encoded, so that
+/// `DATABASE;password=…` is not accepted as a name.
 ///
 /// # Errors
 /// [`InvalidUrl`] of `part`.

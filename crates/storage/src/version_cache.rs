@@ -14,13 +14,13 @@ use std::{
 use petstore_domain::CatalogueVersion;
 use tokio::{sync::Notify, time};
 
-/// The largest age of a version: the port allows 100 ms until another process's write shows.
+/// The largest age of a version: the port allows 100 ms until a write of another process is visible.
 const MAX_AGE: Duration = Duration::from_millis(100);
 /// The time between two reads of the version: less than half of [`MAX_AGE`].
 const INTERVAL: Duration = Duration::from_millis(40);
 /// The pause after a read that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
-/// The time for which the version is read after a request, so that an idle service makes no calls.
+/// The time for which [`watch`] reads the version after a request. An idle service makes no calls.
 const WATCH_TIME: Duration = Duration::from_secs(2);
 
 /// The version of one state of the store.
@@ -66,8 +66,8 @@ impl VersionCache {
         self.known()
     }
 
-    /// Returns the version as [`get`](Self::get) does, without waking [`watch`], for a store that reads the version on
-    /// its own thread.
+    /// Returns the same version as [`get`](Self::get), but does not wake [`watch`]. For a store that reads the version
+    /// on its own thread.
     pub fn known(&self) -> Option<CatalogueVersion> {
         let latest = *self.latest.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = latest.filter(|observation| observation.began.elapsed() <= MAX_AGE);
@@ -98,14 +98,14 @@ fn later_of(old: Observation, new: Observation) -> Observation {
     }
 }
 
-/// Reads the version periodically while requests ask for it. Never returns. `read` must end within a bounded time. Its
-/// failure (`None`) is not reported, because requests fail for the same cause and report it.
+/// Reads the version periodically while requests ask for it. Never returns. `read` must end within a bounded time. A
+/// failure of `read` (`None`) is not reported, because requests fail for the same cause and report the cause.
 pub async fn watch<F>(cache: Arc<VersionCache>, read: impl Fn() -> F)
 where
     F: Future<Output = Option<StoredVersion>>,
 {
     loop {
-        // A request during the last `WATCH_TIME` has left its notification.
+        // Returns at once if a request has arrived during the last `WATCH_TIME`.
         cache.requested.notified().await;
         let requested = Instant::now();
         while requested.elapsed() < WATCH_TIME {

@@ -24,8 +24,8 @@
 //! - A row that the store refuses for good fails its own job with [`Refused`], and no other job of the group.
 //! - A job takes effect whole or not at all, even if the caller drops its future.
 //!
-//! Other writes, such as a save of keys, may share the queue as a type of the adapter ([`Job::Other`]), for example a
-//! boxed closure that holds the [`Reply`] to its caller. An adapter without other writes uses `Infallible`.
+//! Other writes, such as a save of keys, may share the queue as a type of the adapter ([`Job::Other`]). This type may
+//! be a boxed closure that holds the [`Reply`] to its caller. An adapter without other writes uses `Infallible`.
 //!
 //! [`Unavailable`]: StoreError::Unavailable
 //! [`Refused`]: StoreError::Refused
@@ -84,7 +84,7 @@ pub struct Reply<T, E> {
 }
 
 impl<T, E> Reply<T, E> {
-    /// Sends the answer. If the caller has left, nobody reads the answer, and the job has taken effect all the same.
+    /// Sends the answer. If the caller has left, nobody reads the answer, but the job still has its effect.
     pub fn send(self, answer: Result<T, E>) {
         // Fails only if the caller has dropped its future.
         let _ = self.caller.send(answer);
@@ -99,7 +99,7 @@ impl<T, E> Reply<T, E> {
     }
 }
 
-/// The reason for which the writer has not answered.
+/// The reason why the writer has not answered.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum Unanswered {
     #[error("the writer's queue is full ({MAX_QUEUE} writes wait)")]
@@ -130,7 +130,7 @@ pub fn channel<W>(max_group: usize, timeout: Option<Duration>) -> (Writer<W>, Jo
 /// Sends jobs to the writing task. The task ends when the writer is dropped and no job is left.
 #[derive(Debug)]
 pub struct Writer<W = Infallible> {
-    /// `None` closes the queue after the queued jobs.
+    /// A `None` in the queue closes the queue after the queued jobs.
     queue: mpsc::Sender<Option<Job<W>>>,
     /// Canceled when [`Jobs`] is dropped.
     ended: CancellationToken,
@@ -212,8 +212,8 @@ pub struct Jobs<W = Infallible> {
 
 impl<W> Jobs<W> {
     /// Returns the queued jobs in their order. `held` is the number of jobs of an earlier group that are still to be
-    /// written; they count as part of the group. Without held jobs, waits for a job, and returns `None` when the queue
-    /// is closed and empty.
+    /// written. Held jobs count as part of the new group. Without held jobs, waits for a job, and returns `None` when
+    /// the queue is closed and empty.
     pub async fn next(&mut self, held: usize) -> Option<Vec<Job<W>>> {
         let mut group = self.ready(held);
         while held == 0 && group.is_empty() {
@@ -260,8 +260,8 @@ impl<W> Jobs<W> {
     }
 }
 
-/// The answers to the additions of one group after its transaction. Dropping this value sends them, so that no
-/// committed addition gets the answer of a stopped writer.
+/// The answers to the additions of one group after its transaction. Dropping this value sends the answers, so that no
+/// committed addition fails with "the writer has stopped".
 #[derive(Debug, Default)]
 pub struct Answers(Vec<(Reply<Added, AddError>, Result<Added, AddError>)>);
 

@@ -26,8 +26,8 @@ pub trait Authenticator: Send + Sync {
     /// [`AuthenticationError`].
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
 
-    /// Refreshes the keys, and checks again a key that [`authenticate`](Self::authenticate) has refused. So a new key
-    /// is granted at once.
+    /// Refreshes the keys, and then checks a key again that [`authenticate`](Self::authenticate) has refused. So a new
+    /// key is accepted at once.
     ///
     /// # Errors
     /// [`AuthenticationError`].
@@ -36,7 +36,7 @@ pub trait Authenticator: Send + Sync {
         secret: &ApiKeySecret,
     ) -> Result<Caller, AuthenticationError>;
 
-    /// Returns the label of the caller's key; `None` if the key is no longer live.
+    /// Returns the label of the caller's key; `None` if the store no longer holds the key.
     fn key_label(&self, caller: &Caller) -> Option<KeyLabel>;
 
     /// Returns the number of live stored keys.
@@ -70,7 +70,7 @@ pub struct Caller {
     pub rights: KeyRights,
 }
 
-/// The label of a live API key in metrics and in the log.
+/// The label of an API key in metrics and in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyLabel {
     /// The name of a stored key.

@@ -33,7 +33,7 @@ pub struct ApiKey {
     pub created_at: Timestamp,
     /// The time from which the key is refused; `None` if it never expires.
     pub expires_at: Option<Timestamp>,
-    /// The time at which the key was revoked; it is refused from then on.
+    /// The time at which the key was revoked. The key is refused from then on.
     pub revoked_at: Option<Timestamp>,
     /// The last use that the service has written back, at most about a minute before the true last use.
     pub last_used_at: Option<Timestamp>,
@@ -78,7 +78,7 @@ impl ApiKey {
     }
 
     /// Merges two copies of one key: the earlier expiry and revocation, the later last use. So a merge never extends
-    /// the life of a key. Returns `None` if the two are different keys.
+    /// the life of a key. Returns `None` if `self` and `other` are different keys.
     #[must_use]
     pub fn merged_with(&self, other: &Self) -> Option<Self> {
         let Self { expires_at, revoked_at, last_used_at, .. } = *other;
@@ -212,7 +212,7 @@ mod tests {
     use crate::{ApiKeySecret, KeyName, KeyRights, Timestamp};
 
     #[test]
-    fn a_key_known_to_two_stores_ends_at_the_earlier_end() {
+    fn two_merged_copies_of_a_key_end_at_the_earlier_end() {
         let secret = ApiKeySecret::from_entropy(&[7; 32]);
         let key = |expires_at: Option<i64>, revoked_at: Option<i64>, last_used_at: Option<i64>| {
             let mut key = NewApiKey::new(

@@ -22,7 +22,7 @@ pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, KeyC
     change(keys, |stored| stored.add(key.clone())).await
 }
 
-/// Adds the first key of a store. Returns `None` if the store has keys, or if another process adds one at the same
+/// Adds the first key of a store. Returns `None` if the store has keys, or if another process adds a key at the same
 /// time.
 ///
 /// # Errors
@@ -59,7 +59,7 @@ pub async fn roll_key(
 /// by identifier.
 ///
 /// # Errors
-/// [`StoreError`]; some of the keys may be revoked by then.
+/// [`StoreError`]; some of the keys may already be revoked.
 pub async fn revoke_keys(
     keys: &dyn KeyStore,
     selector: KeySelector,
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_race_is_run_again_with_the_new_keys() {
+    async fn a_change_is_retried_after_a_conflict() {
         let mut keys = MockKeyStore::new();
         let mut loads = [vec![], vec![key(2, Some(NOW))]].into_iter().enumerate();
         keys.expect_load().times(2).returning(move |unless| {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_race_that_is_always_lost_is_an_error() {
+    async fn a_change_that_always_conflicts_is_an_error() {
         let mut keys = MockKeyStore::new();
         keys.expect_load().returning(|_| Ok(Some(vec![].into())));
         let tries = usize::try_from(MAX_TRIES).unwrap();

@@ -43,7 +43,7 @@ pub struct KeyRing {
     keys: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
     service_key: Option<ServiceKey>,
-    /// The state of the store as of the last refresh; `None` before the first one.
+    /// The state of the store as of the last refresh; `None` before the first refresh.
     mark: Mutex<Option<KeyMark>>,
     held: RwLock<Arc<HeldKeys>>,
 }
@@ -241,8 +241,9 @@ impl KeyRing {
 }
 
 impl HeldKeys {
-    /// Returns the keys that `changes` leaves as they are; `None` if these keys and the changed rows are not all rows
-    /// of the store. After a corrupt row they are not, because no stamp of such a row is held.
+    /// Returns the held keys that stay beside the rows of `changes`. Returns `None` if these keys and the changed rows
+    /// are not all rows of the store. The stamp of a corrupt row is not held. So the result is also `None` while the
+    /// store has a corrupt row that is not in `changes`.
     fn unchanged_by(&self, changes: &KeyChanges) -> Option<BTreeMap<KeyDigest, Arc<HeldKey>>> {
         let mut sum = changes.sum_of_rows();
         if sum == changes.sum {

@@ -1,4 +1,4 @@
-//! The rules for adding, rolling and revoking keys: pure functions over the list of a store.
+//! The rules for adding, rolling and revoking keys: pure functions over the key list of a store.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The largest number of live keys in one store, because a service keeps all in memory.
+/// The largest number of live keys in one store, because a service keeps all live keys in memory.
 pub(crate) const MAX_LIVE_KEYS: usize = 10_000;
 /// The largest number of revoked and expired keys that are kept. The keys that ended first are removed first.
 const MAX_DEAD_KEYS: usize = 10_000;
 /// The largest number of live keys with one name, because a roll retires all of them in one save.
 const MAX_OF_ONE_NAME: usize = 50;
 
-/// The time before its expiry in which a key is reported as expiring soon.
+/// A key is reported as expiring soon for this time before its expiry.
 const EXPIRY_NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// A selection of keys.
@@ -105,8 +105,8 @@ impl StoredKeys {
         Ok((key, self.with_pruning(changed, now)))
     }
 
-    /// Returns the selected keys that are not revoked yet, revoked at `at`: as many as one save takes, the live keys
-    /// first.
+    /// Returns the selected keys that are not revoked yet, with the revocation time `at`. Returns at most
+    /// [`MAX_KEYS_PER_SAVE`] keys, the live keys first.
     pub(crate) fn revoke(
         &self,
         selector: &KeySelector,
@@ -132,16 +132,16 @@ impl StoredKeys {
         self.live_of(name, now).last().map_or(KeyRights::ReadOnly, |key| key.rights)
     }
 
-    /// Returns the lifetime, from creation to expiry, of the newest live key with this name; `None` if it never
-    /// expires.
+    /// Returns the lifetime, from creation to expiry, of the newest live key with this name; `None` if the key never
+    /// expires, or if no live key has this name.
     #[must_use]
     pub fn lifetime_of(&self, name: &KeyName, now: Timestamp) -> Option<Duration> {
         let key = self.live_of(name, now).last()?;
         key.expires_at.map(|end| end.since(key.created_at).unwrap_or_default())
     }
 
-    /// Returns the live keys that expire within two weeks and have no successor, which is a newer live key of the same
-    /// name.
+    /// Returns the live keys that expire within two weeks and have no successor. A successor is a newer live key of the
+    /// same name.
     pub fn expiring_soon(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
         self.live(now).filter(move |key| {
             let is_soon = key.expires_at.is_some_and(|end| end <= now.plus(EXPIRY_NOTICE));
@@ -153,7 +153,7 @@ impl StoredKeys {
         self.live(now).filter(move |key| key.name == *name)
     }
 
-    /// Returns an error if a corrupt row may be a selected key, because its state is unknown.
+    /// Returns an error if a corrupt row may be a selected key, because the state of a corrupt row is unknown.
     fn require_readable(&self, selector: &KeySelector) -> Result<(), StoreError> {
         let mut corrupt = self.corrupt.iter();
         let found = corrupt.find(|row| selector.selects(row.id, row.name.as_deref()));
@@ -178,8 +178,8 @@ impl StoredKeys {
         Ok(key.with_id(self.next_id))
     }
 
-    /// Returns the change that saves `changed` and removes the ended keys above [`MAX_DEAD_KEYS`]: as many as one save
-    /// takes.
+    /// Returns the change that saves `changed` and removes the ended keys above [`MAX_DEAD_KEYS`], as far as one save
+    /// has room.
     fn with_pruning(&self, changed: Vec<ApiKey>, now: Timestamp) -> KeyChange {
         let dead = self.keys.iter().filter_map(|key| Some((key.ended_at(now)?, key.id)));
         let mut dead: Vec<_> = dead.collect();

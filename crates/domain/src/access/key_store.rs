@@ -35,9 +35,10 @@ pub trait KeyStore: Send + Sync {
     /// [`StoreError`].
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError>;
 
-    /// Returns at least the keys that were added or changed since `known`, in one snapshot; every key without `known`.
-    /// The caller compares the sum of its own stamps with [`KeyChanges::sum`]. If the sums differ, the caller lacks a
-    /// row or holds a removed row. `known` may come from another store, or from a state that the store has lost.
+    /// Returns at least the keys that were added or changed since `known`, in one snapshot. Returns every key if
+    /// `known` is `None`. The caller compares the sum of its own stamps with [`KeyChanges::sum`]. If the sums differ,
+    /// the caller lacks a row or holds a removed row. `known` may come from another store, or from a state that the
+    /// store has lost.
     ///
     /// By default, returns every key after each change.
     ///
@@ -51,8 +52,8 @@ pub trait KeyStore: Send + Sync {
         }
     }
 
-    /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of
-    /// `changed` and `removed` together, each key named once.
+    /// Writes and removes keys if the revision is still `expected`. `changed` and `removed` together have at most
+    /// [`MAX_KEYS_PER_SAVE`] keys, each key once.
     ///
     /// A changed key is stored whole, except that a stored key keeps its last use: only
     /// [`note_uses`](Self::note_uses) changes it. A new key has an identifier of [`next_id`](StoredKeys::next_id) or
@@ -69,7 +70,7 @@ pub trait KeyStore: Send + Sync {
     ) -> Result<SaveOutcome, StoreError>;
 
     /// Stores the last uses of keys: at most [`MAX_KEYS_PER_SAVE`], each key named once. The later use wins, and
-    /// missing keys are skipped. The revision stays.
+    /// missing keys are skipped. The revision does not change.
     ///
     /// # Errors
     /// [`StoreError`]; [`StoreError::Sealed`] if the store is not open.
@@ -102,7 +103,7 @@ fn no_keys() -> StoreError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyRevision(pub u128);
 
-/// A state of the keys from which [`KeyStore::load_changes`] returns the changes.
+/// A state of the keys. [`KeyStore::load_changes`] returns the changes since this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyMark {
     /// Identifies the state.

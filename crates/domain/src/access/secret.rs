@@ -10,7 +10,7 @@ const CHECK_CHARS: usize = 6;
 const DISPLAY_CHARS: usize = 8;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// An API key in clear text. It is shown once, at creation; its `Debug` form hides it.
+/// An API key in clear text. The key is shown once, at creation. Its `Debug` form hides the text.
 ///
 /// A key that the service makes has three parts:
 /// - the prefix `pst_`, or `psr_` for a key that may only read
@@ -50,8 +50,8 @@ impl ApiKeySecret {
         &self.0
     }
 
-    /// Returns the first 8 characters, or fewer if the key is shorter. They may be shown, so that people recognize the
-    /// key.
+    /// Returns the first 8 characters, or fewer if the key is shorter. These characters may be shown, so that people
+    /// recognize the key.
     #[must_use]
     pub fn prefix(&self) -> &str {
         let end = self.0.char_indices().nth(DISPLAY_CHARS).map_or(self.0.len(), |(at, _)| at);
@@ -91,8 +91,8 @@ impl fmt::Debug for ApiKeySecret {
     }
 }
 
-/// The rights of an API key. A store keeps them with the key. They also show in the key's prefix, for people and for
-/// releases that know no read-only keys.
+/// The rights of an API key. A store keeps the rights with the key. The key's prefix also shows the rights, for people
+/// and for releases without read-only keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRights {
     /// Reads and writes.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_makes_no_key_of_a_text_of_another_form() {
+    fn a_text_of_another_form_is_refused_in_spite_of_a_valid_checksum() {
         let key = |prefix: &str, random: String| {
             let text = format!("{prefix}{random}");
             let check = String::from_utf8(checksum(text.as_bytes()).to_vec()).unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn all_rights_have_words_of_their_own() {
+    fn all_rights_have_their_own_words() {
         for rights in KeyRights::ALL {
             assert_eq!(KeyRights::parse(rights.as_str()), Some(rights));
         }

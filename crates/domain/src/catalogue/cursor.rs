@@ -6,8 +6,8 @@ use crate::catalogue::{
     status::PetStatus,
 };
 
-/// The content of a cursor: the last animal of the previous page, and the filter of the walk. It has no page size: a
-/// client may change its `limit` between pages.
+/// The content of a cursor: the last animal of the previous page, and the filter of the walk. A cursor has no page
+/// size: a client may change its `limit` between pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorPosition {
     /// The last animal of the previous page.

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_an_animal_shows_in_its_fingerprint() {
+    fn every_field_of_an_animal_changes_its_fingerprint() {
         let pet = |name, category, status| NewPet {
             name: PetName::parse(name).unwrap(),
             category_id: CategoryId(category),

@@ -30,7 +30,7 @@ impl PetName {
 fn is_plain(text: &str) -> bool {
     text.len() <= PetName::MAX_CHARS
         && text.bytes().next().is_some_and(|first| first != b' ')
-        // Without an early return, the compiler makes a loop without branches.
+        // `fold` never returns early, so the compiler makes a loop without branches.
         && text.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte))
 }
 

@@ -65,7 +65,7 @@ pub struct PetQuery {
     pub limit: PageLimit,
     /// The status of the animals; `None` for any.
     pub status: Option<PetStatus>,
-    /// The last animal of the previous page: the page has greater identifiers.
+    /// The last animal of the previous page. All animals of this page have greater identifiers.
     pub after: Option<PetId>,
 }
 

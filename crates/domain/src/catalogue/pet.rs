@@ -17,7 +17,7 @@ pub struct Pet {
     pub name: PetName,
     /// The category of the animal. Categories are not part of this service.
     pub category_id: CategoryId,
-    /// The status; `None` if the client gave none, because there is no default.
+    /// The status; `None` if the client gave no status, because there is no default.
     pub status: Option<PetStatus>,
 }
 

@@ -20,7 +20,8 @@ use crate::{
 /// - An acknowledged write is as durable as the store promises, and every later read sees it.
 /// - One caller sees identifiers ascend in the order of acknowledgment. No identifier is assigned twice.
 /// - Values come back exactly as they were stored.
-/// - A row that breaks a rule of the domain is [`StoreError::Corrupt`], neither a panic nor ignored.
+/// - A row that breaks a rule of the domain fails the call with [`StoreError::Corrupt`]. Such a row is never ignored
+///   and never causes a panic.
 /// - A store that cannot answer returns [`StoreError::Unavailable`] within a bounded time, and recovers
 ///   without a restart.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
@@ -46,18 +47,18 @@ pub trait PetRepository: Send + Sync {
     /// [`StoreError`].
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError>;
 
-    /// Returns the page of `query`. A walk, in which each query continues after the last animal of the previous page,
-    /// returns every animal that existed at its start exactly once, whatever is added meanwhile.
+    /// Returns the page of `query`. In a walk, each query continues after the last animal of the previous page. A walk
+    /// returns every animal that existed at its start exactly once, even if animals are added meanwhile.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
 
-    /// Returns the version of the catalogue without waiting for the store. Returns `None`, as by default, if the
-    /// store has no cheap way to know the version.
+    /// Returns the version of the catalogue without waiting for the store. Returns `None` if the store has no cheap way
+    /// to read the version, which is the default.
     ///
     /// An addition through this value changes the version before it is acknowledged. An addition by another process
-    /// changes it within 100 ms.
+    /// changes the version within 100 ms.
     fn version(&self) -> Option<CatalogueVersion> {
         None
     }
@@ -97,7 +98,7 @@ pub struct CatalogueVersion(pub u128);
 pub struct Versioned<T> {
     /// The value that was read.
     pub value: T,
-    /// The version; `None` if the store has no cheap way to know it, or is sealed.
+    /// The version; `None` if the store is sealed, or has no cheap way to read the version.
     pub version: Option<CatalogueVersion>,
 }
 
@@ -106,7 +107,7 @@ pub struct Versioned<T> {
 pub enum Added {
     /// The call added this animal.
     Created(Pet),
-    /// An earlier request added this animal: the animal of the call under the recorded identifier.
+    /// An earlier request added this animal. Contains the animal of this call under the recorded identifier.
     Replayed(Pet),
 }
 

@@ -35,8 +35,8 @@ impl Catalogue {
         Self { pets, clock }
     }
 
-    /// Deletes one batch of the idempotency records that expired at least an hour ago. Returns `true` if there may
-    /// be more.
+    /// Deletes one batch of the idempotency records that expired at least an hour ago. Returns `true` if more such
+    /// records may be left.
     ///
     /// # Errors
     /// [`StoreError`]; the caller may retry later.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_an_idempotency_key_there_is_no_request() {
+    async fn an_addition_without_an_idempotency_key_records_no_request() {
         let mut pets = MockPetRepository::new();
         pets.expect_add()
             .once()

@@ -16,14 +16,13 @@ use crate::{
 
 /// Reads and writes a store as a whole.
 ///
-/// Optional for an adapter that implements [`PetRepository`](crate::PetRepository) and
-/// [`KeyStore`](crate::KeyStore). A store without it cannot be copied, verified, exported or imported into; everything
-/// else works.
+/// Optional for an adapter that implements [`PetRepository`](crate::PetRepository) and [`KeyStore`](crate::KeyStore). A
+/// store without this port cannot be copied, verified, exported or imported into. Everything else works.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// Returns a snapshot of the whole store, in any [phase](crate::Phase). Later writes do not show in the snapshot,
-    /// and it blocks no writer. No row is checked until it is read.
+    /// Returns a snapshot of the whole store, in any [phase](crate::Phase). The snapshot does not show later writes and
+    /// blocks no writer. No row is checked until it is read.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -41,7 +40,8 @@ pub trait Archive: Send + Sync {
     /// - The store checks [`permit_write`](crate::StoreState::permit_write) in the same transaction.
     ///
     /// # Errors
-    /// [`ArchiveError`]. Nothing was written, except that after [`StoreError::Unavailable`] the rows may be written.
+    /// [`ArchiveError`]. After [`StoreError::Unavailable`], the rows may or may not be written. After any other error,
+    /// nothing was written.
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError>;
 
     /// Adds animals under new identifiers, ascending in their order, all of them or none. The record of `request` has
@@ -71,16 +71,16 @@ pub struct Rows {
     pub keys: Vec<ApiKey>,
     /// Idempotency records, also of animals that the store does not hold.
     pub records: Vec<IdempotencyRecord>,
-    /// The store assigns new identifiers above these from then on.
+    /// From then on, the store assigns new identifiers above these identifiers.
     pub highest: HighestIds,
 }
 
 /// The highest identifiers that a store has ever assigned or stored, even if their rows are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HighestIds {
-    /// The highest identifier of an animal; `None` if there never was one.
+    /// The highest identifier of an animal; `None` if there never was an animal.
     pub pet: Option<PetId>,
-    /// The highest identifier of an API key; `None` if there never was one.
+    /// The highest identifier of an API key; `None` if there never was a key.
     pub key: Option<KeyId>,
 }
 
@@ -99,8 +99,8 @@ pub trait Snapshot: Send {
     /// [`StoreError`].
     async fn counts(&mut self) -> Result<StoreCounts, StoreError>;
 
-    /// Returns the highest identifiers ever assigned or stored, without counting rows. A write that a store refuses
-    /// because it is not open never raises them.
+    /// Returns the highest identifiers ever assigned or stored, without counting rows. A write that is refused because
+    /// the store is not open never raises these identifiers.
     ///
     /// # Errors
     /// [`StoreError`].

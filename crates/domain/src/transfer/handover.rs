@@ -1,4 +1,4 @@
-//! Driven port: the state of a store, through which it is handed over to another store while services use both
+//! Driven port: the state of a store. Changes of the state hand the store over to another store while services use both
 //! (`docs/STORES.md`).
 
 use std::fmt;
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use crate::error::{Corruption, StoreError};
 
-/// The identity of a store: 16 random bytes, drawn when the store is made. A copy of its files has the same
+/// The identity of a store: 16 random bytes, drawn when the store is made. A copy of the store's files has the same
 /// identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StoreId(pub [u8; 16]);
@@ -18,7 +18,7 @@ impl fmt::Display for StoreId {
     }
 }
 
-/// The phase of a store, which says who may read and write it.
+/// The phase of a store: decides who may read and write the store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Services read and write.
@@ -95,11 +95,11 @@ impl Phase {
 pub struct StoreState {
     /// The identity of the store.
     pub id: StoreId,
-    /// Increases with each change of the state, and from each store to its successor. Of two open stores, the one
-    /// with the higher revision is in use.
+    /// Increases with each change of the state. A successor has a higher revision than the store before. Of two open
+    /// stores, the store with the higher revision is in use.
     pub revision: i64,
-    /// The number of transactions that changed animals other than by adding them under new identifiers: SQL of
-    /// another program, or [`write_rows`](crate::Archive::write_rows).
+    /// The number of transactions that changed animals in another way than by adding animals under new identifiers.
+    /// Such changes come from SQL of another program, or from [`write_rows`](crate::Archive::write_rows).
     pub rewrites: i64,
     /// The phase of the store.
     pub phase: Phase,
@@ -161,7 +161,7 @@ pub enum WriterRole {
 }
 
 /// Reads and replaces the state of a store, so that one store can replace another while services use them. Optional: a
-/// store without it is copied while nothing writes to it.
+/// store without this port can be copied only while nothing writes to the store.
 ///
 /// # Contract
 /// - The state is durable, and every process sees it.
@@ -181,8 +181,8 @@ pub trait Handover: Send + Sync {
     /// [`StoreError`].
     async fn state(&self) -> Result<StoreState, StoreError>;
 
-    /// Replaces identity, revision and phase if the stored revision is `expected`. Returns whether they were replaced.
-    /// The store ignores the [`rewrites`](StoreState::rewrites) of `new`, and keeps its own.
+    /// Replaces identity, revision and phase if the stored revision is `expected`. Returns whether the state was
+    /// replaced. The store ignores the [`rewrites`](StoreState::rewrites) of `new`, and keeps its own.
     ///
     /// # Errors
     /// [`StoreError`]; the state may or may not be replaced.

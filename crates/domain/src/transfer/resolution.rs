@@ -13,9 +13,9 @@ use crate::{
 /// The decision of a store about a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// Keep the stored row, which is the same.
+    /// Keep the stored row, which is equal.
     Keep,
-    /// Write the row. It replaces an older row.
+    /// Write the row. The row replaces an older row.
     Write,
 }
 
@@ -71,7 +71,7 @@ impl Resolution {
     /// Decides about an idempotency record by the `stored` record with its id.
     ///
     /// # Errors
-    /// [`ArchiveError::Conflict`] if `stored` is a different record that is not older.
+    /// [`ArchiveError::Conflict`] if `stored` is a different record and is not older than `record`.
     pub fn of_record(
         stored: Option<&IdempotencyRecord>,
         record: &IdempotencyRecord,

@@ -157,7 +157,7 @@ async fn a_request_with_many_errors_is_refused_for_the_first_in_the_documented_o
 }
 
 #[tokio::test]
-async fn every_answer_of_get_pet_announces_its_end_with_its_date_if_there_is_one() {
+async fn every_answer_of_get_pet_announces_the_deprecation_and_a_planned_end() {
     let date = Some("Thu, 05 Dec 2030 00:00:00 GMT");
     let offered = [
         ("/v1/pets/7", StatusCode::OK),
@@ -340,7 +340,7 @@ async fn a_request_that_takes_too_long_is_answered_503_at_its_limit() {
     ] {
         let began = Instant::now();
         let answer = timeout(Duration::from_hours(1), ask(&state, request)).await;
-        let answer = answer.expect("it is answered");
+        let answer = answer.expect("the request is answered");
         assert_eq!(answer.code(), "unavailable");
         assert!(answer.header("retry-after").is_some());
         let took = began.elapsed();
@@ -350,7 +350,7 @@ async fn a_request_that_takes_too_long_is_answered_503_at_its_limit() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_memory_for_all_is_answered_503_and_adds_nothing() {
+async fn a_body_that_exceeds_the_memory_for_bodies_is_answered_503() {
     let mut state = state(untouched(), GetPetSunset::Off);
     state.body_memory = tokio::sync::Semaphore::new(REX.len() - 1);
     let answer = ask(&state, request(&Method::POST, "/v1/pets", &[JSON], REX)).await;

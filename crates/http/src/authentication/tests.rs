@@ -33,7 +33,7 @@ fn key(seed: u8) -> ApiKey {
     NewApiKey::new(name, &secret(seed), Timestamp(0), None).with_id(KeyId(seed.into()))
 }
 
-/// A store whose loads take a given time and fail on demand. A load returns the keys at its begin.
+/// A store whose loads take a given time and fail on demand. A load returns the keys of the time at which it began.
 #[derive(Default)]
 struct Slow {
     keys: Mutex<Vec<ApiKey>>,
@@ -116,7 +116,7 @@ async fn a_new_key_is_granted_by_the_first_refresh_that_begins_after_its_request
     for takes in [0, 10, 300] {
         let (store, service) = service(takes * MILLI);
         assert_eq!(grants(&service, 1).await, Some(true));
-        // At many moments of a refresh and of the rest after it.
+        // At many moments of a refresh and of the pause after the refresh.
         for wait in (0..700).step_by(23) {
             let seed = u8::try_from(2 + wait / 23).unwrap();
             sleep(u32::try_from(wait).unwrap() * MILLI).await;
@@ -133,7 +133,7 @@ async fn a_new_key_is_granted_by_the_first_refresh_that_begins_after_its_request
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_a_revoked_and_an_expired_key_wait_alike_and_the_log_can_name_the_last_two() {
+async fn all_refused_keys_wait_equally_and_revoked_or_expired_keys_have_labels() {
     let (store, service) = service(10 * MILLI);
     let revoked = ApiKey { revoked_at: Some(Timestamp(0)), ..key(2) };
     let expired = ApiKey { expires_at: Some(Timestamp(0)), ..key(3) };
@@ -187,7 +187,7 @@ async fn keys_stay_valid_for_a_second_while_the_store_fails_and_then_requests_fa
 #[tokio::test(start_paused = true)]
 async fn a_request_waits_for_a_slow_store_for_a_second() {
     let (store, service) = service(900 * MILLI);
-    assert_eq!(grants(&service, 1).await, Some(true), "a slow read of the keys is waited for");
+    assert_eq!(grants(&service, 1).await, Some(true), "the request waits for a slow read");
     *store.takes.lock().unwrap() = Duration::from_mins(1);
     sleep(Duration::from_secs(2)).await;
     let began = Instant::now();

@@ -100,7 +100,7 @@ mod tests {
     const DELAY: Duration = Duration::from_millis(700);
 
     #[tokio::test]
-    async fn the_last_call_comes_a_while_after_the_signal_however_often_it_was_asked_for() {
+    async fn the_last_call_resolves_a_delay_after_the_drain_has_begun() {
         pause();
         let signal = Arc::new(Drain::new(DELAY));
         let busy = Arc::clone(&signal);
@@ -108,7 +108,7 @@ mod tests {
             let mut last_call = pin!(busy.last_call());
             for _ in 0..5 {
                 tokio::select! {
-                    () = &mut last_call => unreachable!("nobody has called"),
+                    () = &mut last_call => unreachable!("the drain has not begun"),
                     () = sleep(Duration::from_secs(1)) => (),
                 }
             }

@@ -44,9 +44,9 @@ use crate::{
 
 /// The largest number of concurrent requests of one connection.
 const MAX_STREAMS: u32 = 128;
-/// The flow-control window of a stream and of a connection, in bytes. Unread bytes are held outside the bound of all
-/// request bodies, so the window is the initial one of the protocol (RFC 9113, section 6.9.2), the smallest for a
-/// connection.
+/// The flow-control window of a stream and of a connection, in bytes. Unread bytes do not count towards the memory for
+/// request bodies. So the window is the initial window of the protocol (RFC 9113, section 6.9.2), which is the smallest
+/// window of a connection.
 const WINDOW: u32 = 65_535;
 /// The idle timeout of a connection after GOAWAY. Clients send no further request after they have read GOAWAY.
 const GOAWAY_TIMEOUT: Duration = Duration::from_secs(1);

@@ -24,9 +24,9 @@ const HEADER: Duration = Duration::from_secs(3);
 const IDLE: Duration = Duration::from_secs(20);
 const WRITE: Duration = Duration::from_secs(7);
 const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
-/// The bytes of the page at `/large`.
+/// The size of the page at `/large`, in bytes.
 const LARGE: usize = 100_000;
-/// The bytes of the page at `/medium`.
+/// The size of the page at `/medium`, in bytes.
 const MEDIUM: usize = 10_000;
 /// Timers count whole milliseconds.
 const TICK: Duration = Duration::from_millis(2);
@@ -248,7 +248,7 @@ async fn a_client_that_is_still_sending_can_read_the_refusal() {
     client.write_all(head.as_bytes()).await.unwrap();
     client.write_all(&vec![b' '; 500_000]).await.unwrap();
     assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
-    // The connection ends when the client is silent, and after a few seconds in any case.
+    // The connection ends when the client is silent, or else after a few seconds.
     let began = Instant::now();
     while client.write_all(b" ").await.is_ok() {
         sleep(Duration::from_millis(500)).await;
@@ -301,7 +301,7 @@ impl hyper::body::Body for NeverSent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_request_keeps_its_connection_if_its_body_is_there() {
+async fn a_refused_request_keeps_its_connection_if_its_body_has_arrived() {
     let (mut client, _task) = connect(1 << 16);
     let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\n";
     for body in [
@@ -367,8 +367,8 @@ async fn a_connection_lingers_while_the_client_sends_but_not_for_long() {
         };
         tokio::select! {
             ended = &mut task => ended.unwrap(),
-            () = sending => unreachable!("it sends for ever"),
-            () = sleep(Duration::from_mins(1)) => panic!("it lingers for ever"),
+            () = sending => unreachable!("the client sends for ever"),
+            () = sleep(Duration::from_mins(1)) => panic!("the connection lingers for ever"),
         }
         let expected = Duration::from_secs(expected);
         assert!(is_about(began.elapsed(), expected), "{pause:?}: {:?}", began.elapsed());

@@ -35,15 +35,15 @@ pub(crate) struct WaitingBodies {
 struct Inner {
     /// The memory in use, in bytes.
     bytes: usize,
-    /// The number of connections that use some of it.
+    /// The number of connections that use memory.
     connections: usize,
-    /// The number of the next progress.
+    /// The number of the next [`Progress`].
     next: u64,
     /// The waiting bodies, in the order of their last progress.
     bodies: BTreeMap<Progress, Entry>,
 }
 
-/// The memory of one connection, in bytes. It changes only under the lock of [`Inner`].
+/// The memory of one connection, in bytes. The number changes only under the lock of [`Inner`].
 pub(super) type ConnectionMemory = Arc<AtomicUsize>;
 
 /// The time at which a client took a part of a body, made unique by a number.
@@ -153,7 +153,7 @@ impl WaitingBodies {
     }
 }
 
-/// The memory of one request, and of its response body once there is one.
+/// The memory of one request, and of its response body as soon as the body exists.
 #[derive(Debug)]
 pub(super) struct WaitingBody {
     all: Arc<WaitingBodies>,
@@ -208,7 +208,7 @@ impl WaitingBody {
     /// Resolves when the body ends; see [`deadline`](Self::deadline).
     pub(super) async fn stalled(&mut self, timeout: Duration) {
         if self.waiting.is_none() {
-            // Bodies that wait for nothing yet cannot end early, so they may take half of the memory.
+            // A body outside the table cannot end early. Such bodies may take half of the memory.
             let is_short = self.all.is_short(&self.all.lock());
             if !is_short {
                 // Most often the task of the connection writes the body at once, and no timer is needed.

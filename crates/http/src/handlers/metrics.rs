@@ -1,7 +1,7 @@
 //! The operation of the metrics listener: `/metrics`, in the text format of Prometheus.
 //!
-//! The listener needs no key, so it belongs on an address that only the monitoring system reaches. It has the limits of
-//! any other listener, and runs until the drain has ended.
+//! The listener needs no key, so it belongs on an address that only the monitoring system reaches. The metrics listener
+//! has the limits of any other listener, and runs until the drain has ended.
 
 use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 
@@ -29,8 +29,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
 impl Monitor {
-    /// Creates the state of the metrics listener. Limits without a constant in this file are those of the service. Only
-    /// failures are logged.
+    /// Creates the state of the metrics listener. Limits without a constant in this file are equal to the limits of the
+    /// service. Only failures are logged.
     pub(crate) fn into_state(self) -> State {
         let Settings { environment, limits, .. } = &self.service.settings;
         let limits = Limits {
@@ -92,7 +92,7 @@ pub(crate) async fn metrics(state: &State) -> Result<Response, ApiError> {
     Ok(response::with_body(StatusCode::OK, TEXT, text))
 }
 
-/// Returns the expiry of the keys of each name: the [`MAX_NAMES`] earliest ones.
+/// Returns the expiry of each key name, for the [`MAX_NAMES`] names that expire first.
 fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Sample> {
     // Two keys have one name while a key is replaced; the later entry is the newer key.
     let ends: BTreeMap<_, _> =

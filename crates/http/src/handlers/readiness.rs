@@ -49,7 +49,7 @@ impl Readiness {
         let read = tokio::spawn(async move {
             let began = Instant::now();
             let outcome = read(&*pets, limit).await;
-            // An outage may affect no other request, so it is logged here.
+            // An outage may affect no other request, so the outage is logged here.
             match (latest.as_ref().map(|last| &last.outcome), &outcome) {
                 (Some(Ok(())), Err(ApiError { cause, .. })) => {
                     tracing::error!(cause, "the store does not answer: the service is not ready");
@@ -91,7 +91,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(30);
 
-    /// A store whose reads take `takes`. It counts the reads that have begun and the reads that run.
+    /// A store whose reads take `takes`. The store counts the reads that have begun and the reads that run.
     #[derive(Default)]
     struct Store {
         takes: Duration,
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(Arc::strong_count(&store.under_way), 1);
         let began = Instant::now();
         let failed = timeout(2 * LIMIT, readiness.check(&pets, LIMIT)).await;
-        assert!(began.elapsed() >= LIMIT, "it is another read");
+        assert!(began.elapsed() >= LIMIT, "the call waits for another read");
         assert_eq!(failed.unwrap().unwrap_err().code, ErrorCode::Unavailable);
     }
 }

@@ -21,7 +21,7 @@ const OTHER: &str = "other";
 pub(crate) const REASONS: [&str; 6] =
     [NOT_TLS, INCOMPATIBLE, REFUSED_BY_CLIENT, DISCONNECTED, TIMEOUT, OTHER];
 
-/// Returns the reason of a failed handshake whose first byte was one of TLS.
+/// Returns the reason of a failed handshake that began with the first byte of TLS.
 pub(crate) fn reason(error: &io::Error) -> &'static str {
     match error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) {
         // No error of TLS: the connection has failed or ended.

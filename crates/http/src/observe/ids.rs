@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_valid_traceparent_is_taken_up_under_a_new_span() {
+    fn a_valid_traceparent_is_continued_with_a_new_span() {
         for (sent, flags) in [
             (format!("00-{TRACE}-{PARENT}-01"), "01"),
             (format!("00-{TRACE}-{PARENT}-00"), "00"),
@@ -205,7 +205,7 @@ mod tests {
             assert_eq!(response(&[&sent]), None, "{sent}");
         }
         let good = format!("00-{TRACE}-{PARENT}-01");
-        assert_eq!(response(&[&good, &good]), None, "two are none");
+        assert_eq!(response(&[&good, &good]), None, "two headers are invalid");
         assert_eq!(response(&[]), None);
     }
 }

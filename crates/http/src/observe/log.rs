@@ -60,7 +60,7 @@ macro_rules! line {
     };
 }
 
-/// Counts an answered request, and writes its log line if the settings and the budget allow one.
+/// Counts an answered request, and writes its log line if the settings and the budget allow the line.
 pub(crate) fn record(state: &State, request: &RequestRecord<'_>) {
     if let Some(metrics) = &state.metrics {
         let took = request.began.elapsed();
@@ -91,8 +91,9 @@ pub(crate) fn record(state: &State, request: &RequestRecord<'_>) {
     }
 }
 
-/// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow one. A reason has the
-/// budget of a cause. Clients that only connect, such as probes of load balancers, have no line.
+/// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow the line. Each reason
+/// has the same budget as a cause of failures. Clients that only connect, such as probes of load balancers, have no
+/// line.
 pub(crate) fn handshake_failed(
     state: &State,
     peer: Peer,

@@ -172,7 +172,7 @@ impl Metrics {
         self.durations.with_label_values(&[route]).observe(took);
     }
 
-    /// Counts a call of a deprecated operation. `keys` has the label of the key of `caller`.
+    /// Counts a call of a deprecated operation. `keys` returns the label of the key of `caller`.
     pub(crate) fn count_deprecated(&self, caller: &Caller, keys: &dyn Authenticator) {
         if let Some(count) = self.deprecated_callers.get(&caller.digest) {
             return count.inc();

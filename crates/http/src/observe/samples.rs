@@ -28,7 +28,7 @@ pub enum SampleKind {
     Gauge,
 }
 
-/// Returns the samples of a scrape, for example those of a store. The function must not block.
+/// Returns the samples of a scrape, for example the samples of a store. The function must not block.
 pub type SampleSource = Arc<dyn Fn() -> Vec<Sample> + Send + Sync>;
 
 impl Sample {
@@ -78,7 +78,7 @@ mod tests {
     use super::{Sample, write};
 
     #[test]
-    fn samples_of_one_name_stand_together_under_one_help() {
+    fn samples_of_one_name_are_grouped_under_one_help_text() {
         let of = |key| Sample::gauge("b_seconds", "When.", 1_795_132_800).with_label("key", key);
         let samples = vec![
             of("web"),

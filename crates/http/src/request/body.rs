@@ -33,7 +33,7 @@ impl<'b, B> RequestBody<'b, B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// Creates an unread body. Its memory is returned to `memory` on drop.
+    /// Creates an unread body. On drop, the memory of the body is returned to `memory`.
     pub(crate) fn new(body: &'b mut B, memory: &'b Semaphore) -> Self {
         let has_ended = body.is_end_stream();
         Self { body, has_ended, memory, held: None }
@@ -78,7 +78,7 @@ where
         Ok(whole.freeze())
     }
 
-    /// Takes `bytes` bytes of the memory for bodies. Returns 503 if there are fewer.
+    /// Takes `bytes` bytes of the memory for bodies. Returns 503 if fewer bytes are left.
     fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
         let full = || ApiError::unavailable("other requests use up the memory for bodies");
         let bytes = u32::try_from(bytes).map_err(|_| full())?;

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn another_layout_and_another_status_are_unreadable_though_the_checksum_fits() {
+    fn an_unknown_layout_or_status_is_unreadable_in_spite_of_a_valid_checksum() {
         for (layout, status, is_readable) in
             [(LAYOUT, 3, true), (LAYOUT + 1, 3, false), (LAYOUT, 4, false)]
         {

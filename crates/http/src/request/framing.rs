@@ -1,7 +1,7 @@
 //! Checks for ambiguous requests that hyper accepts (RFC 9112, sections 3.2 and 6.1).
 //!
-//! A request with both `Content-Length` and `Transfer-Encoding` needs no check: hyper uses the latter and closes the
-//! connection after the response, so it never reads the following bytes as a request.
+//! A request with both `Content-Length` and `Transfer-Encoding` needs no check: hyper uses `Transfer-Encoding`, and
+//! closes the connection after the response. So hyper never reads the following bytes as a request.
 
 use fluent_uri::UriRef;
 use hyper::{
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_host_that_follows_the_grammar_is_taken(host in string_regex(&grammar()).unwrap()) {
+        fn a_host_that_follows_the_grammar_is_accepted(host in string_regex(&grammar()).unwrap()) {
             prop_assert!(is_host_and_port(&host));
         }
 
@@ -166,7 +166,7 @@ mod tests {
             for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2] {
                 assert_eq!(passes(version, &[("host", host)]), is_good, "{host} {version:?}");
             }
-            // The `:authority` of HTTP/2, or the target of HTTP/1. `Uri` itself refuses some of them.
+            // The `:authority` of HTTP/2, or the target of HTTP/1. `Uri` itself refuses some of these hosts.
             let Ok(uri) = format!("http://{host}/").parse::<Uri>() else { continue };
             let request = Request::builder().version(Version::HTTP_2).uri(uri).body(()).unwrap();
             let outcome = require_unambiguous(&request.into_parts().0, true);

@@ -39,7 +39,7 @@ impl Weighter<Resource, Entry> for Weight {
 }
 
 impl PageCache {
-    /// Creates a cache of up to `max` bytes. It prefers to keep entries that are read more than once.
+    /// Creates a cache of up to `max` bytes. The cache prefers to keep entries that are read more than once.
     pub(crate) fn new(max: usize) -> Self {
         Self(Cache::with_weighter(max / TYPICAL_PAGE, max as u64, Weight))
     }

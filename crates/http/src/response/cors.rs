@@ -24,7 +24,7 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
     "authorization, if-none-match, x-request-id, traceparent, tracestate, content-type, \
      idempotency-key",
 );
-/// The response headers that a page may read, besides those that every page may read.
+/// The response headers that a page may read, besides the headers that every page may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "accept-post, allow, date, deprecation, etag, idempotency-replayed, link, location, retry-after, \
      sunset, traceresponse, www-authenticate, x-request-id",

@@ -55,11 +55,11 @@ error_codes! {
     Unavailable, SERVICE_UNAVAILABLE, "unavailable";
 }
 
-/// The failure of a request: what the client, the log and the metrics report.
+/// The failure of a request, for the client, the log and the metrics.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
-    /// The text for the client: what is wrong, where, and what would be right.
+    /// The text for the client: the mistake, its place and the correct form.
     pub(crate) message: Cow<'static, str>,
     /// A header of the response besides the common ones.
     header: Option<(HeaderName, HeaderValue)>,
@@ -138,7 +138,7 @@ impl ApiError {
         Self::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
     }
 
-    /// Creates 503 for a service that drains. The log does not count it as a failure.
+    /// Creates 503 for a service that drains. The log does not report this error as a failure.
     pub(crate) fn shutting_down() -> Self {
         let message = "the service is shutting down; try again after the time in Retry-After";
         Self::new(ErrorCode::Unavailable, message).with(RETRY_AFTER, RETRY_SECONDS)
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_stays_inside() {
+    fn a_cause_is_not_sent_to_the_client() {
         for error in [ApiError::internal("secret path"), ApiError::unavailable("secret path")] {
             assert_eq!(error.cause.as_deref(), Some("secret path"));
             assert!(!format!("{:?}", error.into_response()).contains("secret path"));

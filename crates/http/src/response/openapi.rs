@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_are_those_of_the_deployment() {
+    fn the_document_has_the_servers_of_the_deployment() {
         assert_eq!(SOURCE.matches(SERVERS).count(), 1);
         let here = |name: &str| json!([{ "url": "/v1", "description": name }]);
         assert_eq!(parsed(&Settings::default())["servers"], here("This server"));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tag_of_the_document_is_that_of_its_bytes() {
+    fn the_tag_of_the_document_depends_on_its_bytes() {
         let document = representation(&Settings::default());
         let fresh = document.answer(&HeaderMap::new(), None);
         assert_eq!(fresh.status(), 200);

@@ -1,5 +1,5 @@
-//! A cacheable body (a list, an animal, the document, a static file): sent as is, as gzip, or as 304.
-//! Conditional requests and entity tags follow RFC 9110, sections 8.8.3 and 13.1.2.
+//! A cacheable body (a list, an animal, the document, a static file): sent as is, as gzip, or as 304 (RFC 9110,
+//! sections 8.8.3 and 13.1.2).
 //!
 //! A list of 100 animals shrinks from 6.4 KiB to 0.9, the document from 52 KiB to 8. The first request that accepts gzip
 //! compresses the body and keeps both forms. That takes 1.0 million instructions for a list of 100 animals, ten times a
@@ -38,7 +38,7 @@ const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
 thread_local! {
-    /// The compressor of a worker thread. A new one would set 300 KiB to zero.
+    /// The compressor of a worker thread. A new compressor would set 300 KiB to zero.
     static COMPRESSOR: RefCell<Compress> = RefCell::new(Compress::new(LEVEL, false));
 }
 
@@ -105,7 +105,7 @@ impl Representation {
         let gzip = if asked { self.gzip() } else { None };
         let usual = usize::from(self.next.is_some()) + 2 * usize::from(gzip.is_some());
         let mut headers = template.unwrap_or_else(|| &HEADERS[usual]).clone();
-        // The templates are those of JSON.
+        // The templates have the media type of JSON.
         if self.media_type != APPLICATION_JSON {
             headers.insert(CONTENT_TYPE, self.media_type.clone());
         }
@@ -131,7 +131,7 @@ impl Representation {
         })
     }
 
-    /// Returns the memory in use, in bytes. It grows when the content is compressed.
+    /// Returns the memory in use, in bytes. The memory grows when the content is compressed.
     pub(crate) fn size(&self) -> usize {
         let gzip = self.gzip.get().and_then(Option::as_ref).map_or(0, Bytes::len);
         self.content.len() + gzip + self.tag.len() + self.next.as_ref().map_or(0, HeaderValue::len)

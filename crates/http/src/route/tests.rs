@@ -50,7 +50,7 @@ fn a_path_finds_its_route() {
 }
 
 #[test]
-fn without_pages_there_is_no_front_door() {
+fn without_static_files_there_is_no_front_page() {
     for path in ["/", "/docs", "/docs/"] {
         assert!(find(&ROUTES, path, &[]).is_none(), "{path}");
     }
@@ -76,9 +76,9 @@ fn only_other_methods_than_get_need_a_key_that_may_write() {
     }
 }
 
-/// Every path that is not on this list needs a credential, as every path under `/v1` does.
+/// Every route that is not in this list is under `/v1` and needs a credential.
 #[test]
-fn these_and_no_other_routes_are_open() {
+fn only_these_routes_need_no_credential() {
     let all = ROUTES.iter().chain([&HOME, &STATIC_FILE]).map(|route| route.template);
     let open: Vec<_> = all.filter(|template| !is_under_base(template)).collect();
     assert_eq!(open, ["/openapi.json", "/livez", "/readyz", "/", "{page}"]);

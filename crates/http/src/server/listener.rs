@@ -55,7 +55,7 @@ impl Listener {
         match &self.socket {
             Socket::Tcp(listener) => {
                 let (stream, peer) = accept_with_retry(|| listener.accept()).await;
-                // With Nagle's algorithm, a small response may wait for the acknowledgement of the previous one.
+                // With Nagle's algorithm, a small response may wait for the acknowledgement of the previous response.
                 let _ = stream.set_nodelay(true);
                 (Box::new(stream), peer.into())
             }

@@ -32,7 +32,7 @@ use crate::{
     state::Ports,
 };
 
-/// A clock that panics outside of every handler, where a response that hyper does not write needs a date.
+/// A clock that panics. `late_head` reads the clock outside of every handler.
 #[derive(Debug)]
 struct Broken;
 
@@ -77,7 +77,7 @@ enum Place {
     Unix(PathBuf),
 }
 
-/// A time in which an answer would arrive. On a slow machine, a test that expects none may miss a fault.
+/// A time in which an answer would arrive. On a slow machine, a test that expects no answer may miss a mistake.
 const SHORT: Duration = Duration::from_millis(200);
 
 /// The tolerance of a limit on a paused clock.
@@ -223,7 +223,7 @@ async fn connections_of_every_socket_are_counted_and_limited() {
             assert!(is_answered(&mut served).await);
             let mut waiting = places[second].ask("/livez").await;
             let early = timeout(SHORT, is_answered(&mut waiting)).await;
-            assert!(early.is_err(), "{first} {second}: it is over the limit");
+            assert!(early.is_err(), "{first} {second}: over the limit");
             assert_eq!(value(&metrics, "petstore_connections_accepted_total").await, "1");
             assert_eq!(value(&metrics, "petstore_connections_open").await, "1");
             drop(served);
@@ -340,7 +340,7 @@ async fn the_work_of_a_listener_runs_when_it_closes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_listener_says_in_time_that_a_store_that_hangs_is_not_ready() {
+async fn every_listener_reports_in_time_that_a_hanging_store_is_not_ready() {
     let of_clients = Limits::default().request_timeout;
     let places = async |[tcp, unix]: [Place; 2], metrics: Place| {
         for (place, limit) in [(tcp, of_clients), (unix, of_clients), (metrics, REQUEST_TIMEOUT)] {

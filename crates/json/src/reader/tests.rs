@@ -119,7 +119,7 @@ fn json_of_another_shape_is_an_invalid_pet() {
     for (body, expected) in table {
         let message = invalid_pet(body);
         assert!(message.contains(expected), "{body}: {message}");
-        // The same line is refused too, except that it may have an `id` and the status `null`.
+        // `read_record` refuses the text too, unless the body was refused for its `id` or its status `null`.
         let line = read_record(body.as_bytes()).map_err(|error| error.to_string());
         let expected = expected.replace("the body", "the line");
         let is_for_lines = body.contains("\"id\"") || body.contains("\"status\":null");
@@ -215,7 +215,8 @@ fn a_record_has_the_field_errors_of_a_body_and_of_its_identifier() {
     assert_eq!(found, ReadError::InvalidJson("the line must be UTF-8, but byte 1 is not".into()));
 }
 
-/// A body is an animal exactly when the same line is a record without an identifier.
+/// Returns whether both readers return the same animal or both refuse `text`. Only `read_record` may accept an
+/// identifier.
 fn agrees(text: &[u8]) -> bool {
     match (read_new_pet(text), read_record(text)) {
         (Ok(pet), Ok(record)) => record == Record { id: None, pet },
@@ -225,7 +226,7 @@ fn agrees(text: &[u8]) -> bool {
     }
 }
 
-/// Values that a field may be given, good and bad.
+/// Valid and invalid values of fields.
 const VALUES: [&str; 24] = [
     "0",
     "-0",
@@ -260,7 +261,7 @@ fn members() -> impl Strategy<Value = String> {
     prop::collection::vec(member, 0..5).prop_map(|members| format!("{{{}}}", members.join(",")))
 }
 
-/// A good body in which some bytes are others.
+/// Generates a valid body with up to two bytes replaced.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let body = r#"{"name":"Rex \u00e9","categoryId":-10,"status":"sold"}"#.as_bytes();
     let byte = prop_oneof![any::<u8>(), select(br#"{}[]":,\-+.eEu019 "#.to_vec())];

@@ -1,4 +1,4 @@
-//! The parts of a URL, and the errors of wrong ones. The adapters test their own parameters.
+//! The parts of a URL, and the errors of wrong URLs. The adapters test their own parameters.
 
 use std::time::Duration;
 

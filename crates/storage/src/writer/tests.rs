@@ -65,7 +65,7 @@ struct Rename {
     reply: Reply<usize, StoreError>,
 }
 
-/// Commits a group, or fails if an animal of it is named `broken`.
+/// Commits a group. Fails if an animal of the group is named `broken`.
 fn commit(rows: &mut Vec<String>, group: Vec<Job<Rename>>) -> Answers {
     let mut answers = Answers::default();
     let mut next = rows.clone();
@@ -124,7 +124,7 @@ async fn queued_jobs_share_groups_and_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_fails_fails_all_of_its_jobs_and_no_others() {
+async fn a_failed_transaction_fails_all_of_its_jobs_and_no_others() {
     let (writer, jobs) = channel::<Rename>(8, Some(TIMEOUT));
     let writing = tokio::spawn(write(jobs));
     let rename = writer.run(|reply| Rename { to: "z", reply });
@@ -157,7 +157,7 @@ async fn held_jobs_take_room_in_a_group() {
     for held in [2, 3, 0, 1, 1] {
         sizes.push(next(&mut jobs, held).len());
     }
-    assert_eq!(sizes, [1, 0, 3, 1, 0], "held jobs: no wait");
+    assert_eq!(sizes, [1, 0, 3, 1, 0], "with held jobs, `next` does not wait");
 }
 
 #[tokio::test]

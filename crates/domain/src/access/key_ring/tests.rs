@@ -93,7 +93,7 @@ async fn the_service_key_needs_no_store() {
     let clock = Arc::new(ManualClock::new(START));
     let ring = KeyRing::new(keys, clock, Some(ServiceKey::parse(key).unwrap()));
     let KeyCheck::Granted(caller) = ring.check(&ApiKeySecret::new(key), None) else {
-        panic!("it is not granted")
+        panic!("the service key is refused")
     };
     assert_eq!(ring.key_label(&caller), Some(KeyLabel::Service));
     let own = NamedKey { label: KeyLabel::Service, expires_at: None };
@@ -110,7 +110,7 @@ fn changes(revision: u128, rows: &[(u8, u64)], sum: u64) -> KeyChanges {
 }
 
 #[tokio::test]
-async fn all_keys_are_loaded_only_if_the_changes_do_not_make_them_whole() {
+async fn all_keys_are_loaded_only_if_the_changes_are_incomplete() {
     /// The known revision, the answer, and the keys that are live then.
     type Load = (Option<u128>, Result<KeyChanges, StoreError>, Option<&'static [u8]>);
     let revoked = ApiKey { revoked_at: Some(START), ..stored(1) };
@@ -129,7 +129,7 @@ async fn all_keys_are_loaded_only_if_the_changes_do_not_make_them_whole() {
         // Key 3 was removed.
         (Some(4), Ok(changes(5, &[], 19)), None),
         (None, Ok(changes(6, &[(1, 9), (2, 10)], 19)), Some(&[1, 2])),
-        // Another history: key 2 is older, and key 5 is in the place of key 1.
+        // The store has another history: key 2 is older, and key 5 replaces key 1.
         (Some(6), Ok(changes(7, &[(5, 11)], 18)), None),
         (None, Err(StoreError::unavailable("gone")), Some(&[1, 2])),
         (Some(6), Ok(changes(7, &[(5, 11)], 18)), None),
@@ -202,7 +202,7 @@ async fn a_corrupt_key_is_refused_and_others_are_granted() {
     let mut keys = MockKeyStore::new();
     let found = StoredKeys { corrupt: vec![corrupt], ..vec![stored(2)].into() };
     keys.expect_load_changes().once().returning(move |_| Ok(found.clone().into()));
-    // The row is stored as a key of another revision.
+    // The row is repaired, which changes the revision.
     let repaired = StoredKeys { revision: KeyRevision(8), ..vec![stored(1), stored(2)].into() };
     keys.expect_load_changes().returning(move |_| Ok(repaired.clone().into()));
     let (ring, _clock) = ring(keys);

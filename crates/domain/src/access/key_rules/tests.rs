@@ -37,7 +37,7 @@ fn revoked(id: i64, called: &str) -> ApiKey {
     ApiKey { revoked_at: Some(NOW), ..key(id, called) }
 }
 
-/// Makes the largest number of live keys minus `fewer`, each with its own name.
+/// Makes `MAX_LIVE_KEYS - fewer` live keys, each with its own name.
 fn many(fewer: usize) -> StoredKeys {
     let count = i64::try_from(MAX_LIVE_KEYS - fewer).unwrap();
     (1..=count).map(|id| key(id, &format!("k{id}"))).collect::<Vec<_>>().into()
@@ -89,7 +89,7 @@ fn a_roll_retires_every_live_key_of_its_name_and_no_other() {
 }
 
 #[test]
-fn the_lifetime_is_that_of_the_newest_live_key() {
+fn the_newest_live_key_decides_the_lifetime() {
     let ending = |id, end| ApiKey { expires_at: Some(Timestamp(end)), ..key(id, "web") };
     let stored: StoredKeys = vec![ending(1, 5000), ending(2, 4000), revoked(3, "web")].into();
     let lifetime = |called| stored.lifetime_of(&name(called), LATER).map(|life| life.as_millis());
@@ -97,7 +97,7 @@ fn the_lifetime_is_that_of_the_newest_live_key() {
     assert_eq!(lifetime("app"), None);
     let endless: StoredKeys = vec![ending(1, 5000), key(2, "web")].into();
     assert_eq!(endless.lifetime_of(&name("web"), LATER), None);
-    // The clock was set back meanwhile, so the lifetime is 0: never without an expiry.
+    // The clock was set back, so the lifetime is 0. A new key still gets an expiry.
     let odd = ApiKey { created_at: Timestamp(9000), ..ending(1, 5000) };
     let odd: StoredKeys = vec![odd].into();
     assert_eq!(odd.lifetime_of(&name("web"), LATER).map(|life| life.as_millis()), Some(0));
@@ -161,7 +161,7 @@ fn a_taken_identifier_is_not_assigned() {
 }
 
 #[test]
-fn of_too_many_ended_keys_the_first_ones_are_removed() {
+fn keys_that_ended_first_are_removed_first() {
     let count = i64::try_from(MAX_DEAD_KEYS).unwrap();
     let ended = |id: i64| {
         // The earlier of expiry and revocation is the end.
@@ -182,7 +182,7 @@ fn of_too_many_ended_keys_the_first_ones_are_removed() {
     let removed = [count + 4, count + 3, count + 2].map(KeyId);
     assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed, removed);
     assert_eq!(stored.roll(new(-1, "app"), LATER).unwrap().1.removed, removed);
-    // At most as many as one save takes.
+    // One save removes no more keys than it has room for.
     keys.extend((count + 5..count + 205).map(ended));
     let stored: StoredKeys = keys.into();
     assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed.len(), 99);
@@ -197,7 +197,7 @@ fn ending(id: i64, name: &str, expires_at: Option<i64>) -> ApiKey {
 }
 
 #[test]
-fn a_key_expires_soon_for_two_weeks_unless_it_has_a_successor() {
+fn a_key_without_a_successor_expires_soon_in_its_last_two_weeks() {
     let revoked = |key: ApiKey| ApiKey { revoked_at: Some(Timestamp(1)), ..key };
     let keys = [
         ending(1, "soon", Some(114 * DAY)),

@@ -46,7 +46,7 @@ fn state() -> State {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_refusal_is_late_whatever_the_request_and_a_new_key_works() {
+async fn every_refusal_is_delayed_and_a_new_key_works() {
     let state = state();
     let methods = [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE];
     for method in methods {

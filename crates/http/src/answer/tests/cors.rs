@@ -45,7 +45,7 @@ const CALLS: [Call; 12] = [
     (Method::GET, "/docs", JSON, 200),
 ];
 
-/// Sends one of [`CALLS`], from a page of `origin` if there is one.
+/// Sends `asks`, one of [`CALLS`], with the header `Origin` if `origin` is given.
 async fn call(service: &State, asks: &Call, origin: Option<&str>) -> Answer {
     let (method, path, header, status) = asks;
     let headers: Vec<_> = [*header].into_iter().chain(origin.map(|it| ("origin", it))).collect();
@@ -155,7 +155,7 @@ async fn a_preflight_needs_no_credential_and_is_answered_from_the_row_of_its_add
     }
     let stranger = preflight(&service, "/v1/pets", STRANGER, "GET").await;
     assert_eq!((stranger.status.as_u16(), stranger.header("vary")), (401, Some("origin")));
-    // Only OPTIONS with the method of the request to come is a preflight.
+    // Only an OPTIONS request that names the method of the next request is a preflight.
     for (method, headers) in [
         (Method::OPTIONS, &[("origin", APP)][..]),
         (Method::GET, &[("origin", APP), ("access-control-request-method", "GET")]),

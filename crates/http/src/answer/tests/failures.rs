@@ -158,7 +158,7 @@ fn a_nested_error_names_its_cause_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_head_has_taken_as_long_as_its_limit() {
+async fn the_duration_of_a_late_head_is_its_limit() {
     let (state, metrics) = state(|| StoreError::unavailable("gone"), false);
     let limit = Duration::from_secs(7);
     tokio::time::advance(limit).await;

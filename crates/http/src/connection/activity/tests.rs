@@ -39,7 +39,7 @@ async fn a_request_that_is_being_answered_keeps_its_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_activity_until_its_bytes_are_gone_and_stalls_when_none_go() {
+async fn an_answer_stalls_when_its_client_reads_no_more_bytes() {
     let activity = accepted();
     let mut request = activity.begin_request();
     request.begin_answer();
@@ -53,12 +53,12 @@ async fn an_answer_is_activity_until_its_bytes_are_gone_and_stalls_when_none_go(
     };
     let inactivity = tokio::select! {
         inactivity = activity.wait_until_inactive() => inactivity,
-        () = sending => unreachable!("it never ends"),
+        () = sending => unreachable!("sending never ends"),
     };
     assert_eq!(inactivity, Reason::Stalled);
     let expected = Duration::from_secs(100) + WRITE;
     assert!(began.elapsed() >= expected && began.elapsed() < expected + IDLE);
-    // The connection ends although the late answer is given up first.
+    // The connection ends although the late answer is dropped first.
     drop(request);
     assert_eq!(activity.wait_until_inactive().await, Reason::Stalled);
 
@@ -96,7 +96,7 @@ async fn a_client_at_the_lowest_rate_is_in_time_and_a_slower_one_is_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fast_reads_do_not_extend_the_timeout_of_silence() {
+async fn fast_reads_do_not_extend_the_write_timeout() {
     let activity = accepted();
     let _request = activity.begin_request();
     activity.set_blocked(true);

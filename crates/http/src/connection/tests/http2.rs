@@ -105,7 +105,7 @@ async fn an_idle_connection_is_asked_to_end_and_then_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_stops_does_not_keep_a_connection() {
+async fn an_incomplete_head_keeps_no_connection_open() {
     let (mut client, _task) = connect(1 << 16);
     let unfinished = frame(1, 0, 1, &[0x82, 0x86]);
     client.write_all(&[preface(&[]), unfinished].concat()).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_head_that_stops_does_not_keep_a_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_has_had_a_request_may_idle_for_longer_than_a_head_may_take() {
+async fn after_a_request_a_connection_may_idle_for_longer_than_the_header_timeout() {
     const LATER: Duration = Duration::from_secs(10);
     const GOODBYE: Duration = Duration::from_secs(1);
     let ping = frame(6, 0, 0, &[0; 8]);
@@ -156,7 +156,7 @@ async fn control_frames_keep_no_connection_open() {
                 }
             });
             while writer.write_all(&flood.repeat(3)).await.is_ok() {
-                assert!(began.elapsed() < 2 * limit, "{flood:?}: it is still open");
+                assert!(began.elapsed() < 2 * limit, "{flood:?}: still open");
                 sleep(Duration::from_millis(10)).await;
             }
             let took = began.elapsed();
@@ -178,7 +178,7 @@ async fn a_client_with_a_closed_window_is_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_is_cut_off() {
-    // The header timeout is longer than the write timeout, so only the latter can end the connection.
+    // The header timeout is longer than the write timeout, so only the write timeout can end the connection.
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let (mut client, task) = connect_with(1000, 10 * WRITE, clock);
     let began = Instant::now();
@@ -197,7 +197,7 @@ async fn a_head_of_more_than_16_kib_is_refused() {
         let request = Request::get("http://a/livez").header("x", "y".repeat(length));
         let request = request.body(Empty::<Bytes>::new()).unwrap();
         let answer = timeout(Duration::from_hours(1), sender.send_request(request)).await;
-        assert_eq!(answer.expect("it is answered").unwrap().status(), status, "{length}");
+        assert_eq!(answer.expect("an answer").unwrap().status(), status, "{length}");
     }
 }
 
@@ -343,7 +343,7 @@ async fn the_stream_of_a_client_that_stops_sending_its_body_is_reset() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_more_refusal_than_may_wait_leaves_the_connection_to_others() {
+async fn a_refusal_above_the_limit_keeps_the_connection_open() {
     let mut authenticator = MockAuthenticator::new();
     let refused = |_: &ApiKeySecret| Err(AuthenticationError::Refused(None));
     authenticator.expect_authenticate().returning(refused);

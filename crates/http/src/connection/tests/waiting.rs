@@ -1,4 +1,5 @@
-//! Answers that wait for their clients: the limits of a stream, the bound of all, and clients that are not disturbed.
+//! Answers that wait for their clients: the limits of a stream, the memory bound of all streams, and undisturbed
+//! clients.
 
 use std::{sync::Arc, time::Duration};
 
@@ -126,7 +127,7 @@ async fn above_half_of_the_bound_a_client_has_one_second() {
 
 #[tokio::test(start_paused = true)]
 async fn at_the_bound_a_client_that_reads_is_served() {
-    // Room for more than one attacker requests.
+    // This memory has room for all answers to one attacker.
     const MAX: usize = 20 * LARGE;
     let service = service(MAX, WRITE);
     let mut attackers = Vec::new();
@@ -222,7 +223,7 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
         tasks.push(task);
     }
     let ended = tasks.iter().filter(|task| task.is_finished()).count();
-    assert_eq!(ended, 8, "the oldest ones");
+    assert_eq!(ended, 8, "the oldest connections end");
     assert_eq!(length_of(honest(connect_in(&service, 1 << 14).0).await).await, LARGE);
     // Two connections take more than half of the bound, one does not.
     sleep(2 * SECOND).await;
@@ -233,7 +234,7 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_that_share_a_slow_line_all_end_well() {
+async fn all_streams_that_share_a_slow_line_are_answered_whole() {
     let usual = Limits::default().write_timeout;
     // At 1,200 bytes per second, a turn of many streams takes longer than the write timeout.
     for (streams, page, length, line, write_timeout, window) in [

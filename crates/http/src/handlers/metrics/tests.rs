@@ -77,7 +77,7 @@ async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
 }
 
 #[tokio::test]
-async fn the_readiness_is_that_of_readyz() {
+async fn the_metrics_have_the_readiness_of_readyz() {
     for (is_gone, ready) in [(false, "1"), (true, "0")] {
         let text = scrape(Keys { hang: false, named: Vec::new() }, is_gone).await;
         assert!(text.contains(&format!("\npetstore_ready {ready}\n")), "{text}");
@@ -91,7 +91,7 @@ fn named(name: &str, end: Option<i64>) -> NamedKey {
 }
 
 #[tokio::test]
-async fn the_expiry_of_a_name_is_that_of_its_newest_key() {
+async fn a_name_has_the_expiry_of_its_newest_key() {
     let keys = [("web", Some(9000)), ("shop", Some(9000)), ("web", Some(7999)), ("shop", None)];
     let named = keys.map(|(name, end)| named(name, end)).into();
     let text = scrape(Keys { hang: false, named }, false).await;

@@ -165,7 +165,7 @@ async fn handshakes_that_fail_for_one_reason_have_ten_lines_at_once_and_probes_n
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_has_a_hundred_lines_and_the_next_line_has_the_number_of_omitted_ones() {
+async fn a_second_has_a_hundred_lines_and_the_next_line_counts_the_omitted_lines() {
     for known in [false, true] {
         let budget = LineBudget::new();
         for second in 0..3 {
@@ -285,7 +285,7 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
             let observer = logging(AccessLog::All, MockAuthenticator::new(), metrics);
             finish(&observer, Instant::now().checked_sub(TOOK).unwrap(), outcome);
         });
-        // However slow this test is, it is not off by a factor of 1,000.
+        // Even on a slow machine, the value is not off by a factor of 1,000.
         let about = TOOK.as_secs_f64()..100.0 * TOOK.as_secs_f64();
         let text = metrics.to_text(Vec::new()).unwrap();
         let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} ";

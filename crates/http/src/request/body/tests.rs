@@ -20,10 +20,10 @@ use super::RequestBody;
 use crate::response::error::ErrorCode;
 
 const SOON: Duration = Duration::from_millis(20);
-/// A limit that only a read without an end exceeds.
+/// A time limit that only an endless read exceeds.
 const GENEROUS: Duration = Duration::from_mins(1);
 
-/// A body of some pieces. With `stuck`, it never ends.
+/// A body of some pieces. With `stuck`, the body never ends.
 struct Pieces {
     left: Vec<&'static str>,
     stuck: bool,
@@ -68,7 +68,7 @@ fn memory() -> Semaphore {
 async fn read(body: &mut Pieces, limit: usize) -> Result<Bytes, ErrorCode> {
     let memory = memory();
     let mut body = RequestBody::new(body, &memory);
-    let read = timeout(GENEROUS, body.read(limit, SOON)).await.expect("it is given up by itself");
+    let read = timeout(GENEROUS, body.read(limit, SOON)).await.expect("the read ends");
     read.map_err(|error| error.code)
 }
 
@@ -87,7 +87,7 @@ async fn a_body_that_stops_arriving_times_out() {
 }
 
 #[test]
-fn an_announced_length_is_refused_unread() {
+fn a_body_with_a_large_announced_length_is_refused_unread() {
     for (length, fits) in [(0, true), (5, true), (6, false), (u64::MAX, false)] {
         let memory = memory();
         let mut body = Pieces { announced: length, ..pieces(&["a"], false) };
@@ -120,7 +120,7 @@ async fn an_unread_body_is_skipped_only_if_it_has_arrived_and_is_small() {
         assert_eq!(body.skip_arrived(headers, 5).await, skipped, "{at}");
         assert_eq!(body.has_ended(), skipped, "{at}");
     }
-    assert_eq!(began.elapsed(), Duration::ZERO, "nothing was waited for");
+    assert_eq!(began.elapsed(), Duration::ZERO, "no call has waited");
 }
 
 #[tokio::test]

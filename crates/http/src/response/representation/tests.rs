@@ -60,7 +60,7 @@ fn gzip_is_sent_to_clients_that_name_it() {
 }
 
 #[test]
-fn content_is_compressed_once_and_counts_from_then_on() {
+fn content_is_compressed_once_and_adds_to_the_size() {
     let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
     let content = Bytes::from(vec![b'x'; 4000]);
     let large = Representation::json(content, None);
@@ -74,7 +74,7 @@ fn content_is_compressed_once_and_counts_from_then_on() {
 }
 
 #[test]
-fn a_compressor_that_is_used_again_compresses_all_of_the_content() {
+fn a_reused_compressor_compresses_the_whole_content() {
     let mut content = Vec::new();
     for number in 0..3000_u32 {
         content.extend((number * number).to_string().into_bytes());
@@ -120,7 +120,7 @@ fn if_none_match_is_a_list_compared_weakly() {
 
 /// The expected digests come from the C library of XXH3, by the Python package `xxhash`.
 #[test]
-fn a_tag_is_a_digest_of_the_body_and_the_link_that_no_release_changes() {
+fn the_tag_of_a_body_and_its_link_is_equal_in_all_releases() {
     let link = HeaderValue::from_static("</v1/pets?limit=1&cursor=x>; rel=\"next\"");
     let tags = [
         (entity_tag(b"[]", None), "W/\"OTR_9AK2xT2DEVQRDjCsag\""),
