@@ -116,7 +116,7 @@ fn a_wrong_url_is_refused_in_one_line() {
 
 #[test]
 fn the_error_of_a_wrong_value_names_the_allowed_ones() {
-    let time = "it is a time from 1ms to 1h such as 3s or 500ms";
+    let time = "it is a time from 1ms to 60min such as 3s or 500ms";
     for (pair, allowed) in [
         ("channel_binding=on", "it is disable, prefer or require"),
         ("pgbouncer=yes", "it is true or false"),

@@ -26,9 +26,9 @@ fn assert_common(connection: &Connection) {
 }
 
 #[tokio::test]
-async fn the_writer_is_as_durable_as_configured() {
+async fn a_write_other_than_an_addition_always_waits_for_the_disk() {
     for (synchronous, number) in
-        [(Synchronous::Normal, 1), (Synchronous::default(), 2), (Synchronous::Extra, 3)]
+        [(Synchronous::Normal, 2), (Synchronous::default(), 2), (Synchronous::Extra, 3)]
     {
         let place = Place::new();
         let store = SqliteStore::open(&SqliteConfig { synchronous, ..place.config() }).unwrap();
