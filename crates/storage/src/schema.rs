@@ -114,7 +114,7 @@ pub enum SchemaError {
 /// version whose releases can use the store, and `release` reads the first release that knows `oldest`.
 ///
 /// # Errors
-/// [`SchemaError::TooNew`] if the store needs a newer release.
+/// [`SchemaError::TooNew`] if the store needs a newer release, and [`SchemaError::TooOld`] if no release made it.
 pub fn require_known(
     steps: &[Step],
     oldest: i64,

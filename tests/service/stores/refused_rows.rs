@@ -45,6 +45,11 @@ fn a_refused_row_fails_its_own_request_and_the_log_names_the_rule(kind: Kind) {
         }
     });
     is_refused(client.add(&pet("TAKEN")).send());
+    // The rule would refuse the row of a retry too, but a retry needs no row.
+    let again = add("1-0".to_owned()).is(201);
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    let reused = client.add(&pet("taken")).header("idempotency-key", "1-0").send();
+    reused.refuses(422, "idempotency_key_reused");
     // The log leaves out most of so many lines.
     let names = |line: &str| line.contains("\"cause\":") && line.contains("one_name");
     wait::until("the log names the rule", || server.log().lines().any(names));

@@ -157,11 +157,7 @@ fn copied(CopySummary { found, pets, keys, records, was_marked: _ }: CopySummary
 }
 
 fn equal(counts: StoreCounts) -> String {
-    format!(
-        "the stores are equal: {}
-",
-        shown(counts)
-    )
+    format!("the stores are equal: {}\n", shown(counts))
 }
 
 fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {

@@ -27,8 +27,8 @@ impl Stored {
 
 /// Adds the animal of a job. With a savepoint, the caller can undo this job alone.
 ///
-/// A job without a savepoint does not look for its record, which would take some 4,000 instructions. The unique index of
-/// the records refuses a repeat, and the caller runs the job again with a savepoint.
+/// A job without a savepoint does not look for its record, which would take some 4,000 instructions. A repeat then fails,
+/// at the latest at the unique index of the records, and the caller runs the job again with a savepoint.
 pub(crate) fn add(
     statements: &mut Statements<'_>,
     Add { pet, request, .. }: &Add,

@@ -190,14 +190,19 @@ async fn a_refused_addition_and_its_group_take_one_commit() {
     }
 }
 
-#[tokio::test]
-async fn a_damaged_index_fails_only_the_additions_of_its_status() {
-    let place = Place::new();
-    add(&place.open()).await;
+/// Overwrites the first page of the index of sold animals.
+fn damage_sold(place: &Place) {
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'pet_sold'";
     let page: u32 = place.raw().query_row(root, [], |row| row.get(0)).unwrap();
     let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
     file.write_all_at(&[0; 4096], u64::from(page - 1) * 4096).unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_index_fails_only_the_additions_of_its_status() {
+    let place = Place::new();
+    add(&place.open()).await;
+    damage_sold(&place);
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
     let additions = [None, Some(PetStatus::Sold), Some(PetStatus::Pending)].map(|status| {
@@ -213,6 +218,36 @@ async fn a_damaged_index_fails_only_the_additions_of_its_status() {
         in_time(addition).await.unwrap().unwrap();
     }
     assert_eq!(place.count(), 3, "two animals were added");
+}
+
+/// A repeat needs no new row, so a failure of that row does not matter.
+#[tokio::test]
+async fn a_repeat_is_answered_although_its_row_could_not_be_stored() {
+    let refuse = |place: &Place| {
+        place.raw().execute_batch("CREATE UNIQUE INDEX own ON pet (name)").unwrap();
+    };
+    for spoil in [refuse as fn(&Place), damage_sold] {
+        let place = Place::new();
+        let sold = NewPet { status: Some(PetStatus::Sold), ..rex() };
+        let request = IdempotencyRequest::new(IdempotencyId([1; 16]), &sold, Timestamp(100));
+        place.open().add(sold.clone(), Some(request)).await.unwrap();
+        spoil(&place);
+        let store = Arc::new(place.open());
+        let release = block_writer(&store).await;
+        let other = IdempotencyRequest { fingerprint: Fingerprint([0; 32]), ..request };
+        let additions =
+            [(named("Bello"), None), (sold.clone(), Some(request)), (sold.clone(), Some(other))];
+        let [added, repeat, reused] = additions.map(|(pet, request)| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.add(pet, request).await })
+        });
+        tokio::task::yield_now().await;
+        drop(release);
+        assert!(matches!(in_time(added).await.unwrap(), Ok(Added::Created(_))));
+        let repeated = Added::Replayed(sold.with_id(PetId(1)));
+        assert_eq!(in_time(repeat).await.unwrap().unwrap(), repeated);
+        assert!(matches!(in_time(reused).await.unwrap(), Err(AddError::IdempotencyKeyReused)));
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Groups of additions that share a transaction, other writes, and their failures.
 //!
 //! - A refused addition fails alone. If the addition has written a row, the group runs again with a savepoint for each
-//!   addition. A repeat of an earlier request has the same effect, because the index of the records refuses the repeat.
+//!   addition.
+//! - The first run of a group looks for no idempotency record. If it fails, an addition with a key may be a repeat, which
+//!   needs no new row. So the group runs again with savepoints, and looks for the records.
 //! - After a damaged page, each addition runs in its own transaction, so that only additions that need the page fail.
 //! - After other failures, the connection is in doubt and replaced: its cache may hold pages that never reached the disk.
 
@@ -133,7 +135,13 @@ impl Session<'_> {
             Ok(outcomes) => outcomes,
             Err(_) if self.is_damaged && group.len() > 1 => {
                 for add in group {
-                    self.commit(vec![add]).send();
+                    if self.in_doubt && !self.is_damaged {
+                        let failed_before =
+                            StoreError::unavailable("an earlier write of the group failed");
+                        failed(vec![add], &failed_before).send();
+                    } else {
+                        self.commit(vec![add]).send();
+                    }
                 }
                 self.in_doubt = true;
                 return Answers::default();
@@ -150,8 +158,8 @@ impl Session<'_> {
         answers
     }
 
-    /// Runs `work` in a transaction of its own. The commit waits for the disk, also with [`Synchronous::Normal`], which is for
-    /// additions.
+    /// Runs `work` in a transaction of its own. The commit waits for the disk even with [`Synchronous::Normal`], which
+    /// concerns additions alone.
     pub(super) fn write<T, E: From<StoreError>>(
         &mut self,
         writer: WriterRole,
@@ -180,10 +188,14 @@ impl Session<'_> {
     fn add_all(&mut self, group: &mut Vec<Add>) -> Result<Vec<Outcome>, StoreError> {
         self.committer.presence.check()?;
         let mut done = self.transaction(group, false);
-        if let Err(Failure::Sqlite(error)) = &done
-            && is_of_one_addition(self.statements.connection, error)
-        {
-            done = self.transaction(group, true);
+        if let Err(Failure::Sqlite(error)) = &done {
+            let may_be_repeat = group.iter().any(|add| add.request.is_some());
+            let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+            if is_of_one_addition(self.statements.connection, error)
+                || may_be_repeat && (is_full || is_damage(error))
+            {
+                done = self.transaction(group, true);
+            }
         }
         self.conclude(done)
     }
@@ -196,7 +208,8 @@ impl Session<'_> {
         };
         self.in_doubt = error.is_some_and(is_in_doubt);
         self.is_locked = error.is_some_and(is_busy);
-        self.is_damaged = error.is_some_and(is_damage);
+        // After a failed commit, the additions may have taken effect, so they must not run again.
+        self.is_damaged = matches!(&done, Err(Failure::Sqlite(error)) if is_damage(error));
         let done = done.map_err(explain)?;
         // If the file was removed meanwhile, the transaction is lost.
         self.committer.presence.check()?;
@@ -233,8 +246,10 @@ pub(super) fn failed(group: Vec<Add>, error: &StoreError) -> Answers {
     answers
 }
 
-/// Adds an animal. Fails if the whole transaction must be rolled back: the failure is not a refusal, or no savepoint
-/// can undo the changes of this addition.
+/// Adds an animal. Fails if the whole transaction must be rolled back:
+/// - The failure is not a refusal.
+/// - No savepoint can undo the changes of this addition.
+/// - The addition may be a repeat, whose record nobody has looked for.
 fn add(
     statements: &mut Statements<'_>,
     job: &Add,
@@ -252,8 +267,11 @@ fn add(
         Err(Failure::Sqlite(error) | Failure::Commit(error)) => {
             if with_savepoint && is_of_one_addition(connection, &error) {
                 connection.execute_batch("ROLLBACK TO job")?;
-            } else if !error::is_refusal(&error) || connection.total_changes() != changes {
-                return Err(error);
+            } else {
+                let has_changed = connection.total_changes() != changes;
+                if has_changed || job.request.is_some() || !error::is_refusal(&error) {
+                    return Err(error);
+                }
             }
             Err(error::of_write(connection, error).into())
         }
