@@ -254,3 +254,20 @@ fn a_give_back_that_arrives_after_every_command_has_ended_leaves_one_store_open(
     assert_eq!(world.phases(), ["open", "sealed"]);
     assert!(crate::switch::takes_over(&world.stores[0].state, &world.stores[1].state));
 }
+
+/// Writes have waited for too long once everything is copied, and the target was not opened yet.
+#[test]
+fn a_late_mover_opens_the_source_before_it_tries_again() {
+    let mut world = moving(Some(Change::Seal));
+    world.happens(Event::Acts(0));
+    while !matches!(world.runs[0].at, At::Reads { .. }) {
+        world.happens(Event::Acts(0));
+    }
+    world.happens(Event::IsLate(0));
+    world.happens(Event::Reads(0));
+    world.happens(Event::Reads(0));
+    assert!(matches!(world.runs[0].at, At::Acts(Step::Change(Change::Reopen, _))));
+    world.happens(Event::Acts(0));
+    assert_eq!(world.phases(), ["open", "filling"]);
+    world.ends(0, End::HandedOver);
+}
