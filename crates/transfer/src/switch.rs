@@ -1,8 +1,9 @@
 //! The storage ports of a service, over its current store. A call that the current store refuses as *sealed* had no
 //! effect. The call waits for the [`Poller`], and is repeated on the open store.
 //!
-//! Reads continue while neither store is open. No read misses an acknowledged animal: a service serves cached pages for
-//! at most 100 ms after the seal. A mover opens the next store at least 200 ms after the seal.
+//! Reads continue while neither store is open. Rows that were read from a sealed store are returned once a later poll finds
+//! the next store still closed: another service cannot have added an animal to it before the read. A service serves cached
+//! pages for at most 100 ms after the seal, and a mover opens the next store at least 200 ms after the seal.
 
 mod poller;
 
@@ -28,8 +29,6 @@ pub use self::poller::{NextStoreOpener, Poller};
 const MAX_WAIT: Duration = Duration::from_secs(30);
 /// The time limit of a read of a sealed store that waits for a poll.
 const MAX_READ_WAIT: Duration = Duration::from_secs(1);
-/// The largest age of the poll that permits a read of a sealed store.
-const MAX_POLL_AGE: Duration = Duration::from_millis(100);
 
 /// The ports of the store that a service uses.
 #[derive(Default)]
@@ -129,14 +128,13 @@ impl CurrentStore {
         .await
     }
 
-    /// Returns whether rows read from the sealed store `ports` are the newest. Returns `false` if another store has
-    /// become the current one.
-    async fn is_newest(&self, ports: &Arc<Ports>) -> Result<bool, StoreError> {
+    /// Returns whether rows that a read of the sealed store `ports` returned since `began` are the newest. Returns
+    /// `false` if another store has become the current one.
+    async fn is_newest(&self, ports: &Arc<Ports>, began: Instant) -> Result<bool, StoreError> {
         let is_current =
             |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));
         self.wait_for(MAX_READ_WAIT, |view, poll| {
-            let is_young = poll.began.elapsed() < MAX_POLL_AGE;
-            !is_current(view) || is_young && poll.found != Found::Unknown
+            !is_current(view) || poll.began >= began && poll.found != Found::Unknown
         })
         .await?;
         Ok(is_current(&self.view.borrow()))
@@ -179,11 +177,11 @@ macro_rules! on_open_store {
 macro_rules! read_newest {
     ($self:ident, |$ports:ident| $call:expr) => {
         loop {
-            let ports = $self.ports()?;
+            let (ports, began) = ($self.ports()?, Instant::now());
             let $ports = &ports;
             match $call.await {
                 Err(error @ StoreError::Sealed(_)) => $self.wait_for_open(error).await?,
-                Ok(read) if read.version.is_none() && !$self.is_newest(&ports).await? => {}
+                Ok(read) if read.version.is_none() && !$self.is_newest(&ports, began).await? => {}
                 done => break done,
             }
         }

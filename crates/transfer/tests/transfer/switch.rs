@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use crate::{
-    pair::{add, hand_over, phase, service, side, stores},
+    pair::{add, all, hand_over, phase, service, side, stores},
     stores::held,
 };
 
@@ -120,6 +120,22 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
     let delay = adding.await.unwrap().unwrap() - opened_at;
     assert!(delay < Duration::from_millis(50), "{delay:?}");
     reading.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_finds_at_once_what_another_service_added_after_the_handover() {
+    let (old, new) = stores();
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let both = service(&from, &to).await;
+    let sealed = seal(&old, &new).await;
+    // The service has polled both stores a moment ago.
+    sleep(Duration::from_millis(700)).await;
+    let filling = new.state().await.unwrap();
+    let opened = filling.next(Phase::Open { from: Some(sealed.id) });
+    assert!(new.change_state(filling.revision, opened).await.unwrap());
+    let id = add(&*new).await;
+    assert!(both.find(id).await.unwrap().value.is_some());
+    assert_eq!(all(&*both).await.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
