@@ -37,12 +37,12 @@ struct OnNode {
 }
 
 impl OnNode {
-    fn new(outage: Outage) -> Result<Box<dyn ScratchStore>, BoxError> {
+    fn new(outage: Outage) -> Result<Self, BoxError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let prefix = format!("kit-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let idle = IDLE[outage as usize].lock().unwrap_or_else(PoisonError::into_inner).pop();
         let etcd = Some(idle.map_or_else(|| start(outage), Ok)?);
-        Ok(Box::new(Self { etcd, prefix, outage, is_cut_off: AtomicBool::new(false) }))
+        Ok(Self { etcd, prefix, outage, is_cut_off: AtomicBool::new(false) })
     }
 
     fn etcd(&self) -> Result<&Etcd, BoxError> {
@@ -132,7 +132,7 @@ struct OnEtcd(Outage);
 #[async_trait]
 impl Harness for OnEtcd {
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-        OnNode::new(self.0)
+        Ok(Box::new(OnNode::new(self.0)?))
     }
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
