@@ -4,11 +4,9 @@
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "sqlite"))]
 mod background;
 pub(crate) mod driver;
-#[cfg(feature = "etcd")]
-mod etcd;
 pub(crate) mod opening;
-#[cfg(feature = "postgres")]
-mod postgres;
+#[cfg(any(feature = "etcd", feature = "postgres"))]
+mod servers;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -34,9 +32,9 @@ pub(crate) const BUILT_IN: &[StoreDriver] = &[
     #[cfg(feature = "sqlite")]
     sqlite::DRIVER,
     #[cfg(feature = "postgres")]
-    postgres::DRIVER,
+    servers::POSTGRES,
     #[cfg(feature = "etcd")]
-    etcd::DRIVER,
+    servers::ETCD,
     MEMORY,
 ];
 

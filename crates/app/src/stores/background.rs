@@ -1,21 +1,54 @@
-//! Samples that need a query or a file system call. A background task reads them at most once a minute, and only while
-//! metrics are scraped, so that no scrape waits for the store.
+//! The samples of a built-in store. Samples that need a query or a file system call are read by a background task, at
+//! most once a minute and only while metrics are scraped, so that no scrape waits for the store.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
+use petstore_http::Sample;
 use tokio::{task::JoinSet, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::driver::OpenStore;
 
 /// The shortest time between the starts of two reads.
 const INTERVAL: Duration = Duration::from_mins(1);
 
+/// Returns the open `store` with all of its ports. The samples are those of `activity`, and those that `measure` reads
+/// in the background. A closed store has no samples.
+pub(super) fn with_all_ports<S, R>(
+    store: &Arc<S>,
+    panicked: CancellationToken,
+    activity: fn(&S) -> Vec<Sample>,
+    measure: impl Fn(Arc<S>) -> R + Send + Sync + 'static,
+) -> OpenStore
+where
+    S: PetRepository + KeyStore + Archive + Handover + 'static,
+    R: Future<Output = Vec<Sample>> + Send + 'static,
+{
+    let (open, measured) = (Arc::downgrade(store), Arc::downgrade(store));
+    let measured = in_background(move || {
+        let measuring = measured.upgrade().map(&measure);
+        async { if let Some(measuring) = measuring { measuring.await } else { Vec::new() } }
+    });
+    let samples = move || {
+        let Some(store) = open.upgrade() else { return Vec::new() };
+        let mut samples = activity(&store);
+        samples.extend(measured());
+        samples
+    };
+    OpenStore::new(store.clone())
+        .with_archive(store.clone())
+        .with_handover(store.clone())
+        .with_samples(samples)
+        .with_panic_token(panicked)
+}
+
 /// Returns a function that returns the value of the last read, and starts the next read when it is due. The value is
 /// the default before the end of the first read. Dropping the function aborts a running read.
-pub(super) fn in_background<T, R>(
-    read: impl Fn() -> R + Send + Sync + 'static,
-) -> impl Fn() -> T + Send + Sync
+fn in_background<T, R>(read: impl Fn() -> R + Send + Sync + 'static) -> impl Fn() -> T + Send + Sync
 where
     T: Clone + Default + Send + 'static,
     R: Future<Output = T> + Send + 'static,

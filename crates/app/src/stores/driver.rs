@@ -182,15 +182,6 @@ impl fmt::Display for StoreNotFound {
 
 impl Error for StoreNotFound {}
 
-/// Returns why a store is not open. `is_missing` tells whether there is none.
-#[cfg(any(feature = "etcd", feature = "postgres"))]
-pub(super) fn problem<E>(error: E, is_missing: bool) -> BoxError
-where
-    E: Error + Into<petstore_domain::StoreError>,
-{
-    if is_missing { StoreNotFound::new(error).into() } else { error.into().into() }
-}
-
 /// The ports of an open store, and how to close it.
 pub struct OpenStore {
     pub(crate) pets: Arc<dyn PetRepository>,
