@@ -16,7 +16,7 @@ use crate::{
         opening::{require_undamaged, with_archive},
     },
     system::{
-        console::{Console, Output as _, write_stdout},
+        console::{Console, Output as _},
         failure::{Failure, count},
         files::{Access, IfExists, PartialFile},
         process::Signals,
@@ -104,5 +104,5 @@ fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
 
 /// Writes `text` to `file`; to standard output if `file` is `None`.
 fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
-    file.as_mut().map_or_else(|| write_stdout(text), |file| file.write(text))
+    file.as_mut().map_or_else(|| Console.print(text), |file| file.write(text))
 }

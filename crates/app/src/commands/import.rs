@@ -14,8 +14,8 @@ use std::{
 
 use clap::Args;
 use petstore_domain::{
-    Archive, ArchiveError, Clock, HighestIds, IdempotencyRequest, NewPet, PetId, PetRepository,
-    Rows, WriterRole,
+    Archive, ArchiveError, Clock, HighestIds, IdempotencyRequest, PetId, PetRepository, Rows,
+    WriterRole,
 };
 use petstore_json::Record;
 
@@ -74,7 +74,8 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
     let path = records.path();
     let format = records.format().or_else(|| path.and_then(Format::of_compressed));
-    let mut import = Import { delimiter, skip_bad, again, ..Import::new(format) };
+    let format = format.unwrap_or_default();
+    let mut import = Import { format, delimiter, skip_bad, again, ..Import::default() };
     let file = import.check(Input::open(path)?, &signals).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,
@@ -100,19 +101,20 @@ pub(crate) async fn all_of(
 ) -> Result<String, Failure> {
     let input = Input::open(Some(file))?;
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
-    let mut import = Import { advanced: Arc::clone(advanced), ..Import::new(format) };
+    let (format, advanced) = (format.unwrap_or_default(), Arc::clone(advanced));
+    let mut import = Import { format, delimiter: ',', advanced, ..Import::default() };
     let file = import.check(input, signals).await?;
     let done = import.run(&file, archive, None, signals).await?;
     Ok(done.trim_end().to_owned())
 }
 
 /// A running import.
+#[derive(Default)]
 struct Import {
     format: Format,
     delimiter: char,
     skip_bad: bool,
     again: bool,
-    progress: Progress,
     /// Set after each part of the file.
     advanced: Arc<AtomicBool>,
     /// The highest identifier in the file; `None` for a file without identifiers.
@@ -127,23 +129,6 @@ struct Import {
 }
 
 impl Import {
-    /// Creates an import of a file in the format, by default of NDJSON.
-    fn new(format: Option<Format>) -> Self {
-        Self {
-            format: format.unwrap_or(Format::Ndjson),
-            delimiter: ',',
-            skip_bad: false,
-            again: false,
-            progress: Progress::of("lines"),
-            advanced: Arc::default(),
-            highest: None,
-            kept: 0,
-            added: 0,
-            passed: 0,
-            bad: 0,
-        }
-    }
-
     /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
     async fn check(&mut self, input: Input, signals: &Signals) -> Result<File, Failure> {
         let file = tokio::select! {
@@ -151,7 +136,7 @@ impl Import {
             () = signals.clone().stop() => Err(STOPPED.to_owned()),
         };
         let file = file.map_err(|reason| self.failed(&reason))?;
-        let mut source = self.source(&file)?;
+        let (mut source, mut progress) = (self.source(&file)?, Progress::of("lines"));
         while let Some(batch) = self.next(&mut source, BATCH_LINES, signals)? {
             for (line, reason) in &batch.faults {
                 if self.bad < MAX_SHOWN {
@@ -162,7 +147,7 @@ impl Import {
                 self.bad += 1;
             }
             self.highest = self.highest.max(batch.records.iter().filter_map(|it| it.id).max());
-            self.progress.at("checking", batch.last_line, 0);
+            progress.at("checking", batch.last_line, 0);
         }
         drop(source);
         let bad = self.bad;
@@ -187,14 +172,14 @@ impl Import {
         signals: &Signals,
     ) -> Result<String, Failure> {
         let max = BATCH_LINES.min(archive.max_batch());
-        let mut source = self.source(file)?;
+        let (mut source, mut progress) = (self.source(file)?, Progress::of("lines"));
         while let Some(batch) = self.next(&mut source, max, signals)? {
             let line = batch.last_line;
             match preview {
                 Some(pets) => self.look_up(&batch, pets).await?,
                 None => self.write(batch, archive).await?,
             }
-            self.progress.at("importing", line, 0);
+            progress.at("importing", line, 0);
         }
         let Self { passed, .. } = self;
         let [added, bad] = [count(self.added, "animal"), count(self.bad, "bad line")];
@@ -262,8 +247,19 @@ impl Import {
                 None => new.push(pet),
             }
         }
-        let added = store(archive, rows, new, request).await;
-        let added = added.map_err(|error| self.failed(&error.to_string()))?;
+        let storing = async {
+            let mut added = 0;
+            // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
+            if !rows.pets.is_empty() || rows.highest.pet.is_some() {
+                added += archive.write_rows(WriterRole::Service, rows).await?;
+            }
+            if !new.is_empty() {
+                added += archive.add_new(new, request).await?;
+            }
+            Ok(added)
+        };
+        let added = storing.await;
+        let added = added.map_err(|error: ArchiveError| self.failed(&error.to_string()))?;
         self.added += added;
         self.passed += given - added;
         self.kept = batch.last_line;
@@ -279,22 +275,4 @@ impl Import {
             ),
         })
     }
-}
-
-/// Stores the rows and the new animals of a batch. Returns the number of added animals.
-async fn store(
-    archive: &dyn Archive,
-    rows: Rows,
-    new: Vec<NewPet>,
-    request: Option<IdempotencyRequest>,
-) -> Result<u64, ArchiveError> {
-    let mut added = 0;
-    // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
-    if !rows.pets.is_empty() || rows.highest.pet.is_some() {
-        added += archive.write_rows(WriterRole::Service, rows).await?;
-    }
-    if !new.is_empty() {
-        added += archive.add_new(new, request).await?;
-    }
-    Ok(added)
 }

@@ -245,33 +245,30 @@ async fn preview(
 ) -> Result<String, Failure> {
     with_archive(from, OpenMode::ReadOnly, async |source, archive| {
         require_undamaged(from).await?;
-        let is_missing = match to.open(OpenMode::ReadOnly.into()).await {
-            Ok(target) => {
-                target.close().await;
-                false
+        let target = match to.open(OpenMode::ReadOnly.into()).await {
+            Ok(target) => target,
+            Err(problem) if problem.is::<StoreNotFound>() => {
+                source.ports(from).map_err(Failure::runtime)?;
+                source.require_open(from).await?;
+                let counts = async { archive.snapshot().await?.counts().await };
+                let counts = shown(counts.await.map_err(Failure::of_store)?);
+                return Ok(format!(
+                    "{from} holds {counts}; {to} does not exist yet, and will be created\n"
+                ));
             }
-            Err(problem) if problem.is::<StoreNotFound>() => true,
             Err(problem) => return Err(not_open(problem)),
         };
-        if is_missing {
-            source.ports(from).map_err(Failure::runtime)?;
-            source.require_open(from).await?;
-            let counts = async { archive.snapshot().await?.counts().await };
-            let counts = shown(counts.await.map_err(Failure::of_store)?);
-            return Ok(format!(
-                "{from} holds {counts}; {to} does not exist yet, and will be created\n"
-            ));
-        }
-        require_undamaged(to).await?;
-        with_store(to, OpenMode::ReadOnly, async |target| {
-            let mover = mover(source, from, target, to)?;
-            let preview = mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)?;
-            let MovePreview { source, target, is_handed_over } = preview;
-            let (source, target) = (shown(source), shown(target));
-            let before = if is_handed_over { "; it was handed over before" } else { "" };
-            Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
-        })
-        .await
+        let previewing = async {
+            require_undamaged(to).await?;
+            let mover = mover(source, from, &target, to)?;
+            mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)
+        };
+        let preview = previewing.await;
+        target.close().await;
+        let MovePreview { source, target, is_handed_over } = preview?;
+        let (source, target) = (shown(source), shown(target));
+        let before = if is_handed_over { "; it was handed over before" } else { "" };
+        Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
     })
     .await
 }

@@ -154,21 +154,6 @@ struct Pair {
 }
 
 impl PairFiles {
-    /// Returns the files that the flags name. Refuses one flag without the other.
-    pub(super) fn given(
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
-    ) -> Result<Option<Self>, Failure> {
-        let missing = match (certificate, key) {
-            (Some(certificate), Some(key)) => return Ok(Some(Self { certificate, key })),
-            (None, None) => return Ok(None),
-            (Some(_), None) => "--tls-key",
-            (None, Some(_)) => "--tls-cert",
-        };
-        let message = format!("--tls-cert and --tls-key belong together: {missing} is missing");
-        Err(Failure::usage(message))
-    }
-
     /// Reads both files, and checks that the key belongs to the certificate.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek as _, Write},
+    io::{self, BufReader, Read, Seek as _},
     os::fd::AsFd as _,
     path::Path,
     sync::{
@@ -24,6 +24,9 @@ use crate::{
     },
     system::failure::{Failure, quotable_path},
 };
+
+/// The number of bytes after which a copy has advanced.
+const COPIED_BYTES: u64 = 64 * 1024;
 
 /// The opened input.
 pub(super) struct Input {
@@ -53,7 +56,7 @@ impl Input {
         })
     }
 
-    /// Returns a file that can be read twice. Copies any other input, and sets `advanced` at each write.
+    /// Returns a file that can be read twice. Copies any other input, and sets `advanced` after each piece.
     pub(super) async fn into_file(self, advanced: Arc<AtomicBool>) -> Result<File, String> {
         if self.can_be_read_twice {
             return Ok(self.file);
@@ -66,31 +69,15 @@ impl Input {
         let (sender, copied) = oneshot::channel();
         // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
         thread::spawn(move || {
-            sender.send(tempfile::tempfile().and_then(|file| {
-                let mut copy = Watched { file, advanced };
-                io::copy(&mut input, &mut copy)?;
-                Ok(copy.file)
+            sender.send(tempfile::tempfile().and_then(|mut file| {
+                while io::copy(&mut input.by_ref().take(COPIED_BYTES), &mut file)? > 0 {
+                    advanced.store(true, Ordering::Relaxed);
+                }
+                Ok(file)
             }))
         });
         let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
         copied.map_err(|error| format!("cannot read all of it into a temporary file: {error}"))
-    }
-}
-
-/// A file that sets `advanced` at each write.
-struct Watched {
-    file: File,
-    advanced: Arc<AtomicBool>,
-}
-
-impl Write for Watched {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.advanced.store(true, Ordering::Relaxed);
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }
 

@@ -40,6 +40,11 @@ impl Log {
         (log, tracing::subscriber::set_default(subscriber.finish()))
     }
 
+    /// Returns the lines until now.
+    pub(in crate::serve) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
     /// Removes the lines until now. Returns how many of them contain `what`.
     pub(in crate::serve) fn take(&self, what: &str) -> usize {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap());
