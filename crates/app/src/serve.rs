@@ -35,13 +35,8 @@ use self::{
     tls::Tls,
 };
 use crate::{
-    stores::{StoreArg, driver::StoreLocation, opening::require_folder},
-    system::{
-        clock::SystemClock,
-        console::{Console, Output as _},
-        failure::Failure,
-        process::{self, Signals},
-    },
+    stores::{StoreArg, StoreLocation, require_folder},
+    system::{Console, Failure, Output as _, Signals, SystemClock, process},
 };
 
 /// Serves until a signal asks for a stop.

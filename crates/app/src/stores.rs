@@ -3,8 +3,8 @@
 
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "sqlite"))]
 mod background;
-pub(crate) mod driver;
-pub(crate) mod opening;
+mod driver;
+mod opening;
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 mod servers;
 #[cfg(feature = "sqlite")]
@@ -19,13 +19,16 @@ use async_trait::async_trait;
 use clap::{Arg, Args, Command};
 use petstore_memory::MemoryStore;
 
-use crate::{
-    stores::driver::{BoxError, OpenOptions, OpenStore, StoreDriver, StoreLocation},
-    system::failure::Failure,
+pub use self::driver::{
+    BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+    StoreNotFound,
 };
-
+pub(crate) use self::opening::{
+    not_open, not_open_but, require_folder, require_undamaged, with_archive, with_store,
+};
 #[cfg(feature = "sqlite")]
 pub(crate) use self::sqlite::{in_file, with_suffix};
+use crate::system::Failure;
 
 /// The built-in kinds of store whose features are on.
 pub(crate) const BUILT_IN: &[StoreDriver] = &[

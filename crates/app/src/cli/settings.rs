@@ -19,10 +19,7 @@ use super::{
 };
 use crate::{
     serve::ServeArgs,
-    system::{
-        failure::{Failure, quotable, quotable_path},
-        files::read_secret,
-    },
+    system::{Failure, quotable, quotable_path, read_secret},
 };
 
 /// The flag that names the settings file.

@@ -14,17 +14,8 @@ use petstore_storage::{Finding, Severity};
 
 use crate::{
     commands::keys::names,
-    stores::{
-        StoreArgs,
-        driver::{OpenMode, OpenStore, StoreLocation},
-        opening::with_store,
-    },
-    system::{
-        console::{Console, Output},
-        failure::{Failure, count, one_line_of},
-        process::Signals,
-        progress::Progress,
-    },
+    stores::{OpenMode, OpenStore, StoreArgs, StoreLocation, with_store},
+    system::{Console, Failure, Output, Progress, Signals, count, one_line_of},
 };
 
 /// The number of rows read at a time.

@@ -10,17 +10,9 @@ use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
     commands::records::{self, Format, RecordsArgs},
-    stores::{
-        StoreArgs,
-        driver::OpenMode,
-        opening::{require_undamaged, with_archive},
-    },
+    stores::{OpenMode, StoreArgs, require_undamaged, with_archive},
     system::{
-        console::{Console, Output as _},
-        failure::{Failure, count},
-        files::{Access, IfExists, PartialFile},
-        process::Signals,
-        progress::Progress,
+        Access, Console, Failure, IfExists, Output as _, PartialFile, Progress, Signals, count,
     },
 };
 

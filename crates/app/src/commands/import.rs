@@ -23,14 +23,8 @@ use self::source::{Batch, Input, Source};
 use crate::{
     cli::values,
     commands::records::{Format, RecordsArgs},
-    stores::{StoreArgs, driver::OpenMode, opening::with_archive},
-    system::{
-        clock::SystemClock,
-        console::{Console, Output as _},
-        failure::{Failure, count, one_line_of},
-        process::Signals,
-        progress::Progress,
-    },
+    stores::{OpenMode, StoreArgs, with_archive},
+    system::{Console, Failure, Output as _, Progress, Signals, SystemClock, count, one_line_of},
 };
 
 /// The number of lines in a batch, which is one transaction. Must never change: with another number, a file that an

@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use petstore_domain::{Pet, PetStatus};
 use petstore_json::{Draft, Field, Record, read_record, write_pet};
 
-use crate::system::failure::quotable;
+use crate::system::quotable;
 
 /// A format of animals in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -16,17 +16,10 @@ use tokio::task;
 use crate::{
     commands::keys::random,
     stores::{
-        StoreArg,
-        driver::{OpenMode, OpenStore, StoreLocation, StoreNotFound},
-        opening::{not_open, require_undamaged, with_archive, with_store},
+        OpenMode, OpenStore, StoreArg, StoreLocation, StoreNotFound, not_open, require_undamaged,
+        with_archive, with_store,
     },
-    system::{
-        clock::SystemClock,
-        console::{Console, Output as _},
-        failure::Failure,
-        process::Signals,
-        progress::Progress,
-    },
+    system::{Console, Failure, Output as _, Progress, Signals, SystemClock},
 };
 
 /// Commands for a whole store.

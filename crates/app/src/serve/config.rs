@@ -24,11 +24,8 @@ use crate::{
         simulate::{self, Simulation},
         tls::{PairFiles, Tls},
     },
-    stores::{StoreArg, StoreArgs, opening::require_folder},
-    system::{
-        failure::{Failure, quotable_path},
-        log::{self, LogFormat},
-    },
+    stores::{StoreArg, StoreArgs, require_folder},
+    system::{Failure, LogFormat, log, quotable_path},
 };
 
 /// The flags of `serve`.

@@ -17,10 +17,7 @@ use petstore_domain::{
 use crate::{
     commands::keys::{new_secret, show},
     system::{
-        clock::SystemClock,
-        console::Output,
-        failure::Failure,
-        files::{Access, IfExists, PartialFile, lock_folder_of, read_text},
+        Access, Failure, IfExists, Output, PartialFile, SystemClock, lock_folder_of, read_text,
     },
 };
 

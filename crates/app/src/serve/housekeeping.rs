@@ -15,7 +15,7 @@ use petstore_domain::{
 use petstore_http::RevokedKeyCounter;
 use tokio::time::{self, Instant, MissedTickBehavior};
 
-use crate::system::clock::{SystemClock, rfc3339};
+use crate::system::{SystemClock, rfc3339};
 
 /// The interval at which key uses are written back, and corrupt keys and uses of revoked keys are logged. The key ring
 /// writes back each key at most once a minute.

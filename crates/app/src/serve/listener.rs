@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, UnixListener, UnixSocket, UnixStream};
 
 use crate::{
     cli::values::{ListenAddress, variable},
-    system::{failure::Failure, files::lock_folder_of},
+    system::{Failure, lock_folder_of},
 };
 
 /// The longest accept queue. The system reduces this to its own limit.

@@ -18,10 +18,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval},
 };
 
-use crate::system::{
-    failure::{Failure, quotable_path},
-    files::read_secret,
-};
+use crate::system::{Failure, quotable_path, read_secret};
 
 /// The polling interval. A change is read one unchanged interval later, because the files of a pair are written one
 /// after the other. A change takes effect within a second.

@@ -31,11 +31,8 @@ use crate::{
         first_key::{self, FirstKey},
         service_manager::{extending, notify},
     },
-    stores::{
-        driver::{OpenMode, OpenOptions, OpenStore, StoreLocation},
-        opening::{not_open, not_open_but},
-    },
-    system::{console::Console, failure::Failure, process::Signals},
+    stores::{OpenMode, OpenOptions, OpenStore, StoreLocation, not_open, not_open_but},
+    system::{Console, Failure, Signals},
 };
 
 /// The interval between attempts to open a store that cannot be reached.

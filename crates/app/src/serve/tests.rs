@@ -9,11 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Config, run, service_manager::ping_every, tls::tests::Log};
 use crate::{
     cli::{self, Command},
-    stores::{
-        self, Registry, StoreArg,
-        driver::{BoxError, OpenOptions, OpenStore, StoreLocation},
-    },
-    system::failure::Failure,
+    stores::{self, BoxError, OpenOptions, OpenStore, Registry, StoreArg, StoreLocation},
+    system::Failure,
 };
 
 /// A broken store.

@@ -26,11 +26,7 @@ use x509_cert::{Certificate, der::Decode as _};
 
 use crate::{
     serve::reload::{self, WatchedFiles},
-    system::{
-        clock::{SystemClock, rfc3339},
-        failure::Failure,
-        files::read_bounded,
-    },
+    system::{Failure, SystemClock, read_bounded, rfc3339},
 };
 
 /// The names of the pair (certificate and key) in the log and in the metrics.

@@ -19,7 +19,7 @@ use petstore_transfer::StorePorts;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
-use crate::system::failure::Failure;
+use crate::system::Failure;
 
 /// The time limit for closing a store. Acknowledged writes are durable already, so an aborted close loses none.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -13,11 +13,8 @@ use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use tokio_util::sync::CancellationToken;
 
 use crate::stores::{
-    background::with_all_ports,
-    driver::{
-        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
-        StoreNotFound,
-    },
+    BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+    StoreNotFound, background::with_all_ports,
 };
 
 /// Defines a location. The types of the adapters have functions of the same names, but share no trait.

@@ -19,11 +19,8 @@ use tokio::task;
 use tokio_util::sync::CancellationToken;
 
 use crate::stores::{
-    background::with_all_ports,
-    driver::{
-        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
-        StoreNotFound,
-    },
+    BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+    StoreNotFound, background::with_all_ports,
 };
 
 /// The entry of `sqlite:PATH`.
@@ -213,7 +210,7 @@ fn samples(store: &SqliteStore) -> Vec<Sample> {
 #[cfg(test)]
 mod tests {
     use super::{DRIVER, SqliteConfig, Synchronous, parse};
-    use crate::stores::driver::{OpenMode, StoreNotFound};
+    use crate::stores::{OpenMode, StoreNotFound};
 
     #[test]
     fn a_file_is_shown_in_one_form() {

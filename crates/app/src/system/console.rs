@@ -6,7 +6,7 @@ use std::{
     os::{fd::AsFd as _, unix::fs::MetadataExt as _},
 };
 
-use crate::system::failure::Failure;
+use crate::system::Failure;
 
 #[cfg(test)]
 pub(crate) mod tests;

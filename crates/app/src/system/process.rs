@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::system::failure::Failure;
+use crate::system::Failure;
 
 /// The time within which two equal signals count as one: timeout(1) signals the process and its group.
 const ONE_SIGNAL: Duration = Duration::from_millis(200);

@@ -11,7 +11,7 @@ use petstore_storage::{Finding, Severity};
 use petstore_memory::MemoryStore;
 
 use super::{keys, read_archive, read_rows, report};
-use crate::{stores::driver::OpenStore, system::console::tests::Recorded};
+use crate::{stores::OpenStore, system::Recorded};
 
 #[tokio::test]
 async fn every_batch_of_records_is_read() {

@@ -22,7 +22,7 @@ use crate::{
         import::lines::Lines,
         records::{Format, RecordReader, is_compressed},
     },
-    system::failure::{Failure, quotable_path},
+    system::{Failure, quotable_path},
 };
 
 /// The number of bytes after which a copy has advanced.

@@ -12,7 +12,7 @@ use petstore_memory::MemoryStore;
 use tempfile::TempDir;
 
 use super::{FirstKey, ensure};
-use crate::system::{clock::SystemClock, console::tests::Recorded, failure::Failure};
+use crate::system::{Failure, Recorded, SystemClock};
 
 const TARGET: &str = "http://127.0.0.1:4321/v1/pets";
 

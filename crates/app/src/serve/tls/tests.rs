@@ -11,7 +11,7 @@ use rcgen::date_time_ymd;
 use tokio::time;
 
 use super::{NOTICE, PairFiles, Tls};
-use crate::system::clock::SystemClock;
+use crate::system::SystemClock;
 
 const DAY: Duration = Duration::from_hours(24);
 
