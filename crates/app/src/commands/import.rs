@@ -19,7 +19,7 @@ use petstore_domain::{
 };
 use petstore_json::Record;
 
-use self::source::{Batch, Input, Source};
+use self::source::{Batch, Source};
 use crate::{
     cli::values,
     commands::records::{Format, RecordsArgs},
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let format = records.format().or_else(|| path.and_then(Format::of_compressed));
     let format = format.unwrap_or_default();
     let mut import = Import { format, delimiter, skip_bad, again, ..Import::default() };
-    let file = import.check(Input::open(path)?, &signals).await?;
+    let file = import.check(path, &signals).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,
         (false, true) => OpenMode::ReadOnly,
@@ -93,11 +93,10 @@ pub(crate) async fn all_of(
     signals: &Signals,
     advanced: &Arc<AtomicBool>,
 ) -> Result<String, Failure> {
-    let input = Input::open(Some(file))?;
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
     let (format, advanced) = (format.unwrap_or_default(), Arc::clone(advanced));
     let mut import = Import { format, delimiter: ',', advanced, ..Import::default() };
-    let file = import.check(input, signals).await?;
+    let file = import.check(Some(file), signals).await?;
     let done = import.run(&file, archive, None, signals).await?;
     Ok(done.trim_end().to_owned())
 }
@@ -124,12 +123,11 @@ struct Import {
 
 impl Import {
     /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
-    async fn check(&mut self, input: Input, signals: &Signals) -> Result<File, Failure> {
+    async fn check(&mut self, path: Option<&Path>, signals: &Signals) -> Result<File, Failure> {
         let file = tokio::select! {
-            file = input.into_file(Arc::clone(&self.advanced)) => file,
-            () = signals.clone().stop() => Err(STOPPED.to_owned()),
+            file = source::open(path, Arc::clone(&self.advanced)) => file?,
+            () = signals.clone().stop() => return Err(self.failed(STOPPED)),
         };
-        let file = file.map_err(|reason| self.failed(&reason))?;
         let (mut source, mut progress) = (self.source(&file)?, Progress::of("lines"));
         while let Some(batch) = self.next(&mut source, BATCH_LINES, signals)? {
             for (line, reason) in &batch.faults {

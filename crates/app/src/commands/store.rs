@@ -130,7 +130,8 @@ async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Resul
                 petstore_transfer::copy(source, target, now, &mut watch).await.map(copied)
             } else {
                 let (source, target) = (source.archive, target.archive);
-                petstore_transfer::verify(source, target, now, &mut watch).await.map(equal)
+                let equal = petstore_transfer::verify(source, target, now, &mut watch).await;
+                equal.map(|counts| format!("the stores are equal: {}\n", shown(counts)))
             };
             done.map_err(|error| {
                 let is_canceled = matches!(error, TransferError::Canceled);
@@ -147,10 +148,6 @@ fn copied(CopySummary { found, pets, keys, records, was_marked: _ }: CopySummary
         "copied {pets} animals ({found} were there before), {keys} API keys and {records} \
          idempotency records\n"
     )
-}
-
-fn equal(counts: StoreCounts) -> String {
-    format!("the stores are equal: {}\n", shown(counts))
 }
 
 fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {
