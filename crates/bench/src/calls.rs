@@ -31,7 +31,7 @@ const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_accept4,syscalls
     syscalls:sys_enter_newfstatat,syscalls:sys_enter_pread64,syscalls:sys_enter_pwrite64,syscalls:sys_enter_read,\
     syscalls:sys_enter_recvfrom,syscalls:sys_enter_sendto,syscalls:sys_enter_statx,syscalls:sys_enter_write,\
     syscalls:sys_enter_writev";
-/// The smallest number of calls per request for which the report names a call.
+/// The report names a system call that occurs at least this often per request.
 const RARE: f64 = 0.01;
 /// The name of the sum of all calls.
 const TOTAL: &str = "total";
@@ -63,7 +63,7 @@ pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
         let child = counter.start(subject.server.pid(), &output)?;
         let requests = side.measure(target)?.tally.requests;
         let mut calls = counter.finish(child, &output)?;
-        let total = calls.remove(TOTAL).context("the counter saw no call")?;
+        let total = calls.remove(TOTAL).context("no system call was counted")?;
         let per_request = |count: u64| count as f64 / requests as f64;
         let mut named: Vec<_> =
             calls.iter().map(|(name, count)| (per_request(*count), name)).collect();
@@ -76,9 +76,9 @@ pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
     }
     let by = match counter {
         Counter::Perf => "perf stat, at full speed",
-        Counter::Strace => "strace, which slows the server down: futexes do not happen so often",
+        Counter::Strace => "strace, which slows the server down: futexes are rarer at full speed",
     };
-    let note = format!("Of the server, with 64 connections, counted by {by}.");
+    let note = format!("System calls of the server with 64 connections, counted by {by}.");
     let header = vec!["workload", "calls a request", "of which"];
     Ok(Report { name: "calls", header, rows, note, built: setup.built })
 }
@@ -101,7 +101,7 @@ impl Counter {
         let mut command = self.command(process, output);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         thread::sleep(ATTACHING);
-        child.context("neither perf nor strace can be started")
+        child.context("cannot start perf or strace")
     }
 
     fn finish(self, mut child: Child, output: &Path) -> Result<BTreeMap<String, u64>> {

@@ -167,8 +167,8 @@ fn report(
     };
     let header =
         vec!["path", "instructions a request", "without SHA-256", "in the repository", "change"];
-    let note = "Of the whole server in user space: the kernel's are not counted. Real processors compute SHA-256 in \
-                hardware, callgrind in software. The change is that without it."
+    let note = "Instructions of the whole server in user space, without the kernel. Real processors compute SHA-256 in \
+                hardware, callgrind in software. The change compares the counts without SHA-256."
         .to_owned();
     let rows = costs.iter().map(row).collect();
     Report { name: "instructions", header, rows, note, built: setup.built }

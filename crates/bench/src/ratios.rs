@@ -42,12 +42,12 @@ pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
         let start = |binary: &Path| Subject::start(setup, binary, workload, &seed);
         let subject = start(&setup.binary)?;
         let older = setup.older.as_deref().map(start).transpose()?;
-        let yardstick;
+        let baseline;
         let baseline = if let Some(older) = &older {
             Side { server: &older.server, load: &older.load }
         } else {
-            yardstick = subject.yardstick()?;
-            Side { server: &yardstick, load: &subject.load }
+            baseline = subject.start_bare_hyper()?;
+            Side { server: &baseline, load: &subject.load }
         };
         let sides = [baseline, Side { server: &subject.server, load: &subject.load }];
         for connections in &setup.connections {
@@ -109,7 +109,7 @@ impl Subject {
     }
 
     /// Starts bare hyper with the first page of this service.
-    fn yardstick(&self) -> Result<Server> {
+    fn start_bare_hyper(&self) -> Result<Server> {
         let mut command = server::baseline("bare-hyper")?;
         command.arg(self.server.address.to_string());
         command.args(self.load.http2.then_some("--http2"));
@@ -136,17 +136,17 @@ fn row(workload: &Workload, connections: usize, contest: &Contest) -> Vec<String
 }
 
 fn report(setup: &Setup, large: u64, rows: Vec<Vec<String>>) -> Report {
-    let [baseline, yardstick] = match setup.older {
+    let [column, baseline] = match setup.older {
         Some(_) => ["before/s", "the first of two binaries"],
-        None => ["hyper/s", "bare hyper answering the service's own page of 20"],
+        None => ["hyper/s", "bare hyper, which answers with the service's own page of 20"],
     };
     let header = [
         ["workload", "conns", "req/s", "p50 µs", "p99 µs", "CPU µs"].as_slice(),
-        &[baseline, "ratio", "range", "CPU ratio"],
+        &[column, "ratio", "range", "CPU ratio"],
     ];
     let note = format!(
-        "The ratio is to {yardstick}. Medians of {} rounds of {} s each, in turns. SQLite with {} \
-         animals; with {} where more than are cached are asked for.",
+        "The ratio compares petstore with {baseline}. Medians of {} rounds of {} s, in turns. SQLite \
+         with {} animals, or {} for the workloads `uncached` and `get`.",
         setup.effort.rounds,
         setup.effort.seconds,
         whole(SMALL as f64),

@@ -64,14 +64,14 @@ pub(crate) static WORKLOADS: [Workload; 13] = [
     },
     Workload {
         large: true,
-        ..workload("get", "one animal of more than are cached", |source| Ok(get(source, MAX_IDS)))
+        ..workload("get", "one animal, mostly not cached", |source| Ok(get(source, MAX_IDS)))
     },
-    workload("hits", "one animal of 20, cached", |source| Ok(get(source, CACHED_IDS))),
+    workload("hits", "one animal, always cached", |source| Ok(get(source, CACHED_IDS))),
     workload("create", "adding an animal", |_| Ok(creates())),
     workload("keyed", "adding an animal with a key", |_| Ok(keyed())),
     Workload {
         records: 1_000_000,
-        ..workload("million", "the same beside a million keys", |_| Ok(keyed()))
+        ..workload("million", "adding with a key, beside a million keys", |_| Ok(keyed()))
     },
     workload("mixed", "9 lists of 20, then adding 1 animal", |_| Ok(mixed())),
     workload("unchanged", "list that the client has: 304", |source| {

@@ -14,8 +14,8 @@
 //! `/docs` is a page of our own because Swagger UI and Scalar take 485 and 989 kB compressed, show nothing until their
 //! whole script has run, and round int64 values. The page takes every text about an operation from `/openapi.json`.
 //!
-//! In `assets/`, each page has a folder of plain markup, style sheets and ES modules, and `shared/` has what both pages
-//! use. The build script puts the files together.
+//! In `assets/`, each page has a folder of plain markup, style sheets and ES modules, and `shared/` has the common
+//! parts. The build script puts the files together.
 
 /// A page for browsers.
 #[derive(Clone, Debug)]

@@ -56,7 +56,7 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 pub(crate) fn folder() -> Result<PathBuf, String> {
-    let missing = "no server binaries are installed (in Debian: postgresql); or set";
+    let missing = "PostgreSQL is not installed: install it (in Debian: postgresql), or set";
     programs::postgres().ok_or_else(|| format!("{missing} {}", programs::FOLDER))
 }
 

@@ -111,7 +111,7 @@ mod tests {
     use crate::processes::{children_of, runs, wait_until};
 
     #[test]
-    fn a_panic_ends_what_is_guarded() {
+    fn a_panic_ends_the_guarded_process() {
         let (stop, mut all) = (AtomicBool::new(false), [const { String::new() }; 2]);
         let failed = catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _threads = EndOnDrop::new(&stop);

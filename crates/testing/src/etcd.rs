@@ -18,7 +18,7 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// Runs a node until standard input is closed. The shell reads by itself, so the node is its only child.
+/// Runs a node until standard input is closed. `read` is built into the shell, so the node is its only child.
 const NODE: &str = "\"$@\" & read -r _; kill -KILL \"$!\"; wait";
 /// Removes the folder of all nodes. Retries, because some nodes may still write there.
 const CLEANER: &str = "read -r _; until rm -rf \"$0\"; do sleep 0.1; done";
@@ -63,7 +63,7 @@ impl Etcd {
         Ok(etcd)
     }
 
-    /// Prepares the place of each node. No node runs yet.
+    /// Prepares a folder and ports for each node. No node runs yet.
     ///
     /// # Errors
     /// There is no space, or no free port.
@@ -151,13 +151,13 @@ impl Etcd {
     /// The node does not run.
     pub fn signal(&self, node: usize, signal: &str) -> Result<(), String> {
         let process = self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner);
-        let children = process.as_ref().ok_or("it does not run")?.children();
+        let children = process.as_ref().ok_or("the node does not run")?.children();
         processes::send(signal, &children)?;
         if signal != "STOP" {
             return Ok(());
         }
         // The signal stops a thread when it is next scheduled.
-        processes::wait_until("it is stopped", || {
+        processes::wait_until("the node is stopped", || {
             children.iter().all(|id| processes::is_stopped(id))
         })
     }

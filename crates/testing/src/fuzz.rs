@@ -1,4 +1,4 @@
-//! Fuzz targets in an ordinary test: the kept corpus, and inputs mutated from it.
+//! Fuzz targets in an ordinary test: the corpus of the repository, and inputs mutated from it.
 //!
 //! The corpus of a target is the file with its name in `tests/fuzz/corpus`: one input per line, escaped as in a byte
 //! string of Rust. Every run uses the same inputs. `PETSTORE_TEST_FUZZ` sets the number of mutated inputs per target.
@@ -191,7 +191,7 @@ mod tests {
     use super::unescaped;
 
     #[test]
-    fn every_byte_can_be_kept() {
+    fn every_byte_survives_the_escaping() {
         let all: Vec<u8> = (0..=255).collect();
         assert_eq!(unescaped(&all.escape_ascii().to_string()), all);
     }

@@ -1,4 +1,4 @@
-//! More kinds of outages of a server.
+//! Outages of a server: an immediate stop, and a freeze.
 
 use std::fs;
 

@@ -48,7 +48,7 @@ pub(crate) const FOLDERS: [&str; 4] =
 /// The folder of Debian's PostgreSQL versions.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Returns whether a test whose need is not met fails, instead of being ignored or skipped.
+/// Returns whether a test with a missing need fails, instead of being ignored or skipped.
 pub(crate) fn tests_all() -> bool {
     env::var(TEST_ALL).is_ok_and(|value| value == "1")
 }

@@ -1,5 +1,5 @@
-//! Needs of a test that this machine may not meet. The test then prints that it is skipped, or fails with
-//! `PETSTORE_TEST_ALL=1`.
+//! Needs of a test, such as root. If this machine does not meet a need, the test prints that it is skipped. With
+//! `PETSTORE_TEST_ALL=1`, the test fails.
 
 use std::{
     env,
@@ -77,7 +77,7 @@ fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {
 /// # Panics
 /// The need is missing although `PETSTORE_TEST_ALL=1`.
 #[must_use]
-#[expect(clippy::panic, reason = "this is how a test speaks")]
+#[expect(clippy::panic, reason = "a panic fails the test")]
 pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T, E>) -> Option<T> {
     match found {
         Ok(found) => Some(found),
@@ -97,7 +97,7 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-#[expect(clippy::panic, reason = "a test that cannot have what it needs has failed")]
+#[expect(clippy::panic, reason = "a panic fails the test")]
 fn or_panic<T>(result: Result<T, String>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }

@@ -294,15 +294,15 @@ impl<'m> Run<'m> {
             End::RefusedSource => refusal(source, &self.seen.source),
             End::RefusedTarget => refusal(target, &self.seen.target),
             End::SameStore => format!(
-                "{target} has the identity of the old store, so it is a copy of it; use an empty store, or \
-                 'petstore store release URL --force' makes it a store of its own"
+                "{target} has the identity of the old store, so it is a copy of the old store; use an empty store, or make \
+                 the copy an independent store with 'petstore store release URL --force'"
             ),
             End::TooLate => format!(
                 "{source} was handed over, and {target} is open; the way back is the same command with the \
                  URLs exchanged"
             ),
             End::Overtaken => format!(
-                "another command has changed the state of {target} meanwhile; run one of the commands again"
+                "another command has changed the state of {target} meanwhile; run only one of the commands again"
             ),
             End::Different => {
                 let error = self.failure();

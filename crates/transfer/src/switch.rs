@@ -1,8 +1,8 @@
 //! The storage ports of a service, over its current store. A call that the current store refuses as *sealed* had no
 //! effect. The call waits for the [`Poller`], and is repeated on the open store.
 //!
-//! Reads continue while neither store is open. Rows that were read from a sealed store are returned once a later poll finds
-//! the next store still closed: another service cannot have added an animal to it before the read. A service serves cached
+//! Reads continue while neither store is open. Rows of a sealed store are returned once a later poll finds that the next
+//! store is not open. Then no other service has added an animal to the next store before the read. A service serves cached
 //! pages for at most 100 ms after the seal, and a mover opens the next store at least 200 ms after the seal.
 
 mod poller;
@@ -112,7 +112,7 @@ impl CurrentStore {
     fn ports(&self) -> Result<Arc<Ports>, StoreError> {
         let ports = self.view.borrow().ports.clone();
         ports.ok_or_else(|| {
-            StoreError::unavailable("the store was not reached since the service started")
+            StoreError::unavailable("the store has not been reached since the service started")
         })
     }
 

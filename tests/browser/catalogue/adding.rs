@@ -146,7 +146,7 @@ fn another_try_adds_nothing_twice() {
         browser.reads("#add-failure", "Press “Add” again: it is not added twice.");
         assert_eq!(zoo.everything().len(), count, "{then}");
         browser.click("#add-send");
-        browser.reads("#added", &format!("Was added by the try before: Rex (id {count}"));
+        browser.reads("#added", &format!("Already added by an earlier attempt: Rex (id {count}"));
         assert_eq!(zoo.everything().len(), count, "{then}");
         let keys = posts(browser);
         let keys: Vec<_> = keys.iter().map(|post| post.header("Idempotency-Key")).collect();
@@ -169,7 +169,7 @@ fn an_unknown_outcome_is_remembered_while_another_animal_is_added() {
     browser.reads("#added", "Added Max (id 2");
     browser.reads("#added", "still not known whether “Rex” was added");
     enter(browser, "Rex", "1");
-    browser.reads("#added", "Was added by the try before: Rex (id 1");
+    browser.reads("#added", "Already added by an earlier attempt: Rex (id 1");
     assert!(!browser.text("#added").contains("not known"));
     assert_eq!(zoo.everything().len(), 2);
 }

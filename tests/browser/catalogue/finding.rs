@@ -80,7 +80,7 @@ fn an_animal_is_found_by_its_id_in_one_request_and_a_filter_that_hides_it_gives_
     is_at(browser, "44");
     browser.reads("#found-text", "id 44, category 1, available");
     find(browser, "46");
-    browser.reads("#found-status", "The list does not have it.");
+    browser.reads("#found-status", "The list does not contain this animal.");
 }
 
 #[needs(chromium)]

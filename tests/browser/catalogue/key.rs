@@ -169,7 +169,7 @@ fn a_key_that_may_only_read_says_so_on_the_reference_too() {
     let zoo = Zoo::on(Store::sqlite());
     let browser = zoo.visit("/docs", "");
     authorize(browser, &zoo.new_key(&["reader", "--read-only"]));
-    browser.reads("#key-state", "It may only read: adding an animal is answered 403.");
+    browser.reads("#key-state", "It may only read: adding an animal gets a 403.");
     browser.reads("#createPet .try", "Your key may only read: the response is 403.");
     browser.click("#forget");
     browser.until("!$('#createPet .reading').checkVisibility()");

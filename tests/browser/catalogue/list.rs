@@ -309,7 +309,7 @@ fn a_count_and_a_search_have_a_bound_and_continue_on_request() {
     browser.click("#found-show");
     browser.reads("#found-status", "Not reached yet. Looked through 5,000 animals, up to id 5100.");
     browser.reads("#announcement", "Not reached yet.");
-    browser.reads("#found-show", "Search on");
+    browser.reads("#found-show", "Continue the search");
     browser.click("#found-show");
     is_at(browser, "5101");
     browser.reads("#page", "Page 52");

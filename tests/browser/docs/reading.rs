@@ -39,7 +39,7 @@ fn an_operation_has_its_stability_and_errors_and_nothing_is_said_twice() {
     // Repetition would confuse: errors of every operation stand in one place, and the page omits bounds and values
     // that the text already gives.
     unfold(browser);
-    let common = "As every operation: 401, 408, 413, 429, 500, 503.";
+    let common = "Like every operation: 401, 408, 413, 429, 500, 503.";
     browser.reads(&format!("{LIST} .description"), common);
     let common = browser.text("#errors");
     for code in ["unauthorized", "rate_limited", "unavailable"] {

@@ -126,7 +126,7 @@ function showAdded(pet, isReplayed, body) {
   added = pet;
   mark(pet.id);
   $('added').replaceChildren(
-    isReplayed ? 'Was added by the try before: ' : 'Added ',
+    isReplayed ? 'Already added by an earlier attempt: ' : 'Added ',
     make('bdi', {}, pet.name),
     ` (${detailsOf(pet)}).${openText()}`,
   );

@@ -44,9 +44,9 @@ function includeAdded(counts, pet) {
 }
 
 /** Counts from the start, or continues the last count. */
-async function count(isGoingOn) {
+async function count(continues) {
   const mine = (running = new AbortController());
-  const counts = isGoingOn ? tally : newTally();
+  const counts = continues ? tally : newTally();
   // A new count replaces the last one only when it is complete, so that a failure loses nothing.
   if (tally === null) tally = counts;
   addedMeanwhile = [];

@@ -149,7 +149,7 @@ async function locate() {
     const target = await searchOn(search, mine.signal, () => showText($('found-status'), `${passed()}…`));
     if (running !== mine) return;
     if (target) outcome = await arriveAt(target);
-    else outcome = search.next ? `Not reached yet. ${passed()}.` : 'The list does not have it.';
+    else outcome = search.next ? `Not reached yet. ${passed()}.` : 'The list does not contain this animal.';
     if (running !== mine) return;
   } catch (failure) {
     if (running !== mine || leaveIfRefused(failure)) return;
@@ -181,7 +181,7 @@ function end(outcome) {
   running = null;
   if (!search?.next) search = null;
   spin($('found-show'), false);
-  $('found-show').textContent = search ? 'Search on' : 'Show in the list';
+  $('found-show').textContent = search ? 'Continue the search' : 'Show in the list';
   showText($('found-status'), outcome);
   announce(outcome);
 }

@@ -30,7 +30,7 @@ export function formFields(operation) {
 }
 
 /** Returns a labeled control with a place for its error. */
-function labelled(id, name, note, control, faultOf) {
+function labeled(id, name, note, control, faultOf) {
   control.id = id;
   control.setAttribute('aria-describedby', `${id}-fault`);
   const fault = make('p', { id: `${id}-fault`, class: 'fault', hidden: true });
@@ -50,9 +50,9 @@ function parameterField(operation, parameter) {
   const faultOf = (value) => {
     if (required && value === '') return `Enter a value: ${name} is part of the address.`;
     const isHeader = place === 'header';
-    return isHeader && !/^[\x20-\x7e]*$/.test(value) ? 'A header takes ASCII characters alone.' : '';
+    return isHeader && !/^[\x20-\x7e]*$/.test(value) ? 'A header may contain only ASCII characters.' : '';
   };
-  const field = labelled(`${operation.id}-${name}`, name, required && 'required', controlOf(schema), faultOf);
+  const field = labeled(`${operation.id}-${name}`, name, required && 'required', controlOf(schema), faultOf);
   return { ...field, place };
 }
 
@@ -76,7 +76,7 @@ function bodyField(operation) {
   const texts = Object.values(examples).map(({ summary, value }) => ({ summary, text: JSON.stringify(value, null, 2) }));
   const control = make('textarea', { rows: '6', spellcheck: 'false', autocapitalize: 'off' });
   control.value = texts[0]?.text ?? '';
-  const field = labelled(`${operation.id}-body`, 'Body', 'JSON', control, faultOfBody);
+  const field = labeled(`${operation.id}-body`, 'Body', 'JSON', control, faultOfBody);
   if (texts.length > 1) field.elements.unshift(exampleChoice(operation.id, texts, control));
   return { field };
 }

@@ -89,7 +89,7 @@ async function checkKey() {
 }
 
 function showAccepted() {
-  const rights = isReadOnly() ? ' It may only read: adding an animal is answered 403.' : '';
+  const rights = isReadOnly() ? ' It may only read: adding an animal gets a 403.' : '';
   if (storedKey()) $('key-state').textContent = `Your key is accepted.${rights}`;
 }
 

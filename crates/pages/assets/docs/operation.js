@@ -22,7 +22,7 @@ export function operationSection(operation, common) {
       ...described, described, place: described.in })))],
     body && [make('h4', {}, 'Body'), blocks(body.description), fieldList(properties(body.schema))],
     make('h4', {}, 'Responses'), good.map(answerText), own.map(errorText),
-    statuses && make('p', { class: 'hint' }, 'As every operation: ', make('a', { href: '#errors' }, statuses), '.'));
+    statuses && make('p', { class: 'hint' }, 'Like every operation: ', make('a', { href: '#errors' }, statuses), '.'));
   return make('section', attributes, title, make('div', { class: 'columns' }, text, make('div', { class: 'aside' }, tryout(operation))));
 }
 

@@ -14,7 +14,7 @@ const TOKEN = new RegExp([
 const COLOURS = ['tok-name', 'tok-text', 'tok-value'];
 
 /** Returns the nodes of a program or of JSON, with colors. */
-function coloured(text) {
+function colored(text) {
   const nodes = [];
   let end = 0;
   for (const { index, 0: token, ...groups } of text.matchAll(TOKEN)) {
@@ -66,7 +66,7 @@ export function codePanel(caption, label, text = '') {
     /** Shows `next`. The button copies the text that `original` returns, which may have other spaces or the key. */
     show(next, original = () => next) {
       source = original;
-      code.replaceChildren(...coloured(next));
+      code.replaceChildren(...colored(next));
     },
   };
   panel.show(text);

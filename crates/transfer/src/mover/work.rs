@@ -148,8 +148,9 @@ impl Run<'_> {
         };
         let [source, target] = [&self.mover.source.label, &self.mover.target.label];
         Err(TransferError::Refused(format!(
-            "{target} has taken the place of {source} already, but {source} is open and holds more, so it is a \
-             copy that was used: {more}; 'petstore store release {source} --force' makes a store of its own of it"
+            "{target} has already taken the place of {source}, but {source} is open and holds more rows, so {source} \
+             is a copy that was used: {more}; to make the copy an independent store, run 'petstore store release \
+             {source} --force'"
         )))
     }
 }

@@ -84,7 +84,7 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
 }
 
 #[tokio::test]
-async fn a_copy_that_has_been_done_is_done_again_without_a_change() {
+async fn a_repeated_copy_changes_nothing() {
     let (from, to) = (store(), store());
     fill(&from, 3).await;
     copy(&from, to.clone()).await.unwrap();
@@ -95,7 +95,7 @@ async fn a_copy_that_has_been_done_is_done_again_without_a_change() {
 }
 
 #[tokio::test]
-async fn a_second_copy_brings_what_has_changed_of_a_key() {
+async fn a_second_copy_brings_the_changes_of_a_key() {
     use petstore_domain::{load_keys, revoke_keys};
     let (from, to) = (store(), store());
     key(&from, 1, "web").await;
@@ -124,7 +124,7 @@ async fn an_idempotency_key_that_was_used_again_stands_for_the_later_animal() {
 }
 
 #[tokio::test]
-async fn a_new_record_in_front_of_those_that_were_copied_is_copied() {
+async fn a_new_record_before_the_copied_records_is_copied() {
     let (from, to) = (store(), store());
     add(&from, "First", Some((id(2), START))).await;
     copy(&from, to.clone()).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_new_record_in_front_of_those_that_were_copied_is_copied() {
 }
 
 #[tokio::test]
-async fn a_target_whose_record_is_of_the_same_time_and_another_animal_is_left_as_it_is() {
+async fn a_target_with_an_equally_old_record_of_another_animal_is_left_as_it_is() {
     for source_has_the_first in [true, false] {
         let (from, to) = (store(), store());
         for (store, first) in [(&from, source_has_the_first), (&to, !source_has_the_first)] {
@@ -164,7 +164,7 @@ async fn a_target_with_a_state_is_open_again_after_the_copy() {
 }
 
 #[tokio::test]
-async fn a_target_that_holds_anything_else_is_left_as_it_is() {
+async fn a_target_with_other_rows_is_left_as_it_is() {
     let source = store();
     restore(&source, vec![pet(1, "a"), pet(2, "b"), pet(4, "d")]).await;
     let table = [

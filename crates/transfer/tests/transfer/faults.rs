@@ -172,7 +172,7 @@ async fn a_failure_under_the_seal_is_undone_and_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_the_service() {
+async fn additions_as_fast_as_the_copy_end_the_mover_and_not_the_service() {
     let (old, new) = stores();
     for _ in 0..MANY {
         add(&*old).await;
@@ -190,8 +190,7 @@ async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_th
 
 /// A mover that paused after every batch would never copy all rows.
 #[tokio::test(start_paused = true)]
-async fn additions_that_come_nearly_as_fast_as_they_are_copied_are_followed_also_to_a_store_far_away()
- {
+async fn additions_nearly_as_fast_as_the_copy_are_followed_even_to_a_distant_store() {
     for (fault, every) in [(Fault::IsSlow, 12), (Fault::IsFar, 100)] {
         let (old, new) = stores();
         for _ in 0..5 * MANY {
@@ -275,7 +274,7 @@ async fn a_seal_without_an_answer_is_taken_back_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_state_that_cannot_be_read_under_the_seal_lets_no_write_wait_for_long() {
+async fn an_unreadable_state_under_the_seal_delays_no_write_for_long() {
     for of_target in [true, false] {
         let (old, new) = stores();
         add(&*old).await;
@@ -375,7 +374,7 @@ async fn an_old_store_that_loses_its_seal_is_not_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rows_rewritten_during_a_handover_are_never_handed_over_as_they_were() {
+async fn rows_rewritten_during_a_handover_are_never_handed_over_with_old_values() {
     let (old, new) = stores();
     add(&*old).await;
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));

@@ -139,7 +139,7 @@ async fn a_service_finds_at_once_what_another_service_added_after_the_handover()
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_way_back_the_later_store_counts_whatever_the_other_says() {
+async fn after_a_way_back_the_later_store_is_used() {
     let (old, new) = stores();
     add(&*old).await;
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));

@@ -184,7 +184,7 @@ async fn identifiers_at_the_ends_of_their_range_are_compared_too() {
 }
 
 #[tokio::test]
-async fn what_the_target_alone_holds_is_a_difference() {
+async fn a_row_of_the_target_alone_is_a_difference() {
     let (from, to) = (store(), store());
     for store in [&from, &to] {
         add(store, "Rex", Some((id(1), START))).await;
