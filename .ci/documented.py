@@ -1,7 +1,7 @@
 """Fails if a `cargo test` line of a document, or a test that GUARANTEES names, runs no test.
 
 The list of tests comes from the programs built with PETSTORE_TEST_ALL=1. A line without that variable skips the tests that
-need `time`, which the sources name.
+need `time`: the sources mark these tests.
 """
 
 import json

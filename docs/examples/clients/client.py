@@ -1,4 +1,4 @@
-# Adds animals, walks over all pages and asks again only if something has changed: `docs/CLIENTS.md` of petstore
+# Adds animals, reads all pages, and downloads a page again only if it has changed: `docs/CLIENTS.md` of petstore
 # explains each step. BASE and KEY are in the environment; needs httpx. Prints the text after each =>.
 
 import os, random, time, uuid

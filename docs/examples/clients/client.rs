@@ -1,4 +1,4 @@
-//! Adds animals, walks over all pages and asks again only if something has changed: `docs/CLIENTS.md` of petstore
+//! Adds animals, reads all pages, and downloads a page again only if it has changed: `docs/CLIENTS.md` of petstore
 //! explains each step. `BASE` and `KEY` are in the environment; needs reqwest with `blocking`, `json` and
 //! `query`, serde, serde_json and fastrand. Prints the text after each =>.
 
@@ -31,7 +31,7 @@ fn call(request: &RequestBuilder) -> Result<Response, Box<dyn Error>> {
 
 #[derive(Debug, Deserialize)]
 struct Refused {
-    code: String, // not an enum: a later version may know more
+    code: String, // not an enum: a later version may add codes
     message: String,
 }
 
@@ -49,7 +49,7 @@ fn checked(answer: Response) -> Result<Response, Refused> {
         return Ok(answer);
     }
     let other = Refused { code: format!("http_{}", status.as_u16()), message: status.to_string() };
-    Err(answer.json().unwrap_or(other)) // somebody else may have answered
+    Err(answer.json().unwrap_or(other)) // a proxy may have answered
 }
 
 #[derive(Deserialize)]

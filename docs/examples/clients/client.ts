@@ -1,4 +1,4 @@
-// Adds animals, walks over all pages and asks again only if something has changed: `docs/CLIENTS.md` of petstore
+// Adds animals, reads all pages, and downloads a page again only if it has changed: `docs/CLIENTS.md` of petstore
 // explains each step. BASE and KEY are in the environment. Prints the text after each =>.
 
 import { randomUUID } from "node:crypto";
@@ -28,7 +28,7 @@ class Refused extends Error {
 
 async function checked(answer: Response): Promise<Response> {
   if (answer.status < 400) return answer;
-  const error = await answer.json().catch(() => undefined); // somebody else may have answered
+  const error = await answer.json().catch(() => undefined); // a proxy may have answered
   const { code = `http_${answer.status}`, message = answer.statusText } = error ?? {};
   throw new Refused(code, message, answer.headers.get("X-Request-Id"));
 }

@@ -12,9 +12,9 @@ use std::{
 use petstore_domain::ServiceKey;
 use tokio::{net::TcpListener, runtime::Runtime};
 
-/// The key in the kept corpus.
+/// The API key in the corpus.
 const KEY: &str = "black-box-suite-0123456789";
-/// An answer that takes longer never comes.
+/// The time limit of an answer. After this time, the answer counts as missing.
 const LIMIT: Duration = Duration::from_secs(60);
 
 static SERVICE: LazyLock<SocketAddr> = LazyLock::new(|| {

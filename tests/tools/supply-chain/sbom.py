@@ -1,5 +1,5 @@
-"""The software bill of materials of the binary, as CycloneDX 1.5: everything that petstore is built from, with
-versions, licences, check sums, and who depends on whom. Printed as JSON; the same for the same commit."""
+"""Prints the software bill of materials of the binary, as CycloneDX 1.5 in JSON: every crate that petstore is built
+from, with its version, license, checksum and dependencies. The output for a commit is always the same."""
 
 import json
 import subprocess
@@ -9,14 +9,13 @@ import tomllib
 TARGET = sys.argv[1]
 
 
-
 def cargo(*arguments):
     command = ["cargo", *arguments, "--locked"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 metadata = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", TARGET))
-# The metadata has what tests add as well. The tree is that of the binary, name and version on each line.
+# The metadata also has the crates of tests. The tree has only the crates of the binary: a name and a version per line.
 edges = ["--edges", "normal,build", "--target", TARGET]
 tree = cargo("tree", "--package", "petstore", *edges, "--prefix", "none", "--no-dedupe")
 built = {tuple(line.replace(" v", " ").split()[:2]) for line in tree.splitlines()}

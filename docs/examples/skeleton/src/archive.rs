@@ -55,7 +55,7 @@ impl Snapshot for MySnapshot {
         _after: Option<RecordPosition>,
         _limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        todo!("records behind `after`, ascending by animal, then by the bytes of their ids")
+        todo!("records after `after`, ascending by animal, then by the bytes of their ids")
     }
 }
 
@@ -66,6 +66,6 @@ impl Handover for MyStore {
     }
 
     async fn change_state(&self, _expected: i64, _new: StoreState) -> Result<bool, StoreError> {
-        todo!("one transaction behind all writes: compare the revision, replace all but `rewrites`")
+        todo!("one transaction, in order with all writes: compare the revision, replace all but `rewrites`")
     }
 }

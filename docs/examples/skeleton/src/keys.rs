@@ -19,10 +19,10 @@ impl KeyStore for MyStore {
         _changed: Vec<ApiKey>,
         _removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
-        todo!("one transaction: compare the revision, write each key whole but for its last use")
+        todo!("one transaction: compare the revision, write each key whole, except its last use")
     }
 
     async fn note_uses(&self, _uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        todo!("one transaction: the later use of each key that is there; the revision stays")
+        todo!("one transaction: the later use of each stored key; the revision stays")
     }
 }

@@ -14,19 +14,19 @@ struct Scratch;
 #[async_trait]
 impl Harness for Scratch {
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-        Ok(Box::new(Place { name: "made up, another one each time".to_owned() }))
+        Ok(Box::new(Place { name: "a new name for each store".to_owned() }))
     }
 
     // A capability that is not named here is checked.
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
-            Capability::Version => Some("it is not known cheaply"),
+            Capability::Version => Some("the store cannot know its version cheaply"),
             Capability::Outage => Some("the test cannot take the store out of reach yet"),
             Capability::OtherProcess => Some("the test starts no other process yet"),
             Capability::RefusedRow | Capability::DeletedRow => {
                 Some("the test cannot change the store without the adapter yet")
             }
-            Capability::Handover => Some("it is copied with the service stopped"),
+            Capability::Handover => Some("the store is copied while the service is stopped"),
             Capability::Reopen | Capability::SecondHandle | Capability::Archive => None,
         }
     }

@@ -18,22 +18,21 @@ def operation_of(case):
 
 @schemathesis.hook
 def before_call(context, case, **kwargs):
-    # Stateful testing infers that `X-Request-Id` may be an animal's id, and leaves it a number, which no
-    # HTTP library sends.
+    # Stateful testing may use an animal's id, a number, as `X-Request-Id`. HTTP libraries send only text.
     for name, value in (case.headers or {}).items():
         case.headers[name] = str(value) if isinstance(value, int) else value
 
     if not (case.meta and case.meta.generation.mode.is_positive):
         return
 
-    # A cursor is opaque. So that pages behind the first are tested, genuine ones replace three of four that
-    # were invented for requests which should succeed.
+    # schemathesis invents cursors, which the service refuses. Genuine cursors replace three of four, so that later
+    # pages are tested too.
     number = next(numbers)
     invented = (case.query or {}).get("cursor")
     if operation_of(case) == "listPets" and invented and number % 4:
         case.query["cursor"] = cursors.get(case.query.get("status"), invented)
 
-    # schemathesis likes to use a key again, and then no animal is added. So three of four keys are new.
+    # schemathesis often repeats a key, and then no animal is added. So three of four keys are new.
     key = (case.headers or {}).get("Idempotency-Key")
     if operation_of(case) == "createPet" and key and number % 4:
         case.headers["Idempotency-Key"] = f"key-{number}"
@@ -60,7 +59,7 @@ def is_rightly_refused(case, error):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Returns whether a failure counts."""
+    """Returns whether a failure fails the run."""
     if type(failure).__name__ != "RejectedPositiveData":
         return True
     return not is_rightly_refused(case, response.json())

@@ -1,4 +1,4 @@
-//! A store without an archive: it is not moved, and all else works.
+//! A store without an archive cannot be copied or moved; every other command works.
 
 use crate::support::{Folder, Service};
 

@@ -56,7 +56,7 @@ async fn main() {
     assert_eq!(walked.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2, 1]);
     assert_eq!(walked.iter().flatten().map(|pet| pet.id).collect::<Vec<_>>(), created);
 
-    // The generated types refuse what the document forbids; an invented cursor is refused by the service.
+    // The generated types refuse a forbidden value. The service refuses an invented cursor.
     assert!(" ".parse::<types::NewPetName>().is_err());
     let invented = "invented".parse().unwrap();
     let refused = client.list_pets(Some(&invented), None, None, None, None).await.unwrap_err();
