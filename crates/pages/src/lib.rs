@@ -7,12 +7,12 @@
 //! assert!(pages[0].content_security_policy.starts_with("default-src 'none'"));
 //! ```
 //!
-//! A page is one document that contains its style and its script. So a browser needs one request to revalidate a page,
-//! and a page never loads a part of another release while two releases run behind a balancer. The policy names the
+//! A page is one document that contains its style and its script. So a browser needs one request to revalidate a page.
+//! While two releases run behind a balancer, a page never loads a part of the other release. The policy names the
 //! script and the style by their hashes, without `'unsafe-inline'`.
 //!
-//! `/docs` is a page of our own because Swagger UI and Scalar take 485 and 989 kB compressed, show nothing until their
-//! whole script has run, and round int64 values. The page takes every text about an operation from `/openapi.json`.
+//! `/docs` does not use Swagger UI or Scalar, which take 485 and 989 kB compressed. Both show nothing until their whole
+//! script has run, and round int64 values. The page takes every text about an operation from `/openapi.json`.
 //!
 //! In `assets/`, each page has a folder of plain markup, style sheets and ES modules, and `shared/` has the common
 //! parts. The build script puts the files together.

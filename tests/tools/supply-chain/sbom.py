@@ -30,7 +30,7 @@ def is_built(package):
 
 
 def needed(node):
-    """Returns the packages of the binary, without those of its tests."""
+    """Returns the dependencies of a crate in the binary, without dev-dependencies."""
     kept = [it for it in node["deps"] if any(kind["kind"] != "dev" for kind in it["dep_kinds"])]
     return [it["pkg"] for it in kept if is_built(it["pkg"])]
 

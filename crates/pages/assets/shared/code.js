@@ -11,15 +11,15 @@ const TOKEN = new RegExp([
   String.raw`("(?:[^"\\]|\\.)*"|'[^']*'|${'`[^`]*`'})`,
   String.raw`((?<![\w.-])-?\d[\w.]*|\b(?:true|false|null)\b)`,
 ].join('|'), 'g');
-const COLOURS = ['tok-name', 'tok-text', 'tok-value'];
+const COLORS = ['tok-name', 'tok-text', 'tok-value'];
 
 /** Returns the nodes of a program or of JSON, with colors. */
 function colored(text) {
   const nodes = [];
   let end = 0;
   for (const { index, 0: token, ...groups } of text.matchAll(TOKEN)) {
-    const colour = COLOURS.find((_, number) => groups[number + 1] !== undefined);
-    nodes.push(text.slice(end, index), make('span', { class: colour }, token));
+    const color = COLORS.find((_, number) => groups[number + 1] !== undefined);
+    nodes.push(text.slice(end, index), make('span', { class: color }, token));
     end = index + token.length;
   }
   return [...nodes, text.slice(end)];

@@ -1,4 +1,4 @@
-//! Stores to move, and what they hold.
+//! Stores to move, and their rows.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use petstore_domain::{
     StoreError,
 };
 
-/// Takes animals in and lists those that may be adopted.
+/// Takes animals in, and lists the animals that can be adopted.
 pub struct AdoptionDesk {
     pets: Arc<dyn PetService>,
 }
