@@ -89,18 +89,18 @@ impl Pair {
         after: Option<R::Place>,
         on_row: &mut (impl FnMut(&R) -> Result<(), TransferError> + Send),
     ) -> Result<u64, TransferError> {
-        let ours = Reader::new(&mut *self.source, self.cutoff, after, TransferError::Source);
-        let theirs = Reader::new(&mut *self.target, self.cutoff, after, TransferError::target);
-        compare(ours, theirs, expect, on_row).await
+        let source = Reader::new(&mut *self.source, self.cutoff, after, TransferError::Source);
+        let target = Reader::new(&mut *self.target, self.cutoff, after, TransferError::target);
+        compare(source, target, expect, on_row).await
     }
 
     /// Compares the highest identifiers ever assigned.
     async fn highest_ids(&mut self) -> Result<(), TransferError> {
-        let ours = self.source.highest_ids().await.map_err(TransferError::Source)?;
-        let theirs = self.target.highest_ids().await.map_err(TransferError::target)?;
+        let source = self.source.highest_ids().await.map_err(TransferError::Source)?;
+        let target = self.target.highest_ids().await.map_err(TransferError::target)?;
         let ids = |highest: HighestIds| [highest.pet.map(|id| id.0), highest.key.map(|id| id.0)];
         for (rows, (source, target)) in
-            ["animals", "API keys"].into_iter().zip(ids(ours).into_iter().zip(ids(theirs)))
+            ["animals", "API keys"].into_iter().zip(ids(source).into_iter().zip(ids(target)))
         {
             if target < source {
                 let what = format!("the highest identifier of {rows} ever assigned");
@@ -112,58 +112,61 @@ impl Pair {
     }
 }
 
-/// Compares rows in their order. Returns the number of rows in the target.
+/// Compares rows in their order. Unless `expect` is [`Expect::Equal`], one store holds a part of the other store's rows.
+/// Returns the number of rows in the part: in the source for [`Expect::Whole`], otherwise in the target.
 async fn compare<'s, R: Row>(
-    ours: Reader<'s, R>,
-    theirs: Reader<'s, R>,
+    source: Reader<'s, R>,
+    target: Reader<'s, R>,
     expect: Expect,
     on_row: &mut (impl FnMut(&R) -> Result<(), TransferError> + Send),
 ) -> Result<u64, TransferError> {
-    let (is_part, is_reversed) = (expect != Expect::Equal, expect == Expect::Whole);
-    let (mut ours, mut theirs) = if is_reversed { (theirs, ours) } else { (ours, theirs) };
-    let differs = |one: Option<&R>, other: Option<&R>| {
-        let (source, target) = if is_reversed { (other, one) } else { (one, other) };
+    let (has_part, is_reversed) = (expect != Expect::Equal, expect == Expect::Whole);
+    let (mut whole_rows, mut part_rows) =
+        if is_reversed { (target, source) } else { (source, target) };
+    let differs = |whole: Option<&R>, part: Option<&R>| {
+        let (source, target) = if is_reversed { (part, whole) } else { (whole, part) };
         TransferError::OtherData(Difference::between(source, target))
     };
-    // Rows that only the target holds. Each must have been replaced in the source.
+    // Rows that only the part holds. Each must have been replaced in the whole.
     let (mut replaced, mut count) = (HashMap::new(), 0);
-    let (mut our, mut their) = (ours.next().await?, theirs.next().await?);
+    let (mut next_whole, mut next_part) = (whole_rows.next().await?, part_rows.next().await?);
     loop {
-        let order = match (&our, &their) {
+        let order = match (&next_whole, &next_part) {
             (None, None) => break,
-            (Some(one), Some(other)) => one.place().cmp(&other.place()),
-            (Some(_), None) if is_part && replaced.is_empty() => break,
+            (Some(whole), Some(part)) => whole.place().cmp(&part.place()),
+            (Some(_), None) if has_part && replaced.is_empty() => break,
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
         };
-        let is_same = match (order, &our, &their) {
-            (Ordering::Equal, Some(one), Some(other)) => one.is_same(other, expect),
-            (Ordering::Less, Some(one), _) if is_part && R::HAS_GAPS => {
+        let is_same = match (order, &next_whole, &next_part) {
+            (Ordering::Equal, Some(whole), Some(part)) => whole.is_same(part, expect),
+            (Ordering::Less, Some(whole), _) if has_part && R::HAS_GAPS => {
                 if !replaced.is_empty()
-                    && let Entry::Occupied(old) = replaced.entry(one.name())
-                    && one.replaces(old.get())
+                    && let Entry::Occupied(old) = replaced.entry(whole.name())
+                    && whole.replaces(old.get())
                 {
                     old.remove();
                 }
                 true
             }
-            (Ordering::Greater, _, Some(other)) if is_part && R::HAS_GAPS => {
-                replaced.insert(other.name(), other.clone());
+            (Ordering::Greater, _, Some(part)) if has_part && R::HAS_GAPS => {
+                replaced.insert(part.name(), part.clone());
                 true
             }
             _ => false,
         };
-        let (one, other) = (our.take_if(|_| order.is_le()), their.take_if(|_| order.is_ge()));
+        let whole = next_whole.take_if(|_| order.is_le());
+        let part = next_part.take_if(|_| order.is_ge());
         if !is_same {
-            return Err(differs(one.as_ref(), other.as_ref()));
+            return Err(differs(whole.as_ref(), part.as_ref()));
         }
-        if one.is_some() {
-            our = ours.next().await?;
+        if whole.is_some() {
+            next_whole = whole_rows.next().await?;
         }
-        if let Some(row) = other {
+        if let Some(row) = part {
             count += 1;
             on_row(&row)?;
-            their = theirs.next().await?;
+            next_part = part_rows.next().await?;
         }
     }
     match replaced.into_values().min_by_key(Row::place) {

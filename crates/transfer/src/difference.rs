@@ -68,8 +68,8 @@ pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
         true
     }
 
-    fn is_same(&self, theirs: &Self, _: Expect) -> bool {
-        self == theirs
+    fn is_same(&self, other: &Self, _: Expect) -> bool {
+        self == other
     }
 
     /// Returns whether this row replaced an older row with the same name.
@@ -123,10 +123,10 @@ impl Row for ApiKey {
         if after.is_some() { Ok(Vec::new()) } else { snapshot.keys().await }
     }
 
-    fn is_same(&self, theirs: &Self, expect: Expect) -> bool {
+    fn is_same(&self, other: &Self, expect: Expect) -> bool {
         match expect {
-            Expect::Equal => *self == Self { last_used_at: self.last_used_at, ..theirs.clone() },
-            Expect::Part | Expect::Whole => self.merged_with(theirs).is_some(),
+            Expect::Equal => *self == Self { last_used_at: self.last_used_at, ..other.clone() },
+            Expect::Part | Expect::Whole => self.merged_with(other).is_some(),
         }
     }
 

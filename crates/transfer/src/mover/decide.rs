@@ -186,8 +186,8 @@ fn reopen(seen: &Observed, source: &StoreState, target: Option<&StoreState>) -> 
         (Phase::Open { from }, None) => *from,
         (Phase::Filling { .. }, None) => None,
     };
-    let theirs = target.map_or(0, |target| target.revision);
-    Step::Change(Change::Reopen, above(source, theirs + 1, Phase::Open { from }))
+    let target_revision = target.map_or(0, |target| target.revision);
+    Step::Change(Change::Reopen, above(source, target_revision + 1, Phase::Open { from }))
 }
 
 /// Returns the next state of a store, with a higher revision than `other`.

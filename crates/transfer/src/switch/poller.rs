@@ -176,10 +176,10 @@ impl View {
         else {
             return Poll { began: Instant::now(), found: Found::Unknown };
         };
-        let theirs = other.as_ref().and_then(|it| Some((it, it.state.as_ref()?)));
-        if let Some((other, theirs)) = theirs
+        let other_state = other.as_ref().and_then(|other| other.state.as_ref());
+        if let (Some(other), Some(state)) = (other, other_state)
             && other.is_read
-            && takes_over(theirs, now)
+            && takes_over(state, now)
         {
             let store = &other.side.label;
             tracing::info!(store, "the service has switched to the store that took over");
@@ -195,7 +195,7 @@ impl View {
         let is_young = since.elapsed() < MISSING_LIMIT;
         let began = other.as_ref().map_or(current.began, |other| other.began.min(current.began));
         let is_read = other.as_ref().is_some_and(|other| other.is_read);
-        let found = match unopened(now, theirs.map(|(_, theirs)| theirs), is_read, is_young) {
+        let found = match unopened(now, other_state, is_read, is_young) {
             Ok(found) => found,
             Err((reason, label)) => {
                 if !mem::replace(is_logged, true) {

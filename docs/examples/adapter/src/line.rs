@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The writes of one line: they are on the disk all together, or not at all.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// Random, so that another file or a restored backup never has an equal version.
+    /// The version and the revision that the line sets. Random, so that no other file or restored backup has them.
     pub(crate) random: u128,
     pub(crate) writes: Vec<Write>,
 }

@@ -38,7 +38,7 @@ pub struct FileStore {
 }
 
 struct Writing {
-    // In the order in which they are dropped: the thread ends when the queue is closed and empty.
+    // The fields are dropped in this order: the thread ends when the queue is closed and empty.
     queue: Writer<Work>,
     _thread: JoinOnDrop,
 }

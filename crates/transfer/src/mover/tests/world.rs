@@ -63,8 +63,9 @@ impl Store {
 /// A message that may still arrive at a store although its sender no longer waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Flight {
+    /// A new state for a store, with the revision that the change expects.
     Change(usize, i64, StoreState),
-    /// Rows from a place on.
+    /// Rows for a store, under a claim, from a place on.
     Rows(usize, i64, usize, Vec<Row>),
 }
 
@@ -323,7 +324,7 @@ impl World {
     fn act(&mut self, index: usize, step: &Step) {
         let run = &self.runs[index];
         let (source, target) = (run.source, 1 - run.source);
-        let (theirs, ours) = (self.stores[target].rows.clone(), self.stores[source].rows.clone());
+        let [source_rows, target_rows] = [source, target].map(|at| self.stores[at].rows.clone());
         let checked = run.checked;
         let equal = |equal: bool| if equal { Outcome::Done } else { Outcome::Different };
         let outcome = match (step, self.flight(run, step)) {
@@ -332,20 +333,21 @@ impl World {
                 if changed { Outcome::Done } else { Outcome::Fenced }
             }
             (Step::Work(Work::Compare { empty }), _) => {
-                (self.runs[index].copied, self.runs[index].checked) = (theirs.len(), 0);
-                equal(ours.starts_with(&theirs) && (theirs.is_empty() || !empty))
+                (self.runs[index].copied, self.runs[index].checked) = (target_rows.len(), 0);
+                equal(source_rows.starts_with(&target_rows) && (target_rows.is_empty() || !empty))
             }
             (Step::Work(_), Some(Flight::Rows(store, claim, from, rows))) => {
                 let outcome = self.stores[store].write(claim, from, &rows);
-                (self.runs[index].copied, self.runs[index].checked) = (ours.len(), ours.len());
-                let is_equal = self.stores[store].rows.get(checked..) == ours.get(checked..);
+                (self.runs[index].copied, self.runs[index].checked) =
+                    (source_rows.len(), source_rows.len());
+                let is_equal = self.stores[store].rows.get(checked..) == source_rows.get(checked..);
                 if outcome == Outcome::Done { equal(is_equal) } else { outcome }
             }
             (Step::Work(Work::CompareBehind), _) if self.stores[source].state.phase.is_open() => {
-                self.runs[index].checked = ours.len();
-                equal(theirs.starts_with(&ours))
+                self.runs[index].checked = source_rows.len();
+                equal(target_rows.starts_with(&source_rows))
             }
-            (Step::Work(Work::CompareBehind), _) => equal(ours.len() == checked),
+            (Step::Work(Work::CompareBehind), _) => equal(source_rows.len() == checked),
             _ => Outcome::Unanswered,
         };
         self.finish(index, step, outcome);
