@@ -78,7 +78,7 @@ fn config_check_checks_every_setting_except_the_store() {
     let listens = ["--listen=127.0.0.1:0"; 17];
     for (words, says) in [
         (&["--tls-cert", &files[0], "--tls-key", &files[1]][..], "TLS: the certificate in /"),
-        (&["--tls-cert", &files[0]], "--tls-key is missing"),
+        (&["--tls-cert", &files[0]], "were not provided: --tls-key <PATH>;"),
         (&["--api-key-file", &files[1]], "must have 16 to 1024 characters"),
         (&["--api-key-file", "/nowhere/key"], "cannot read the API key file /nowhere/key"),
         (&["--config", &config], "for 'max-body' in /"),
@@ -141,7 +141,7 @@ fn an_invalid_settings_file_is_refused_in_one_line() {
         ("store = \"memory:\"\nstore-file = \"x\"", 2, "both --store and --store-file are given"),
         ("max-body = \"64KiB\"\nmax-buffered-bodies = 9", 2, "must be at least --max-body"),
         ("store-file = \"/nowhere/url\"", 1, "cannot read /nowhere/url: No such file"),
-        ("tls-key = \"/key\"", 2, "--tls-cert is missing"),
+        ("tls-key = \"/key\"", 2, "were not provided: --tls-cert <PATH>;"),
     ] {
         let config = store.write("petstore.toml", text);
         check(&["--config", &config]).fails(2, says);
