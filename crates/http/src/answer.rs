@@ -91,7 +91,7 @@ where
     let trace = state.request_ids.trace(&head.headers);
     record(
         state,
-        &RequestRecord {
+        RequestRecord {
             request_id: &request_id,
             peer,
             head: Some(head),
@@ -179,7 +179,7 @@ pub(crate) fn note_unread(
     let request_id = state.request_ids.choose(&HeaderMap::new());
     record(
         state,
-        &RequestRecord {
+        RequestRecord {
             request_id: &request_id,
             peer,
             head: None,

@@ -65,7 +65,7 @@ pub(crate) async fn serve(
     let Some((io, first_bytes)) = opened else { return };
     let is_http2 = first_bytes[..] == PREFACE[..];
     let activity = Activity::new(accepted, limits, Arc::clone(&state.waiting_bodies));
-    let stream = Stream::new(io, first_bytes, (!is_http2).then(|| activity.clone()));
+    let stream = Stream::new(io, first_bytes, (!is_http2).then(|| Arc::clone(&activity)));
     if is_http2 {
         Box::pin(http2::serve(stream, activity, peer, state)).await;
     } else {

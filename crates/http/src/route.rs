@@ -107,18 +107,10 @@ const READYZ: Route = Route {
     operations: &[read(|context| Box::pin(public::readyz(context.state)))],
 };
 
-/// The front page, which redirects to the first static file.
-static HOME: Route =
-    Route { template: "/", operations: &[read(|context| Box::pin(ready(public::home(&context))))] };
-/// The address of every static file. The parameter is the path of the file.
-static STATIC_FILE: Route = Route {
+/// The address of every static file, of the front page, and of redirects to a file. The parameter is the path.
+static PAGE: Route = Route {
     template: "{page}",
-    operations: &[read(|context| Box::pin(ready(public::static_file(&context))))],
-};
-/// The address of a static file with a trailing slash. The parameter is the path without the slash.
-static FILE_WITH_SLASH: Route = Route {
-    template: "{page}/",
-    operations: &[read(|context| Box::pin(ready(public::without_slash(&context))))],
+    operations: &[read(|context| Box::pin(ready(public::page(&context))))],
 };
 
 /// Returns a GET operation that accepts any query.
@@ -144,12 +136,14 @@ pub(crate) fn find<'p>(
     files: &[StaticFile],
 ) -> Target<'p> {
     let fixed = routes.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
-    let is_file = |path| files.iter().any(|file| file.path == path);
-    fixed.or_else(|| match path.strip_suffix('/') {
-        Some("") => (!files.is_empty()).then_some((&HOME, "")),
-        Some(file) => is_file(file).then_some((&FILE_WITH_SLASH, file)),
-        None => is_file(path).then_some((&STATIC_FILE, path)),
-    })
+    let is_page = match path.strip_suffix('/') {
+        Some("") => !files.is_empty(),
+        without_slash => {
+            let path = without_slash.unwrap_or(path);
+            files.iter().any(|file| file.path == path)
+        }
+    };
+    fixed.or_else(|| is_page.then_some((&PAGE, path)))
 }
 
 impl Route {

@@ -1,13 +1,11 @@
 //! The settings of a server.
 
 use std::{
-    fmt,
     num::{NonZeroU32, NonZeroUsize},
     time::Duration,
 };
 
 use bytes::Bytes;
-
 use petstore_domain::Timestamp;
 
 use crate::request::forwarded::TrustedProxy;
@@ -37,7 +35,7 @@ pub struct Settings {
 }
 
 /// A static file for browsers, served without a credential.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct StaticFile {
     /// The path, outside `/v1`: for example `/docs`.
     pub path: &'static str,
@@ -47,12 +45,6 @@ pub struct StaticFile {
     pub content_security_policy: &'static str,
     /// The content, not compressed.
     pub content: Bytes,
-}
-
-impl fmt::Debug for StaticFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StaticFile").field("path", &self.path).finish_non_exhaustive()
-    }
 }
 
 /// The end of the deprecated operation getPet. From then on, the operation is answered with 410.

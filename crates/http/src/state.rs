@@ -11,7 +11,7 @@ use crate::{
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, metrics::Metrics, samples::SampleSource},
     rate_limit::{LineBudget, RateLimit},
-    request::{address::public_base, auth::LateRefusals},
+    request::{address::public_base, auth::refusal_permits},
     response::{
         cache::PageCache,
         deprecation, openapi,
@@ -62,8 +62,8 @@ pub(crate) struct State {
     pub(crate) body_memory: Semaphore,
     /// The memory for requests of HTTP/2 and for responses that wait for their clients.
     pub(crate) waiting_bodies: Arc<WaitingBodies>,
-    /// The delay and the bound of refusals of requests without a live key.
-    pub(crate) refusals: LateRefusals,
+    /// The bound of waiting refusals: one permit per refusal.
+    pub(crate) refusal_permits: Semaphore,
     /// The rate limit of each API key; `None` without a limit.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
     /// The bounds of log lines about refused requests, failures, and TLS handshakes that fail.
@@ -102,7 +102,7 @@ impl State {
             page_cache,
             body_memory: Semaphore::new(max_bytes),
             waiting_bodies: WaitingBodies::new(settings.limits.max_buffered_answers),
-            refusals: LateRefusals::new(settings.limits),
+            refusal_permits: refusal_permits(&settings.limits),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
             refusal_lines: LineBudget::new(),
             failure_lines: LineBudget::new(),

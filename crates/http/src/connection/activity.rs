@@ -11,7 +11,7 @@ use std::{
 use futures_util::stream::FuturesUnordered;
 use tokio::{
     sync::Notify,
-    time::{Instant, sleep_until},
+    time::{Instant, timeout_at},
 };
 
 use super::{
@@ -32,9 +32,9 @@ const MAX_PIECE: usize = 16 * 1024;
 const MIN_PIECE: usize = 511;
 
 /// The deadlines of a connection, shared by the tasks that serve it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Activity {
-    inner: Arc<Mutex<Inner>>,
+    inner: Mutex<Inner>,
     pub(super) bodies: Arc<WaitingBodies>,
     pub(super) memory: ConnectionMemory,
     /// Notified when a deadline has moved to an earlier time.
@@ -77,8 +77,8 @@ type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send +
 
 impl Activity {
     /// Creates the deadlines of a connection that was accepted at `accepted`.
-    pub(super) fn new(accepted: Instant, limits: Limits, bodies: Arc<WaitingBodies>) -> Self {
-        let inner = Arc::new(Mutex::new(Inner {
+    pub(super) fn new(accepted: Instant, limits: Limits, bodies: Arc<WaitingBodies>) -> Arc<Self> {
+        let inner = Mutex::new(Inner {
             limits,
             requests: 0,
             answers: 0,
@@ -86,16 +86,16 @@ impl Activity {
             blocked: None,
             read_deadline: Some((accepted + limits.header_timeout, Reason::LateHead)),
             write_deadline: None,
-        }));
-        Self { inner, bodies, memory: Arc::default(), wake: Arc::default() }
+        });
+        Arc::new(Self { inner, bodies, memory: Arc::default(), wake: Arc::default() })
     }
 
     /// Begins a request, which is in flight until the returned value is dropped.
-    pub(super) fn begin_request(&self) -> InFlightRequest {
+    pub(super) fn begin_request(self: &Arc<Self>) -> InFlightRequest {
         let mut inner = self.lock();
         inner.requests += 1;
         inner.read_deadline = None;
-        InFlightRequest { activity: self.clone(), is_sending: false, length: 0 }
+        InFlightRequest { activity: Arc::clone(self), is_sending: false, length: 0 }
     }
 
     /// Notes that bytes were read over HTTP/1. If no request is in flight, the bytes start a request head and the
@@ -171,10 +171,7 @@ impl Activity {
                     next => next.map_or(later, |(deadline, _)| deadline.min(later)),
                 }
             };
-            tokio::select! {
-                () = sleep_until(wake) => (),
-                () = self.wake.notified() => (),
-            }
+            let _ = timeout_at(wake, self.wake.notified()).await;
         }
     }
 
@@ -222,7 +219,7 @@ impl Inner {
 /// A request in flight.
 #[derive(Debug)]
 pub(super) struct InFlightRequest {
-    pub(super) activity: Activity,
+    pub(super) activity: Arc<Activity>,
     is_sending: bool,
     /// The length of the response over HTTP/1, in bytes. The response is sent after the request has ended.
     pub(super) length: usize,

@@ -52,7 +52,7 @@ const WINDOW: u32 = 65_535;
 const GOAWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a connection. `stream` begins with the preface.
-pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: Arc<State>) {
+pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, state: Arc<State>) {
     let handshake = Builder::new()
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEAD)
@@ -84,7 +84,7 @@ async fn serve_requests(
     connection: &mut Connection<Stream, Bytes>,
     state: &Arc<State>,
     peer: Peer,
-    activity: &Activity,
+    activity: &Arc<Activity>,
 ) {
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         let Some(memory) = activity.bodies.try_begin(&activity.memory) else {

@@ -73,10 +73,11 @@ impl Monitor {
             samples.push(Sample::gauge("petstore_live_keys", help, count as u64));
             let keys = ports.authenticator.named_keys();
             // Creates the counters with value 0, so that Prometheus sees the first request as an increase.
+            let series = &self.metrics.series;
             for NamedKey { label, .. } in &keys {
-                self.metrics.deprecated.series(label.as_str());
+                self.metrics.of_key(&series.deprecated, label.as_str());
                 if let KeyLabel::Stored(name) = label {
-                    self.metrics.revoked.series(name.as_str());
+                    self.metrics.of_key(&series.revoked, name.as_str());
                 }
             }
             samples.extend(expiries(&keys));

@@ -36,41 +36,29 @@ pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
 }
 
-/// Redirects to the first static file.
-pub(crate) fn home(context: &RequestContext<'_>) -> Result<Response, ApiError> {
-    let first =
-        context.state.settings.static_files.first().ok_or_else(ApiError::route_not_found)?;
-    redirect(context, StatusCode::TEMPORARY_REDIRECT, first.path)
-}
-
-/// Redirects from the path of a static file with a trailing slash to the file.
-pub(crate) fn without_slash(context: &RequestContext<'_>) -> Result<Response, ApiError> {
-    redirect(context, StatusCode::PERMANENT_REDIRECT, context.parameter)
-}
-
-/// Returns a redirection to `path`, relative to the parent of the public base path.
-fn redirect(
-    context: &RequestContext<'_>,
-    status: StatusCode,
-    path: &str,
-) -> Result<Response, ApiError> {
-    let base = &context.state.public_base;
-    let root = base.strip_suffix(BASE_PATH).unwrap_or_default();
+/// Answers with a static file. Redirects from `/` to the first file, and from a path with a trailing slash to its file.
+pub(crate) fn page(context: &RequestContext<'_>) -> Result<Response, ApiError> {
+    let State { settings, static_files, public_base, .. } = context.state;
+    let mut files = settings.static_files.iter().zip(static_files);
+    let (status, path) = match context.parameter.strip_suffix('/') {
+        Some("") => {
+            (StatusCode::TEMPORARY_REDIRECT, files.next().map_or("/", |(file, _)| file.path))
+        }
+        Some(file) => (StatusCode::PERMANENT_REDIRECT, file),
+        None => {
+            let found = files.find(|(file, _)| file.path == context.parameter);
+            let (file, representation) = found.ok_or_else(ApiError::route_not_found)?;
+            let mut response = representation.answer(&context.head.headers, None);
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_SECURITY_POLICY, value(file.content_security_policy)?);
+            headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+            return Ok(response);
+        }
+    };
+    // A proxy may strip a prefix, so the address begins with the parent of the public base path.
+    let root = public_base.strip_suffix(BASE_PATH).unwrap_or_default();
     let mut response = response::empty(status);
     response.headers_mut().insert(LOCATION, value(&format!("{root}{path}"))?);
-    Ok(response)
-}
-
-/// Answers with a static file.
-pub(crate) fn static_file(context: &RequestContext<'_>) -> Result<Response, ApiError> {
-    let State { settings, static_files, .. } = context.state;
-    let mut files = settings.static_files.iter().zip(static_files);
-    let found = files.find(|(file, _)| file.path == context.parameter);
-    let (file, representation) = found.ok_or_else(ApiError::route_not_found)?;
-    let mut response = representation.answer(&context.head.headers, None);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, value(file.content_security_policy)?);
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Ok(response)
 }
 

@@ -114,7 +114,7 @@ fn finish_of(
     let (peer, route, trace) = (Peer::Unix, None, None);
     let request =
         RequestRecord { request_id, peer, head, route, credential, trace, began, outcome };
-    record(state, &request);
+    record(state, request);
 }
 
 #[tokio::test(start_paused = true)]
