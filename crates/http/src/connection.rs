@@ -25,7 +25,10 @@ use self::{
     stream::{Io, Stream},
 };
 use crate::{
-    observe::{handshakes, log::handshake_failed},
+    observe::{
+        log::handshake_failed,
+        metrics::{NOT_TLS, TIMEOUT, handshake_reason},
+    },
     request::Peer,
     state::State,
 };
@@ -92,12 +95,12 @@ async fn handshake(
         && *first != TLS_HANDSHAKE
     {
         linger(&mut io, PLAIN_HTTP).await;
-        return failed(handshakes::NOT_TLS, &"the client speaks plain HTTP or another protocol");
+        return failed(NOT_TLS, &"the client speaks plain HTTP or another protocol");
     }
     match timeout_at(deadline, acceptor.accept(io)).await {
         Ok(Ok(stream)) => Some(Box::new(stream)),
-        Ok(Err(error)) => failed(handshakes::reason(&error), &error),
-        Err(late) => failed(handshakes::TIMEOUT, &late),
+        Ok(Err(error)) => failed(handshake_reason(&error), &error),
+        Err(late) => failed(TIMEOUT, &late),
     }
 }
 

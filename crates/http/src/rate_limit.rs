@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher as _},
+    hash::Hash,
     num::NonZeroU32,
     sync::{
         Mutex, PoisonError,
@@ -12,6 +12,7 @@ use std::{
 };
 
 use tokio::time::Instant;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, the keys at rest
 /// are dropped. If few keys are at rest, all keys are dropped.
@@ -91,11 +92,7 @@ impl LineBudget {
     /// Takes one line. Returns the number of omitted lines since the last written line, or `None` if the budget of this kind
     /// or of `cause` is used up.
     pub(crate) fn take(&self, cause: Option<&str>) -> Option<u64> {
-        let has_line = |cause: &str| {
-            let mut hasher = DefaultHasher::new();
-            cause.hash(&mut hasher);
-            self.causes.try_acquire(hasher.finish())
-        };
+        let has_line = |cause: &str| self.causes.try_acquire(xxh3_64(cause.as_bytes()));
         if cause.is_none_or(has_line) && self.all.try_acquire(()) {
             return Some(self.unwritten.swap(0, Ordering::Relaxed));
         }

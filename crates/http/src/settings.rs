@@ -60,14 +60,11 @@ pub enum GetPetSunset {
 }
 
 impl GetPetSunset {
-    /// 5 December 2030, 00:00 UTC.
-    const DATE: Timestamp = Timestamp(1_922_659_200_000);
-
     /// Returns when getPet ends: `None` for [`Off`](Self::Off), the earliest time for [`Now`](Self::Now).
     #[must_use]
     pub const fn ends_at(self) -> Option<Timestamp> {
         match self {
-            Self::Date => Some(Self::DATE),
+            Self::Date => Some(Timestamp(1_922_659_200_000)),
             Self::Off => None,
             Self::Now => Some(Timestamp(i64::MIN)),
         }

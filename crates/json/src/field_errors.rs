@@ -45,13 +45,9 @@ impl<const MAX: usize> fmt::Display for FieldErrors<MAX> {
 
 /// Returns the beginning of a field name for a message, without control characters.
 fn shortened(name: &str) -> String {
-    let mut chars = name.chars();
-    let mut shown: String =
-        chars.by_ref().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
-    if chars.next().is_some() {
-        shown.push('…');
-    }
-    shown
+    let end = if name.chars().nth(MAX_NAME_CHARS).is_some() { "…" } else { "" };
+    let start = name.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug);
+    start.chain(end.chars()).collect()
 }
 
 #[cfg(test)]

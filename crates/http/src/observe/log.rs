@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tracing::field::display;
 
 use crate::{
-    observe::{handshakes::DISCONNECTED, ids::trace_id},
+    observe::{ids::trace_id, metrics::DISCONNECTED},
     request::{Peer, auth::Credential, forwarded},
     response::error::ApiError,
     settings::AccessLog,

@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeSet,
+    io,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -16,17 +17,42 @@ use prometheus::{
     TextEncoder, core::Collector,
 };
 use quick_cache::sync::Cache;
+use tokio_rustls::rustls::Error;
 
 use crate::{
-    observe::{
-        handshakes::REASONS,
-        samples::{self, Sample},
-    },
+    observe::samples::{self, Sample},
     response::error::ErrorCode,
 };
 
 /// The upper bounds of the histogram of durations, in seconds: from a cached page to a request near the timeout.
 const BUCKETS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
+
+/// A reason of a failed TLS handshake: the client does not speak TLS; mostly it sends plain HTTP.
+pub(crate) const NOT_TLS: &str = "not_tls";
+/// The handshake was not complete within the header timeout.
+pub(crate) const TIMEOUT: &str = "timeout";
+/// The client closed the connection, as probes of load balancers do.
+pub(crate) const DISCONNECTED: &str = "disconnected";
+/// The client offers no version, cipher suite or protocol that the service supports.
+const INCOMPATIBLE: &str = "incompatible";
+/// The client has sent an alert; mostly it does not trust the certificate.
+const REFUSED_BY_CLIENT: &str = "refused_by_client";
+/// The client violates TLS, or the service is at fault.
+const OTHER: &str = "other";
+
+/// The values of the label `reason`.
+const REASONS: [&str; 6] = [NOT_TLS, INCOMPATIBLE, REFUSED_BY_CLIENT, DISCONNECTED, TIMEOUT, OTHER];
+
+/// Returns the reason of a failed handshake that began with the first byte of TLS.
+pub(crate) fn handshake_reason(error: &io::Error) -> &'static str {
+    match error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) {
+        // No error of TLS: the connection has failed or ended.
+        None => DISCONNECTED,
+        Some(Error::PeerIncompatible(_) | Error::NoApplicationProtocol) => INCOMPATIBLE,
+        Some(Error::AlertReceived(_)) => REFUSED_BY_CLIENT,
+        Some(_) => OTHER,
+    }
+}
 
 /// The largest number of key names with a series of their own.
 pub(crate) const MAX_NAMES: usize = 1000;

@@ -11,6 +11,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use super::only;
 use crate::{response::error::ApiError, settings::Limits, state::State};
 
 const SCHEME: &str = "bearer";
@@ -28,9 +29,8 @@ pub(crate) struct Credential {
 
 /// Returns the bearer token in the `Authorization` header, if there is exactly one such header.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<ApiKeySecret> {
-    let mut sent = headers.get_all(AUTHORIZATION).iter();
-    let only = sent.next().filter(|_| sent.next().is_none())?;
-    let (scheme, token) = only.to_str().ok()?.split_at_checked(SCHEME.len())?;
+    let sent = only(headers, &AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = sent.split_at_checked(SCHEME.len())?;
     let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
     Some(token.trim_ascii()).filter(|token| !token.is_empty()).map(ApiKeySecret::new)
 }

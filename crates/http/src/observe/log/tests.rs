@@ -19,7 +19,7 @@ use tracing::{
 
 use super::{RequestRecord, handshake_failed, record};
 use crate::{
-    observe::{handshakes::NOT_TLS, metrics::Metrics},
+    observe::metrics::{Metrics, NOT_TLS},
     rate_limit::LineBudget,
     request::{Peer, auth::Credential},
     response::error::{ApiError, ErrorCode},
