@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use hyper::{Method, StatusCode};
+use hyper::{Method, StatusCode, header::HeaderValue};
 
 use crate::{
     handlers::{self, Handler, metrics, pets, public},
@@ -154,7 +154,7 @@ impl Route {
     }
 
     /// Returns the value of `Allow`: the methods of this address.
-    pub(crate) fn allow(&self) -> String {
+    pub(crate) fn allow(&self) -> HeaderValue {
         let mut methods = Vec::new();
         for Operation { method, .. } in self.operations {
             methods.push(method.as_str());
@@ -165,7 +165,7 @@ impl Route {
         if is_under_base(self.template) {
             methods.push("OPTIONS");
         }
-        methods.join(", ")
+        HeaderValue::try_from(methods.join(", ")).unwrap_or(HeaderValue::from_static(""))
     }
 
     fn parameter_in<'p>(&self, path: &'p str) -> Option<&'p str> {

@@ -22,7 +22,7 @@ fn exact(number: &str) -> Option<i64> {
     if ["", "-"].contains(&significant) {
         return Some(0);
     }
-    // `digits` is the number without its point: it may have more zeros at its end than the number, or fewer.
+    // The number consists of `significant` and `zeros`.
     let trailing = i64::try_from(digits.len() - significant.len()).ok()?;
     let shift = trailing - i64::try_from(fraction.len()).ok()?;
     let zeros = usize::try_from(exponent.parse::<i64>().ok()?.checked_add(shift)?).ok()?;

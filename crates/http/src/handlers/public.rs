@@ -50,7 +50,8 @@ pub(crate) fn page(context: &RequestContext<'_>) -> Result<Response, ApiError> {
             let (file, representation) = found.ok_or_else(ApiError::route_not_found)?;
             let mut response = representation.answer(&context.head.headers, None);
             let headers = response.headers_mut();
-            headers.insert(CONTENT_SECURITY_POLICY, value(file.content_security_policy)?);
+            let policy = HeaderValue::from_static(file.content_security_policy);
+            headers.insert(CONTENT_SECURITY_POLICY, policy);
             headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             return Ok(response);
         }
@@ -58,11 +59,7 @@ pub(crate) fn page(context: &RequestContext<'_>) -> Result<Response, ApiError> {
     // A proxy may strip a prefix, so the address begins with the parent of the public base path.
     let root = public_base.strip_suffix(BASE_PATH).unwrap_or_default();
     let mut response = response::empty(status);
-    response.headers_mut().insert(LOCATION, value(&format!("{root}{path}"))?);
+    let location = format!("{root}{path}").try_into().map_err(ApiError::internal)?;
+    response.headers_mut().insert(LOCATION, location);
     Ok(response)
-}
-
-/// Returns `text` as a header value.
-fn value(text: &str) -> Result<HeaderValue, ApiError> {
-    HeaderValue::from_str(text).map_err(ApiError::internal)
 }
