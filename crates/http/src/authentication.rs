@@ -46,7 +46,7 @@ struct Refreshes {
     ended: u64,
     /// The start of the last successful refresh.
     read_at: Option<Instant>,
-    /// The error of the last refresh, if it failed. Several requests may have waited for it.
+    /// The error of the last refresh, if it failed. Several requests may have waited for this refresh.
     failure: Option<StoreError>,
 }
 
@@ -79,7 +79,7 @@ impl KeyRingAuthenticator {
     }
 
     fn ask(&self) {
-        // Loads first: a swap at every request would take the cache line from the other threads.
+        // Loads first, because a swap at every request would move the cache line between processors.
         if !self.is_asked.load(Ordering::SeqCst) && !self.is_asked.swap(true, Ordering::SeqCst) {
             self.asked.notify_one();
         }

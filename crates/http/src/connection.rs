@@ -1,7 +1,7 @@
-//! One connection over any stream: the TLS handshake, the detection of the HTTP version, and the server of that version.
+//! One connection: the TLS handshake, the detection of the HTTP version, and the server of that version.
 //!
-//! hyper-util's `auto` has no deadline for the detection. It does not return the stream either, so that the client could
-//! lose the last response.
+//! The server `auto` of hyper-util is not used, because its detection has no deadline. It also keeps the stream, which
+//! an orderly close needs: see [`ending`].
 
 mod activity;
 pub(crate) mod ending;
@@ -104,8 +104,8 @@ async fn handshake(
     }
 }
 
-/// Reads bytes until they are the whole preface of HTTP/2 or differ from the preface. A part of a preface at `deadline`
-/// is served as HTTP/1.1, which refuses an incomplete head.
+/// Reads until the bytes are the whole preface of HTTP/2 or differ from it. Returns an incomplete preface at
+/// `deadline`: the HTTP/1 server refuses it as an incomplete head.
 async fn read_first_bytes(io: &mut Box<dyn Io>, deadline: Instant) -> Bytes {
     let mut bytes = [0; PREFACE.len()];
     let mut length = 0;

@@ -25,8 +25,8 @@ pub(crate) struct Route {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) method: Method,
-    /// `true` if the operation reads a body, which must be JSON by its media type. Other operations ignore a body within
-    /// the size limit.
+    /// `true` if the operation reads a body, which must be JSON by its media type. Other operations ignore a body
+    /// within the size limit.
     pub(crate) takes_json: bool,
     /// `true` if the operation accepts a query, which its handler reads or ignores. Otherwise any parameter is an error.
     pub(crate) takes_query: bool,

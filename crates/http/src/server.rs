@@ -59,9 +59,9 @@ impl Server {
         Self::with_state(State::new(ports, settings, None))
     }
 
-    /// Creates a server with metrics, and the future that serves the metrics and `samples` on `listener`, without TLS. The
-    /// future never ends: run it beside the server. Metrics need no key, so bind `listener` to an address that only the monitoring system
-    /// reaches.
+    /// Creates a server with metrics, and the future that serves the metrics and `samples` on `listener`, without TLS.
+    /// The future never ends: run it beside the server. Metrics need no key, so bind `listener` to an address that only
+    /// the monitoring system reaches.
     ///
     /// # Errors
     /// Two metrics have the same name.
@@ -122,8 +122,8 @@ impl Server {
         self.run_boxed(listeners, Box::pin(shutdown)).await
     }
 
-    /// Runs the server. Boxed so that it is compiled in this crate: compiled in the caller, each request takes some 600 more
-    /// instructions.
+    /// Runs the server. Boxed so that the future is compiled in this crate. Compiled in the caller, each request takes
+    /// about 600 more instructions.
     fn run_boxed(
         mut self,
         mut listeners: Vec<Listener>,

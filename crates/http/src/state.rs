@@ -66,7 +66,7 @@ pub(crate) struct State {
     pub(crate) refusal_permits: Semaphore,
     /// The rate limit of each API key; `None` without a limit.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
-    /// The bounds of log lines about refused requests, failures, and TLS handshakes that fail.
+    /// The limits of log lines about refused requests, failures, and failed TLS handshakes.
     pub(crate) refusal_lines: LineBudget,
     pub(crate) failure_lines: LineBudget,
     pub(crate) handshake_lines: LineBudget,

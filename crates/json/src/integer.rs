@@ -1,9 +1,9 @@
-//! Integers by the definition of JSON Schema: any number whose exact value is whole.
+//! Integers as JSON Schema defines them: numbers whose value is whole, such as `5.0`.
 
 use std::borrow::Cow;
 
-/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for `-0`.
-/// Returns any other number unchanged, which no parser accepts as an integer.
+/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for
+/// `-0`. Returns any other number unchanged, so that the parser of the field refuses it.
 pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
     let is_plain = number != "-0" && !number.contains(['.', 'e', 'E']);
     let value = if is_plain { None } else { exact(number) };

@@ -25,10 +25,10 @@ pub(super) const MAX_HEAD: u32 = 16 * 1024;
 /// The lowest rate at which a client may read responses, in bytes per second. The slowest real network is faster.
 const MIN_RATE: u64 = 1024;
 
-/// The largest number of bytes that one HTTP/2 stream sends in its turn: one frame.
+/// The largest piece of a response body over HTTP/2, in bytes: one frame.
 const MAX_PIECE: usize = 16 * 1024;
-/// The smallest number of bytes that one HTTP/2 stream sends in its turn, unless the client's flow-control windows or
-/// the rest of the body are smaller. 128 streams can send this much before the initial window of a connection is used up.
+/// The smallest piece of a response body over HTTP/2, in bytes. One piece of each of 128 streams fits into the initial
+/// flow-control window of a connection.
 const MIN_PIECE: usize = 511;
 
 /// The deadlines of a connection, shared by the tasks that serve it.
@@ -108,8 +108,7 @@ impl Activity {
         }
     }
 
-    /// Sets the idle timeout to `timeout`, and drops the deadline of a request head. An idle connection ends after
-    /// `timeout`.
+    /// Sets the idle timeout to `timeout`, and drops the deadline of a request head.
     pub(super) fn expect_end(&self, timeout: Duration) {
         let mut inner = self.lock();
         inner.limits.idle_timeout = timeout;
@@ -234,8 +233,9 @@ impl InFlightRequest {
         inner.begin_to_send();
     }
 
-    /// Returns the number of bytes to send before other responses of the connection take their turn. If the client reads at
-    /// [`MIN_RATE`], a turn takes at most the write timeout, or its pieces fit into the initial window of a connection.
+    /// Returns the largest length of the next piece of the body, in bytes. The other responses of the connection each
+    /// send a piece before the following one. So a client that reads at [`MIN_RATE`] takes a piece of every response
+    /// within the write timeout, unless the pieces have [`MIN_PIECE`] bytes.
     pub(super) fn next_piece(&self) -> usize {
         let inner = self.activity.lock();
         let in_time = MIN_RATE.saturating_mul(inner.limits.write_timeout.as_secs());

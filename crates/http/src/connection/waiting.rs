@@ -1,7 +1,7 @@
 //! The memory bound of all connections together: requests of HTTP/2, and response bodies that wait for their clients.
 //!
-//! A client that asks for much and reads nothing can neither fill the memory nor disturb others. Over HTTP/2, a request
-//! takes one lock three times. Over HTTP/1, only a response that the socket does not take at once is counted.
+//! A client that asks for much and reads nothing can neither fill the memory nor disturb other clients. Over HTTP/2, a
+//! request takes one lock three times. Over HTTP/1, only a response that the socket does not take at once is counted.
 
 use std::{
     collections::BTreeMap,
@@ -172,7 +172,7 @@ impl WaitingBody {
         self.bytes += bytes;
     }
 
-    /// Allows the body to end early from now on, and returns `wake`, which is notified then.
+    /// Allows the body to end early from now on. `wake` is notified if it does, and is returned.
     fn wait(&mut self, wake: Arc<Notify>) -> Arc<Notify> {
         let (bytes, connection) = (self.bytes, Arc::clone(&self.connection));
         let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };

@@ -25,8 +25,7 @@ pub(crate) fn livez() -> Response {
 /// Answers that the service is ready. The metrics listener answers for the service.
 ///
 /// # Errors
-/// The service drains, or the store did not answer the latest read. That read began less than a second before this call, or
-/// ended during it.
+/// The service drains, or the store did not answer the latest [readiness](super::readiness) read.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     let state = state.monitor.as_ref().map_or(state, |monitor| &monitor.service);
     if state.drain.has_begun() {
@@ -42,7 +41,8 @@ pub(crate) fn page(context: &RequestContext<'_>) -> Result<Response, ApiError> {
     let mut files = settings.static_files.iter().zip(static_files);
     let (status, path) = match context.parameter.strip_suffix('/') {
         Some("") => {
-            (StatusCode::TEMPORARY_REDIRECT, files.next().map_or("/", |(file, _)| file.path))
+            let (first, _) = files.next().ok_or_else(ApiError::route_not_found)?;
+            (StatusCode::TEMPORARY_REDIRECT, first.path)
         }
         Some(file) => (StatusCode::PERMANENT_REDIRECT, file),
         None => {

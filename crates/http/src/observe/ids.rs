@@ -1,8 +1,8 @@
 //! The ids of a request: the request id, and the trace of the client (W3C Trace Context, level 1).
 //!
-//! A request with a valid `traceparent` becomes a span of that trace. The log names the trace, and the response names the
-//! span in `traceresponse`, a header of the next level of the specification. The service sends no requests, so it begins no
-//! traces and ignores `tracestate`.
+//! A request with a valid `traceparent` becomes a span of that trace. The log names the trace, and the response names
+//! the span in `traceresponse`, a header of the next level of the specification. The service sends no requests, so it
+//! begins no traces and ignores `tracestate`.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -56,7 +56,7 @@ impl RequestIds {
         sent.cloned().unwrap_or_else(|| self.generate())
     }
 
-    /// Returns a new id. Writes the digits by hand, in half the time of `format!`, because every request needs an id.
+    /// Returns a new id. Every request needs an id, and `format!` would take twice as long.
     fn generate(&self) -> HeaderValue {
         let number = self.process | u128::from(self.next());
         let mut id = [0; 32];

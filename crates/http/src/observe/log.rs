@@ -105,9 +105,9 @@ fn method(head: Option<&Parts>) -> &'static str {
     head.map_or("none", |head| known(head).unwrap_or("other"))
 }
 
-/// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow the line. Each reason
-/// has the same budget as a cause of failures. Clients that only connect, such as probes of load balancers, have no
-/// line.
+/// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow the line. The lines
+/// about one reason are limited like the lines about one cause of failures. A client that only connects, such as a
+/// probe of a load balancer, has no line.
 pub(crate) fn handshake_failed(
     state: &State,
     peer: Peer,

@@ -1,8 +1,8 @@
 //! The bearer credential of a request (interface, section 5; RFC 6750).
 //!
-//! A request without a live key is refused after 100 ms at least, and after a second check against keys that were read since
-//! the request arrived. So a new key works at its first use, and a client that tries keys is slow. A waiting refusal holds
-//! a permit; without a permit, the answer is 429 at once.
+//! A request without a live key is refused after 100 ms at least, so a client that tries keys is slow. Before the
+//! refusal, the key is checked again with keys that were read since the request arrived. So a new key works at its
+//! first use. A waiting refusal holds a permit; without a permit, the answer is 429 at once.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use petstore_domain::{ApiKeySecret, Caller, KeyLabel};

@@ -27,8 +27,8 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::unsupported_media_type(message))
 }
 
-/// Returns whether `sent` is `application/json`, with any parameters except a `charset` other than UTF-8. Text like a `charset`
-/// inside of a quoted string counts as one.
+/// Returns whether `sent` is `application/json`. It may have any parameters, but a `charset` must be UTF-8. Quoted
+/// strings are not parsed: a `charset` in the quoted value of another parameter counts too.
 fn is_json(sent: &HeaderValue) -> bool {
     let mut parts = sent.to_str().unwrap_or_default().split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default();

@@ -70,7 +70,7 @@ pub(crate) struct ApiError {
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
-/// One second: overload, a lost store and a rate limit pass in seconds rather than minutes.
+/// One second, because overload, a lost store and a rate limit pass in seconds, not in minutes.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 impl ApiError {

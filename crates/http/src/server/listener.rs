@@ -97,7 +97,8 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
     let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
     while let Ok(Some(connection)) = timeout_at(deadline, accepted.next()).await {
         queued.push(connection);
-        // `accept` returns queued connections also after the deadline, until the budget of this task is used up.
+        // Renews tokio's budget of this task. Without a budget, `accept` returns no queued connection after the
+        // deadline.
         yield_now().await;
     }
     queued
