@@ -6,17 +6,12 @@
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use petstore_domain::{ApiKeySecret, Caller, KeyLabel};
-use tokio::{
-    sync::Semaphore,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use super::only;
 use crate::{response::error::ApiError, settings::Limits, state::State};
 
 const SCHEME: &str = "bearer";
-/// The largest number of waiting refusals, or a quarter of `max_connections` if that is less.
-const MAX_WAITING: usize = 4096;
 
 /// The API key of a request, for the log.
 #[derive(Debug, Default)]
@@ -33,11 +28,6 @@ pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<ApiKeySecret> {
     let (scheme, token) = sent.split_at_checked(SCHEME.len())?;
     let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
     Some(token.trim_ascii()).filter(|token| !token.is_empty()).map(ApiKeySecret::new)
-}
-
-/// Creates one permit per waiting refusal.
-pub(crate) fn refusal_permits(limits: &Limits) -> Semaphore {
-    Semaphore::new((limits.max_connections.get() / 4).clamp(1, MAX_WAITING))
 }
 
 /// Returns the output of `again`, the second check, after the delay of a refusal.

@@ -10,11 +10,11 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{MAX_WAITING, bearer_token, check_late};
+use super::{bearer_token, check_late};
 use crate::{
     response::error::{ApiError, ErrorCode},
     settings::{Limits, Settings},
-    state::{Ports, State},
+    state::{MAX_WAITING_REFUSALS, Ports, State},
 };
 
 const MILLI: Duration = Duration::from_millis(1);
@@ -72,7 +72,7 @@ async fn at_most_a_quarter_of_the_connections_and_4096_refusals_wait() {
     for (connections, places) in [(1, 1), (8, 2), (16_384, 4096), (1_000_000, 4096)] {
         let service = service(connections);
         let began = Instant::now();
-        let waiting: Vec<_> = (0..=MAX_WAITING)
+        let waiting: Vec<_> = (0..=MAX_WAITING_REFUSALS)
             .map(|_| {
                 let service = Arc::clone(&service);
                 task::spawn(async move {
