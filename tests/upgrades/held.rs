@@ -15,8 +15,8 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Removes the last use of each key, which the test changes.
-fn lasting(mut keys: Value) -> Value {
+/// Returns the keys without their last use, which the test changes.
+fn without_last_use(mut keys: Value) -> Value {
     for key in keys.as_array_mut().unwrap() {
         key["lastUsedAt"] = Value::Null;
     }
@@ -84,7 +84,12 @@ fn a_service_upgrades_a_store_of_every_release_and_finds_everything(kind: Kind) 
     for old in old::each(kind) {
         let server = Launch::without_key(&old.store).start();
         serves_everything(&old, &server);
-        assert_eq!(lasting(listed(&old.store)), lasting(old.keys.clone()), "{}", old.name);
+        assert_eq!(
+            without_last_use(listed(&old.store)),
+            without_last_use(old.keys.clone()),
+            "{}",
+            old.name
+        );
         assert_eq!(exported(&old.store), old.animals, "{}", old.name);
         continues(&old, &server);
         let log = server.stop();
@@ -100,7 +105,7 @@ fn a_service_upgrades_a_store_of_every_release_and_finds_everything(kind: Kind) 
     }
 }
 
-fn a_store_is_upgraded_by_hand_and_every_time_stays(kind: Kind) {
+fn an_upgrade_by_hand_keeps_everything(kind: Kind) {
     for old in old::each(kind) {
         let url = &old.store.url;
         let plan = petstore(&["upgrade", "--dry-run", "--store", url]).finish().succeeds();
@@ -205,7 +210,7 @@ fn a_backup_of_an_older_release_is_restored_as_it_is() {
 #[track_caller]
 fn holds(store: &Store, old: &Old) {
     assert_eq!(exported(store), old.animals, "{}", old.name);
-    assert_eq!(lasting(listed(store)), lasting(old.keys.clone()), "{}", old.name);
+    assert_eq!(without_last_use(listed(store)), without_last_use(old.keys.clone()), "{}", old.name);
 }
 
 #[needs(postgres)]
@@ -223,6 +228,6 @@ on_stores!(
     lasting:
     a_service_upgrades_a_store_of_every_release_and_finds_everything,
     #[petstore_testing::needs(time)]
-    a_store_is_upgraded_by_hand_and_every_time_stays,
+    an_upgrade_by_hand_keeps_everything,
     only_serve_and_upgrade_upgrade,
 );

@@ -42,7 +42,7 @@ pub(crate) fn releases() -> Vec<String> {
 /// The release under test.
 pub(crate) const CURRENT: &str = env!("CARGO_PKG_VERSION");
 
-/// Returns a copy of each release's store of this kind. Releases before 1.2.0 do not know etcd.
+/// Returns a copy of each release's store of this kind. Releases before 1.2.0 have no etcd stores.
 pub(crate) fn each(kind: Kind) -> Vec<Old> {
     let since = if kind == Kind::Etcd { "1.2.0" } else { "" };
     let releases = releases().into_iter().filter(|release| release.as_str() >= since);
@@ -130,7 +130,10 @@ impl Old {
 }
 
 /// Returns the milliseconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "the service judges a record by the system's clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the service compares records with the system's clock"
+)]
 fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
     i64::try_from(now).unwrap()

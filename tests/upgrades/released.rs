@@ -34,7 +34,7 @@ fn a_released_step_is_not_changed() {
     assert_eq!(
         files(),
         listed,
-        "a step that was released stays as it is: add another one, with its line in released.sha256 \
+        "a released step must not change: add another step, with its line in released.sha256 \
          (sha256sum crates/*/src/schema/*.sql tests/upgrades/kept/src/*.rs) and the stores that tests/tools/make-fixtures makes"
     );
     let mut check = Command::new("sha256sum");

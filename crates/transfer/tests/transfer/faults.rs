@@ -48,7 +48,7 @@ enum Fault {
     HangsUnderSeal,
 }
 
-/// More animals than the mover copies under the seal.
+/// A number of animals above the limit of a short pass.
 const MANY: usize = 1_001;
 
 struct Faulty {
@@ -251,7 +251,7 @@ async fn longest_write(from: &StorePorts, to: &StorePorts) -> [Duration; 2] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pause_counts_from_the_sending_of_a_seal_that_is_answered_slowly() {
+async fn the_reported_pause_begins_with_the_sending_of_the_seal() {
     let (old, new) = stores();
     add(&*old).await;
     let faulty = Faulty::new(&old, &old, Fault::SealsSlowly);

@@ -21,7 +21,7 @@ def create(name: str) -> Pet:
 
 
 def pages() -> list[list[Pet]]:
-    """Walks the list by its links, two animals a page."""
+    """Returns all pages of two animals, by their links."""
     found: list[list[Pet]] = []
     cursor: str | Unset = UNSET
     while True:

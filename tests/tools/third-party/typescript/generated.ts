@@ -17,7 +17,7 @@ async function create(name: string): Promise<Pet> {
   return data;
 }
 
-/** Two animals a page, along the links. */
+/** Returns all pages of two animals, by their links. */
 async function pages(): Promise<Pet[][]> {
   const found: Pet[][] = [];
   let cursor: string | undefined;

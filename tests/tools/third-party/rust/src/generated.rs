@@ -21,7 +21,7 @@ fn named(name: &str) -> types::NewPet {
     types::NewPet { name: name.parse().unwrap(), category_id: 7, status }
 }
 
-/// Two animals a page, along the links.
+/// Returns all pages of two animals, by their links.
 async fn pages(client: &Client) -> Vec<Vec<types::Pet>> {
     let mut found = Vec::new();
     let mut cursor = None;
@@ -31,15 +31,15 @@ async fn pages(client: &Client) -> Vec<Vec<types::Pet>> {
         let link = page.headers().get(LINK).map(|link| link.to_str().unwrap().to_owned());
         found.push(page.into_inner().0);
         let Some(link) = link else { return found };
-        let (_, behind) = link.split_once("cursor=").unwrap();
-        cursor = Some(behind.split(['&', '>']).next().unwrap().parse().unwrap());
+        let (_, rest) = link.split_once("cursor=").unwrap();
+        cursor = Some(rest.split(['&', '>']).next().unwrap().parse().unwrap());
     }
 }
 
-fn told(error: Error<types::Error>) -> (types::ErrorCode, i32) {
+fn code_and_status(error: Error<types::Error>) -> (types::ErrorCode, i32) {
     match error {
         Error::ErrorResponse(response) => (response.code, response.status),
-        other => panic!("not an Error of the document: {other}"),
+        other => panic!("no `Error` of the document: {other}"),
     }
 }
 
@@ -60,10 +60,10 @@ async fn main() {
     assert!(" ".parse::<types::NewPetName>().is_err());
     let invented = "invented".parse().unwrap();
     let refused = client.list_pets(Some(&invented), None, None, None, None).await.unwrap_err();
-    assert_eq!(told(refused), (types::ErrorCode::InvalidQuery, 400));
+    assert_eq!(code_and_status(refused), (types::ErrorCode::InvalidQuery, 400));
 
     let stranger = bearing("no-such-key");
     let unknown = stranger.list_pets(None, None, None, None, None).await.unwrap_err();
-    assert_eq!(told(unknown), (types::ErrorCode::Unauthorized, 401));
+    assert_eq!(code_and_status(unknown), (types::ErrorCode::Unauthorized, 401));
     println!("rust: created 5, walked 3 pages, read a 400 and a 401");
 }
