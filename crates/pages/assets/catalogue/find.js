@@ -16,9 +16,9 @@ import { referenceOf, withQuery } from './place.js';
 let found = null;
 /** The state of the search for its place. */
 let search = null;
-/** The controllers of current requests. */
+/** The controller of the current request. */
 let running = null;
-/** The element that had the focus before. */
+/** The element that had the focus before the animal was shown. */
 let opener = null;
 
 const json = codePanel('JSON', 'The animal as JSON');

@@ -37,9 +37,9 @@ export function commonErrors(operations) {
 /** Returns the badge of a method. */
 export const methodPill = (method) => make('span', { class: `method ${method.toLowerCase()}` }, method);
 
-const COLOURS = { beta: 'blue', experimental: 'amber', deprecated: 'amber' };
+const COLORS = { beta: 'blue', experimental: 'amber', deprecated: 'amber' };
 
-const mark = (kind, text = kind) => make('span', { class: `mark ${COLOURS[kind] ?? ''}` }, text);
+const mark = (kind, text = kind) => make('span', { class: `mark ${COLORS[kind] ?? ''}` }, text);
 
 /** Returns the badges of an operation, a parameter or an answer: its stability and its end. */
 function marks(described) {
@@ -83,11 +83,11 @@ function typeOf(schema) {
 /** Returns bounds, default, values and example of a schema, unless its description or type has them. */
 function facts(schema, example, description = '') {
   const { minimum, maximum, minLength = 0, maxLength, maxItems, format } = schema;
-  const isTold = /\d to \d+ /.test(description);
+  const isDescribed = /\d to \d+ /.test(description);
   const values = (schema.enum ?? []).map((value) => `\`${value}\``);
   const sentences = [
     maximum !== undefined && format !== 'int64' && `${minimum} to ${maximum}.`,
-    maxLength !== undefined && !isTold && `${minLength} to ${maxLength} characters.`,
+    maxLength !== undefined && !isDescribed && `${minLength} to ${maxLength} characters.`,
     maxItems !== undefined && `Up to ${maxItems}.`,
     schema.default !== undefined && `Default: \`${schema.default}\`.`,
     values.some((value) => !description.includes(value)) && `${values.length > 1 ? 'One of' : 'Always'} ${values.join(', ')}.`,
