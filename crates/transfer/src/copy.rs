@@ -15,8 +15,7 @@ use crate::{
 /// The identity of a source that has none.
 const UNKNOWN: StoreId = StoreId([0; 16]);
 
-const CONCURRENT_WRITE: &str =
-    "another program wrote to the target meanwhile; run it again when nothing uses the target";
+const CONCURRENT_WRITE: &str = "another program wrote to the target meanwhile; run the copy again when nothing else uses the target";
 
 /// The ports of the source or the target of a copy.
 #[derive(Clone, Copy)]

@@ -51,8 +51,8 @@ const TRIES: u32 = 60;
 /// The time for which a mover waits for an answer after the user has asked for a stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
-const TOO_SLOW: &str = "the last rows could not be copied fast enough, and writes do not wait longer; run it again at a \
-                        quieter hour";
+const TOO_SLOW: &str = "the last rows could not be copied fast enough, and writes do not wait longer; run the command \
+                        again at a quieter hour";
 const REWRITTEN: &str = "an import with identifiers, or SQL, keeps changing animals of the old store; stop that, and run \
                          the command again";
 

@@ -97,8 +97,7 @@ impl Run<'_> {
                 return Ok(());
             }
         }
-        let reason =
-            "animals are added faster than they are copied; run it again at a quieter hour";
+        let reason = "animals are added faster than they are copied; run the command again at a quieter hour";
         Err(TransferError::failed(reason))
     }
 
