@@ -20,11 +20,12 @@ use petstore_storage::{
 };
 use tokio::time;
 
-use self::group::{Failed, Outcome, Written};
+use self::group::{Failed, Written};
 use crate::{
     connection::Connection,
     connector::Purpose,
     error::StoreFailure,
+    pets::addition::Outcome,
     pool::{MAX_TRIES, Pool},
     sequences,
 };

@@ -23,35 +23,15 @@ pub(crate) enum Reason {
     Store(#[from] StoreFailure),
     #[error(transparent)]
     Tls(#[from] TlsFailure),
-    #[error(
-        "its encoding is {0}, which cannot hold every name; use a database with ENCODING 'UTF8'"
-    )]
-    Encoding(String),
-    #[error(
-        "there is no schema that this role may use: GRANT USAGE ON SCHEMA, or name another one with ?schema=NAME"
-    )]
-    NoSchema,
-    #[error(
-        "row level security hides rows of the table '{0}' from this role: ALTER ROLE … BYPASSRLS, or ALTER TABLE {0} \
-         DISABLE ROW LEVEL SECURITY"
-    )]
-    RowSecurity(String),
-    #[error("no petstore store is in it")]
-    Missing,
-    #[error(
-        "it holds {0} of another program; it was left untouched: \
-         name another database, or a schema with ?schema=NAME"
-    )]
-    Foreign(String),
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error(
-        "{0}; its schema is older than this petstore needs, and only the owner of its tables can upgrade it: \
-         'petstore upgrade --store postgres://OWNER@…'"
-    )]
-    NotOwner(StoreFailure),
+    #[error("no petstore store is in it")]
+    Missing,
     #[error("{0}; other sessions hold locks on its tables: try again later")]
     Locked(StoreFailure),
+    /// The database cannot be used. The text has the cause and its repair.
+    #[error("{0}")]
+    Unusable(String),
 }
 
 impl OpenError {
