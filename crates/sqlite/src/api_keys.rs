@@ -2,12 +2,15 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, CorruptKey, Corruption, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, KeyStore,
-    SaveOutcome, StoreError, StoredApiKey, StoredKeys, Timestamp,
+    ApiKey, CorruptKey, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome,
+    StoreError, StoredApiKey, StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, Params, Row, params};
 
-use crate::{error::Failure, store::SqliteStore};
+use crate::{
+    error::{Failure, unreadable},
+    store::SqliteStore,
+};
 
 /// Makes a statement that selects whole rows; the argument is the rest of the statement.
 macro_rules! select {
@@ -137,7 +140,7 @@ pub(crate) fn find<E: From<StoreError>>(
     digest: &KeyDigest,
 ) -> Result<Vec<ApiKey>, Failure<E>> {
     let found = select(connection, BY_ID_OR_DIGEST, params![id.0, digest.0])?.into_iter();
-    Ok(found.collect::<Result<_, _>>().map_err(|corrupt: CorruptKey| corrupt.corruption)?)
+    found.map(|key| Ok(key.map_err(|corrupt| corrupt.corruption)?)).collect()
 }
 
 /// Returns the keys that `sql` selects, and the corrupt rows.
@@ -203,16 +206,10 @@ fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
             last_used_at: optional(8)?,
         })
     };
-    stored().map_or_else(|error| Err(unreadable(row, &error)), ApiKey::from_stored)
-}
-
-/// Returns the error for a row with a column of the wrong type.
-fn unreadable(row: &Row<'_>, error: &rusqlite::Error) -> CorruptKey {
-    let id: Option<i64> = row.get(0).ok();
-    let what = id.map_or_else(|| "an API key".to_owned(), |id| format!("API key {id}"));
-    CorruptKey {
-        id: id.map(KeyId),
+    let unreadable = |error| CorruptKey {
+        id: row.get(0).ok().map(KeyId),
         name: row.get(1).ok(),
-        corruption: Corruption::new(what, error),
-    }
+        corruption: unreadable(row, "API key", &error),
+    };
+    ApiKey::from_stored(stored().map_err(unreadable)?)
 }

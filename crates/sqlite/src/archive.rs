@@ -161,19 +161,18 @@ fn add_new_pets(
     pets: &[NewPet],
     request: Option<IdempotencyRequest>,
 ) -> Result<Written, Failure<ArchiveError>> {
-    let stored = match &request {
-        Some(request) => idempotency::find(statements, request.id)?,
-        None => None,
-    };
-    let resolution = request.map(|request| Resolution::of_new_pets(stored.as_ref(), &request));
-    if resolution.transpose().map_err(Failure::Answer)? == Some(Resolution::Keep) {
-        return Ok((0, None));
+    let mut stored = None;
+    if let Some(request) = &request {
+        stored = idempotency::find(statements, request.id)?;
+        let resolution = Resolution::of_new_pets(stored.as_ref(), request);
+        if resolution.map_err(Failure::Answer)? == Resolution::Keep {
+            return Ok((0, None));
+        }
     }
     pets::require_identifiers(statements.connection, pets.len())?;
-    let mut request = request;
-    for pet in pets {
+    for (index, pet) in pets.iter().enumerate() {
         let id = pets::insert(statements, pet)?;
-        if let Some(request) = request.take() {
+        if let (0, Some(request)) = (index, request) {
             idempotency::write(statements, stored.as_ref(), &request.into_record(id))?;
         }
     }
@@ -196,10 +195,7 @@ fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<Archiv
     let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
     let resolved = Resolution::of_key(stored, owner, key).map_err(Failure::Answer)?;
     keys::write(connection, &resolved)?;
-    match resolved.last_used_at {
-        Some(at) => Ok(keys::note_use(connection, resolved.id, at)?),
-        None => Ok(()),
-    }
+    Ok(resolved.last_used_at.map_or(Ok(()), |at| keys::note_use(connection, resolved.id, at))?)
 }
 
 fn write_record(
@@ -207,10 +203,11 @@ fn write_record(
     record: &IdempotencyRecord,
 ) -> Result<(), Failure<ArchiveError>> {
     let stored = idempotency::find(statements, record.id)?;
-    match Resolution::of_record(stored.as_ref(), record).map_err(Failure::Answer)? {
-        Resolution::Keep => Ok(()),
-        Resolution::Write => Ok(idempotency::write(statements, stored.as_ref(), record)?),
+    let resolution = Resolution::of_record(stored.as_ref(), record).map_err(Failure::Answer)?;
+    if resolution == Resolution::Write {
+        idempotency::write(statements, stored.as_ref(), record)?;
     }
+    Ok(())
 }
 
 /// Raises the next identifier of a table above `id`.

@@ -3,7 +3,7 @@
 pub(crate) mod open;
 
 use petstore_domain::{Corruption, StoreError};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, Row};
 
 /// Selects the names of the unique indexes of table `?1` on the columns `?2`, which are named as in SQLite's messages.
 const UNIQUE_INDEXES: &str = "SELECT group_concat(name, ', ') FROM pragma_index_list(?1) AS list \
@@ -55,6 +55,11 @@ pub(crate) fn is_refusal(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
+/// Returns whether the disk is full. SQLite also reports that if no identifier is left.
+pub(crate) fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
 /// Returns the error of a statement: [`Refused`](StoreError::Refused) by a constraint, otherwise
 /// [`Unavailable`](StoreError::Unavailable).
 fn of_statement(error: rusqlite::Error) -> StoreError {
@@ -71,6 +76,14 @@ pub(crate) fn of_write(connection: &Connection, error: rusqlite::Error) -> Store
         Ok(indexes) => StoreError::refused(format_args!("{message} (index {indexes})")),
         // SQLite's message names every other constraint. A primary key has no index.
         Err(_) => of_statement(error),
+    }
+}
+
+/// Returns the error for a row with a column of the wrong type. The first column is the identifier.
+pub(crate) fn unreadable(row: &Row<'_>, kind: &str, error: &rusqlite::Error) -> Corruption {
+    match row.get::<_, i64>(0) {
+        Ok(id) => Corruption::new(format_args!("{kind} {id}"), error),
+        Err(_) => Corruption::new(kind, error),
     }
 }
 

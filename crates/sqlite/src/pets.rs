@@ -11,7 +11,7 @@ use petstore_domain::{
 };
 use rusqlite::Connection;
 
-use crate::{handover::rows as handover, store::SqliteStore, version};
+use crate::{handover, store::SqliteStore, version};
 
 #[async_trait]
 impl PetRepository for SqliteStore {
@@ -20,7 +20,7 @@ impl PetRepository for SqliteStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.writer()?.add(pet, request).await
+        self.writer()?.queue.add(pet, request).await
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
@@ -46,7 +46,7 @@ impl PetRepository for SqliteStore {
 
     fn version(&self) -> Option<CatalogueVersion> {
         self.readers.note_use();
-        self.versions.known()
+        self.readers.pool().versions.known()
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::queue::Queue;
 use crate::{
+    config::BusyTimeout,
     connection::{self, ReadAccess, SharedMemory},
     error::Failure,
     presence::Presence,
@@ -47,8 +48,6 @@ pub(crate) struct Readers {
 /// The state that readers share with the threads of `queue.rs` and `watch.rs`.
 pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
-    pub(crate) versions: Arc<VersionCache>,
-    pub(crate) presence: Arc<Presence>,
     pub(crate) runtime: Handle,
     /// Counts the workers that read: each holds a clone.
     workers: Arc<()>,
@@ -75,16 +74,12 @@ impl Readers {
     /// Starts the threads. Reads run in `runtime`.
     pub(crate) fn start(
         pool: Arc<Pool>,
-        versions: Arc<VersionCache>,
-        presence: Arc<Presence>,
         runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let max_workers = runtime.metrics().num_workers().saturating_sub(1).max(1);
         let shared = Arc::new(Shared {
             pool,
-            versions,
-            presence,
             runtime,
             workers: Arc::default(),
             max_workers,
@@ -117,7 +112,7 @@ impl Readers {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        if let Err(lost) = self.shared.presence.require() {
+        if let Err(lost) = self.pool().presence.require() {
             // An idle connection may have opened another file at the path.
             self.pool().clear();
             return Err(lost.into());
@@ -175,15 +170,18 @@ impl Drop for Readers {
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
         }
+        self.pool().clear();
     }
 }
 
-/// Connections that cannot write. The pool opens a connection when a read finds no idle connection.
+/// The open store, and connections that cannot write. The pool opens a connection when a read finds no idle connection.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
     pub(crate) access: ReadAccess,
-    pub(crate) busy_timeout: Duration,
+    pub(crate) busy_timeout: BusyTimeout,
+    pub(crate) presence: Presence,
+    pub(crate) versions: VersionCache,
     /// The largest number of idle connections.
     pub(crate) max_idle: usize,
     /// The idle connections. The most recently used connection is taken first, because its page cache is warm.
@@ -195,7 +193,7 @@ pub(crate) struct Pool {
 impl Pool {
     /// Opens a connection outside of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_reader(&self.path, self.access, self.busy_timeout)
+        connection::open_reader(&self.path, self.access, self.busy_timeout.reader)
     }
 
     /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new connection is cheap

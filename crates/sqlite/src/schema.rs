@@ -103,7 +103,7 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             Err(Reason::Foreign(ANOTHER_KIND))
         }
-        application => check(application?, number("user_version")?, || oldest_release(path)),
+        application => check(application?, number("user_version")?, || oldest_release(&connection)),
     }
 }
 
@@ -124,7 +124,14 @@ pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
     let identities = text(&file, IDENTITY).zip(text(&logged, IDENTITY));
     let is_foreign = identities.is_some_and(|(of_file, of_log)| of_file != of_log)
         && text(&logged, RENAMED_FROM).is_none_or(|from| Some(from) != text(&file, RENAMABLE));
-    if is_foreign { Err(Reason::ForeignLog(log)) } else { Ok(()) }
+    if !is_foreign {
+        return Ok(());
+    }
+    Err(Reason::Lasting(format!(
+        "{} beside it is the log of another store, with another identity; move that log away, to the file that \
+         it belongs to",
+        log.display()
+    )))
 }
 
 /// Returns whether the file has all the pages that its header counts.
@@ -177,7 +184,7 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     if (objects, application, oldest) == (0, 0, 0) {
         return Ok(None);
     }
-    check(application, oldest, || connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok())?;
+    check(application, oldest, || oldest_release(connection))?;
     Ok(Some(recorded_version(connection)?))
 }
 
@@ -210,7 +217,6 @@ fn check(
 }
 
 /// Returns the oldest release that can use the store, as a newer release has recorded it.
-fn oldest_release(path: &Path) -> Option<String> {
-    let connection = connection::open_unchanging(path).ok()?;
+fn oldest_release(connection: &Connection) -> Option<String> {
     connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok()
 }

@@ -1,9 +1,8 @@
 //! The store, its settings and its metrics.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use petstore_domain::StoreError;
-use petstore_storage::VersionCache;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -31,7 +30,6 @@ pub struct SqliteSettings {
 pub struct SqliteStore {
     // Fields are dropped in this order, so the writer's connection is closed last and empties the log.
     pub(crate) readers: Readers,
-    pub(crate) versions: Arc<VersionCache>,
     /// The writer; `None` if the store is read-only.
     pub(crate) writer: Option<Writer>,
     pub(crate) was_created: bool,

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError, WriterRole};
+use petstore_domain::{StoreError, WriterRole};
 use petstore_storage::{
     PanicGuard,
     writer::{self as queue, Add, Job, Jobs, Reply},
@@ -21,15 +21,14 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::group::Committer;
-use self::group::Session;
+pub(crate) use self::group::{Committer, Session};
 use crate::{
     connection::Statements,
     error::{self, Failure},
 };
 
 /// The largest number of writes in one transaction.
-const MAX_GROUP: usize = 1024;
+pub(crate) const MAX_GROUP: usize = 1024;
 
 /// The longest time that this process writes without releasing SQLite's write lock for [`FREE`]. The lock has no queue:
 /// processes that poll for it would starve beside a writer without pauses.
@@ -40,7 +39,7 @@ const FREE: Duration = Duration::from_millis(2);
 
 /// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if the connection
 /// was lost, or if an earlier write of the group failed.
-type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
+pub(crate) type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
 type Group = (Vec<Add>, Vec<Work>);
@@ -61,7 +60,7 @@ pub struct Activity {
 /// Sends writes to the writing thread. Dropping this value waits until the queued writes are done.
 pub(crate) struct Writer {
     // Fields are dropped in this order: the thread ends once the queue is closed and empty.
-    queue: queue::Writer<Work>,
+    pub(crate) queue: queue::Writer<Work>,
     tally: Arc<Tally>,
     _thread: JoinOnDrop,
 }
@@ -81,8 +80,8 @@ impl Tally {
 }
 
 impl Writer {
-    /// Starts the thread, which writes through `connection` and answers on `runtime`. `committer` opens a new connection when
-    /// the old one is in doubt.
+    /// Starts the thread, which writes through `connection` and answers on `runtime`. `committer` replaces a connection in
+    /// doubt.
     pub(crate) fn start(
         committer: Committer,
         connection: Connection,
@@ -97,15 +96,6 @@ impl Writer {
             run(&committer, connection, Groups::new(jobs), &runtime);
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
-    }
-
-    /// Implements `PetRepository::add`.
-    pub(crate) async fn add(
-        &self,
-        pet: NewPet,
-        request: Option<IdempotencyRequest>,
-    ) -> Result<Added, AddError> {
-        self.queue.add(pet, request).await
     }
 
     /// Runs `work`, which changes no animals, in a transaction. Returns its result after the commit.

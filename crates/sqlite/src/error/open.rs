@@ -1,9 +1,9 @@
 //! The errors of opening and upgrading a store.
 
-use std::{io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use petstore_domain::StoreError;
-use petstore_storage::SchemaError;
+use petstore_storage::{SchemaError, opening_error};
 use rusqlite::{ErrorCode, ffi};
 use rustix::io::Errno;
 
@@ -19,92 +19,76 @@ pub struct OpenError {
 /// disk is full, read-only or failing. Otherwise converts to [`StoreError::Refused`].
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        use Reason::{CannotGrow, Full, Io, Locked, ReadOnlyDisk, Sqlite};
-        let fails = ErrorCode::SystemIoFailure;
-        let may_pass = matches!(error.reason, Locked | Full | CannotGrow | ReadOnlyDisk)
-            || matches!(&error.reason, Sqlite(cause) if cause.sqlite_error_code() == Some(fails))
-            || matches!(&error.reason, Io(cause) if cause.raw_os_error() == Some(Errno::IO.raw_os_error()));
-        petstore_storage::opening_error(error, may_pass)
+        let may_pass = matches!(error.reason, Reason::Passing(_));
+        opening_error(error, may_pass)
     }
 }
 
-/// The reason why a store could not be opened or upgraded. The file stays unchanged.
+/// The reason why a store could not be opened or upgraded, with its repair. The file stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
-    #[error("its directory {} does not exist; create it, or name another path", .0.display())]
-    NoDirectory(PathBuf),
-    #[error("it is a directory; name a file in it, such as {}", .0.join("petstore.db").display())]
-    Directory(PathBuf),
-    #[error(
-        "permission denied; give this user read and write access to the file and its directory"
-    )]
-    Denied,
-    #[error(
-        "permission denied for {} beside it; give this user read and write access to that file, too ('chmod u+rw')",
-        .0.display()
-    )]
-    Companion(PathBuf),
-    #[error(
-        "{} beside it is the log of another store, with another identity; move that log away, to the file that \
-         it belongs to", .0.display()
-    )]
-    ForeignLog(PathBuf),
-    #[error("its disk is mounted read-only; mount it for writing, or name another path")]
-    ReadOnlyDisk,
-    #[error(
-        "SQLite cannot open it; give this user access to the file and its directory, or allow more open \
-         files ('ulimit -n')"
-    )]
-    CannotOpen,
-    #[error(
-        "it is locked by another process; stop that process, or try again when it has finished"
-    )]
-    Locked,
-    #[error(
-        "its file system cannot share memory between processes (no write-ahead log); \
-         put the store on a local disk"
-    )]
-    NoWriteAheadLog,
-    #[error("there is no space left on its disk; free some")]
-    Full,
-    #[error(
-        "what SQLite has beside it cannot grow; free space on its disk, or raise the limit on the size of \
-         files ('ulimit -f')"
-    )]
-    CannotGrow,
-    #[error("it is damaged ({0}); restore it from a backup")]
-    Damaged(#[source] rusqlite::Error),
+    /// Opening may succeed later.
+    #[error("{0}")]
+    Passing(String),
+    /// Opening fails until an operator mends the cause.
+    #[error("{0}")]
+    Lasting(String),
     #[error("it is not a petstore store but {0}; it was left untouched: name another path")]
     Foreign(&'static str),
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error("{} exists, and is no copy of a petstore store; move it away", .0.display())]
-    Occupied(PathBuf),
-    #[error("the copy before the upgrade was not made: {0}")]
-    Copy(String),
-    #[error("{0}; mend that, or name another path")]
-    Sqlite(#[source] rusqlite::Error),
-    #[error("{0}; mend that, or name another path")]
-    Io(#[from] io::Error),
+}
+
+impl Reason {
+    pub(crate) fn passing(message: impl Into<String>) -> Self {
+        Self::Passing(message.into())
+    }
+
+    pub(crate) fn lasting(message: impl Into<String>) -> Self {
+        Self::Lasting(message.into())
+    }
+
+    pub(crate) fn denied() -> Self {
+        Self::lasting(
+            "permission denied; give this user read and write access to the file and its directory",
+        )
+    }
+
+    fn unknown(error: &dyn fmt::Display, may_pass: bool) -> Self {
+        let message = format!("{error}; mend that, or name another path");
+        if may_pass { Self::Passing(message) } else { Self::Lasting(message) }
+    }
+}
+
+impl From<io::Error> for Reason {
+    fn from(error: io::Error) -> Self {
+        Self::unknown(&error, error.raw_os_error() == Some(Errno::IO.raw_os_error()))
+    }
 }
 
 impl From<rusqlite::Error> for Reason {
     fn from(error: rusqlite::Error) -> Self {
-        if is_busy(&error) {
-            return Self::Locked;
-        }
-        if error
-            .sqlite_error()
-            .is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE)
-        {
-            return Self::CannotGrow;
-        }
+        let extended = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
-            Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Self::Denied,
-            Some(ErrorCode::CannotOpen) => Self::CannotOpen,
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error),
-            _ => Self::Sqlite(error),
+            Some(_) if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) => Self::passing(
+                "what SQLite has beside it cannot grow; free space on its disk, or raise the limit on the \
+                 size of files ('ulimit -f')",
+            ),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::passing(
+                "it is locked by another process; stop that process, or try again when it has finished",
+            ),
+            Some(ErrorCode::DiskFull) => {
+                Self::passing("there is no space left on its disk; free some")
+            }
+            Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Self::denied(),
+            Some(ErrorCode::CannotOpen) => Self::lasting(
+                "SQLite cannot open it; give this user access to the file and its directory, or allow more \
+                 open files ('ulimit -n')",
+            ),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Lasting(format!("it is damaged ({error}); restore it from a backup"))
+            }
+            code => Self::unknown(&error, code == Some(ErrorCode::SystemIoFailure)),
         }
     }
 }

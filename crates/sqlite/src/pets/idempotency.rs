@@ -36,12 +36,8 @@ pub(crate) fn after(
     // Every id is greater than the empty blob.
     let (pet, id) = after.as_ref().map_or((i64::MIN, &[][..]), |after| (after.pet.0, &after.id.0));
     let mut statement = connection.prepare_cached(AFTER)?;
-    let mut rows = statement.query(params![pet, id, limit])?;
-    let mut records = Vec::new();
-    while let Some(row) = rows.next()? {
-        records.push(record(row)?);
-    }
-    Ok(records)
+    let records = statement.query_map(params![pet, id, limit], |row| Ok(record(row)))?;
+    records.map(|record| Ok(record??)).collect()
 }
 
 /// Stores a record, which replaces `stored`.

@@ -1,14 +1,16 @@
 //! Rows of the table `pet`.
 
-use std::fmt;
-
 use petstore_domain::{
     CatalogueVersion, Corruption, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, StoreError,
     Versioned,
 };
 use rusqlite::{Connection, Params, Row, params, types::ValueRef};
 
-use crate::{connection::Statements, error::Failure, version};
+use crate::{
+    connection::Statements,
+    error::{Failure, unreadable},
+    version,
+};
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
 /// Selects the highest identifier ever assigned or stored; 0 if there was none.
@@ -142,20 +144,17 @@ fn select(
 
 /// Returns the animal of a row. If the status is `known`, its column is not read.
 fn pet(row: &Row<'_>, known: Option<PetStatus>) -> Result<Pet, Corruption> {
-    // `get_ref` takes fewer instructions than `get`.
-    let id = row.get_ref(0).and_then(|id| Ok(id.as_i64()?));
-    let id = id.map_err(|error| Corruption::new("an animal", error))?;
-    let broken = |field: &str, rule: &dyn fmt::Display| {
-        Corruption::new(format_args!("animal {id}"), format_args!("its {field} {rule}"))
+    let read = || -> rusqlite::Result<_> {
+        // `get_ref` takes fewer instructions than `get`.
+        let status = if known.is_none() { row.get_ref(3)?.as_str_or_null()? } else { None };
+        Ok((
+            row.get_ref(0)?.as_i64()?,
+            row.get_ref(1)?.as_str()?,
+            row.get_ref(2)?.as_i64()?,
+            status,
+        ))
     };
-    let name = row.get_ref(1).and_then(|name| Ok(name.as_str()?));
-    let name = name.map_err(|error| broken("name", &error))?;
-    let category = row.get_ref(2).and_then(|category| Ok(category.as_i64()?));
-    let category = category.map_err(|error| broken("category", &error))?;
-    if known.is_some() {
-        return Ok(Pet { status: known, ..Pet::from_stored(id, name, category, None)? });
-    }
-    let status = row.get_ref(3).and_then(|status| Ok(status.as_str_or_null()?));
-    let status = status.map_err(|error| broken("status", &error))?;
-    Pet::from_stored(id, name, category, status)
+    let (id, name, category, status) = read().map_err(|error| unreadable(row, "animal", &error))?;
+    let pet = Pet::from_stored(id, name, category, status)?;
+    Ok(Pet { status: known.or(pet.status), ..pet })
 }

@@ -44,14 +44,14 @@ impl Shared {
 
     fn poll(&self, reader: &mut VersionReader, began: Instant) {
         // Checks the files before it opens a connection, because SQLite removes the log of an emptied file.
-        let was_present = self.presence.check().is_ok();
+        let was_present = self.pool.presence.check().is_ok();
         // An error is ignored here: requests fail for the same cause and report the error.
         let version = if was_present { reader.read(&self.pool).ok() } else { None };
-        if !was_present || self.presence.check().is_err() {
+        if !was_present || self.pool.presence.check().is_err() {
             *reader = VersionReader::default();
             self.pool.clear();
         } else if let Some(stored) = version {
-            self.versions.observe(stored, began);
+            self.pool.versions.observe(stored, began);
         }
     }
 

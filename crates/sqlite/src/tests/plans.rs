@@ -7,8 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{Place, rex};
 use crate::{
-    api_keys as keys,
-    handover::rows as handover,
+    api_keys as keys, handover,
     pets::{idempotency, rows as pets},
     version,
 };
