@@ -60,12 +60,27 @@ pub(crate) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = great
 #[async_trait]
 impl KeyStore for PostgresStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        loaded(&self.load_keys(unless, i64::MIN).await?, unless)
+        let (revision, rows) = self.load_keys(unless, i64::MIN).await?;
+        if unless == Some(revision) {
+            return Ok(None);
+        }
+        let highest = rows.first().and_then(|row| row.try_get(11).ok());
+        let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
+        Ok(Some(StoredKeys::new(revision, next_id, with_key(&rows).map(api_key))))
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
         let position = known.map_or(i64::MIN, |known| known.position);
-        changes(&self.load_keys(known.map(|known| known.revision), position).await?, known)
+        let (revision, rows) = self.load_keys(known.map(|known| known.revision), position).await?;
+        let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+        for row in with_key(&rows) {
+            let stamp = row.try_get(9).unwrap_or(0_i64);
+            changes.mark.position = changes.mark.position.max(stamp);
+            changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
+        }
+        let total = rows.first().and_then(|row| row.try_get(12).ok());
+        changes.sum = total.unwrap_or(0_i64).cast_unsigned();
+        Ok(changes)
     }
 
     async fn save(
@@ -101,43 +116,18 @@ impl KeyStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns the rows of [`LOAD`].
+    /// Returns the key revision and the rows of [`LOAD`].
     async fn load_keys(
         &self,
         unless: Option<KeyRevision>,
         after: i64,
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<(KeyRevision, Vec<Row>), StoreError> {
         let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes());
         let known = known.as_ref().map(<[u8; 16]>::as_slice);
         let load = async { Ok(self.pool.query(LOAD, &[&known, &after]).await?) };
-        self.pool.within_deadline(load).await
+        let rows = self.pool.within_deadline(load).await?;
+        Ok((revision(rows.first(), 10)?, rows))
     }
-}
-
-/// Returns the keys in the rows of [`LOAD`]; `None` if the key revision is `unless`.
-fn loaded(rows: &[Row], unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-    let revision = revision(rows.first(), 10)?;
-    if unless == Some(revision) {
-        return Ok(None);
-    }
-    let highest = rows.first().and_then(|row| row.try_get(11).ok());
-    let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
-    Ok(Some(StoredKeys::new(revision, next_id, with_key(rows).map(api_key))))
-}
-
-/// Returns the changes since `known` in the rows of [`LOAD`].
-fn changes(rows: &[Row], known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-    let revision = revision(rows.first(), 10)?;
-    let position = known.map_or(i64::MIN, |known| known.position);
-    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
-    for row in with_key(rows) {
-        let stamp = row.try_get(9).unwrap_or(0_i64);
-        changes.mark.position = changes.mark.position.max(stamp);
-        changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
-    }
-    let total = rows.first().and_then(|row| row.try_get(12).ok());
-    changes.sum = total.unwrap_or(0_i64).cast_unsigned();
-    Ok(changes)
 }
 
 /// Returns the rows of [`LOAD`] with a key. A row without an identifier has no key.

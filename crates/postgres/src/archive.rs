@@ -120,7 +120,8 @@ impl PostgresStore {
         };
         let begin = format!("{begin}; SET LOCAL petstore.mover = '{mover}'; {LIMIT}");
         let transaction = self.pool.begin(Purpose::Archive, &begin).await?;
-        let state = transaction.query(handover::LOCK, &[]).await?;
+        transaction.query(version::LOCK, &[]).await?;
+        let state = transaction.query(handover::STATE, &[]).await?;
         handover::from_row(state.first()).map_err(StoreError::from)?.permit_write(writer)?;
         Ok(transaction)
     }

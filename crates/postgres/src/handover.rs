@@ -13,18 +13,8 @@ use crate::{
     version::{self, where_state},
 };
 
-macro_rules! select {
-    ($lock:literal) => {
-        concat!(
-            "SELECT identity, revision, rewrites, state, other, label \
-             FROM petstore_state ORDER BY changes DESC LIMIT 1",
-            $lock
-        )
-    };
-}
-const STATE: &str = select!("");
-/// Selects the state and locks the row like [`version::LOCK`].
-pub(crate) const LOCK: &str = select!(" FOR UPDATE");
+pub(crate) const STATE: &str = "SELECT identity, revision, rewrites, state, other, label \
+     FROM petstore_state ORDER BY changes DESC LIMIT 1";
 const CHANGE: &str = concat!(
     "UPDATE petstore_state SET identity = $2::bytea, revision = $3, state = $4::text, \
      other = $5::bytea, label = $6::text, version = $7::bytea, changes = changes + 1",

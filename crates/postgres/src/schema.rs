@@ -7,7 +7,7 @@ use petstore_storage::{SchemaError, Step};
 
 use crate::{
     connection::{Connection, READ_COMMITTED},
-    error::{StoreFailure, open::Reason},
+    error::{Reason, StoreFailure},
     values::{column, scalar},
     version,
 };
@@ -42,16 +42,13 @@ pub(crate) const STEPS: [Step; 6] = [
         include_str!("schema/6.sql"),
     )
     .unless(include_str!("schema/6.offending.sql")),
-    Step {
-        oldest: 7,
-        oldest_release: "2.0.0",
-        ..Step::new(
-            7,
-            7,
-            "read the state of the store from the end of an index; refuse older releases",
-            include_str!("schema/7.sql"),
-        )
-    },
+    Step::new(
+        7,
+        7,
+        "read the state of the store from the end of an index; refuse older releases",
+        include_str!("schema/7.sql"),
+    )
+    .since("2.0.0"),
 ];
 
 /// Selects the tables, views and sequences with petstore's names, and whether a policy hides rows of them. An object of

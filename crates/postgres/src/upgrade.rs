@@ -13,10 +13,7 @@ use crate::{
     config::PostgresConfig,
     connection::{Connection, READ_COMMITTED},
     connector::{Connector, Purpose},
-    error::{
-        StoreFailure,
-        open::{OpenError, Reason},
-    },
+    error::{OpenError, Reason, StoreFailure},
     schema::{self, STEPS},
     store::PostgresStore,
     values::{column, scalar},

@@ -13,7 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, Added};
 use petstore_storage::{
     VersionCache,
     writer::{Add, Job, Jobs},
@@ -53,12 +52,6 @@ struct Attempt {
     /// `true` if the answer to an earlier try was lost, so that it may have been committed. Then the addition is tried until
     /// its deadline, because its record shows the outcome.
     in_doubt: bool,
-}
-
-impl Attempt {
-    fn answer(self, answer: Result<Added, AddError>) {
-        self.add.reply.send(answer);
-    }
 }
 
 /// Writes additions until the queue ends. A failed group does not end the task.
@@ -158,12 +151,12 @@ fn answer(group: Vec<Attempt>, outcomes: Vec<Outcome>) -> Vec<Attempt> {
     let mut left = Vec::new();
     for (mut attempt, outcome) in group.into_iter().zip(outcomes) {
         match outcome {
-            Some(answer) => attempt.answer(answer),
+            Some(answer) => attempt.add.reply.send(answer),
             None if attempt.tries < MAX_TRIES => {
                 attempt.tries += 1;
                 left.push(attempt);
             }
-            None => attempt.answer(Err(StoreFailure::Contention.into())),
+            None => attempt.add.reply.send(Err(StoreFailure::Contention.into())),
         }
     }
     left
@@ -184,7 +177,7 @@ fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
         if !sealed && (attempt.in_doubt || is_tried) {
             left.push(attempt);
         } else {
-            attempt.answer(Err(failed.failure.clone().into()));
+            attempt.add.reply.send(Err(failed.failure.clone().into()));
         }
     }
     left

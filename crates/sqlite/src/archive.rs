@@ -18,11 +18,7 @@ use rusqlite::Connection;
 use tokio::task;
 
 use crate::{
-    api_keys as keys,
-    connection::Statements,
-    error::Failure,
-    pets::{idempotency, rows as pets},
-    readers::Pool,
+    api_keys as keys, connection::Statements, error::Failure, pets::rows as pets, readers::Pool,
     store::SqliteStore,
 };
 
@@ -122,7 +118,7 @@ impl Snapshot for ReadTransaction {
         after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        self.read(move |connection| idempotency::after(connection, after, limit)).await
+        self.read(move |connection| pets::records_after(connection, after, limit)).await
     }
 }
 
@@ -163,7 +159,7 @@ fn add_new_pets(
 ) -> Result<Written, Failure<ArchiveError>> {
     let mut stored = None;
     if let Some(request) = &request {
-        stored = idempotency::find(statements, request.id)?;
+        stored = pets::find_record(statements, request.id)?;
         let resolution = Resolution::of_new_pets(stored.as_ref(), request);
         if resolution.map_err(Failure::Answer)? == Resolution::Keep {
             return Ok((0, None));
@@ -173,7 +169,7 @@ fn add_new_pets(
     for (index, pet) in pets.iter().enumerate() {
         let id = pets::insert(statements, pet)?;
         if let (0, Some(request)) = (index, request) {
-            idempotency::write(statements, stored.as_ref(), &request.into_record(id))?;
+            pets::write_record(statements, stored.as_ref(), &request.into_record(id))?;
         }
     }
     Ok((pets.len() as u64, (!pets.is_empty()).then_some(0)))
@@ -202,10 +198,10 @@ fn write_record(
     statements: &mut Statements<'_>,
     record: &IdempotencyRecord,
 ) -> Result<(), Failure<ArchiveError>> {
-    let stored = idempotency::find(statements, record.id)?;
+    let stored = pets::find_record(statements, record.id)?;
     let resolution = Resolution::of_record(stored.as_ref(), record).map_err(Failure::Answer)?;
     if resolution == Resolution::Write {
-        idempotency::write(statements, stored.as_ref(), record)?;
+        pets::write_record(statements, stored.as_ref(), record)?;
     }
     Ok(())
 }

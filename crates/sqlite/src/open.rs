@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess, SharedMemory},
-    error::open::{OpenError, Reason, is_busy},
+    error::{OpenError, Reason, is_busy},
     presence::Presence,
     readers::{Pool, Readers, queue},
     schema,

@@ -1,7 +1,6 @@
 //! [`PetRepository`] on SQLite.
 
 pub(crate) mod addition;
-pub(crate) mod idempotency;
 pub(crate) mod rows;
 
 use async_trait::async_trait;
@@ -51,7 +50,7 @@ impl PetRepository for SqliteStore {
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let purge = move |connection: &Connection| {
-            Ok(Purged::up_to(limit, idempotency::purge(connection, cutoff, limit)?))
+            Ok(Purged::up_to(limit, rows::purge(connection, cutoff, limit)?))
         };
         self.writer()?.write(purge).await
     }

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use petstore_storage::{SchemaError, Step};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
-use crate::{connection, error::open::Reason};
+use crate::{connection, error::Reason};
 
 /// The `PRAGMA application_id` of a petstore store: `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x7073_7430;
@@ -34,15 +34,13 @@ pub(crate) const STEPS: [Step; 4] = [
         include_str!("schema/9.sql"),
     )
     .unless(include_str!("schema/9.offending.sql")),
-    Step {
-        oldest_release: "2.0.0",
-        ..Step::new(
-            10,
-            10,
-            "keep idempotency records in the order of their animals",
-            include_str!("schema/10.sql"),
-        )
-    },
+    Step::new(
+        10,
+        10,
+        "keep idempotency records in the order of their animals",
+        include_str!("schema/10.sql"),
+    )
+    .since("2.0.0"),
 ];
 
 const ANOTHER_KIND: &str = "a file of another kind";

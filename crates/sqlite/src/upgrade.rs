@@ -21,10 +21,7 @@ use crate::{
     backup::{self, BackupError},
     config::{BusyTimeout, SqliteConfig, Synchronous},
     connection::{self, ReadAccess, SharedMemory, beside},
-    error::{
-        is_full,
-        open::{OpenError, Reason, is_busy},
-    },
+    error::{OpenError, Reason, is_busy, is_full},
     open,
     schema::{self, STEPS},
     store::SqliteStore,
@@ -147,7 +144,7 @@ fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
     options.write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
     let saved = (|| {
         let reader = connection::open_reader(path, ReadAccess::Shared, Duration::from_secs(3))?;
-        backup::copy(&reader, &partial, &mut |_, _| ControlFlow::Continue(()))?;
+        backup::copy(&reader, &partial, &mut |_, _, _| ControlFlow::Continue(()))?;
         File::open(&partial)?.sync_all()?;
         fs::rename(&partial, copy)?;
         Ok(File::open(path.parent().unwrap_or(path))?.sync_all()?)

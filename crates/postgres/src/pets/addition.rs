@@ -1,14 +1,13 @@
 //! The statement that adds animals with their idempotency records, under savepoints (`schema/7.sql`).
 
-use petstore_domain::{AddError, Added, IdempotencyDecision, PetId, PetStatus, StoreError};
+use petstore_domain::{AddError, Added, IdempotencyDecision, PetId, StoreError};
 use petstore_storage::writer::Add;
 use tokio_postgres::{Error, Row};
 
 use crate::{
-    error::{StoreFailure, passes},
+    error::passes,
     pets::rows,
-    values::Value,
-    version::{self, state, where_state},
+    version::{state, where_state},
 };
 
 /// Adds animals with their idempotency records. Returns a row for each animal, in the order of the arrays. Each row has the
@@ -30,43 +29,6 @@ pub(crate) const ADD: &str = concat!(
        (known).id, (known).fingerprint, (known).pet_id, (known).created_at \
      FROM renewed LEFT JOIN new ON true ORDER BY nth"
 );
-
-/// The values of [`ADD`].
-#[derive(Default)]
-pub(crate) struct Additions<'a> {
-    names: Vec<&'a str>,
-    categories: Vec<i64>,
-    statuses: Vec<Option<&'static str>>,
-    keys: Vec<Option<&'a [u8]>>,
-    fingerprints: Vec<Option<&'a [u8]>>,
-    times: Vec<Option<i64>>,
-    cutoffs: Vec<Option<i64>>,
-    version: Vec<u8>,
-}
-
-impl<'a> Additions<'a> {
-    /// Makes the values of one statement, with a new version.
-    pub(crate) fn new(additions: impl Iterator<Item = &'a Add>) -> Result<Self, StoreFailure> {
-        let mut columns = Self { version: version::random()?.to_vec(), ..Self::default() };
-        for Add { pet, request, .. } in additions {
-            let request = request.as_ref();
-            columns.names.push(pet.name.as_str());
-            columns.categories.push(pet.category_id.0);
-            columns.statuses.push(pet.status.map(PetStatus::as_str));
-            columns.keys.push(request.map(|request| &request.id.0[..]));
-            columns.fingerprints.push(request.map(|request| &request.fingerprint.0[..]));
-            columns.times.push(request.map(|request| request.at.0));
-            columns.cutoffs.push(request.map(|request| request.cutoff.0));
-        }
-        Ok(columns)
-    }
-
-    pub(crate) fn values(&self) -> [&dyn Value; 8] {
-        let Self { names, categories, statuses, keys, fingerprints, times, cutoffs, version } =
-            self;
-        [names, categories, statuses, keys, fingerprints, times, cutoffs, version]
-    }
-}
 
 /// The outcome of an addition. `None` if the addition must be tried again.
 pub(crate) type Outcome = Option<Result<Added, AddError>>;

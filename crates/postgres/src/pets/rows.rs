@@ -7,12 +7,12 @@ use tokio_postgres::Row;
 
 use crate::{
     values::{Bytes, named},
-    version::{select_with_version, state},
+    version::state,
 };
 
 /// Selects the version and an animal. There is one row even without such an animal.
-pub(crate) const FIND: &str = select_with_version!(
-    ", p.id, p.name, p.category_id, p.status FROM ",
+pub(crate) const FIND: &str = concat!(
+    "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status FROM ",
     state!(),
     " c LEFT JOIN pet p ON p.id = $1"
 );
@@ -21,8 +21,8 @@ pub(crate) const FIND: &str = select_with_version!(
 /// status is part of the text, not a value, so that the planner can choose its index.
 macro_rules! page {
     ($and:literal) => {
-        select_with_version!(
-            ", p.id, p.name, p.category_id, p.status FROM ",
+        concat!(
+            "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status FROM ",
             state!(),
             " c LEFT JOIN (SELECT id, name, category_id, status FROM pet WHERE id > $1",
             $and,

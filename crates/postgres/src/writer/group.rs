@@ -2,14 +2,16 @@
 //! statement takes the lock that every writer takes first. If the lock comes late, the server rolls back. Then the
 //! writer waits for the lock alone, drops additions whose callers have left, and sends the rest.
 
+use petstore_domain::PetStatus;
 use petstore_storage::StoredVersion;
 
 use super::Attempt;
 use crate::{
     connection::{APPENDING, APPENDING_LOCKED, Connection},
     error::StoreFailure,
-    pets::addition::{self, ADD, Additions, Outcome},
+    pets::addition::{self, ADD, Outcome},
     pool::MAX_TRIES,
+    values::Values,
     version,
 };
 
@@ -78,13 +80,24 @@ async fn transaction(
     group: &[Attempt],
     is_locked: bool,
 ) -> Result<Written, Failed> {
-    let additions = Additions::new(group.iter().map(|attempt| &attempt.add))?;
-    let values = additions.values();
+    let pets = || group.iter().map(|attempt| &attempt.add.pet);
+    let names: Vec<&str> = pets().map(|pet| pet.name.as_str()).collect();
+    let categories: Vec<i64> = pets().map(|pet| pet.category_id.0).collect();
+    let statuses: Vec<_> = pets().map(|pet| pet.status.map(PetStatus::as_str)).collect();
+    let requests = || group.iter().map(|attempt| attempt.add.request.as_ref());
+    let keys: Vec<_> = requests().map(|it| it.map(|request| &request.id.0[..])).collect();
+    let prints: Vec<_> =
+        requests().map(|it| it.map(|request| &request.fingerprint.0[..])).collect();
+    let times: Vec<_> = requests().map(|it| it.map(|request| request.at.0)).collect();
+    let cutoffs: Vec<_> = requests().map(|it| it.map(|request| request.cutoff.0)).collect();
+    let version = version::random()?.to_vec();
+    let values: Values<'_> =
+        &[&names, &categories, &statuses, &keys, &prints, &times, &cutoffs, &version];
     let (begun, locked, added, committed) = tokio::join!(
         biased;
         async { if is_locked { Ok(()) } else { connection.begin(APPENDING).await } },
         async { if is_locked { Ok(Vec::new()) } else { connection.query(version::LOCK, &[]).await } },
-        connection.query(ADD, &values),
+        connection.query(ADD, values),
         connection.commit(),
     );
     // A statement that the server refuses also prevents the commit. A lost answer does not.

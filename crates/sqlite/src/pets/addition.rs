@@ -6,7 +6,7 @@ use petstore_storage::writer::Add;
 use crate::{
     connection::Statements,
     error::{self, Failure},
-    pets::{idempotency, rows},
+    pets::rows,
     writer::MAX_GROUP,
 };
 
@@ -80,7 +80,7 @@ fn insert(
     has_savepoint: bool,
 ) -> Result<Stored, Failure<AddError>> {
     let stored = match request {
-        Some(request) if has_savepoint => idempotency::find(statements, request.id)?,
+        Some(request) if has_savepoint => rows::find_record(statements, request.id)?,
         Some(_) | None => None,
     };
     let decision = request.map(|request| request.decide(stored.as_ref()));
@@ -96,7 +96,7 @@ fn insert(
     }
     let id = rows::insert(statements, pet)?;
     if let Some(request) = request {
-        idempotency::write(statements, stored.as_ref(), &request.into_record(id))?;
+        rows::write_record(statements, stored.as_ref(), &request.into_record(id))?;
     }
     Ok(Stored { id, is_new: true })
 }
