@@ -8,10 +8,7 @@ mod group;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use petstore_storage::{
     VersionCache,
@@ -19,7 +16,7 @@ use petstore_storage::{
 };
 use tokio::time;
 
-use self::group::{Failed, Written};
+use self::group::Failed;
 use crate::{
     connection::Connection,
     connector::Purpose,
@@ -80,14 +77,8 @@ struct Task {
 impl Task {
     /// Writes a group and replies to its additions. Returns the additions to try again.
     async fn write(&mut self, mut group: Vec<Attempt>) -> Vec<Attempt> {
-        let began = Instant::now();
         match self.try_to_write(&mut group).await {
-            Ok(written) => {
-                if let Some(stored) = written.version {
-                    self.version.observe(stored, began);
-                }
-                answer(group, written.outcomes)
-            }
+            Ok(outcomes) => answer(group, outcomes),
             Err(failed) => {
                 let left = retry(group, &failed);
                 if !left.is_empty() && !failed.failure.is_conflict() {
@@ -98,12 +89,12 @@ impl Task {
         }
     }
 
-    async fn try_to_write(&mut self, group: &mut Vec<Attempt>) -> Result<Written, Failed> {
+    async fn try_to_write(&mut self, group: &mut Vec<Attempt>) -> Result<Vec<Outcome>, Failed> {
         let connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
         };
-        let written = self.bounded(group::write(&connection, group)).await;
+        let written = self.bounded(group::write(&connection, group, &self.version)).await;
         let is_clean = match &written {
             Ok(_) => true,
             Err(Failed { failure, in_doubt: false })
@@ -124,8 +115,8 @@ impl Task {
     /// Waits for a group until its deadline. After half of the time limit, finds out which sessions block it.
     async fn bounded(
         &self,
-        written: impl Future<Output = Result<Written, Failed>>,
-    ) -> Result<Written, Failed> {
+        written: impl Future<Output = Result<Vec<Outcome>, Failed>>,
+    ) -> Result<Vec<Outcome>, Failed> {
         let config = self.pool.config();
         let (timeout, mut written) = (config.call_timeout, Box::pin(written));
         let slow = timeout.min(config.statement_timeout) / 2;

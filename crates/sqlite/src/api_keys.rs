@@ -48,7 +48,12 @@ pub(crate) const REMOVE: &str = "DELETE FROM api_key WHERE id = ?1";
 #[async_trait]
 impl KeyStore for SqliteStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.readers.read(move |connection| load(connection, unless)).await
+        let load = move |connection: &Connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let (revision, _) = head(&snapshot)?;
+            if unless == Some(revision) { Ok(None) } else { all(&snapshot).map(Some) }
+        };
+        self.readers.read(load).await
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
@@ -81,21 +86,11 @@ impl KeyStore for SqliteStore {
     }
 }
 
-/// Returns every key in one snapshot; `None` if the revision is `unless`.
-pub(crate) fn load(
-    connection: &Connection,
-    unless: Option<KeyRevision>,
-) -> Result<Option<StoredKeys>, Failure<StoreError>> {
-    let snapshot = connection.unchecked_transaction()?;
-    let (revision, _) = head(&snapshot)?;
-    if unless == Some(revision) { Ok(None) } else { all(&snapshot).map(Some) }
-}
-
 /// Returns the keys that have changed since `known`, in one snapshot.
 pub(crate) fn changes(
     connection: &Connection,
     known: Option<KeyMark>,
-) -> Result<KeyChanges, Failure<StoreError>> {
+) -> Result<KeyChanges, Failure> {
     let snapshot = connection.unchecked_transaction()?;
     let (revision, _) = head(&snapshot)?;
     let position = known.map_or(i64::MIN, |known| known.position);
@@ -127,18 +122,18 @@ pub(crate) fn head(connection: &Connection) -> rusqlite::Result<(KeyRevision, i6
 }
 
 /// Returns every key.
-pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure<StoreError>> {
+pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure> {
     let (revision, highest) = head(connection)?;
     let next_id = KeyId(highest.saturating_add(1));
     Ok(StoredKeys::new(revision, next_id, select(connection, ALL, [])?))
 }
 
 /// Returns the keys with this identifier or digest.
-pub(crate) fn find<E: From<StoreError>>(
+pub(crate) fn find(
     connection: &Connection,
     id: KeyId,
     digest: &KeyDigest,
-) -> Result<Vec<ApiKey>, Failure<E>> {
+) -> Result<Vec<ApiKey>, Failure> {
     let found = select(connection, BY_ID_OR_DIGEST, params![id.0, digest.0])?.into_iter();
     found.map(|key| Ok(key.map_err(|corrupt| corrupt.corruption)?)).collect()
 }

@@ -78,7 +78,7 @@ impl ReadTransaction {
 
     async fn read<T: Send + 'static>(
         &mut self,
-        read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let connection = self.connection.take();
         let connection =
@@ -86,7 +86,7 @@ impl ReadTransaction {
         let reading = task::spawn_blocking(move || (read(&connection), connection));
         let (result, connection) = reading.await.map_err(StoreError::unavailable)?;
         self.connection = Some(connection);
-        result.map_err(Failure::into_error)
+        Ok(result?)
     }
 }
 
@@ -131,10 +131,7 @@ pub(crate) fn counts(connection: &Connection) -> rusqlite::Result<StoreCounts> {
 }
 
 /// Writes rows under their own identifiers.
-fn write_rows(
-    statements: &mut Statements<'_>,
-    rows: &Rows,
-) -> Result<Written, Failure<ArchiveError>> {
+fn write_rows(statements: &mut Statements<'_>, rows: &Rows) -> Result<Written, Failure> {
     let connection = statements.connection;
     let Rows { pets, keys, records, highest } = rows;
     let mut added = 0;
@@ -156,12 +153,12 @@ fn add_new_pets(
     statements: &mut Statements<'_>,
     pets: &[NewPet],
     request: Option<IdempotencyRequest>,
-) -> Result<Written, Failure<ArchiveError>> {
+) -> Result<Written, Failure> {
     let mut stored = None;
     if let Some(request) = &request {
         stored = pets::find_record(statements, request.id)?;
         let resolution = Resolution::of_new_pets(stored.as_ref(), request);
-        if resolution.map_err(Failure::Answer)? == Resolution::Keep {
+        if resolution? == Resolution::Keep {
             return Ok((0, None));
         }
     }
@@ -176,20 +173,20 @@ fn add_new_pets(
 }
 
 /// Writes an animal under its own identifier. Returns `false` if it is stored already.
-fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure<ArchiveError>> {
+fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure> {
     if pets::restore(statements, pet)? {
         return Ok(true);
     }
-    let stored = pets::find::<ArchiveError>(statements.connection, pet.id, |_| Ok(()))?;
-    Resolution::of_pet(stored.value.as_ref(), pet).map_err(Failure::Answer)?;
+    let stored = pets::find(statements.connection, pet.id, |_| Ok(()))?;
+    Resolution::of_pet(stored.value.as_ref(), pet)?;
     Ok(false)
 }
 
-fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<ArchiveError>> {
+fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure> {
     let found = keys::find(connection, key.id, &key.digest)?;
     let stored = found.iter().find(|stored| stored.id == key.id);
     let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
-    let resolved = Resolution::of_key(stored, owner, key).map_err(Failure::Answer)?;
+    let resolved = Resolution::of_key(stored, owner, key)?;
     keys::write(connection, &resolved)?;
     Ok(resolved.last_used_at.map_or(Ok(()), |at| keys::note_use(connection, resolved.id, at))?)
 }
@@ -197,9 +194,9 @@ fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<Archiv
 fn write_record(
     statements: &mut Statements<'_>,
     record: &IdempotencyRecord,
-) -> Result<(), Failure<ArchiveError>> {
+) -> Result<(), Failure> {
     let stored = pets::find_record(statements, record.id)?;
-    let resolution = Resolution::of_record(stored.as_ref(), record).map_err(Failure::Answer)?;
+    let resolution = Resolution::of_record(stored.as_ref(), record)?;
     if resolution == Resolution::Write {
         pets::write_record(statements, stored.as_ref(), record)?;
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use petstore_domain::{Corruption, StoreError};
+use petstore_domain::{ArchiveError, Corruption, StoreError};
 use petstore_storage::{SchemaError, opening_error};
 use rusqlite::{Connection, ErrorCode, Row, ffi};
 use rustix::io::Errno;
@@ -13,42 +13,49 @@ const UNIQUE_INDEXES: &str = "SELECT group_concat(name, ', ') FROM pragma_index_
      FROM pragma_index_info(list.name))";
 
 /// The failure of work on a connection.
-#[derive(Debug)]
-pub(crate) enum Failure<E> {
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
     /// A statement failed.
-    Sqlite(rusqlite::Error),
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
     /// The commit failed.
+    #[error(transparent)]
     Commit(rusqlite::Error),
     /// An error for the caller. An addition returns such an error only before its first write, because the rest of the
     /// group is committed.
-    Answer(E),
+    #[error(transparent)]
+    Answer(#[from] ArchiveError),
 }
 
-impl<E: From<StoreError>> Failure<E> {
-    /// Returns the error for the caller of a read, or of a write outside of a group.
-    pub(crate) fn into_error(self) -> E {
-        match self {
-            Self::Answer(error) => error,
-            Self::Sqlite(error) | Self::Commit(error) => of_statement(error).into(),
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Answer(error.into())
+    }
+}
+
+impl From<Corruption> for Failure {
+    fn from(corruption: Corruption) -> Self {
+        StoreError::from(corruption).into()
+    }
+}
+
+/// Makes the error for the caller of a read.
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Answer(error) => of_archive(error),
+            Failure::Sqlite(error) | Failure::Commit(error) => of_statement(error),
         }
     }
 }
 
-impl<E> From<rusqlite::Error> for Failure<E> {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl<E: From<StoreError>> From<Corruption> for Failure<E> {
-    fn from(corruption: Corruption) -> Self {
-        Self::Answer(StoreError::from(corruption).into())
-    }
-}
-
-impl<E: From<StoreError>> From<StoreError> for Failure<E> {
-    fn from(error: StoreError) -> Self {
-        Self::Answer(error.into())
+/// Returns the error of work that writes no rows of an archive.
+pub(crate) fn of_archive(error: ArchiveError) -> StoreError {
+    match error {
+        ArchiveError::Store(error) => error,
+        error @ (ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
+            StoreError::refused(error)
+        }
     }
 }
 

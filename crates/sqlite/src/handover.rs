@@ -40,7 +40,7 @@ impl Handover for SqliteStore {
         let pool = Arc::clone(self.readers.pool());
         let change = move || change(&pool.path, expected, &new);
         let changed = task::spawn_blocking(change).await.map_err(StoreError::unavailable)?;
-        changed.map_err(Failure::into_error)
+        Ok(changed?)
     }
 }
 
@@ -48,15 +48,15 @@ impl Handover for SqliteStore {
 ///
 /// Empties the log before the identity changes. So the file keeps the former identity and version until the next
 /// checkpoint. After a crash, `schema::check_log` compares these values with the log.
-fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure<StoreError>> {
+fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure> {
     let timeout = BusyTimeout::default().writer;
     let connection = connection::open_writer(path, Synchronous::Full, timeout)?;
-    let is_renamed = state::<StoreError>(&connection)?.id != new.id;
+    let is_renamed = state(&connection)?.id != new.id;
     if is_renamed {
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     }
     let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
-    if state::<StoreError>(&transaction)?.revision != expected {
+    if state(&transaction)?.revision != expected {
         return Ok(false);
     }
     if is_renamed && connection::log(path).is_some() {
@@ -70,10 +70,10 @@ fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure<
 }
 
 /// Fails if the state of the store does not permit `writer` to write.
-pub(crate) fn permit_write<E: From<StoreError>>(
+pub(crate) fn permit_write(
     statements: &mut Statements<'_>,
     writer: WriterRole,
-) -> Result<(), Failure<E>> {
+) -> Result<(), Failure> {
     if writer == WriterRole::Service && statements.get(IS_OPEN)?.exists([])? {
         return Ok(());
     }
@@ -81,9 +81,7 @@ pub(crate) fn permit_write<E: From<StoreError>>(
 }
 
 /// Returns the state.
-pub(crate) fn state<E: From<StoreError>>(
-    connection: &Connection,
-) -> Result<StoreState, Failure<E>> {
+pub(crate) fn state(connection: &Connection) -> Result<StoreState, Failure> {
     Ok(connection.prepare_cached(STATE)?.query_row([], |row| Ok(from_row(row)))??)
 }
 
@@ -111,7 +109,7 @@ pub(crate) fn permit_read(
     connection: &Connection,
     version: Option<CatalogueVersion>,
     reads_while_sealed: bool,
-) -> Result<(), Failure<StoreError>> {
+) -> Result<(), Failure> {
     if version.is_none() {
         state(connection)?.permit_read(reads_while_sealed)?;
     }

@@ -5,12 +5,11 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::{self, Path},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
     thread,
     time::{Duration, Instant},
 };
 
-use petstore_domain::StoreError;
 use petstore_storage::VersionCache;
 use rusqlite::Connection;
 use rustix::{fs::Access, io::Errno};
@@ -25,7 +24,7 @@ use crate::{
     schema,
     store::{SqliteSettings, SqliteStore},
     version,
-    writer::{Committer, Writer},
+    writer::Writer,
 };
 
 impl SqliteStore {
@@ -93,7 +92,7 @@ fn try_to_open(
     }
     let (versions, began) = (VersionCache::default(), Instant::now());
     // This read opens the log. If the version cannot be read, requests report the error.
-    if let Ok(stored) = version::current::<StoreError>(&connection) {
+    if let Ok(stored) = version::current(&connection) {
         versions.observe(stored, began);
     }
     let runtime = Handle::try_current().map_err(io::Error::other)?;
@@ -102,7 +101,10 @@ fn try_to_open(
         path,
         access,
         busy_timeout,
+        synchronous,
         versions,
+        commits: AtomicU64::new(0),
+        writes: AtomicU64::new(0),
         max_idle: runtime.metrics().num_workers() + queue::MIN_THREADS,
         idle: Mutex::default(),
         // A writer uses the `-shm`, and SQLite removes it.
@@ -110,13 +112,10 @@ fn try_to_open(
     });
     let on_panic = &settings.on_task_panic;
     let readers = Readers::start(Arc::clone(&pool), runtime.clone(), on_panic)?;
-    let start_writer = || {
-        let committer = Committer { pool, synchronous, tally: Arc::default() };
-        Writer::start(committer, connection, runtime, on_panic)
-    };
+    let start_writer = || Writer::start(pool, connection, runtime, on_panic);
     let writer = (!settings.read_only).then(start_writer).transpose()?;
     let reads_while_sealed = settings.reads_while_sealed;
-    Ok(SqliteStore { readers, writer, was_created, synchronous, reads_while_sealed })
+    Ok(SqliteStore { readers, writer, was_created, reads_while_sealed })
 }
 
 /// Returns the schema version of a store that this release knows; `None` if the database is empty. Changes no file.

@@ -1,12 +1,11 @@
 //! The store, its settings and its metrics.
 
-use std::fmt;
+use std::{fmt, sync::atomic::Ordering};
 
 use petstore_domain::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::Synchronous,
     readers::Readers,
     writer::{Activity, Writer},
 };
@@ -33,7 +32,6 @@ pub struct SqliteStore {
     /// The writer; `None` if the store is read-only.
     pub(crate) writer: Option<Writer>,
     pub(crate) was_created: bool,
-    pub(crate) synchronous: Synchronous,
     pub(crate) reads_while_sealed: bool,
 }
 
@@ -41,8 +39,13 @@ impl SqliteStore {
     /// Returns the activity of this process.
     #[must_use]
     pub fn activity(&self) -> Activity {
-        let writer = self.writer.as_ref().map(Writer::activity).unwrap_or_default();
-        Activity { read_queue: self.readers.queue_length(), ..writer }
+        let pool = self.readers.pool();
+        Activity {
+            commits: pool.commits.load(Ordering::Relaxed),
+            writes: pool.writes.load(Ordering::Relaxed),
+            write_queue: self.writer.as_ref().map_or(0, |writer| writer.queue.waiting()),
+            read_queue: self.readers.queue_length(),
+        }
     }
 
     /// Returns whether the store was created when it was opened.

@@ -2,8 +2,10 @@
 //! statement takes the lock that every writer takes first. If the lock comes late, the server rolls back. Then the
 //! writer waits for the lock alone, drops additions whose callers have left, and sends the rest.
 
+use std::time::Instant;
+
 use petstore_domain::PetStatus;
-use petstore_storage::StoredVersion;
+use petstore_storage::VersionCache;
 
 use super::Attempt;
 use crate::{
@@ -14,14 +16,6 @@ use crate::{
     values::Values,
     version,
 };
-
-/// The outcome of a committed group.
-pub(super) struct Written {
-    /// One outcome for each addition, in their order.
-    pub(super) outcomes: Vec<Outcome>,
-    /// The catalogue's version after the group.
-    pub(super) version: Option<StoredVersion>,
-}
 
 /// A failed group: it was not written, or the outcome of its commit is unknown.
 pub(super) struct Failed {
@@ -49,16 +43,17 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
     }
 }
 
-/// Writes the group. Afterwards `group` contains one addition for each outcome.
+/// Writes the group, and notes the new version in `versions`. Afterwards `group` contains one addition for each outcome.
 pub(super) async fn write(
     connection: &Connection,
     group: &mut Vec<Attempt>,
-) -> Result<Written, Failed> {
+    versions: &VersionCache,
+) -> Result<Vec<Outcome>, Failed> {
     // Prepares the statements before the transaction. A statement that is prepared later would be sent after the commit.
     for sql in [version::LOCK, ADD] {
         connection.prepare(sql).await?;
     }
-    let written = Box::pin(transaction(connection, group, false)).await;
+    let written = Box::pin(transaction(connection, group, versions, false)).await;
     let is_late = written.as_ref().is_err_and(|failed| failed.failure.is_late());
     if !is_late || connection.rollback().await.is_err() {
         return written;
@@ -71,15 +66,16 @@ pub(super) async fn write(
     begun?;
     locked?;
     group.retain(|attempt| !attempt.add.reply.is_abandoned());
-    Box::pin(transaction(connection, group, true)).await
+    Box::pin(transaction(connection, group, versions, true)).await
 }
 
 /// Sends the whole transaction, or the rest of it if it `is_locked` already.
 async fn transaction(
     connection: &Connection,
     group: &[Attempt],
+    versions: &VersionCache,
     is_locked: bool,
-) -> Result<Written, Failed> {
+) -> Result<Vec<Outcome>, Failed> {
     let pets = || group.iter().map(|attempt| &attempt.add.pet);
     let names: Vec<&str> = pets().map(|pet| pet.name.as_str()).collect();
     let categories: Vec<i64> = pets().map(|pet| pet.category_id.0).collect();
@@ -93,6 +89,7 @@ async fn transaction(
     let version = version::random()?.to_vec();
     let values: Values<'_> =
         &[&names, &categories, &statuses, &keys, &prints, &times, &cutoffs, &version];
+    let began = Instant::now();
     let (begun, locked, added, committed) = tokio::join!(
         biased;
         async { if is_locked { Ok(()) } else { connection.begin(APPENDING).await } },
@@ -112,7 +109,9 @@ async fn transaction(
         // There is no row of the state.
         None => Ok(version::from_row(None).err().map(|error| Err(error.into()))),
     });
-    let outcomes = outcomes.collect::<Result<_, _>>();
-    let outcomes = outcomes.map_err(|error| Failed::in_doubt(error.into()))?;
-    Ok(Written { outcomes, version: version::from_row(added.first()).ok() })
+    if let Ok(stored) = version::from_row(added.first()) {
+        versions.observe(stored, began);
+    }
+    let outcomes = outcomes.collect::<Result<_, tokio_postgres::Error>>();
+    outcomes.map_err(|error| Failed::in_doubt(error.into()))
 }

@@ -44,9 +44,9 @@ pub(crate) fn add(
         connection.execute_batch("SAVEPOINT job")?;
     }
     let outcome = match insert(statements, job, with_savepoint) {
-        Ok(stored) => Ok(stored),
+        Ok(outcome) => outcome,
         // Nothing was written yet.
-        Err(Failure::Answer(error)) => Err(error),
+        Err(Failure::Answer(error)) => Err(error::of_archive(error).into()),
         Err(Failure::Sqlite(error) | Failure::Commit(error)) => {
             let can_undo = if with_savepoint {
                 let has_identifiers = rows::require_identifiers(connection, MAX_GROUP).is_ok();
@@ -78,7 +78,7 @@ fn insert(
     statements: &mut Statements<'_>,
     Add { pet, request, .. }: &Add,
     has_savepoint: bool,
-) -> Result<Stored, Failure<AddError>> {
+) -> Result<Outcome, Failure> {
     let stored = match request {
         Some(request) if has_savepoint => rows::find_record(statements, request.id)?,
         Some(_) | None => None,
@@ -86,10 +86,8 @@ fn insert(
     let decision = request.map(|request| request.decide(stored.as_ref()));
     match decision.unwrap_or(IdempotencyDecision::Create) {
         IdempotencyDecision::Create => {}
-        IdempotencyDecision::Replay(id) => return Ok(Stored { id, is_new: false }),
-        IdempotencyDecision::Reused => {
-            return Err(Failure::Answer(AddError::IdempotencyKeyReused));
-        }
+        IdempotencyDecision::Replay(id) => return Ok(Ok(Stored { id, is_new: false })),
+        IdempotencyDecision::Reused => return Ok(Err(AddError::IdempotencyKeyReused)),
     }
     if has_savepoint {
         rows::require_identifiers(statements.connection, 1)?;
@@ -98,5 +96,5 @@ fn insert(
     if let Some(request) = request {
         rows::write_record(statements, stored.as_ref(), &request.into_record(id))?;
     }
-    Ok(Stored { id, is_new: true })
+    Ok(Ok(Stored { id, is_new: true }))
 }

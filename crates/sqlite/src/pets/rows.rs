@@ -80,11 +80,11 @@ pub(crate) fn restore(statements: &mut Statements<'_>, pet: &Pet) -> rusqlite::R
 }
 
 /// Returns the animal `id` with the version of its snapshot, unless `permit` refuses that version.
-pub(crate) fn find<E: From<StoreError>>(
+pub(crate) fn find(
     connection: &Connection,
     id: PetId,
-    permit: impl FnOnce(Option<CatalogueVersion>) -> Result<(), Failure<E>>,
-) -> Result<Versioned<Option<Pet>>, Failure<E>> {
+    permit: impl FnOnce(Option<CatalogueVersion>) -> Result<(), Failure>,
+) -> Result<Versioned<Option<Pet>>, Failure> {
     let mut statement = connection.prepare_cached(FIND)?;
     // The snapshot lasts as long as the rows.
     let mut rows = statement.query([id.0])?;
@@ -101,16 +101,13 @@ pub(crate) fn after(
     connection: &Connection,
     after: Option<PetId>,
     limit: u32,
-) -> Result<Vec<Pet>, Failure<StoreError>> {
+) -> Result<Vec<Pet>, Failure> {
     let Some(first) = first_after(after) else { return Ok(Vec::new()) };
     Ok(select(connection, PAGE, params![first, limit], None, limit as usize)?.pets)
 }
 
 /// Returns a page.
-pub(crate) fn page(
-    connection: &Connection,
-    query: &PetQuery,
-) -> Result<PetPage, Failure<StoreError>> {
+pub(crate) fn page(connection: &Connection, query: &PetQuery) -> Result<PetPage, Failure> {
     let Some(first) = first_after(query.after) else { return Ok(PetPage::default()) };
     let (sql, limit) = (query.status.map_or(PAGE, page_with), query.limit.get());
     let values = params![first, i64::from(limit) + 1];
@@ -129,7 +126,7 @@ fn select(
     values: impl Params,
     known_status: Option<PetStatus>,
     limit: usize,
-) -> Result<PetPage, Failure<StoreError>> {
+) -> Result<PetPage, Failure> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;
     let mut pets = Vec::with_capacity(limit);
@@ -170,10 +167,10 @@ pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE id IN \
      (SELECT id FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
 
 /// Returns the record `id`.
-pub(crate) fn find_record<E: From<StoreError>>(
+pub(crate) fn find_record(
     statements: &mut Statements<'_>,
     id: IdempotencyId,
-) -> Result<Option<IdempotencyRecord>, Failure<E>> {
+) -> Result<Option<IdempotencyRecord>, Failure> {
     let found = statements.get(RECORD)?.query_row([id.0], |row| Ok(record(row)));
     Ok(found.optional()?.transpose()?)
 }
@@ -183,7 +180,7 @@ pub(crate) fn records_after(
     connection: &Connection,
     after: Option<RecordPosition>,
     limit: u32,
-) -> Result<Vec<IdempotencyRecord>, Failure<StoreError>> {
+) -> Result<Vec<IdempotencyRecord>, Failure> {
     // Every id is greater than the empty blob.
     let (pet, id) = after.as_ref().map_or((i64::MIN, &[][..]), |after| (after.pet.0, &after.id.0));
     let mut statement = connection.prepare_cached(RECORDS_AFTER)?;

@@ -11,7 +11,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::StoreError;
 use petstore_storage::StoredVersion;
 use rusqlite::Connection;
 
@@ -85,7 +84,7 @@ struct VersionReader {
 impl VersionReader {
     /// Reads the version. The transaction stays open only if the version has not changed. While the log grows, an open
     /// transaction would prevent SQLite from resetting the log.
-    fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure<StoreError>> {
+    fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure> {
         self.release();
         let connection = self.connection.take().map_or_else(|| pool.open(), Ok)?;
         connection.execute_batch("BEGIN")?;

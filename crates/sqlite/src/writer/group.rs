@@ -4,17 +4,17 @@
 //! full disk or a damaged page, the group runs again with both, because a repeat needs no new row. Then a refused addition
 //! fails alone. If a page is damaged, each addition runs a third time, in its own transaction.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
-use petstore_domain::{StoreError, WriterRole};
+use petstore_domain::{ArchiveError, StoreError, WriterRole};
 use petstore_storage::writer::{Add, Answers};
 use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 use tokio::runtime::Handle;
 
-use super::{Group, Groups, Tally};
+use super::{Group, Groups};
 use crate::{
     config::Synchronous,
-    connection::{self, Statements},
+    connection::Statements,
     error::{self, Failure},
     handover,
     pets::addition::{self, Outcome},
@@ -22,32 +22,10 @@ use crate::{
     version,
 };
 
-/// The parts of the writer that outlast a connection.
-pub(crate) struct Committer {
-    pub(crate) pool: Arc<Pool>,
-    /// The durability of additions.
-    pub(crate) synchronous: Synchronous,
-    pub(crate) tally: Arc<Tally>,
-}
-
-impl Committer {
-    /// Makes a session on `connection`.
-    pub(super) fn session<'a>(&'a self, connection: &'a Connection) -> Session<'a> {
-        let statements = Statements::new(connection);
-        Session { committer: self, statements, health: Health::Sound }
-    }
-
-    /// Opens a new connection and reads on it, so that closing the old connection does not remove the write-ahead log.
-    pub(super) fn reopen(&self) -> Result<Connection, StoreError> {
-        self.pool.presence.check()?;
-        self.try_to_open().map_err(|error| {
-            StoreError::unavailable(format!("the store cannot be opened again: {error}"))
-        })
-    }
-
-    fn try_to_open(&self) -> rusqlite::Result<Connection> {
-        let timeout = self.pool.busy_timeout.writer;
-        let connection = connection::open_writer(&self.pool.path, self.synchronous, timeout)?;
+/// Opens a new connection and reads on it, so that closing the old connection does not remove the write-ahead log.
+pub(super) fn reopen(pool: &Pool) -> Result<Connection, StoreError> {
+    let open = || {
+        let connection = pool.open_writer()?;
         if connection.is_readonly(MAIN_DB)? {
             // SQLite falls back to read-only access if the file cannot be opened for writing.
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
@@ -55,7 +33,11 @@ impl Committer {
         }
         connection.query_row(version::SELECT, [], |_| Ok(()))?;
         Ok(connection)
-    }
+    };
+    pool.presence.check()?;
+    open().map_err(|error| {
+        StoreError::unavailable(format!("the store cannot be opened again: {error}"))
+    })
 }
 
 /// The state of a connection after a transaction.
@@ -84,12 +66,16 @@ impl Health {
 
 /// Runs groups on one connection with held statements.
 pub(crate) struct Session<'a> {
-    committer: &'a Committer,
+    pool: &'a Pool,
     statements: Statements<'a>,
     health: Health,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    pub(super) fn new(pool: &'a Pool, connection: &'a Connection) -> Self {
+        Self { pool, statements: Statements::new(connection), health: Health::Sound }
+    }
+
     /// Writes `first` and the groups after it. Returns the next group if it needs a new connection; `None` when the queue is
     /// closed and empty.
     pub(super) fn run(
@@ -139,7 +125,7 @@ impl Session<'_> {
             Err(error) => return failed(group, &error),
         };
         if !group.is_empty() {
-            self.committer.tally.note(group.len());
+            self.pool.note_commit(group.len());
         }
         let mut answers = Answers::default();
         for (Add { pet, reply, .. }, outcome) in group.into_iter().zip(outcomes) {
@@ -150,15 +136,13 @@ impl Session<'_> {
 
     /// Runs `work` in a transaction of its own. The commit waits for the disk even with [`Synchronous::Normal`], which
     /// concerns additions alone.
-    pub(super) fn write<T, E: From<StoreError>>(
+    pub(super) fn write<T>(
         &mut self,
         writer: WriterRole,
-        work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure<E>>,
-    ) -> Result<T, E> {
-        let Committer { pool, synchronous, tally } = self.committer;
-        let synchronous = *synchronous;
-        pool.presence.check()?;
-        let connection = self.statements.connection;
+        work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure>,
+    ) -> Result<T, ArchiveError> {
+        self.pool.presence.check()?;
+        let (connection, synchronous) = (self.statements.connection, self.pool.synchronous);
         let set = |synchronous: Synchronous| {
             connection.pragma_update(None, "synchronous", synchronous.as_str())
         };
@@ -166,7 +150,7 @@ impl Session<'_> {
         let done = done.and_then(|()| {
             let transaction = WriteTransaction::begin(&mut self.statements, writer)?;
             let (done, rewrites) = work(transaction.0)?;
-            transaction.commit(rewrites, pool)?;
+            transaction.commit(rewrites, self.pool)?;
             Ok(done)
         });
         let done = self.conclude(done);
@@ -174,7 +158,7 @@ impl Session<'_> {
             self.health = Health::InDoubt;
         }
         let done = done?;
-        tally.note(1);
+        self.pool.note_commit(1);
         Ok(done)
     }
 
@@ -183,18 +167,18 @@ impl Session<'_> {
         if group.is_empty() {
             return Ok(Vec::new());
         }
-        self.committer.pool.presence.check()?;
+        self.pool.presence.check()?;
         let mut done = self.transaction(group, false);
         if let Err(Failure::Sqlite(error)) = &done
             && (error::is_refusal(error) || is_damage(error) || error::is_full(error))
         {
             done = self.transaction(group, true);
         }
-        self.conclude(done)
+        self.conclude(done).map_err(error::of_archive)
     }
 
     /// Notes the state of the connection after a transaction. Returns the error for the callers.
-    fn conclude<T, E: From<StoreError>>(&mut self, done: Result<T, Failure<E>>) -> Result<T, E> {
+    fn conclude<T>(&mut self, done: Result<T, Failure>) -> Result<T, ArchiveError> {
         self.health = match &done {
             Ok(_) | Err(Failure::Answer(_)) => Health::Sound,
             // After a failed commit, the additions may have taken effect, so they must not run again.
@@ -203,7 +187,7 @@ impl Session<'_> {
         };
         let done = done.map_err(explain)?;
         // If the file was removed meanwhile, the transaction is lost.
-        self.committer.pool.presence.check()?;
+        self.pool.presence.check()?;
         Ok(done)
     }
 
@@ -212,7 +196,7 @@ impl Session<'_> {
         &mut self,
         group: &mut Vec<Add>,
         with_savepoints: bool,
-    ) -> Result<Vec<Outcome>, Failure<StoreError>> {
+    ) -> Result<Vec<Outcome>, Failure> {
         let transaction = WriteTransaction::begin(&mut self.statements, WriterRole::Service)?;
         // Callers may have left while this process waited for the lock.
         group.retain(|add| !add.reply.is_abandoned());
@@ -222,7 +206,7 @@ impl Session<'_> {
         }
         if !group.is_empty() {
             let is_new = outcomes.iter().flatten().any(|stored| stored.is_new);
-            transaction.commit(is_new.then_some(0), &self.committer.pool)?;
+            transaction.commit(is_new.then_some(0), self.pool)?;
         }
         Ok(outcomes)
     }
@@ -246,7 +230,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 /// Returns the error for all callers of a failed transaction.
-fn explain<E: From<StoreError>>(failure: Failure<E>) -> E {
+fn explain(failure: Failure) -> ArchiveError {
     let (end, error) = match failure {
         Failure::Answer(error) => return error,
         Failure::Commit(error) if Health::after(&error) == Health::InDoubt => {
@@ -267,10 +251,7 @@ struct WriteTransaction<'a, 'c>(&'a mut Statements<'c>);
 
 impl<'a, 'c> WriteTransaction<'a, 'c> {
     /// Waits for the write lock, and checks that the state of the store permits `writer` to write.
-    fn begin<E: From<StoreError>>(
-        statements: &'a mut Statements<'c>,
-        writer: WriterRole,
-    ) -> Result<Self, Failure<E>> {
+    fn begin(statements: &'a mut Statements<'c>, writer: WriterRole) -> Result<Self, Failure> {
         statements.get("BEGIN IMMEDIATE")?.execute([])?;
         let transaction = Self(statements);
         handover::permit_write(transaction.0, writer)?;
@@ -279,11 +260,7 @@ impl<'a, 'c> WriteTransaction<'a, 'c> {
 
     /// Commits. `rewrites` is `None` if no animal has changed, 0 if animals were only added, otherwise 1. Unless it is
     /// `None`, the version is renewed and published.
-    fn commit<E: From<StoreError>>(
-        self,
-        rewrites: Option<i64>,
-        pool: &Pool,
-    ) -> Result<(), Failure<E>> {
+    fn commit(self, rewrites: Option<i64>, pool: &Pool) -> Result<(), Failure> {
         let renewed = rewrites.map(|rewrites| version::renew(self.0, rewrites)).transpose()?;
         let began = Instant::now();
         self.0.get("COMMIT")?.execute([]).map_err(Failure::Commit)?;
@@ -306,7 +283,6 @@ impl Drop for WriteTransaction<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use petstore_domain::StoreError;
     use rusqlite::{Error, ffi};
 
     use super::{Failure, explain};
@@ -321,7 +297,7 @@ mod tests {
             (ffi::SQLITE_BUSY, false),
             (ffi::SQLITE_LOCKED, false),
         ] {
-            let shown = |failure| explain::<StoreError>(failure).to_string();
+            let shown = |failure| explain(failure).to_string();
             assert_eq!(
                 shown(Failure::Commit(failed(code))).contains("in doubt"),
                 in_doubt,
