@@ -70,7 +70,9 @@ impl KeyStore for SqliteStore {
             if head(connection)?.0 != expected {
                 return Ok(SaveOutcome::Conflict);
             }
-            remove(connection, &removed)?;
+            for id in &removed {
+                connection.prepare_cached(REMOVE)?.execute([id.0])?;
+            }
             changed.iter().try_for_each(|key| write(connection, key))?;
             renew(connection)?;
             Ok(SaveOutcome::Saved)
@@ -174,12 +176,6 @@ pub(crate) fn note_use(connection: &Connection, id: KeyId, at: Timestamp) -> rus
 /// Renews the revision of the keys, in the transaction that changes them.
 pub(crate) fn renew(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached(RENEW)?.execute([]).map(drop)
-}
-
-/// Removes keys. The caller renews the revision in the same transaction.
-pub(crate) fn remove(connection: &Connection, keys: &[KeyId]) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(REMOVE)?;
-    keys.iter().try_for_each(|id| statement.execute([id.0]).map(drop))
 }
 
 /// Returns the key of a row.

@@ -136,7 +136,12 @@ fn write_rows(statements: &mut Statements<'_>, rows: &Rows) -> Result<Written, F
     let Rows { pets, keys, records, highest } = rows;
     let mut added = 0;
     for pet in pets {
-        added += u64::from(write_pet(statements, pet)?);
+        if pets::restore(statements, pet)? {
+            added += 1;
+        } else {
+            let stored = pets::find(connection, pet.id, |_| Ok(()))?;
+            Resolution::of_pet(stored.value.as_ref(), pet)?;
+        }
     }
     keys.iter().try_for_each(|key| write_key(connection, key))?;
     if !keys.is_empty() {
@@ -157,8 +162,7 @@ fn add_new_pets(
     let mut stored = None;
     if let Some(request) = &request {
         stored = pets::find_record(statements, request.id)?;
-        let resolution = Resolution::of_new_pets(stored.as_ref(), request);
-        if resolution? == Resolution::Keep {
+        if Resolution::of_new_pets(stored.as_ref(), request)? == Resolution::Keep {
             return Ok((0, None));
         }
     }
@@ -170,16 +174,6 @@ fn add_new_pets(
         }
     }
     Ok((pets.len() as u64, (!pets.is_empty()).then_some(0)))
-}
-
-/// Writes an animal under its own identifier. Returns `false` if it is stored already.
-fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure> {
-    if pets::restore(statements, pet)? {
-        return Ok(true);
-    }
-    let stored = pets::find(statements.connection, pet.id, |_| Ok(()))?;
-    Resolution::of_pet(stored.value.as_ref(), pet)?;
-    Ok(false)
 }
 
 fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure> {
@@ -196,8 +190,7 @@ fn write_record(
     record: &IdempotencyRecord,
 ) -> Result<(), Failure> {
     let stored = pets::find_record(statements, record.id)?;
-    let resolution = Resolution::of_record(stored.as_ref(), record)?;
-    if resolution == Resolution::Write {
+    if Resolution::of_record(stored.as_ref(), record)? == Resolution::Write {
         pets::write_record(statements, stored.as_ref(), record)?;
     }
     Ok(())

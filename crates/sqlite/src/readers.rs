@@ -40,7 +40,7 @@ const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 /// Runs reads. Dropping this value ends its threads.
 pub(crate) struct Readers {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     /// The threads of `watch.rs`, which sleep while there are no requests.
     watches: Vec<Thread>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
     pub(crate) runtime: Handle,
     /// Counts the workers that read: each holds a clone.
-    workers: Arc<()>,
+    pub(crate) workers: Arc<()>,
     max_workers: usize,
     pub(crate) queue: Mutex<Queue>,
     pub(crate) changed: Condvar,
@@ -62,11 +62,6 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn is_open(&self) -> bool {
         !self.closed.load(Ordering::SeqCst)
-    }
-
-    /// Returns whether a worker reads.
-    pub(crate) fn has_reading_workers(&self) -> bool {
-        Arc::strong_count(&self.workers) > 1
     }
 }
 
@@ -136,11 +131,6 @@ impl Readers {
     /// Returns the pool of connections.
     pub(crate) fn pool(&self) -> &Arc<Pool> {
         &self.shared.pool
-    }
-
-    /// Returns the number of reads that wait for a thread.
-    pub(crate) fn queue_length(&self) -> usize {
-        self.shared.queue().len()
     }
 
     /// Keeps the threads of `watch.rs` awake. Called for each read, and for each request for the version.

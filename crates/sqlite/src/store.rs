@@ -44,7 +44,7 @@ impl SqliteStore {
             commits: pool.commits.load(Ordering::Relaxed),
             writes: pool.writes.load(Ordering::Relaxed),
             write_queue: self.writer.as_ref().map_or(0, |writer| writer.queue.waiting()),
-            read_queue: self.readers.queue_length(),
+            read_queue: self.readers.shared.queue().len(),
         }
     }
 

@@ -59,7 +59,7 @@ impl Shared {
         while self.is_open() {
             // Loads `in_use` first, because a read is counted before its use is noted.
             let in_use = self.in_use.load(Ordering::SeqCst);
-            let has_reads = self.has_reading_workers() || self.queue().len() > 0;
+            let has_reads = Arc::strong_count(&self.workers) > 1 || self.queue().len() > 0;
             if has_reads {
                 // The worker that runs this task drives sockets and timers afterwards.
                 self.runtime.spawn(async {});
