@@ -30,8 +30,8 @@ use crate::{
 
 /// Begins a transaction in which each statement sees all earlier commits.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-/// Begins a transaction that writes animals. The setting shows triggers that petstore writes. It shows
-/// `petstore_add` that a transaction has begun.
+/// Begins a transaction that writes animals. Triggers recognize petstore's writes by the setting, and `petstore_add`
+/// recognizes a transaction that has begun.
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
 /// Begins a transaction that adds animals under the next identifiers and changes nothing else.

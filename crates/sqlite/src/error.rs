@@ -49,7 +49,7 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// Returns the error of work that writes no rows of an archive.
+/// Converts the error of work that writes no archive rows. Such work makes only [`ArchiveError::Store`].
 pub(crate) fn of_archive(error: ArchiveError) -> StoreError {
     match error {
         ArchiveError::Store(error) => error,

@@ -29,7 +29,7 @@ impl Stored {
     }
 }
 
-/// Adds the animal of a job. Fails if the whole transaction must be rolled back:
+/// Adds the animal of a job. Fails if the whole transaction must be rolled back, in one of these cases:
 /// - The failure is not a refusal.
 /// - No savepoint can undo the changes of this addition.
 /// - The addition may be a repeat, whose record was not looked for.

@@ -1,8 +1,9 @@
 //! Groups of additions that share a transaction, other writes, and their failures.
 //!
-//! The first run of a group is quick: it makes no savepoints, and looks for no idempotency record. After a refused row, a
-//! full disk or a damaged page, the group runs again with both, because a repeat needs no new row. Then a refused addition
-//! fails alone. If a page is damaged, each addition runs a third time, in its own transaction.
+//! The first run of a group makes no savepoints and looks for no idempotency records. After a refused row, a full disk or a
+//! damaged page, the group runs again. The second run makes savepoints, so that a refused addition fails alone. It also
+//! looks for records, because a repeat needs no new row. If the second run meets a damaged page, each addition runs in its
+//! own transaction.
 
 use std::time::Instant;
 
