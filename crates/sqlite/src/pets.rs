@@ -10,7 +10,7 @@ use petstore_domain::{
 };
 use rusqlite::Connection;
 
-use crate::{handover, store::SqliteStore, version};
+use crate::{handover::rows::permit_read, store::SqliteStore, version};
 
 #[async_trait]
 impl PetRepository for SqliteStore {
@@ -25,9 +25,7 @@ impl PetRepository for SqliteStore {
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         let while_sealed = self.reads_while_sealed;
         let find = move |connection: &Connection| {
-            rows::find(connection, id, |version| {
-                handover::permit_read(connection, version, while_sealed)
-            })
+            rows::find(connection, id, |version| permit_read(connection, version, while_sealed))
         };
         self.readers.read(find).await
     }
@@ -36,7 +34,7 @@ impl PetRepository for SqliteStore {
         let while_sealed = self.reads_while_sealed;
         let list = move |connection: &Connection| {
             version::in_snapshot(connection, |version| {
-                handover::permit_read(connection, version, while_sealed)?;
+                permit_read(connection, version, while_sealed)?;
                 Ok(Versioned { value: rows::page(connection, &query)?, version })
             })
         };

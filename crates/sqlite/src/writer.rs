@@ -22,11 +22,9 @@ pub(crate) use self::group::Session;
 use crate::{
     connection::Statements,
     error::{self, Failure},
+    pets::addition::MAX_GROUP,
     readers::Pool,
 };
-
-/// The largest number of writes in one transaction.
-pub(crate) const MAX_GROUP: usize = 1024;
 
 /// The longest time that this process writes without releasing SQLite's write lock for [`FREE`]. The lock has no queue:
 /// processes that poll for it would starve beside a writer without pauses.

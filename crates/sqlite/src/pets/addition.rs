@@ -7,8 +7,10 @@ use crate::{
     connection::Statements,
     error::{self, Failure},
     pets::rows,
-    writer::MAX_GROUP,
 };
+
+/// The largest number of additions in one transaction.
+pub(crate) const MAX_GROUP: usize = 1024;
 
 /// The outcome of an addition before the commit.
 pub(crate) type Outcome = Result<Stored, AddError>;

@@ -17,7 +17,7 @@ use crate::{
     config::Synchronous,
     connection::Statements,
     error::{self, Failure},
-    handover,
+    handover::rows,
     pets::addition::{self, Outcome},
     readers::Pool,
     version,
@@ -255,7 +255,7 @@ impl<'a, 'c> WriteTransaction<'a, 'c> {
     fn begin(statements: &'a mut Statements<'c>, writer: WriterRole) -> Result<Self, Failure> {
         statements.get("BEGIN IMMEDIATE")?.execute([])?;
         let transaction = Self(statements);
-        handover::permit_write(transaction.0, writer)?;
+        rows::permit_write(transaction.0, writer)?;
         Ok(transaction)
     }
 
