@@ -107,6 +107,9 @@ async fn read_archive(
     })
 }
 
+/// An animal that is missing in the list of its status.
+type Unlisted = Option<(PetId, PetStatus)>;
+
 /// Returns the first animal of `batch` that is missing in the list of its status. `after` is the last animal before
 /// `batch`.
 ///
@@ -116,7 +119,7 @@ async fn find_unlisted(
     pets: &dyn PetRepository,
     after: Option<PetId>,
     batch: &[Pet],
-) -> Result<Option<(PetId, PetStatus)>, StoreError> {
+) -> Result<Unlisted, StoreError> {
     for status in PetStatus::ALL {
         let of_status = batch.iter().filter(|pet| pet.status == Some(status));
         let mut missing: BTreeSet<_> = of_status.map(|pet| pet.id).collect();
@@ -140,10 +143,7 @@ async fn find_unlisted(
 }
 
 /// Returns the animal if it exists and is missing in the list of its status at each of [`ATTEMPTS`] lookups.
-async fn look_up(
-    pets: &dyn PetRepository,
-    id: PetId,
-) -> Result<Option<(PetId, PetStatus)>, StoreError> {
+async fn look_up(pets: &dyn PetRepository, id: PetId) -> Result<Unlisted, StoreError> {
     let mut unlisted = None;
     for _ in 0..ATTEMPTS {
         let Some(status) = pets.find(id).await?.value.and_then(|pet| pet.status) else {
