@@ -62,12 +62,11 @@ async fn read_rows(store: &OpenStore) -> [Finding; 2] {
         Ok(stored) => keys(&stored),
         Err(error) => Finding::error("API keys", error.to_string()),
     };
-    let animals = match &store.archive {
-        Some(archive) => read_archive(&**archive, &*store.pets).await,
-        None => {
-            let why = "not read one by one: this kind of store has no archive";
-            Ok(Finding::warning("animals", why))
-        }
+    let animals = if let Some(archive) = &store.archive {
+        read_archive(&**archive, &*store.pets).await
+    } else {
+        let why = "not read one by one: this kind of store has no archive";
+        Ok(Finding::warning("animals", why))
     };
     [keys, animals.unwrap_or_else(|error| Finding::error("animals", error.to_string()))]
 }

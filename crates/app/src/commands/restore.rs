@@ -56,8 +56,8 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
             examine(backup, &signals).await?;
         }
         match location.restore_path() {
-            Some(path) => restoring.into_file(&path).await,
-            None => restoring.into_store(location).await,
+            Some(path) => restoring.fill_file(&path).await,
+            None => restoring.fill_store(location).await,
         }
     };
     let place = restoring.await.map_err(|failure| {
@@ -66,7 +66,7 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     })?;
     let is_older = !is_current && location.restore_path().is_some();
     let later = if is_older { "; 'petstore serve' upgrades its older schema" } else { "" };
-    Console.print(&format!("restored {shown} to {place}, found sound{later}\n"))?;
+    Console.print(format!("restored {shown} to {place}, found sound{later}\n"))?;
     Console.note(LOST);
     Ok(())
 }
@@ -82,7 +82,7 @@ struct Restoring<'a> {
 impl Restoring<'_> {
     /// Copies the backup to `path`. A backup with an older schema is copied unchanged, without a new identity. Returns the path
     /// of the store.
-    async fn into_file(&self, path: &Path) -> Result<String, Failure> {
+    async fn fill_file(&self, path: &Path) -> Result<String, Failure> {
         let partial = PartialFile::begin(path, IfExists::Refuse(IN_THE_WAY), Access::OwnerOnly)?;
         if let Some(found) = companion(path) {
             let found = quotable_path(&found);
@@ -103,7 +103,7 @@ impl Restoring<'_> {
     }
 
     /// Fills `target` from a copy of the backup. `target` must be empty, or contain a part of the same backup.
-    async fn into_store(&self, target: &dyn StoreLocation) -> Result<String, Failure> {
+    async fn fill_store(&self, target: &dyn StoreLocation) -> Result<String, Failure> {
         let failed =
             |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
         let folder = tempfile::tempdir().map_err(failed)?;

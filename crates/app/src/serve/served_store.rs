@@ -109,8 +109,8 @@ impl ServedStore {
         if let Some(store) = stores.opened[0].borrow().as_ref().filter(|_| !has_next) {
             (pets, keys) = (store.pets.clone(), store.keys.clone());
         }
-        let sampled = stores.clone();
-        let samples: SampleSource = Arc::new(move || samples(&sampled, has_next));
+        let both = stores.clone();
+        let samples: SampleSource = Arc::new(move || samples(&both, has_next));
         Ok(Self { pets, keys, samples, watching, stores })
     }
 
@@ -216,21 +216,21 @@ impl Opening {
     async fn complete(
         &self,
         store: &OpenStore,
-        Stores { current, opened }: &Stores,
+        stores: &Stores,
     ) -> Result<Option<Poller>, Failure> {
         let mut poller = None;
         if let Some(location) = self.next.clone() {
             let first = store.ports(&*self.location).map_err(Failure::runtime)?;
-            let next = Box::new(Opener { location, opened: Arc::clone(opened) });
-            let started = Poller::start(Arc::clone(current), first, next).await;
+            let next = Box::new(Opener { location, stores: stores.clone() });
+            let started = Poller::start(Arc::clone(&stores.current), first, next).await;
             poller = Some(started.map_err(Failure::of_store)?);
         } else {
             store.require_open(&*self.location).await?;
-            current.set(store.pets.clone(), store.keys.clone());
+            stores.current.set(store.pets.clone(), store.keys.clone());
         }
         if let Some(first_key) = &self.first_key {
             let file = self.location.first_key_path();
-            first_key::ensure(&**current, file, first_key, &mut Console).await?;
+            first_key::ensure(&*stores.current, file, first_key, &mut Console).await?;
         }
         if let Some(store) = &store.created_at {
             tracing::info!(store, "made a new store");
@@ -274,7 +274,7 @@ fn samples(Stores { current, opened }: &Stores, has_next: bool) -> Vec<Sample> {
 /// Opens the next store once it exists.
 struct Opener {
     location: Arc<dyn StoreLocation>,
-    opened: Arc<[watch::Sender<Option<OpenStore>>; 2]>,
+    stores: Stores,
 }
 
 #[async_trait]
@@ -286,7 +286,7 @@ impl NextStoreOpener for Opener {
         let opened = self.location.open(options).await.map_err(failed)?;
         match opened.ports(&*self.location) {
             Ok(ports) => {
-                self.opened[1].send_replace(Some(opened));
+                self.stores.opened[1].send_replace(Some(opened));
                 Ok(ports)
             }
             Err(problem) => {
