@@ -109,7 +109,7 @@ fn execute(command: Command, sources: &Sources) -> Result<(), Failure> {
         }
         Command::Openapi(args) => Console.show(&petstore_http::openapi_document(&args.settings())),
         Command::Healthcheck(args) => run_to_end(Box::pin(healthcheck::run(args))),
-        Command::Completions(args) => manual::completions(&sources.definition, args),
+        Command::Completions(args) => manual::completions(&sources.definition, args.shell),
         Command::Man(args) => manual::pages(&sources.definition, &args),
     }
 }

@@ -183,7 +183,7 @@ fn started(
     let environment = settings.environment.clone();
     Box::new(move || {
         let lines = addresses.iter().map(|address| format!("petstore listens on {address}\n"));
-        if let Err(failure) = Console.print(&lines.collect::<String>()) {
+        if let Err(failure) = Console.print(lines.collect::<String>()) {
             tracing::warn!("{failure}");
         }
         let is_seen = Console.is_terminal() && io::stderr().is_terminal();

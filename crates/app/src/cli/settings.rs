@@ -179,14 +179,14 @@ struct Layers<'a> {
 }
 
 impl Layers<'_> {
-    /// Returns the source of the value of a flag that takes precedence. `DefaultValue` is the settings file.
+    /// Returns the source that takes precedence for a flag. `DefaultValue` stands for the settings file.
     fn source(&self, id: &str, name: &str) -> Option<ValueSource> {
         let given = self.given.value_source(id).filter(|it| *it != ValueSource::DefaultValue);
         given.or_else(|| self.settings.get(name).map(|_| ValueSource::DefaultValue))
     }
 
-    /// Returns the values of the flag `name`, and their file, if a file gives them. `source` is the source without a
-    /// file of a secret. Refuses a secret and its file from the same source.
+    /// Returns the values of the flag `name` and their file, if a file gives the values. `source` is the source of the
+    /// flag, without its companion `--NAME-file`. Refuses a secret and its file from the same source.
     fn in_file(
         &self,
         name: &str,
@@ -212,7 +212,7 @@ impl Layers<'_> {
         Ok(values.map(|values| (values, self.config.clone())))
     }
 
-    /// Returns whether the URL of a store contains a password.
+    /// Returns whether the store URL in the argument `id` contains a password.
     fn has_password(&self, id: &str) -> bool {
         let mut urls = self.given.get_raw(id).into_iter().flatten().map(OsStr::to_string_lossy);
         urls.any(|url| {

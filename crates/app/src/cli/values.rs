@@ -57,7 +57,8 @@ pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
     duration(text, Duration::from_secs(1)..=CENTURY, "1s to 100years")
 }
 
-fn is_number(text: &str) -> bool {
+/// Returns whether `text` consists of digits.
+pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -62,12 +62,11 @@ async fn read_rows(store: &OpenStore) -> [Finding; 2] {
         Ok(stored) => keys(&stored),
         Err(error) => Finding::error("API keys", error.to_string()),
     };
-    let animals = match &store.archive {
-        Some(archive) => read_archive(&**archive, &*store.pets).await,
-        None => {
-            let why = "not read one by one: this kind of store has no archive";
-            Ok(Finding::warning("animals", why))
-        }
+    let animals = if let Some(archive) = &store.archive {
+        read_archive(&**archive, &*store.pets).await
+    } else {
+        let why = "not read one by one: this kind of store has no archive";
+        Ok(Finding::warning("animals", why))
     };
     [keys, animals.unwrap_or_else(|error| Finding::error("animals", error.to_string()))]
 }
@@ -107,6 +106,9 @@ async fn read_archive(
     })
 }
 
+/// An animal that is missing in the list of its status.
+type Unlisted = Option<(PetId, PetStatus)>;
+
 /// Returns the first animal of `batch` that is missing in the list of its status. `after` is the last animal before
 /// `batch`.
 ///
@@ -116,7 +118,7 @@ async fn find_unlisted(
     pets: &dyn PetRepository,
     after: Option<PetId>,
     batch: &[Pet],
-) -> Result<Option<(PetId, PetStatus)>, StoreError> {
+) -> Result<Unlisted, StoreError> {
     for status in PetStatus::ALL {
         let of_status = batch.iter().filter(|pet| pet.status == Some(status));
         let mut missing: BTreeSet<_> = of_status.map(|pet| pet.id).collect();
@@ -140,10 +142,7 @@ async fn find_unlisted(
 }
 
 /// Returns the animal if it exists and is missing in the list of its status at each of [`ATTEMPTS`] lookups.
-async fn look_up(
-    pets: &dyn PetRepository,
-    id: PetId,
-) -> Result<Option<(PetId, PetStatus)>, StoreError> {
+async fn look_up(pets: &dyn PetRepository, id: PetId) -> Result<Unlisted, StoreError> {
     let mut unlisted = None;
     for _ in 0..ATTEMPTS {
         let Some(status) = pets.find(id).await?.value.and_then(|pet| pet.status) else {

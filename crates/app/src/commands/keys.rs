@@ -75,7 +75,7 @@ pub(crate) enum KeysCommand {
 
 /// Parses a key selector: digits are an identifier, anything else is a name.
 fn selector(text: &str) -> Result<KeySelector, String> {
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+    if values::is_number(text) {
         let id = text.parse().map_err(|_| format!("the largest identifier is {}", i64::MAX))?;
         return Ok(KeySelector::Id(KeyId(id)));
     }
@@ -170,7 +170,7 @@ impl<O: Output> Keys<'_, O> {
         let lines = revoked.iter().map(|ApiKey { id: KeyId(id), name, prefix, .. }| {
             format!("revoked key {id} '{name}' ({prefix}…)\n")
         });
-        self.out.print(&lines.collect::<String>())
+        self.out.print(lines.collect::<String>())
     }
 
     async fn roll(

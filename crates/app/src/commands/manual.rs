@@ -46,12 +46,9 @@ pub(crate) struct ManArgs {
 }
 
 /// Prints the completions of a shell.
-pub(crate) fn completions(
-    definition: &clap::Command,
-    args: CompletionsArgs,
-) -> Result<(), Failure> {
+pub(crate) fn completions(definition: &clap::Command, shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut definition.clone(), NAME, &mut script);
+    clap_complete::generate(shell, &mut definition.clone(), NAME, &mut script);
     let script = String::from_utf8(script).map_err(Failure::runtime)?;
     Console.show(&script)
 }

@@ -50,13 +50,14 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::of_store)?;
     let is_current = upgrade.ok_or_else(missing)?.steps.is_empty();
     let location = &*store.store.location;
+    let restoring = Restoring { backup, is_current, signals: &signals };
     let restoring = async {
         if is_current {
             examine(backup, &signals).await?;
         }
         match location.restore_path() {
-            Some(path) => into_file(backup, is_current, &path, &signals).await,
-            None => into_store(backup, is_current, location, &signals).await,
+            Some(path) => restoring.fill_file(&path).await,
+            None => restoring.fill_store(location).await,
         }
     };
     let place = restoring.await.map_err(|failure| {
@@ -65,75 +66,72 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     })?;
     let is_older = !is_current && location.restore_path().is_some();
     let later = if is_older { "; 'petstore serve' upgrades its older schema" } else { "" };
-    Console.print(&format!("restored {shown} to {place}, found sound{later}\n"))?;
+    Console.print(format!("restored {shown} to {place}, found sound{later}\n"))?;
     Console.note(LOST);
     Ok(())
 }
 
-/// Copies the backup to `path`. A backup with an older schema is copied unchanged, without a new identity. Returns the path
-/// of the store.
-async fn into_file(
-    backup: &dyn StoreLocation,
+/// The restore of a backup.
+struct Restoring<'a> {
+    backup: &'a dyn StoreLocation,
+    /// `true` if the schema of the backup is that of this release.
     is_current: bool,
-    path: &Path,
-    signals: &Signals,
-) -> Result<String, Failure> {
-    let partial = PartialFile::begin(path, IfExists::Refuse(IN_THE_WAY), Access::OwnerOnly)?;
-    if let Some(found) = companion(path) {
-        let found = quotable_path(&found);
-        let why = format!("{found} belongs to an earlier store; {IN_THE_WAY}");
-        return Err(Failure::runtime(why));
+    signals: &'a Signals,
+}
+
+impl Restoring<'_> {
+    /// Copies the backup to `path`. A backup with an older schema is copied unchanged, without a new identity. Returns the path
+    /// of the store.
+    async fn fill_file(&self, path: &Path) -> Result<String, Failure> {
+        let partial = PartialFile::begin(path, IfExists::Refuse(IN_THE_WAY), Access::OwnerOnly)?;
+        if let Some(found) = companion(path) {
+            let found = quotable_path(&found);
+            let why = format!("{found} belongs to an earlier store; {IN_THE_WAY}");
+            return Err(Failure::runtime(why));
+        }
+        let copy = self.copy(partial.temporary()).await?;
+        if self.is_current {
+            with_store(&*copy, OpenMode::ReadWrite, async |store| {
+                store::give_identity(store, &*copy).await
+            })
+            .await?;
+        }
+        match companion(partial.temporary()) {
+            None => partial.finish(),
+            Some(_) => Err(Failure::runtime("the copy could not be closed; try again")),
+        }
     }
-    let copy = copy(backup, partial.temporary(), signals).await?;
-    if is_current {
-        with_store(&*copy, OpenMode::ReadWrite, async |store| {
-            store::give_identity(store, &*copy).await
+
+    /// Fills `target` from a copy of the backup. `target` must be empty, or contain a part of the same backup.
+    async fn fill_store(&self, target: &dyn StoreLocation) -> Result<String, Failure> {
+        let failed =
+            |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let copy = &*self.copy(&folder.path().join("backup.db")).await?;
+        if !self.is_current {
+            copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
+            examine(copy, self.signals).await?;
+        }
+        with_store(copy, OpenMode::ReadWrite, async |source| {
+            with_store(target, OpenMode::Create, async |store| {
+                let mover = store::mover([(source, copy), (store, target)])?;
+                mover.run(&mut store::watch(self.signals)).await.map_err(Failure::runtime)?;
+                store::give_identity(store, target).await
+            })
+            .await
         })
         .await?;
+        Ok(target.to_string())
     }
-    match companion(partial.temporary()) {
-        None => partial.finish(),
-        Some(_) => Err(Failure::runtime("the copy could not be closed; try again")),
-    }
-}
 
-/// Fills `target` from a copy of the backup. `target` must be empty, or contain a part of the same backup.
-async fn into_store(
-    backup: &dyn StoreLocation,
-    is_current: bool,
-    target: &dyn StoreLocation,
-    signals: &Signals,
-) -> Result<String, Failure> {
-    let failed = |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
-    let folder = tempfile::tempdir().map_err(failed)?;
-    let copy = &*copy(backup, &folder.path().join("backup.db"), signals).await?;
-    if !is_current {
-        copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
-        examine(copy, signals).await?;
+    /// Copies the backup to the file `to`, and verifies the copy. Returns the location of the copy.
+    async fn copy(&self, to: &Path) -> Result<Arc<dyn StoreLocation>, Failure> {
+        File::create(to)
+            .map_err(|error| Failure::runtime(format!("cannot copy the backup: {error}")))?;
+        let watch = backup::progress_of("restoring", self.signals);
+        self.backup.back_up(to, watch).await.map_err(Failure::runtime)?;
+        Ok(stores::in_file(to.to_owned()))
     }
-    with_store(copy, OpenMode::ReadWrite, async |source| {
-        with_store(target, OpenMode::Create, async |store| {
-            let mover = store::mover(source, copy, store, target)?;
-            mover.run(&mut store::watch(signals)).await.map_err(Failure::runtime)?;
-            store::give_identity(store, target).await
-        })
-        .await
-    })
-    .await?;
-    Ok(target.to_string())
-}
-
-/// Copies the backup to the file `to`, and verifies the copy. Returns the location of the copy.
-async fn copy(
-    backup: &dyn StoreLocation,
-    to: &Path,
-    signals: &Signals,
-) -> Result<Arc<dyn StoreLocation>, Failure> {
-    File::create(to)
-        .map_err(|error| Failure::runtime(format!("cannot copy the backup: {error}")))?;
-    let watch = backup::progress_of("restoring", signals);
-    backup.back_up(to, watch).await.map_err(Failure::runtime)?;
-    Ok(stores::in_file(to.to_owned()))
 }
 
 /// Returns the first companion file of `path` that exists.

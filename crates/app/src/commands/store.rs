@@ -79,9 +79,12 @@ pub(crate) struct BothStores {
     to: StoreArg,
 }
 
+/// The locations of the source and the target.
+type Pair<'a> = (&'a dyn StoreLocation, &'a dyn StoreLocation);
+
 impl BothStores {
     /// Returns both locations. Refuses the same store twice, also under two URLs.
-    async fn locations(&self) -> Result<(&dyn StoreLocation, &dyn StoreLocation), Failure> {
+    async fn locations(&self) -> Result<Pair<'_>, Failure> {
         let (from, to) = (&*self.from.location, &*self.to.location);
         let mut same = from.to_string() == to.to_string();
         if let (false, Some(identity)) = (same, from.identity().await) {
@@ -177,18 +180,18 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
     }
     let (from, to) = stores.locations().await?;
     if !cancel {
-        let preview = preview(from, to, signals).await?;
+        let preview = preview((from, to), signals).await?;
         if dry_run {
             return Ok(preview);
         }
-        if !yes && !confirms(&preview, from, to).await? {
+        if !yes && !confirms(&preview, (from, to)).await? {
             return Err(Failure::runtime("nothing is handed over, and nothing was changed"));
         }
     }
     let target_mode = if cancel { OpenMode::ReadWrite } else { OpenMode::Create };
     with_store(from, OpenMode::ReadWrite, async |source| {
         with_store(to, target_mode, async |target| {
-            let mover = mover(source, from, target, to)?;
+            let mover = mover([(source, from), (target, to)])?;
             let mut watch = watch(signals);
             let done = if cancel {
                 mover.cancel(&mut watch).await
@@ -213,26 +216,17 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
     .await
 }
 
-pub(crate) fn mover(
-    source: &OpenStore,
-    from: &dyn StoreLocation,
-    target: &OpenStore,
-    to: &dyn StoreLocation,
-) -> Result<Mover, Failure> {
-    let source = source.ports(from).map_err(Failure::runtime)?;
-    let target = target.ports(to).map_err(Failure::runtime)?;
-    Ok(Mover::new(source, target, SystemClock.now()))
+pub(crate) fn mover(stores: [(&OpenStore, &dyn StoreLocation); 2]) -> Result<Mover, Failure> {
+    let [source, target] =
+        stores.map(|(store, location)| store.ports(location).map_err(Failure::runtime));
+    Ok(Mover::new(source?, target?, SystemClock.now()))
 }
 
 /// Returns a description of what a handover would move. Changes nothing, and creates no target.
 ///
 /// # Errors
 /// The reason why a handover is not possible.
-async fn preview(
-    from: &dyn StoreLocation,
-    to: &dyn StoreLocation,
-    signals: &Signals,
-) -> Result<String, Failure> {
+async fn preview((from, to): Pair<'_>, signals: &Signals) -> Result<String, Failure> {
     with_archive(from, OpenMode::ReadOnly, async |source, archive| {
         require_undamaged(from).await?;
         let target = match to.open(OpenMode::ReadOnly.into()).await {
@@ -250,7 +244,7 @@ async fn preview(
         };
         let previewing = async {
             require_undamaged(to).await?;
-            let mover = mover(source, from, &target, to)?;
+            let mover = mover([(source, from), (&target, to)])?;
             mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)
         };
         let preview = previewing.await;
@@ -264,11 +258,7 @@ async fn preview(
 }
 
 /// Asks the user whether to begin.
-async fn confirms(
-    preview: &str,
-    from: &dyn StoreLocation,
-    to: &dyn StoreLocation,
-) -> Result<bool, Failure> {
+async fn confirms(preview: &str, (from, to): Pair<'_>) -> Result<bool, Failure> {
     Console.note(&format!(
         "{preview}Every service that uses {from} must run with --next-store {to} now. A service without it answers 503 \
          from the handover on, until it is restarted with --store {to}.\nHand {from} over to {to}? [y/N]"

@@ -103,7 +103,7 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
     let mut manager = ListenFd::from_env();
     let mut sockets = Vec::new();
     for index in 0..manager.len() {
-        // Fails for a Unix socket, and leaves the socket in `manager`.
+        // This call fails for a Unix socket, and leaves the socket in `manager`.
         let socket = if let Ok(Some(listener)) = manager.take_tcp_listener(index) {
             require_listening(&listener)?;
             listener.set_nonblocking(true)?;

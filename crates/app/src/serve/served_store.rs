@@ -72,12 +72,16 @@ pub(super) struct ServedStore {
     /// One task. Its result is the reason why the service cannot continue: the store is unusable, or one of the store's
     /// tasks has panicked.
     pub(super) watching: JoinSet<Failure>,
-    current: Arc<CurrentStore>,
-    opened: Opened,
+    stores: Stores,
 }
 
-/// The store of the service and the next store, each once it is open.
-type Opened = Arc<[watch::Sender<Option<OpenStore>>; 2]>;
+/// The store of the service and the next store.
+#[derive(Clone, Default)]
+struct Stores {
+    current: Arc<CurrentStore>,
+    /// Both stores, each once it is open.
+    opened: Arc<[watch::Sender<Option<OpenStore>>; 2]>,
+}
 
 impl ServedStore {
     /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open. After that time, opening
@@ -87,9 +91,9 @@ impl ServedStore {
     /// The reason why the store is unusable, if it is known within [`BACKLOG_WAIT`].
     pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
         let has_next = opening.next.is_some();
-        let (current, opened) = (Arc::<CurrentStore>::default(), Opened::default());
-        let (started, mut watching) = (Arc::new(Notify::new()), JoinSet::new());
-        watching.spawn(opening.run(Arc::clone(&current), Arc::clone(&opened), started.clone()));
+        let (stores, started) = (Stores::default(), Arc::new(Notify::new()));
+        let mut watching = JoinSet::new();
+        watching.spawn(opening.run(stores.clone(), started.clone()));
         tokio::select! {
             biased;
             () = started.notified() => {}
@@ -100,24 +104,24 @@ impl ServedStore {
                 tracing::info!("the store is being prepared; requests get 503 until it is open");
             }
         }
-        let mut ports: (Arc<dyn PetRepository>, Arc<dyn KeyStore>) =
-            (current.clone(), current.clone());
-        if let Some(store) = opened[0].borrow().as_ref().filter(|_| !has_next) {
-            ports = (store.pets.clone(), store.keys.clone());
+        let mut pets: Arc<dyn PetRepository> = stores.current.clone();
+        let mut keys: Arc<dyn KeyStore> = stores.current.clone();
+        if let Some(store) = stores.opened[0].borrow().as_ref().filter(|_| !has_next) {
+            (pets, keys) = (store.pets.clone(), store.keys.clone());
         }
-        let (stores, polled) = (Arc::clone(&opened), Arc::clone(&current));
-        let samples: SampleSource = Arc::new(move || samples(&stores, &polled, has_next));
-        Ok(Self { pets: ports.0, keys: ports.1, samples, watching, current, opened })
+        let both = stores.clone();
+        let samples: SampleSource = Arc::new(move || samples(&both, has_next));
+        Ok(Self { pets, keys, samples, watching, stores })
     }
 
     /// Closes the open stores.
     pub(super) async fn close(self) {
-        let Self { pets, keys, samples, mut watching, current, opened } = self;
+        let Self { pets, keys, samples, mut watching, stores } = self;
         // Dropping the task closes a store that it is opening.
         watching.shutdown().await;
-        current.clear();
-        drop((pets, keys, samples, current));
-        for slot in opened.iter().rev() {
+        stores.current.clear();
+        drop((pets, keys, samples));
+        for slot in stores.opened.iter().rev() {
             let store = slot.send_replace(None);
             if let Some(store) = store {
                 store.close().await;
@@ -128,15 +132,10 @@ impl ServedStore {
 
 impl Opening {
     /// Opens the store, with retries, and then watches it. Returns why the service cannot continue.
-    async fn run(
-        self,
-        current: Arc<CurrentStore>,
-        opened: Opened,
-        started: Arc<Notify>,
-    ) -> Failure {
+    async fn run(self, stores: Stores, started: Arc<Notify>) -> Failure {
         let (mut is_late, store) = (false, self.location.to_string());
         let poller = loop {
-            match self.open(&current, &opened).await {
+            match self.open(&stores).await {
                 Ok(poller) => break poller,
                 Err(Failure::Unreachable(cause)) => {
                     notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
@@ -170,18 +169,14 @@ impl Opening {
         };
         tokio::select! {
             () = polls => {}
-            () = panicked(&opened[0]) => {}
-            () = panicked(&opened[1]) => {}
+            () = panicked(&stores.opened[0]) => {}
+            () = panicked(&stores.opened[1]) => {}
         }
         Failure::of_bug()
     }
 
     /// Opens the store and makes it the current store. Returns the poller of both stores if there is a next store.
-    async fn open(
-        &self,
-        current: &Arc<CurrentStore>,
-        opened: &Opened,
-    ) -> Result<Option<Poller>, Failure> {
+    async fn open(&self, stores: &Stores) -> Result<Option<Poller>, Failure> {
         let opening = async {
             if self.upgrade {
                 let began = Instant::now();
@@ -200,16 +195,16 @@ impl Opening {
                 let done = extending(import, || advanced.swap(false, Ordering::Relaxed)).await?;
                 tracing::info!("--seed: {done}");
             }
-            self.complete(&store, current, opened).await.map_err(Failure::of_unusable_store)
+            self.complete(&store, stores).await.map_err(Failure::of_unusable_store)
         };
         match completing.await {
             Ok(poller) => {
-                opened[0].send_replace(Some(store));
+                stores.opened[0].send_replace(Some(store));
                 Ok(poller)
             }
             Err(failure) => {
-                current.clear();
-                opened[1].send_replace(None);
+                stores.current.clear();
+                stores.opened[1].send_replace(None);
                 store.close().await;
                 Err(failure)
             }
@@ -221,22 +216,21 @@ impl Opening {
     async fn complete(
         &self,
         store: &OpenStore,
-        current: &Arc<CurrentStore>,
-        opened: &Opened,
+        stores: &Stores,
     ) -> Result<Option<Poller>, Failure> {
         let mut poller = None;
         if let Some(location) = self.next.clone() {
             let first = store.ports(&*self.location).map_err(Failure::runtime)?;
-            let next = Box::new(Opener { location, opened: Arc::clone(opened) });
-            let started = Poller::start(Arc::clone(current), first, next).await;
+            let next = Box::new(Opener { location, stores: stores.clone() });
+            let started = Poller::start(Arc::clone(&stores.current), first, next).await;
             poller = Some(started.map_err(Failure::of_store)?);
         } else {
             store.require_open(&*self.location).await?;
-            current.set(store.pets.clone(), store.keys.clone());
+            stores.current.set(store.pets.clone(), store.keys.clone());
         }
         if let Some(first_key) = &self.first_key {
             let file = self.location.first_key_path();
-            first_key::ensure(&**current, file, first_key, &mut Console).await?;
+            first_key::ensure(&*stores.current, file, first_key, &mut Console).await?;
         }
         if let Some(store) = &store.created_at {
             tracing::info!(store, "made a new store");
@@ -257,7 +251,7 @@ async fn panicked(slot: &watch::Sender<Option<OpenStore>>) {
 
 /// Returns the samples of the current store; none before a store is open. With a next store, adds two samples: whether
 /// the next store is reachable, and whether requests use it.
-fn samples(opened: &Opened, current: &CurrentStore, has_next: bool) -> Vec<Sample> {
+fn samples(Stores { current, opened }: &Stores, has_next: bool) -> Vec<Sample> {
     let [first, next] = opened.each_ref().map(|store| store.borrow());
     let Some(first) = first.as_ref() else { return Vec::new() };
     let store = next.as_ref().filter(|_| current.is_next()).unwrap_or(first);
@@ -280,7 +274,7 @@ fn samples(opened: &Opened, current: &CurrentStore, has_next: bool) -> Vec<Sampl
 /// Opens the next store once it exists.
 struct Opener {
     location: Arc<dyn StoreLocation>,
-    opened: Opened,
+    stores: Stores,
 }
 
 #[async_trait]
@@ -292,7 +286,7 @@ impl NextStoreOpener for Opener {
         let opened = self.location.open(options).await.map_err(failed)?;
         match opened.ports(&*self.location) {
             Ok(ports) => {
-                self.opened[1].send_replace(Some(opened));
+                self.stores.opened[1].send_replace(Some(opened));
                 Ok(ports)
             }
             Err(problem) => {

@@ -49,8 +49,7 @@ pub(super) fn parse(text: &str) -> Result<Simulation, String> {
 }
 
 fn percent(text: &str) -> Result<u64, String> {
-    let digits =
-        text.strip_suffix('%').filter(|digits| digits.bytes().all(|it| it.is_ascii_digit()));
+    let digits = text.strip_suffix('%').filter(|digits| values::is_number(digits));
     let percent = digits.and_then(|digits| digits.parse().ok()).filter(|percent| *percent <= 100);
     percent.ok_or_else(|| "the errors must be 0% to 100%, in whole per cent".to_owned())
 }

@@ -1,5 +1,5 @@
-//! The samples of a built-in store. Samples that need a query or a file system call are read by a background task, at
-//! most once a minute and only while metrics are scraped, so that no scrape waits for the store.
+//! The samples of a built-in store. Some samples need a query or a file system call, and no scrape may wait for them. A
+//! background task reads these samples at most once a minute, and only while metrics are scraped.
 
 use std::{sync::Arc, time::Duration};
 

@@ -17,7 +17,7 @@ use crate::stores::{
     StoreNotFound, background::with_all_ports,
 };
 
-/// Defines a location. The types of the adapters have functions of the same names, but share no trait.
+/// Defines the location of a store on servers. Both adapters have functions of the same names, but no common trait.
 macro_rules! location {
     ($location:ident, $config:ident, $settings:ident, $store:ident, $scheme:literal, $backup:literal) => {
         struct $location($config);

@@ -62,9 +62,8 @@ pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Resul
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let cannot = |error: &dyn Error| Failure::runtime(format!("cannot start the log: {error}"));
     let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(|error| cannot(&error))?;
-    let layer = if json { as_json(lines) } else { as_text(lines, colours) };
     tracing_subscriber::registry()
-        .with(layer.with_filter(events))
+        .with(layer(lines, json, colours).with_filter(events))
         .try_init()
         .map_err(|error| cannot(&error))?;
     panic::set_hook(Box::new(|panic| {
@@ -74,16 +73,11 @@ pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Resul
     Ok(log)
 }
 
-type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
-
-fn as_text(lines: Lines, colours: bool) -> BoxedLayer {
-    // By default the layer reports its own failures by `eprintln!`, which panics.
-    let layer = fmt::layer().with_writer(move || lines.clone());
-    layer.with_ansi(colours).log_internal_errors(false).boxed()
-}
-
-fn as_json(lines: Lines) -> BoxedLayer {
-    fmt::layer().with_writer(move || lines.clone()).json().log_internal_errors(false).boxed()
+/// Returns the layer that writes events as JSON or as text.
+fn layer(lines: Lines, json: bool, colours: bool) -> Box<dyn Layer<Registry> + Send + Sync> {
+    // By default, the layer reports its own failures by `eprintln!`, which panics.
+    let layer = fmt::layer().with_writer(move || lines.clone()).log_internal_errors(false);
+    if json { layer.json().boxed() } else { layer.with_ansi(colours).boxed() }
 }
 
 /// The running log. Dropping the value waits until the queued lines are written, within [`LAST_LINES`].

@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek as _},
+    io::{self, BufRead, BufReader, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
     sync::{
@@ -25,9 +25,6 @@ use crate::{
     system::{Failure, quotable_path},
 };
 
-/// The number of bytes after which a copy has advanced.
-const COPIED_BYTES: u64 = 64 * 1024;
-
 /// Returns the input as a file that can be read twice. Copies any other input, and sets `advanced` after each piece.
 pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Result<File, Failure> {
     let opening = || {
@@ -47,19 +44,26 @@ pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Resu
     if path.is_some() && is_plain && !is_compressed {
         return Ok(file);
     }
-    let mut input: Box<dyn Read + Send> = if is_compressed {
-        Box::new(MultiGzDecoder::new(BufReader::new(file)))
+    let mut input: Box<dyn BufRead + Send> = if is_compressed {
+        Box::new(BufReader::new(MultiGzDecoder::new(BufReader::new(file))))
     } else {
-        Box::new(file)
+        Box::new(BufReader::new(file))
     };
     let (sender, copied) = oneshot::channel();
     // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
     thread::spawn(move || {
         sender.send(tempfile::tempfile().and_then(|mut file| {
-            while io::copy(&mut input.by_ref().take(COPIED_BYTES), &mut file)? > 0 {
+            loop {
+                let piece = input.fill_buf()?;
+                let length = piece.len();
+                if length == 0 {
+                    return Ok(file);
+                }
+                file.write_all(piece)?;
+                input.consume(length);
+                // A pipe may deliver one line at a time.
                 advanced.store(true, Ordering::Relaxed);
             }
-            Ok(file)
         }))
     });
     let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));

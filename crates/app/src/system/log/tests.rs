@@ -11,7 +11,7 @@ use std::{
 
 use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
 
-use super::{LAST_LINES, Log, as_json, as_text, filter};
+use super::{LAST_LINES, Log, filter, layer};
 
 /// A writer that records its bytes.
 #[derive(Clone, Default)]
@@ -58,8 +58,8 @@ impl Write for Full {
 fn written(json: bool, log: impl FnOnce()) -> String {
     let memory = Memory::default();
     let (guard, lines) = Log::new(memory.clone(), 100).unwrap();
-    let layer = if json { as_json(lines) } else { as_text(lines, false) };
-    let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter("").unwrap()));
+    let layer = layer(lines, json, false).with_filter(filter("").unwrap());
+    let subscriber = tracing_subscriber::registry().with(layer);
     tracing::subscriber::with_default(subscriber, log);
     drop(guard);
     String::from_utf8(memory.0.lock().unwrap().clone()).unwrap()
