@@ -10,8 +10,13 @@ use petstore_domain::{
 };
 
 use crate::{
-    api_keys::digest_owner, core::Core, draft::Draft, error::Failure, head::HeadRead, kv::KeyValue,
-    rows, store::EtcdStore,
+    api_keys::digest_owner,
+    core::{Core, NEAR},
+    draft::Draft,
+    head::HeadRead,
+    kv::{KeyValue, Range},
+    rows,
+    store::EtcdStore,
 };
 
 #[async_trait]
@@ -39,7 +44,7 @@ impl Archive for EtcdStore {
             let written = self.core.commit(&places, stored.is_none(), |draft| {
                 draft.permit(writer)?;
                 if highest.is_some_and(|highest| draft.head.last_pet > highest.0) {
-                    return Ok::<_, ArchiveError>(None);
+                    return Ok(None);
                 }
                 if let Some((revision, stored)) = &stored {
                     if draft.head.key_revision() != *revision {
@@ -141,7 +146,7 @@ struct EtcdSnapshot {
 }
 
 impl EtcdSnapshot {
-    async fn count(&self, folder: &str) -> Result<u64, Failure> {
+    async fn count(&self, folder: &str) -> Result<u64, StoreError> {
         self.core.count(folder, self.read.revision).await
     }
 
@@ -150,8 +155,10 @@ impl EtcdSnapshot {
         folder: &str,
         after: Option<String>,
         limit: u32,
-    ) -> Result<Vec<KeyValue>, Failure> {
-        self.core.scan_by_id(&self.read, folder, after, limit as usize).await
+    ) -> Result<Vec<KeyValue>, StoreError> {
+        let (limit, revision) = (limit as usize, self.read.revision);
+        let range = Range { limit, revision, ..Range::after(after, folder) };
+        self.core.scan(folder, range, NEAR).await
     }
 }
 

@@ -135,16 +135,14 @@ struct OpAnswer {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RangeAnswer {
-    pub(crate) header: Header,
     #[serde(alias = "prev_kvs")]
     pub(crate) kvs: Vec<KeyValue>,
-    pub(crate) more: bool,
     #[serde(deserialize_with = "number")]
     pub(crate) count: i64,
 }
 
 /// One entry.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct KeyValue {
     pub(crate) key: Bytes,
@@ -158,6 +156,10 @@ pub(crate) struct KeyValue {
 }
 
 impl KeyValue {
+    pub(crate) fn new(key: &str, value: Vec<u8>) -> Self {
+        Self { key: key.into(), value: Bytes(value), ..Self::default() }
+    }
+
     pub(crate) fn key(&self) -> String {
         String::from_utf8_lossy(&self.key.0).into_owned()
     }
