@@ -49,7 +49,9 @@ impl KeyStore for EtcdStore {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
         let core = &self.core;
-        let (revision, mut after) = core.readable_keys().await?;
+        let read = core.read(&[], core.client.deadline()).await?;
+        let revision = read.head.key_revision();
+        let mut after = core.readable_keys(read.revision).await?;
         after.retain(|key| !removed.contains(&key.id));
         after.retain(|key| changed.iter().all(|changed| changed.id != key.id));
         after.extend_from_slice(&changed);
@@ -116,15 +118,8 @@ impl Core {
         Ok(entries.iter().map(rows::api_key).collect())
     }
 
-    /// Reads the API keys that are not corrupt, and their revision. There may be too many for one transaction.
-    pub(crate) async fn readable_keys(&self) -> Result<(KeyRevision, Vec<ApiKey>), StoreError> {
-        let read = self.read(&[], self.client.deadline()).await?;
-        let keys = self.api_keys(0, read.revision).await?;
-        Ok((read.head.key_revision(), keys.into_iter().flatten().collect()))
+    /// Reads the API keys that are not corrupt, as of `revision`. There may be too many for one transaction.
+    pub(crate) async fn readable_keys(&self, revision: i64) -> Result<Vec<ApiKey>, StoreError> {
+        Ok(self.api_keys(0, revision).await?.into_iter().flatten().collect())
     }
-}
-
-/// Returns the identifier in `keys` that has the digest of `key`.
-pub(crate) fn digest_owner(keys: &[ApiKey], key: &ApiKey) -> Option<KeyId> {
-    keys.iter().find(|stored| stored.digest == key.digest).map(|stored| stored.id)
 }

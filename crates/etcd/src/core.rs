@@ -1,8 +1,8 @@
 //! Reads and writes. Each write is one transaction. The transaction compares the stored head with the head from which
 //! the write was planned.
 //!
-//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be
-//! sent again after a lost answer: etcd carries out at most one of the two, and the head shows whether it did.
+//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction whose
+//! answer is lost can be sent again: etcd carries it out at most once, and the head shows whether etcd has.
 
 #[cfg(test)]
 mod tests;
@@ -15,10 +15,10 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use petstore_domain::{Corruption, PetId, StoreError};
+use petstore_domain::{Corruption, StoreError};
 use petstore_storage::VersionCache;
 use tokio::{
-    sync::{Mutex, MutexGuard},
+    sync::Mutex,
     time::{self, Instant},
 };
 
@@ -157,17 +157,6 @@ impl Core {
         }
     }
 
-    /// Returns the highest identifier of an animal as of the last write, or `None` if it is not known.
-    pub(crate) async fn highest_pet(&self) -> Result<Option<PetId>, StoreError> {
-        let last = self.lock(self.client.deadline()).await?;
-        Ok(last.read.as_ref().map(|read| PetId(read.head.last_pet)))
-    }
-
-    async fn lock(&self, deadline: Instant) -> Result<MutexGuard<'_, Last>, StoreError> {
-        let locked = time::timeout_at(deadline, self.last.lock()).await;
-        locked.map_err(|_| error::late(self.client.call_timeout))
-    }
-
     /// Reads the entries of `range`, which is a part of `folder`, up to its limit. The keys of `folder` begin with an
     /// identifier.
     ///
@@ -226,7 +215,8 @@ impl Core {
         mut plan: impl FnMut(&mut Draft<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let deadline = self.client.deadline();
-        let mut last = self.lock(deadline).await?;
+        let late = |_| error::late(self.client.call_timeout);
+        let mut last = time::timeout_at(deadline, self.last.lock()).await.map_err(late)?;
         if let Some(until) = last.pause.take() {
             time::sleep_until(until.min(deadline)).await;
         }
@@ -293,7 +283,7 @@ impl Core {
         let now = read_of(answer)?.ok_or_else(no_head)?;
         self.version.observe(now.stored_version(), began);
         // The answer to the first try was lost.
-        if now.head.follows(&head) {
+        if now.head.remembers(&head) {
             last.read = Some(now);
             return Ok(true);
         }

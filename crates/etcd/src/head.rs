@@ -122,8 +122,8 @@ impl Head {
         self.recent.drain(..self.recent.len().saturating_sub(RECENT));
     }
 
-    /// Returns whether the transaction that wrote `earlier` is one of those that this head remembers.
-    pub(crate) fn follows(&self, earlier: &Self) -> bool {
+    /// Returns whether this head remembers the transaction that wrote `earlier`.
+    pub(crate) fn remembers(&self, earlier: &Self) -> bool {
         earlier.recent.last().is_some_and(|group| self.recent.contains(group))
     }
 }

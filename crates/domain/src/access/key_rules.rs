@@ -65,7 +65,7 @@ pub enum KeyChangeError {
 }
 
 /// The keys to save.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyChange {
     pub(crate) changed: Vec<ApiKey>,
     pub(crate) removed: Vec<KeyId>,

@@ -76,13 +76,13 @@ fn record_at(id: u8, pet: i64, at: i64) -> IdempotencyRecord {
 fn a_record_comes_back_and_its_expiry_entry_has_the_oldest_time() {
     let written = [record_at(1, -1, 5), record_at(255, -1, -5)];
     let entries = entries(|draft| written.iter().for_each(|record| draft.put_record(record, None)));
-    let (expiries, records) = entries.split_at(1);
+    let (first, records) = entries.split_at(1);
     let found: Vec<_> = records.iter().map(|entry| record(entry).unwrap()).collect();
     assert_eq!(found, [written, written].concat(), "each record is also stored by its animal");
     let expires: Expiry = vec![("01".repeat(16), 5), ("ff".repeat(16), -5)];
-    assert_eq!(expiries[0].key(), "zoo/expiry/7ffffffffffffffb/000000000000001a");
-    assert_eq!(expiry(&expiries[0]).unwrap(), expires);
-    assert!(expiries[0].key() < keys().expiry(-4) && expiries[0].key() > keys().expiry(-5));
+    assert_eq!(first[0].key(), "zoo/expiry/7ffffffffffffffb/000000000000001a");
+    assert_eq!(expiry(&first[0]).unwrap(), expires);
+    assert!(first[0].key() < keys().expiry(-4) && first[0].key() > keys().expiry(-5));
 }
 
 #[test]
