@@ -1,6 +1,12 @@
 //! The conformance kit on real nodes of etcd.
 
-use std::sync::Arc;
+use std::{
+    mem,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -18,26 +24,55 @@ enum Outage {
     Frozen,
 }
 
-/// A store on a node of its own.
+/// The running nodes that no test uses, by [`Outage`].
+static IDLE: [Mutex<Vec<Etcd>>; 2] = [Mutex::new(Vec::new()), Mutex::new(Vec::new())];
+
+/// A store with a prefix of its own, on a node that no other test uses meanwhile.
 struct OnNode {
-    etcd: Etcd,
+    /// `None` after the drop alone.
+    etcd: Option<Etcd>,
+    prefix: String,
     outage: Outage,
+    is_cut_off: AtomicBool,
 }
 
 impl OnNode {
-    /// Starts a node. The nodes for [`Outage::Frozen`] take the smallest supported number of operations.
-    fn start(outage: Outage) -> Result<Box<dyn ScratchStore>, BoxError> {
-        let etcd = etcd_or_skip("conformance", 1).ok_or("no etcd")?;
-        if matches!(outage, Outage::Frozen) {
-            etcd.kill(0);
-            etcd.resume_with(0, &["--max-txn-ops=16".to_owned()])?;
-            etcd.wait_for_leader(None)?;
-        }
-        Ok(Box::new(Self { etcd, outage }))
+    fn new(outage: Outage) -> Result<Self, BoxError> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let prefix = format!("kit-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let idle = IDLE[outage as usize].lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let etcd = Some(idle.map_or_else(|| start(outage), Ok)?);
+        Ok(Self { etcd, prefix, outage, is_cut_off: AtomicBool::new(false) })
     }
 
-    fn url(&self) -> String {
-        format!("etcd://{}/kit", self.etcd.endpoints())
+    fn etcd(&self) -> Result<&Etcd, BoxError> {
+        Ok(self.etcd.as_ref().ok_or("the node is gone")?)
+    }
+
+    fn url(&self) -> Result<String, BoxError> {
+        Ok(format!("etcd://{}/{}", self.etcd()?.endpoints(), self.prefix))
+    }
+}
+
+/// Starts a node. The nodes for [`Outage::Frozen`] take the smallest supported number of operations.
+fn start(outage: Outage) -> Result<Etcd, BoxError> {
+    let etcd = etcd_or_skip("conformance", 1).ok_or("no etcd")?;
+    if matches!(outage, Outage::Frozen) {
+        etcd.kill(0);
+        etcd.resume_with(0, &["--max-txn-ops=16".to_owned()])?;
+        etcd.wait_for_leader(None)?;
+    }
+    Ok(etcd)
+}
+
+impl Drop for OnNode {
+    /// Keeps the node for another test. After a failed test, the node may be out of reach.
+    fn drop(&mut self) {
+        if let Some(etcd) = mem::take(&mut self.etcd)
+            && !*self.is_cut_off.get_mut()
+        {
+            IDLE[self.outage as usize].lock().unwrap_or_else(PoisonError::into_inner).push(etcd);
+        }
     }
 }
 
@@ -51,34 +86,36 @@ async fn open(url: &str, reads_while_sealed: bool) -> Result<Store, BoxError> {
 #[async_trait]
 impl ScratchStore for OnNode {
     async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
-        open(&self.url(), reads_while_sealed).await
+        open(&self.url()?, reads_while_sealed).await
     }
 
     async fn cut_off(&self) -> Result<(), BoxError> {
+        self.is_cut_off.store(true, Ordering::Relaxed);
         match self.outage {
-            Outage::Killed => self.etcd.kill(0),
-            Outage::Frozen => self.etcd.signal(0, "STOP")?,
+            Outage::Killed => self.etcd()?.kill(0),
+            Outage::Frozen => self.etcd()?.signal(0, "STOP")?,
         }
         Ok(())
     }
 
     async fn reconnect(&self) -> Result<(), BoxError> {
         match self.outage {
-            Outage::Killed => self.etcd.resume(0)?,
-            Outage::Frozen => self.etcd.signal(0, "CONT")?,
+            Outage::Killed => self.etcd()?.resume(0)?,
+            Outage::Frozen => self.etcd()?.signal(0, "CONT")?,
         }
+        self.is_cut_off.store(false, Ordering::Relaxed);
         Ok(())
     }
 
     async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
-        act_in_child("in_another_process", &self.url(), action)
+        act_in_child("in_another_process", &self.url()?, action)
     }
 
     async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
         let number = id.0.cast_unsigned() ^ (1 << 63);
         for folder in ["pets", "status/available", "status/pending", "status/sold"] {
-            let key = STANDARD.encode(format!("kit/{folder}/{number:016x}"));
-            self.etcd.post(0, "/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#))?;
+            let key = STANDARD.encode(format!("{}/{folder}/{number:016x}", self.prefix));
+            self.etcd()?.post(0, "/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#))?;
         }
         Ok(())
     }
@@ -95,7 +132,7 @@ struct OnEtcd(Outage);
 #[async_trait]
 impl Harness for OnEtcd {
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-        OnNode::start(self.0)
+        Ok(Box::new(OnNode::new(self.0)?))
     }
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
