@@ -6,7 +6,7 @@ use petstore_domain::{
     StoredKeys, Timestamp, WriterRole,
 };
 
-use crate::{core::Core, kv::Range, rows, store::EtcdStore};
+use crate::{core::Core, head::HeadRead, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -32,8 +32,11 @@ impl KeyStore for EtcdStore {
                 return Ok(KeyChanges::none_since(mark));
             }
             // After a restore, or from another store, the position may lie in the future.
-            Some(KeyMark { position, .. }) if position > read.revision => 0,
-            Some(known) if core.had_keys(known).await => known.position,
+            Some(known) if known.position <= read.revision => {
+                let then = core.head_at(&core.keys.head(), known.position).await.ok().flatten();
+                let is_known = |then: &HeadRead| then.head.key_revision() == known.revision;
+                then.filter(is_known).map_or(0, |_| known.position)
+            }
             Some(_) | None => 0,
         };
         let rows = core.api_keys(since + 1, read.revision).await?;
@@ -98,13 +101,6 @@ impl KeyStore for EtcdStore {
 }
 
 impl Core {
-    /// Returns whether the keys had the revision of `known` at its position. Returns `false` if the head there cannot
-    /// be read.
-    async fn had_keys(&self, known: KeyMark) -> bool {
-        let read = self.head_at(&self.keys.head(), known.position).await;
-        matches!(read, Ok(Some(read)) if read.head.key_revision() == known.revision)
-    }
-
     /// Reads, as of `revision`, every API key that was written at `min_mod_revision` or later.
     pub(crate) async fn api_keys(
         &self,

@@ -198,16 +198,11 @@ impl Client {
             return Ok(known.clone());
         }
         let body = json!({ "name": name, "password": password }).to_string();
-        let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
-        // The caller's own request was not sent yet.
-        let unsent = |why| TryError::NoAnswer(why, false);
-        let answer = answer.map_err(|error| match error {
-            TryError::NoAnswer(why, _) | TryError::Unauthenticated(why) => unsent(why),
-            TryError::Final(_) => error,
-        })?;
+        let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await?;
         let token = serde_json::from_slice::<Token>(&answer).ok();
         let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
-        let mut token = token.ok_or_else(|| unsent("etcd gave no token".to_owned()))?;
+        let none = || TryError::NoAnswer("etcd gave no token".to_owned(), false);
+        let mut token = token.ok_or_else(none)?;
         token.set_sensitive(true);
         *known = Some(token);
         Ok(known.clone())

@@ -1,14 +1,14 @@
 //! Opens, identifies and upgrades a store.
 
 use petstore_domain::StoreError;
-use petstore_storage::{Upgrade, UpgradeMode};
+use petstore_storage::{SchemaError, Upgrade, UpgradeMode};
 
 use crate::{
     client::Client,
     config::EtcdConfig,
     core::{Core, is_absent},
     error::{OpenError, Reason},
-    head::Head,
+    head::{Head, VERSION},
     kv::{Op, Txn},
     rows, schema,
     store::{EtcdSettings, EtcdStore},
@@ -55,14 +55,12 @@ async fn connect(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, 
 
 async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, Reason> {
     let core = connect(config, settings.reads_while_sealed).await?;
-    let mut was_created = false;
-    if schema::find_current(&core).await?.is_none() {
-        if !settings.create {
-            return Err(Reason::Missing);
-        }
-        was_created = create(&core).await?;
-        // A process of another release may have created the store at the same time.
-        schema::find_current(&core).await?.ok_or(Reason::Missing)?;
+    let is_missing = settings.create && schema::find(&core).await?.is_none();
+    let was_created = is_missing && create(&core).await?;
+    // A process of another release may have created the store at the same time.
+    let actual = schema::find(&core).await?.ok_or(Reason::Missing)?.head.schema;
+    if actual < VERSION {
+        return Err(SchemaError::Older { actual, known: VERSION }.into());
     }
     Ok(EtcdStore::new(core, was_created, &settings.on_task_panic))
 }

@@ -66,21 +66,16 @@ impl PetRepository for EtcdStore {
         self.core.version.get()
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        self.core.purge(cutoff, limit).await
-    }
-}
-
-impl Core {
     /// Deletes the records of the oldest expiry entries in one transaction, as many as the transaction holds.
-    async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        let end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
-        let expired = Range::one(&self.keys.folder("expiry"));
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
+        let core = &self.core;
+        let end = Bytes::from(&*core.keys.expiry(cutoff.0.saturating_add(1)));
+        let expired = Range::one(&core.keys.folder("expiry"));
         let expired = Range { end, limit: EXPIRIES, ..expired };
-        let found = self.read(&[expired], self.client.deadline()).await?.found;
+        let found = core.read(&[expired], core.client.deadline()).await?.found;
         // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry
         // entry.
-        let (mut places, mut count, mut room) = (Vec::new(), 0, self.max_ops().rows());
+        let (mut places, mut count, mut room) = (Vec::new(), 0, core.max_ops().rows());
         let limit = (limit as usize).min(room);
         for entry in &found {
             let records = rows::expiry(entry)?;
@@ -89,10 +84,10 @@ impl Core {
             }
             (room, count) = (room.saturating_sub(records.len()), count + 1);
             places.push(entry.key());
-            places.extend(records.iter().map(|(id, _)| self.keys.record(id)));
+            places.extend(records.iter().map(|(id, _)| core.keys.record(id)));
         }
         let is_all = count == found.len() && count < EXPIRIES;
-        self.commit(&places, false, |draft| {
+        core.commit(&places, false, |draft| {
             draft.permit(WriterRole::Service)?;
             let mut purged = Purged { deleted: 0, more: !is_all };
             for entry in &found[..count] {
@@ -105,8 +100,8 @@ impl Core {
                     let Some(record) = stored.filter(|record| record.at.0 == at) else { continue };
                     if at <= cutoff.0 && (purged.deleted as usize) < limit {
                         purged.deleted += 1;
-                        draft.delete(self.keys.record(&id));
-                        draft.delete(self.keys.recorded(record.position()));
+                        draft.delete(core.keys.record(&id));
+                        draft.delete(core.keys.recorded(record.position()));
                     } else {
                         purged.more |= at <= cutoff.0;
                         draft.expires(id, at);

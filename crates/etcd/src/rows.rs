@@ -88,16 +88,15 @@ impl Keys {
 }
 
 /// Returns the end of a window at the start of `range`, and the highest identifier that the window can hold. A window
-/// holds `ids` identifiers, or the whole range. The keys of `folder` begin with an identifier.
+/// holds `ids` identifiers, or the whole range if `ids` is no int64. The keys of `folder` begin with an identifier.
 pub(crate) fn window(folder: &str, range: &Range, ids: usize) -> (Bytes, i64) {
     let digits = range.key.0.get(folder.len()..folder.len() + 16);
     let first = digits.and_then(|digits| unordered(str::from_utf8(digits).ok()?)).unwrap_or(0);
-    let last = first.saturating_add(i64::try_from(ids).unwrap_or(i64::MAX));
-    if last == i64::MAX {
-        return (range.end.clone(), last);
+    match i64::try_from(ids).ok().and_then(|ids| first.checked_add(ids)) {
+        // `0` follows the `/` that may follow the identifier.
+        Some(last) => (Bytes::from(&*format!("{folder}{}0", ordered(last))), last),
+        None => (range.end.clone(), i64::MAX),
     }
-    // `0` follows the `/` that may follow the identifier.
-    (Bytes::from(&*format!("{folder}{}0", ordered(last))), last)
 }
 
 fn ordered(number: i64) -> String {

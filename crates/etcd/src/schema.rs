@@ -13,7 +13,7 @@ use tokio::time;
 use crate::{
     core::{Core, is_absent, no_head},
     error::Reason,
-    head::{HeadRead, STEPS, VERSION},
+    head::{HeadRead, STEPS},
     kv::{Bytes, KeyValue, Op, Range, Txn},
     rows,
 };
@@ -35,17 +35,6 @@ const MAX_TRIES: u32 = 100;
 /// Returns the operation that fences older releases off.
 pub(crate) fn fence(core: &Core) -> Op {
     Op::put(&core.keys.old_head(), FENCE.as_bytes().to_vec())
-}
-
-/// Reads the head of a store that this release can use; `None` if there is no store.
-pub(crate) async fn find_current(core: &Core) -> Result<Option<HeadRead>, Reason> {
-    let found = find(core).await?;
-    match found.as_ref().map(|read| read.head.schema) {
-        Some(actual) if actual < VERSION => {
-            Err(SchemaError::Older { actual, known: VERSION }.into())
-        }
-        Some(_) | None => Ok(found),
-    }
 }
 
 /// Reads the head of a store that this release can use or upgrade; `None` if there is no store.

@@ -146,6 +146,9 @@ fn a_window_ends_behind_its_last_identifier() {
     let folder = keys().folder("recorded");
     let after = keys().recorded(record_at(1, 5, 0).position());
     let range = Range::after(Some(after), &folder);
+    let below = Range::after(Some(keys().pet(None, PetId(i64::MIN))), &keys().pets(None));
+    let whole = window(&keys().pets(None), &below, usize::MAX);
+    assert_eq!(whole, (below.end, i64::MAX), "however low the first identifier is");
     for (ids, last) in [(80, 85), (5120, 5125), (usize::MAX, i64::MAX)] {
         let (end, found) = window(&folder, &range, ids);
         assert_eq!(found, last);
