@@ -23,7 +23,7 @@ use hyper_util::{
 use petstore_domain::StoreError;
 use petstore_storage::error_chain;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     sync::{Mutex, Semaphore},
     time::{self, Instant},
@@ -199,10 +199,10 @@ impl Client {
         }
         let body = json!({ "name": name, "password": password }).to_string();
         let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await?;
-        let token = serde_json::from_slice::<Token>(&answer).ok();
-        let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
-        let none = || TryError::NoAnswer("etcd gave no token".to_owned(), false);
-        let mut token = token.ok_or_else(none)?;
+        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        let token = answer["token"].as_str().and_then(|token| HeaderValue::from_str(token).ok());
+        let missing = || TryError::NoAnswer("etcd gave no token".to_owned(), false);
+        let mut token = token.ok_or_else(missing)?;
         token.set_sensitive(true);
         *known = Some(token);
         Ok(known.clone())
@@ -232,17 +232,11 @@ impl Client {
     }
 }
 
-#[derive(Deserialize)]
-struct Token {
-    token: String,
-}
-
 /// The body of an error response, with a gRPC status code.
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Refusal {
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     code: u32,
 }
 

@@ -54,8 +54,8 @@ pub(crate) struct Core {
     pub(crate) version: Arc<VersionCache>,
     /// `true` if animals are read while the store is sealed.
     pub(crate) reads_while_sealed: bool,
-    /// The head after the last write of this process. It is locked during a write, so that writes of one process do not
-    /// compete.
+    /// The head after the last write of this process. The lock is held during a write, so that writes of one process do
+    /// not compete.
     last: Mutex<Last>,
     /// See [`max_ops`](Self::max_ops).
     max_ops: AtomicUsize,
@@ -161,8 +161,8 @@ impl Core {
     /// identifier.
     ///
     /// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer
-    /// the more entries the store holds. So this method reads windows: the first holds `factor` times as many identifiers
-    /// as a page holds entries, and a window that does not fill a page is followed by a wider one.
+    /// the more entries the store holds. So this method reads windows. The first window holds `factor` times as many
+    /// identifiers as a page holds entries. A wider window follows a window that does not fill its page.
     pub(crate) async fn scan(
         &self,
         folder: &str,
@@ -297,19 +297,20 @@ impl Core {
         Ok(false)
     }
 
-    /// Returns a transaction that still lacks the new head. It compares that the keys `absent` have no entries.
+    /// Returns a transaction that still lacks the new head. The transaction compares that the keys `absent` have no
+    /// entries.
     /// `losing` is the duration of the last try if that try lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| match value {
             Some(value) => Op::put(&key, value),
-            None => Op::delete(Range::one(&key), false),
+            None => Op::delete(&key, false),
         };
         let changes: Vec<Op> = changes.into_iter().map(change).collect();
         let mut compare = vec![read.is_unchanged(&self.keys.head())];
         compare.extend(absent.iter().map(|key| is_absent(key)));
         let needed = losing.max(ENTRY_TIME * u32::try_from(changes.len()).unwrap_or_default());
         let mut success = self.max_ops().nested(&changes);
-        success.push(Op::delete(Range::one(&self.keys.contender()), true));
+        success.push(Op::delete(&self.keys.contender(), true));
         let failure = vec![Op::Range(Range::one(&self.keys.head())), self.contend(needed)];
         Txn { compare, success, failure }
     }

@@ -1,4 +1,4 @@
-//! The head: the one entry that every write compares and replaces. It holds the store's identity and state, the
+//! The head: the one entry that every write compares and replaces. The head holds the store's identity and state, the
 //! catalogue's version, and the highest identifiers.
 
 use petstore_domain::{
@@ -12,7 +12,7 @@ use crate::kv::{Compare, KeyValue};
 /// The schema version that this release creates and upgrades to.
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
-/// The schema versions. They have no SQL; [`upgrade`](crate::schema::upgrade) has the code of each step.
+/// The schema versions. The steps have no SQL; [`upgrade`](crate::schema::upgrade) has the code of each step.
 pub(crate) const STEPS: [Step; 2] = [
     Step::new(1, 1, "the entries of petstore 1.2.0", ""),
     Step {
@@ -40,7 +40,7 @@ pub(crate) struct Head {
     phase: String,
     other: Option<u128>,
     label: Option<String>,
-    /// The catalogue's version. It is random, because a restored etcd reuses revisions.
+    /// The catalogue's version: random, because a restored etcd reuses revisions.
     version: u128,
     /// The highest identifier that an animal ever had.
     pub(crate) last_pet: i64,

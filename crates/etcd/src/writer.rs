@@ -16,10 +16,7 @@ type Outcome = Result<Added, AddError>;
 pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
     let mut held: Vec<Add> = Vec::new();
     while let Some(group) = jobs.next(held.len()).await {
-        held.extend(group.into_iter().map(|job| match job {
-            Job::Add(add) => add,
-            Job::Other(never) => match never {},
-        }));
+        held.extend(group.into_iter().map(|Job::Add(add)| add));
         held.retain(|add| !add.reply.is_abandoned());
         if !held.is_empty() {
             write(&core, &mut held).await;

@@ -49,10 +49,7 @@ async fn adds(
     }
     let mut adds = Vec::new();
     while adds.len() < tasks.len() {
-        adds.extend(jobs.next(adds.len()).await.unwrap().into_iter().map(|job| match job {
-            Job::Add(add) => add,
-            Job::Other(never) => match never {},
-        }));
+        adds.extend(jobs.next(adds.len()).await.unwrap().into_iter().map(|Job::Add(add)| add));
         tokio::task::yield_now().await;
     }
     (adds, tasks)

@@ -86,7 +86,11 @@ async fn a_store_has_one_identity_under_every_name_of_its_node() {
 async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
     let etcd = etcd_or_skip("a_user_needs_its_prefix", 1).unwrap();
     let plain = url(&etcd);
-    let with_user = |user: &str| plain.replace("etcd://", &format!("etcd://{user}@"));
+    // A node takes long to check a password beside other work.
+    let with_user = |user: &str| {
+        plain.replace("etcd://", &format!("etcd://{user}@"))
+            + "?request_timeout=20s&call_timeout=30s"
+    };
     let early = refusal(&with_user("me:hush")).await;
     assert!(early.contains("or enable etcd's authentication"), "{early}");
     let [key, end] = ["zoo/", "zoo0"].map(|text| STANDARD.encode(text));
@@ -108,7 +112,7 @@ async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
         etcd.post(0, &format!("/v3/auth/{path}"), &body).unwrap();
     }
     // The node may take long to start.
-    let store = open(&(with_user("me:hush%40") + "?call_timeout=30s")).await;
+    let store = open(&with_user("me:hush%40")).await;
     add(&store).await;
     for (url, says) in [
         (plain.clone(), "name a user in the URL"),
