@@ -31,7 +31,7 @@ fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &
 fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
     let browser = Browser::open();
     // The page's server sends no policy that restricts calls of the page.
-    let (_store, elsewhere) = Server::in_memory();
+    let elsewhere = Server::in_memory();
     let page = elsewhere.url();
     browser.go(&format!("{page}/livez"));
     let (closed, open, other) = (Store::memory(), Store::memory(), Store::memory());

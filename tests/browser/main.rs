@@ -14,6 +14,7 @@
 mod support {
     pub(crate) mod browser;
     pub(crate) mod chromedriver;
+    mod guard;
     mod hands;
     mod network;
     pub(crate) mod traffic;
@@ -29,8 +30,6 @@ mod support {
     pub(crate) mod command;
     #[path = "../../support/disk.rs"]
     mod disk;
-    #[path = "../../support/guard.rs"]
-    mod guard;
     #[path = "../../support/preload.rs"]
     mod preload;
     #[path = "../../support/raw.rs"]

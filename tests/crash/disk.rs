@@ -103,7 +103,8 @@ fn missing() -> Option<&'static str> {
     control.is_err().then_some("a kernel with loop devices (/dev/loop-control)")
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a program. An error has the name of the program and its standard error.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let program = Path::new(command.get_program()).display().to_string();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
     if output.status.success() {

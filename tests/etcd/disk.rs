@@ -11,7 +11,7 @@ use std::{
 use petstore_testing::{Etcd, needs, or_skip_without};
 
 use super::{NODES, trial::Trial};
-use crate::support::wait;
+use crate::{crash::disk::run, support::wait};
 
 /// etcd reserves 64 MiB at a time for its log, twice.
 const SIZE: &str = "size=192M";
@@ -23,11 +23,8 @@ struct Disk(PathBuf);
 impl Disk {
     fn mount(folder: PathBuf) -> Result<Self, String> {
         fs::create_dir(&folder).map_err(|error| error.to_string())?;
-        let mut mount = Command::new("mount");
-        let done = mount.args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(&folder).output();
-        let done = done.map_err(|error| error.to_string())?;
-        let said = || String::from_utf8_lossy(&done.stderr).into_owned();
-        if done.status.success() { Ok(Self(folder)) } else { Err(said()) }
+        run(Command::new("mount").args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(&folder))?;
+        Ok(Self(folder))
     }
 
     /// Writes until no space is left.
@@ -44,7 +41,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         // Lazy, as a process may still have a file open.
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+        let _ = run(Command::new("umount").arg("--lazy").arg(&self.0));
     }
 }
 

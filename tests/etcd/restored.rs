@@ -29,22 +29,11 @@ const USERS: [(&str, &str); 7] = [
 /// The number of logins. Each login is an entry in etcd's log, so the restored node has none of these tokens.
 const LOGINS: usize = 40;
 
-fn copy(from: &Path, to: &Path) {
+/// Stops the node, replaces the folder `to` by a copy of `from`, and starts the node again.
+fn copy(etcd: &Etcd, from: &Path, to: &Path) {
+    etcd.kill(0);
     let _ = fs::remove_dir_all(to);
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
-}
-
-/// Stops the node, copies its data, and starts the node again.
-fn keep(etcd: &Etcd, backup: &Path) {
-    etcd.kill(0);
-    copy(&etcd.data(0), backup);
-    etcd.resume(0).unwrap();
-    etcd.wait_for_leader(None).unwrap();
-}
-
-fn bring_back(etcd: &Etcd, backup: &Path) {
-    etcd.kill(0);
-    copy(backup, &etcd.data(0));
     etcd.resume(0).unwrap();
     etcd.wait_for_leader(None).unwrap();
 }
@@ -68,7 +57,7 @@ fn an_instance_on_a_restored_node_logs_in_again_and_mistakes_no_page_for_an_old_
     let backup = store.folder().join("backup");
     let early = Launch::on(&store).start();
     add(&early.client(), &pet("one"));
-    keep(&etcd, &backup);
+    copy(&etcd, &etcd.data(0), &backup);
     for _ in 0..LOGINS {
         let user = r#"{"name":"keeper","password":"of-the-zoo"}"#;
         etcd.post(0, "/v3/auth/authenticate", user).unwrap();
@@ -78,7 +67,7 @@ fn an_instance_on_a_restored_node_logs_in_again_and_mistakes_no_page_for_an_old_
     add(&late.client(), &pet("three"));
     let clients = [early, late].map(|server: Server| (server.client(), server));
     let tags = clients.each_ref().map(|(client, _)| tag_of(client, 3));
-    bring_back(&etcd, &backup);
+    copy(&etcd, &backup, &etcd.data(0));
     for ((client, _), tag) in clients.iter().zip(&tags) {
         let call = client.get("/v1/pets").header("if-none-match", tag);
         let answers = || call.clone().send().status != 503;

@@ -17,30 +17,20 @@ pub(crate) struct Patroni {
     process: Child,
 }
 
-/// The way in which the nodes are separated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nodes {
-    /// Processes on 127.0.0.1.
-    Processes,
-    /// Processes in a network namespace each, which needs root.
-    Namespaces,
-}
-
 impl Patroni {
-    /// Starts a cluster with an empty database for the test `test`. Returns `None` if the machine lacks something.
-    pub(crate) fn or_skip(test: &str, nodes: Nodes) -> Option<Self> {
-        let need = match nodes {
-            Nodes::Processes => "Patroni, etcd, PostgreSQL and HAProxy",
-            Nodes::Namespaces => "Patroni, etcd, PostgreSQL, HAProxy and root",
-        };
-        or_skip_without(need, test, Self::start(nodes))
+    /// Starts a cluster with an empty database for the test `test`. With `namespaces`, which need root, each node has a
+    /// network namespace. Returns `None` if the machine lacks something.
+    pub(crate) fn or_skip(test: &str, namespaces: bool) -> Option<Self> {
+        let root = if namespaces { " and root" } else { "" };
+        let need = format!("Patroni, etcd, PostgreSQL, HAProxy{root}");
+        or_skip_without(&need, test, Self::start(namespaces))
     }
 
-    fn start(nodes: Nodes) -> Result<Self, String> {
+    fn start(namespaces: bool) -> Result<Self, String> {
         let folder = env::temp_dir().join(format!("petstore-cluster-{}", process::id()));
         let mut command = script();
         command.arg("up").arg(&folder);
-        if nodes == Nodes::Namespaces {
+        if namespaces {
             command.arg("--namespaces");
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

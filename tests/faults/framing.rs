@@ -7,7 +7,7 @@ use crate::{
     faults::tricks::{self, Trick},
     support::{
         raw::{Raw, head},
-        shared,
+        server::Server,
     },
 };
 
@@ -30,13 +30,14 @@ fn statuses(raw: &mut Raw, expected: usize) -> Vec<u16> {
 
 #[test]
 fn the_service_reads_each_request_in_one_way_or_refuses_it() {
+    let server = Server::in_memory();
     for Trick { what, bytes, statuses: expected } in tricks::all() {
-        let mut raw = shared::server().raw();
+        let mut raw = server.raw();
         raw.send(&bytes);
         let actual = statuses(&mut raw, expected.len());
         assert_eq!(actual, expected, "{what}: {}", String::from_utf8_lossy(&bytes));
     }
-    let mut raw = shared::server().raw();
+    let mut raw = server.raw();
     raw.send(head("GET", "/livez", ""));
     raw.answer("GET", "/livez").is(200);
 }

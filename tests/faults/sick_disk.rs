@@ -13,7 +13,7 @@ use crate::{
     support::{
         catalogue::{add, everything, pet},
         command::prlimit,
-        disk::{Disk, DiskFault},
+        disk::{BROKEN_SYNCS, BROKEN_WRITES, Disk, FULL, Fault, READ_ONLY},
         server::{Launch, Server},
         store::{Store, is_sound},
     },
@@ -67,7 +67,7 @@ fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)
 }
 
 /// Asserts the promises of this file for a fault of the preloaded library.
-fn fault_is_survived(fault: DiskFault, cause: &str) {
+fn fault_is_survived(fault: Fault, cause: &str) {
     let disk = Disk::new();
     let store = Store::sqlite();
     let launch = Launch::on(&store).disk(&disk);
@@ -76,22 +76,22 @@ fn fault_is_survived(fault: DiskFault, cause: &str) {
 
 #[test]
 fn a_full_disk_refuses_writes_until_there_is_space() {
-    fault_is_survived(DiskFault::Full, "database or disk is full");
+    fault_is_survived(FULL, "database or disk is full");
 }
 
 #[test]
 fn a_disk_that_fails_writes_refuses_them_until_it_is_well() {
-    fault_is_survived(DiskFault::BrokenWrites, "disk I/O error");
+    fault_is_survived(BROKEN_WRITES, "disk I/O error");
 }
 
 #[test]
 fn a_disk_that_fails_to_synchronize_acknowledges_nothing_until_it_is_well() {
-    fault_is_survived(DiskFault::BrokenSyncs, "disk I/O error");
+    fault_is_survived(BROKEN_SYNCS, "disk I/O error");
 }
 
 #[test]
 fn a_disk_that_became_read_only_refuses_writes_until_it_is_writable() {
-    fault_is_survived(DiskFault::ReadOnly, "the store cannot be opened again: Error code 8: ");
+    fault_is_survived(READ_ONLY, "the store cannot be opened again: Error code 8: ");
 }
 
 /// The file system itself refuses writes, and completes some of them only in part.
@@ -124,9 +124,9 @@ fn after_a_failed_synchronization_the_writer_opens_another_connection() {
     add(&client, &pet("three"));
     assert_eq!(disk.opens(), opens, "a write opens nothing");
 
-    disk.fail(DiskFault::BrokenSyncs);
+    disk.fail(BROKEN_SYNCS);
     client.add(&pet("refused")).send().refuses(503, "unavailable");
-    disk.mend(DiskFault::BrokenSyncs);
+    disk.mend(BROKEN_SYNCS);
     let after = add(&client, &pet("after"));
     assert!(disk.opens() > opens, "the writer goes on with the connection that failed");
     let opens = disk.opens();

@@ -120,9 +120,8 @@ fn an_import_on_a_full_disk_succeeds_once_there_is_room() {
     for blocks in [1, 70, 200] {
         let store = Store::sqlite();
         let folder = Store::memory();
-        let file = folder.folder().join("pets.ndjson");
-        fs::write(&file, many(9_000)).unwrap();
-        let words = ["import", "--create", "--store", &store.url, file.to_str().unwrap()];
+        let file = folder.write("pets.ndjson", &many(9_000));
+        let words = ["import", "--create", "--store", &store.url, &file];
         let done = petstore(&words).with_limit(&format!("-f {blocks}")).finish();
         assert_eq!(done.code, Some(1), "{done:?}");
         let made = feed(&words, "").succeeds();
@@ -156,11 +155,9 @@ fn files_of_other_programs_are_taken() {
         assert!(run(&words).succeeds().starts_with("added 1 animal, "), "{name}");
     }
     assert_eq!(store.pets(), 4);
-    let damaged = folder.path().join("damaged.csv.gz");
-    fs::write(&damaged, "name,categoryId\nRex,1\n").unwrap();
-    let damaged = damaged.to_str().unwrap();
-    run(&["import", "--store", &store.url, damaged]).fails(1, "cannot read all of it");
-    run(&["import", "--store", &store.url, "--delimiter", "ab", damaged]).fails(2, "'tab'");
+    let damaged = store.write("damaged.csv.gz", "name,categoryId\nRex,1\n");
+    run(&["import", "--store", &store.url, &damaged]).fails(1, "cannot read all of it");
+    run(&["import", "--store", &store.url, "--delimiter", "ab", &damaged]).fails(2, "'tab'");
 }
 
 #[test]
@@ -205,11 +202,10 @@ fn an_import_that_waits_for_its_first_line_holds_nobody_up() {
 fn additions_beside_an_import(store: &Store, kind: Kind) -> Duration {
     let pets = if kind == Kind::Etcd { 10_000 } else { 200_000 };
     make(store);
-    let file = store.folder().join("pets.ndjson");
-    fs::write(&file, many(pets)).unwrap();
+    let file = store.write("pets.ndjson", &many(pets));
     let server = Launch::on(store).start();
     let client = server.client();
-    let running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
+    let running = petstore(&["import", "--store", &store.url, &file]).spawn();
     let mut longest = Duration::ZERO;
     let (added, done) = until_ended(running, || {
         let began = Instant::now();
@@ -257,15 +253,14 @@ fn an_import_that_is_frozen_in_its_transaction_refuses_no_addition() {
     let store = Store::postgres();
     let server = Launch::on(&store).start();
     let client = server.client();
-    let path = store.folder().join("pets.ndjson");
     // The import writes new identifiers and identifiers of the file in two kinds of transaction.
     let numbered = |first: usize| -> String {
         let ids = first..first + PETS;
         ids.map(|id| json!({"id": id, "name": "Rex", "categoryId": 1}).to_string() + "\n").collect()
     };
     for text in [many(PETS), numbered(1_000_000), many(PETS), numbered(2_000_000)] {
-        fs::write(&path, text).unwrap();
-        let words = ["import", "--again", "--store", &store.url, path.to_str().unwrap()];
+        let file = store.write("pets.ndjson", &text);
+        let words = ["import", "--again", "--store", &store.url, &file];
         let running = petstore(&words).spawn();
         run_until(&running, "the import stands still in a transaction", || {
             // The server first completes its current statement.
@@ -286,9 +281,8 @@ fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind
     // The highest identifier is not the last one.
     let text: String =
         (1..=pets).map(|id| pet(if id == pets / 2 { 500_000 } else { id })).collect();
-    let file = store.folder().join("pets.ndjson");
-    fs::write(&file, text).unwrap();
-    let running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
+    let file = store.write("pets.ndjson", &text);
+    let running = petstore(&["import", "--store", &store.url, &file]).spawn();
     wait::until("the first batch is there", || store.pets() > 0);
     let (added, done) = until_ended(running, || {
         let id = catalogue::id_of(&catalogue::add(&client, &catalogue::pet("Beside")));

@@ -1,6 +1,6 @@
 //! Copies and imports that are cut off, and continue when they are run again.
 
-use std::{fs, io::Write as _, path::Path, thread, time::Duration};
+use std::{io::Write as _, thread, time::Duration};
 
 use super::{
     animals::many,
@@ -65,11 +65,10 @@ fn goes_on_after(found: usize, said: &str, kind: Kind) {
 }
 
 /// Starts an import of `text`, from `file` if there is one, else from standard input.
-fn importing(store: &Store, file: Option<&Path>, text: &str) -> Running {
-    let mut words = vec!["import", "--store", &store.url];
+fn importing(store: &Store, file: Option<&str>, text: &str) -> Running {
+    let words = ["import", "--store", &store.url];
     if let Some(file) = file {
-        words.push(file.to_str().unwrap());
-        return petstore(&words).spawn();
+        return petstore(&[&words[..], &[file]].concat()).spawn();
     }
     let mut running = fed(&words);
     running.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
@@ -80,9 +79,8 @@ fn an_import_that_is_cut_off_continues_and_adds_nothing_twice(kind: Kind) {
     let text = many(pets(kind));
     for (signal, from_file) in [("KILL", true), ("KILL", false), ("TERM", true)] {
         let store = made(kind);
-        let path = store.folder().join("pets.ndjson");
-        fs::write(&path, &text).unwrap();
-        let file = from_file.then_some(path.as_path());
+        let path = store.write("pets.ndjson", &text);
+        let file = from_file.then_some(&*path);
         let running = importing(&store, file, &text);
         run_until(&running, "some are there", || store.pets() > 0);
         let output = end(running, signal);

@@ -1,9 +1,8 @@
-//! Connections: HTTP/1.1, HTTP/2, TLS, Unix sockets, timeouts, limits, and the drain during a stop.
+//! Connections: HTTP/1.1, TLS, Unix sockets, limits of the system, and the drain during a stop.
 
 mod drain;
 mod http1;
+mod limits;
 mod mutated;
-mod open_files;
-mod timeouts;
 mod tls;
 mod unix_socket;

@@ -52,11 +52,11 @@ impl Run {
 
     /// Puts these words before the command, for example to run it in a network namespace (ip-netns(8)).
     pub(crate) fn behind(self, words: [&str; 4]) -> Self {
-        self.inside(words[0], &words[1..])
+        self.wrapped(words[0], &words[1..])
     }
 
     /// Runs `program` with `arguments` and this command behind them.
-    fn inside(self, program: &str, arguments: &[&str]) -> Self {
+    fn wrapped(self, program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
         command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
         command.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -73,7 +73,7 @@ impl Run {
             "mount --bind {path} {path} && mount -o remount,ro,bind {path} && exec \"$0\" \"$@\""
         );
         let words = ["--mount", "--propagation", "private", "/bin/sh", "-c", &script];
-        self.inside("/usr/bin/unshare", &words)
+        self.wrapped("/usr/bin/unshare", &words)
     }
 
     /// Sets a limit by these words of `ulimit`: for example `-n 64` for open files, or `-f 100` for the size of each file
@@ -88,24 +88,27 @@ impl Run {
     }
 
     fn in_shell(self, script: &str) -> Self {
-        self.inside("/bin/sh", &["-c", script])
+        self.wrapped("/bin/sh", &["-c", script])
     }
 
-    pub(crate) fn arg(mut self, argument: &str) -> Self {
-        self.0.arg(argument);
+    pub(crate) fn flag(mut self, name: &str, value: &str) -> Self {
+        self.0.args([name, value]);
         self
     }
 
-    /// Runs the command on a terminal of its own with so many `columns`. `finish` returns all output of the terminal as
-    /// standard output.
-    pub(crate) fn on_terminal(self, columns: u16, kind: &str) -> Self {
+    pub(crate) fn flags(self, flags: &[(&str, &str)]) -> Self {
+        flags.iter().fold(self, |run, (name, value)| run.flag(name, value))
+    }
+
+    /// Runs the command on a wide terminal of its own. Standard output is all output of the terminal.
+    pub(crate) fn on_terminal(self) -> Self {
         let quoted = |word: &OsStr| format!("'{}'", word.to_str().unwrap());
         let words = iter::once(self.0.get_program()).chain(self.0.get_args()).map(quoted);
         let line = words.collect::<Vec<_>>().join(" ");
         let mut script = Command::new("/usr/bin/script");
-        script.env_clear().current_dir(env!("CARGO_TARGET_TMPDIR")).env("TERM", kind);
+        script.env_clear().current_dir(env!("CARGO_TARGET_TMPDIR")).env("TERM", "xterm");
         script.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let line = format!("stty rows 24 columns {columns} -echo; exec {line}");
+        let line = format!("stty rows 24 columns 200 -echo; exec {line}");
         script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
         script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(script)

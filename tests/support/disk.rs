@@ -9,33 +9,17 @@ use super::preload::compile;
 /// The source of the library; its first comment explains it.
 const LIBRARY: &str = include_str!("disk.c");
 
-/// A failing call of a disk, with an error number of Linux (errno(3)).
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum DiskFault {
-    /// Every write: no space is left.
-    Full,
-    /// Every write.
-    BrokenWrites,
-    /// Every synchronization.
-    BrokenSyncs,
-    /// Every write, and every opening of a file for writing, as if the system had remounted the disk read-only.
-    ReadOnly,
-}
+/// A fault of a disk: the files that make the library fail, each with an error number of Linux (errno(3)).
+pub(crate) type Fault = &'static [(&'static str, &'static str)];
 
-impl DiskFault {
-    /// Returns the files that make the library fail, with their content.
-    fn files(self) -> &'static [(&'static str, &'static str)] {
-        const EIO: &str = "5";
-        const ENOSPC: &str = "28";
-        const EROFS: &str = "30";
-        match self {
-            Self::Full => &[("fail-write", ENOSPC)],
-            Self::BrokenWrites => &[("fail-write", EIO)],
-            Self::BrokenSyncs => &[("fail-sync", EIO)],
-            Self::ReadOnly => &[("fail-write", EROFS), ("fail-open", EROFS)],
-        }
-    }
-}
+/// Every write fails: no space is left.
+pub(crate) const FULL: Fault = &[("fail-write", "28")];
+/// Every write fails.
+pub(crate) const BROKEN_WRITES: Fault = &[("fail-write", "5")];
+/// Every synchronization fails.
+pub(crate) const BROKEN_SYNCS: Fault = &[("fail-sync", "5")];
+/// Every write fails, and every opening of a file for writing, as if the system had remounted the disk read-only.
+pub(crate) const READ_ONLY: Fault = &[("fail-write", "30"), ("fail-open", "30")];
 
 /// The disk of all processes that have [`environment`](Self::environment).
 #[derive(Debug)]
@@ -74,15 +58,15 @@ impl Disk {
     }
 
     /// Makes operations on the files of a store fail until [`mend`](Self::mend).
-    pub(crate) fn fail(&self, fault: DiskFault) {
-        for (name, error) in fault.files() {
+    pub(crate) fn fail(&self, fault: Fault) {
+        for (name, error) in fault {
             fs::write(self.folder.path().join(name), error).unwrap();
         }
     }
 
     /// Ends a fault.
-    pub(crate) fn mend(&self, fault: DiskFault) {
-        for (name, _) in fault.files() {
+    pub(crate) fn mend(&self, fault: Fault) {
+        for (name, _) in fault {
             fs::remove_file(self.folder.path().join(name)).unwrap();
         }
     }

@@ -1,31 +1,22 @@
 //! Rules for every answer. Each answer that any test receives is checked against them.
 
+use std::{collections::BTreeSet, sync::LazyLock};
+
 use serde_json::Value;
 
 use super::answer::Answer;
 
-/// Every error code, under its status.
-pub(crate) const CODES: [(u16, &str); 19] = [
-    (400, "invalid_request"),
-    (400, "invalid_json"),
-    (400, "invalid_pet"),
-    (400, "invalid_query"),
-    (400, "invalid_idempotency_key"),
-    (401, "unauthorized"),
-    (403, "forbidden"),
-    (404, "pet_not_found"),
-    (404, "route_not_found"),
-    (405, "method_not_allowed"),
-    (408, "request_timeout"),
-    (410, "operation_removed"),
-    (413, "body_too_large"),
-    (415, "unsupported_media_type"),
-    (422, "idempotency_key_reused"),
-    (429, "rate_limited"),
-    (500, "internal"),
-    (501, "not_implemented"),
-    (503, "unavailable"),
-];
+/// Every error code of the interface, under its status.
+static CODES: LazyLock<BTreeSet<(u16, &str)>> = LazyLock::new(|| codes(INTERFACE));
+pub(crate) const INTERFACE: &str = include_str!("../../docs/INTERFACE.md");
+
+/// Returns status and code of each row of a table of errors.
+pub(crate) fn codes(table: &str) -> BTreeSet<(u16, &str)> {
+    let cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | `"));
+    cells
+        .filter_map(|(status, rest)| Some((status.parse().ok()?, rest.split_once("` | ")?.0)))
+        .collect()
+}
 
 /// Every header that an answer may carry.
 const HEADERS: [&str; 27] = [

@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use super::{
     client::Client,
-    command::{self, Finished, Run, Running, petstore},
-    disk::Disk,
+    command::{self, Run, Running, petstore},
     raw::Raw,
     store::{Kind, Store},
     wait,
@@ -23,9 +22,9 @@ use super::{
 pub(crate) const KEY: &str = "black-box-suite-0123456789";
 
 /// The command line of a server.
-pub(crate) struct Launch(Run);
+pub(crate) type Launch = Run;
 
-impl Launch {
+impl Run {
     /// Builds `petstore serve` on `store`, with the suite's API key.
     pub(crate) fn on(store: &Store) -> Self {
         Self::without_key(store).env("PETSTORE_API_KEY", KEY)
@@ -38,61 +37,35 @@ impl Launch {
 
     /// Builds `petstore serve` on `store` inside the network namespace of a server of `network`, with the key.
     pub(crate) fn inside(network: &Network, server: usize, store: &Store) -> Self {
-        let launch = Self::listening(&network.address(server), store);
-        Self(launch.env("PETSTORE_API_KEY", KEY).0.behind(network.inside(server)))
+        let launch = Self::listening(&network.address(server), store).env("PETSTORE_API_KEY", KEY);
+        launch.behind(network.inside(server))
     }
 
     fn listening(host: &str, store: &Store) -> Self {
         let address = format!("{host}:0");
-        Self(petstore(&["serve", "--listen", &address, "--store", &store.url]))
-    }
-
-    pub(crate) fn env(self, name: &str, value: &str) -> Self {
-        Self(self.0.env(name, value))
-    }
-
-    /// Replaces the real disk by `disk`.
-    pub(crate) fn disk(self, disk: &Disk) -> Self {
-        Self(self.0.disk(disk))
-    }
-
-    pub(crate) fn flag(self, name: &str, value: &str) -> Self {
-        Self(self.0.arg(name).arg(value))
-    }
-
-    pub(crate) fn flags(self, flags: &[(&str, &str)]) -> Self {
-        flags.iter().fold(self, |launch, (name, value)| launch.flag(name, value))
-    }
-
-    pub(crate) fn with_limit(self, limit: &str) -> Self {
-        Self(self.0.with_limit(limit))
+        petstore(&["serve", "--listen", &address, "--store", &store.url])
     }
 
     /// Starts the server and waits until it listens.
     #[track_caller]
     pub(crate) fn start(self) -> Server {
-        let mut child = self.0.spawn();
+        let mut child = self.spawn();
         let log = follow(child.stderr.take().unwrap());
-        serving(child, log)
+        let out = follow(child.stdout.take().unwrap());
+        let mut server = Server { child, address: ([0, 0, 0, 0], 0).into(), out, log };
+        wait::until("the server listens", || {
+            let ended = server.child.try_wait().unwrap();
+            assert!(ended.is_none(), "{ended:?}: {} {}", server.out(), server.log());
+            let out = server.out();
+            let mut origins =
+                out.lines().filter_map(|line| line.strip_prefix("petstore listens on "));
+            let address =
+                origins.find_map(|origin| origin.split_once("://")).map(|(_, address)| address);
+            server.address = address.map_or(server.address, |address| address.parse().unwrap());
+            address.is_some()
+        });
+        server
     }
-
-    /// Runs a server that must refuse to serve, to its end.
-    #[track_caller]
-    pub(crate) fn finish(self) -> Finished {
-        self.0.finish()
-    }
-}
-
-#[track_caller]
-fn serving(mut child: Running, log: Text) -> Server {
-    let out = follow(child.stdout.take().unwrap());
-    let mut server = Server { child, address: ([0, 0, 0, 0], 0).into(), out, log };
-    wait::until("the server listens", || {
-        let ended = server.child.try_wait().unwrap();
-        assert!(ended.is_none(), "{ended:?}: {} {}", server.out(), server.log());
-        server.listens()
-    });
-    server
 }
 
 /// The output of a pipe, line by line.
@@ -142,25 +115,14 @@ impl Server {
 
     /// Starts a server in memory, for a test that does not depend on the store.
     #[track_caller]
-    pub(crate) fn in_memory() -> (Store, Self) {
-        Self::start(Kind::Memory)
+    pub(crate) fn in_memory() -> Self {
+        Self::start(Kind::Memory).1
     }
 
     /// Starts a server on a SQLite file, for a test that stops the server or reads the file.
     #[track_caller]
     pub(crate) fn on_file() -> (Store, Self) {
         Self::start(Kind::Sqlite)
-    }
-
-    fn listens(&mut self) -> bool {
-        let out = self.out();
-        let origin = out.lines().find_map(|line| line.strip_prefix("petstore listens on "));
-        let address =
-            origin.and_then(|origin| origin.split_once("://")).map(|(_, address)| address);
-        if let Some(address) = address {
-            self.address = address.parse().unwrap();
-        }
-        address.is_some()
     }
 
     pub(crate) fn client(&self) -> Client {

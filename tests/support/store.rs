@@ -7,7 +7,6 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -213,9 +212,8 @@ impl Store {
 
     /// Returns the path of a SQLite file that does not exist yet.
     pub(crate) fn sqlite() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:{}", folder.path().join("petstore.db").display());
-        Self { folder, url, database: None, prefix: None }
+        let store = Self::at("");
+        Self { url: format!("sqlite:{}", store.file().display()), ..store }
     }
 
     /// Returns the store at `url`.
@@ -232,6 +230,13 @@ impl Store {
     /// Returns the path of the SQLite file.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("petstore.db")
+    }
+
+    /// Writes a file into the folder. Returns its path.
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
     }
 
     /// Changes rows by SQL, without the checks of SQLite's schema.
@@ -291,30 +296,29 @@ impl Store {
 
     /// Counts the animals, without the service.
     pub(crate) fn pets(&self) -> usize {
-        const COUNT: &str = "SELECT count(*) FROM pet";
-        if let Some(prefix) = &self.prefix {
-            return prefix.count("pets/");
+        match &self.prefix {
+            Some(prefix) => prefix.count("pets/"),
+            None => self.text("SELECT count(*) || '' FROM pet").unwrap().parse().unwrap(),
         }
+    }
+
+    /// Returns the text that a query finds in a SQL store; `None` until the store is made.
+    fn text(&self, query: &str) -> Option<String> {
         if let Some(database) = &self.database {
-            return database.sql(COUNT).unwrap().trim().parse().unwrap();
+            return Some(database.sql(query).ok()?.trim().to_owned());
         }
-        let count: u32 = self.connection().query_row(COUNT, [], |row| row.get(0)).unwrap();
-        count.try_into().unwrap()
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let file = Connection::open_with_flags(self.file(), flags).ok()?;
+        file.busy_timeout(wait::LIMIT).unwrap();
+        file.query_row(query, [], |row| row.get(0)).ok()
     }
 
     /// Returns the phase of the store: `open`, `filling` or `sealed`; `None` until the store is made.
     pub(crate) fn state(&self) -> Option<String> {
-        const STATE: &str = "SELECT state FROM petstore_state";
-        if let Some(prefix) = &self.prefix {
-            return prefix.phase();
+        match &self.prefix {
+            Some(prefix) => prefix.phase(),
+            None => self.text("SELECT state FROM petstore_state"),
         }
-        if let Some(database) = &self.database {
-            return Some(database.sql(STATE).ok()?.trim().to_owned());
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-        let file = Connection::open_with_flags(self.file(), flags).ok()?;
-        file.busy_timeout(Duration::from_secs(1)).unwrap();
-        file.query_row(STATE, [], |row| row.get(0)).ok()
     }
 
     /// Returns whether any part of the store exists.

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -70,25 +70,18 @@ impl Pair {
     }
 
     /// Writes both files into `folder`. Returns their paths.
-    pub(crate) fn write(&self, folder: &Path) -> Files {
-        let files = Files { certificate: folder.join("cert.pem"), key: folder.join("key.pem") };
-        fs::write(&files.certificate, &self.certificate).unwrap();
-        fs::write(&files.key, &self.key).unwrap();
-        files
+    pub(crate) fn write(&self, folder: &Path) -> [String; 2] {
+        [("cert.pem", &self.certificate), ("key.pem", &self.key)].map(|(name, text)| {
+            let path = folder.join(name);
+            fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        })
     }
-}
-
-/// The paths of a certificate and its key.
-pub(crate) struct Files {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
 }
 
 impl Launch {
     /// Serves HTTPS with this certificate.
-    pub(crate) fn tls(self, files: &Files) -> Self {
-        let [certificate, key] =
-            [&files.certificate, &files.key].map(|path| path.to_str().unwrap());
+    pub(crate) fn tls(self, [certificate, key]: &[String; 2]) -> Self {
         self.flag("--tls-cert", certificate).flag("--tls-key", key)
     }
 }

@@ -11,12 +11,8 @@ use crate::{
     cli::{self, Command, ConfigCommand, Sources},
     commands::{backup, check, export, healthcheck, import, keys, manual, store, upgrade},
     serve,
-    stores::{self, Registry, driver::StoreDriver},
-    system::{
-        console::{Console, Output as _},
-        failure::Failure,
-        log, process,
-    },
+    stores::{self, Registry, StoreDriver},
+    system::{Console, Failure, Output as _, log, process},
 };
 
 /// The time that remaining tasks have to stop when the program ends.

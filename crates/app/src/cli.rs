@@ -27,10 +27,7 @@ use crate::{
     },
     serve::{DeploymentArgs, ServeArgs},
     stores::{self, Registry},
-    system::{
-        console::{Console, Output as _},
-        failure::Failure,
-    },
+    system::{Console, Failure, Output as _},
 };
 
 /// The examples of `--help`.

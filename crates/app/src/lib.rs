@@ -77,7 +77,7 @@ pub use app::App;
 
 pub use petstore_http::{Sample, SampleKind};
 pub use petstore_storage::{Finding, Severity, Step, Upgrade, UpgradeMode};
-pub use stores::driver::{
+pub use stores::{
     BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
     StoreNotFound,
 };

@@ -35,13 +35,8 @@ use self::{
     tls::Tls,
 };
 use crate::{
-    stores::{StoreArg, driver::StoreLocation, opening::require_folder},
-    system::{
-        clock::SystemClock,
-        console::{Console, Output as _},
-        failure::Failure,
-        process::{self, Signals},
-    },
+    stores::{StoreArg, StoreLocation, require_folder},
+    system::{Console, Failure, Output as _, Signals, SystemClock, process},
 };
 
 /// Serves until a signal asks for a stop.
@@ -81,8 +76,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         );
     }
     store.samples = samples::with_own(store.samples.clone(), tls.clone(), reloads);
-    let mut tasks = Tasks::default();
-    tasks.start("reload", reload::watch(watched, hangups));
+    let mut tasks = JoinSet::new();
+    start(&mut tasks, "reload", reload::watch(watched, hangups));
     let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
     store.close().await;
     served
@@ -96,7 +91,7 @@ async fn serve(
     tls: Option<Arc<Tls>>,
     config: Config,
     signals: Signals,
-    mut tasks: Tasks,
+    mut tasks: JoinSet<()>,
 ) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
@@ -107,33 +102,31 @@ async fn serve(
         Some(simulation) => Arc::new(Simulated::new(catalogue.clone(), simulation)),
     };
     let ports = Ports { pets, authenticator: authentication.clone(), clock };
-    tasks.start("key ring", async move { match authentication.keep_fresh().await {} });
+    start(&mut tasks, "key ring", async move { match authentication.keep_fresh().await {} });
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
         Some(metrics) => {
             let samples = store.samples.clone();
             let (server, serving) = Server::with_metrics(ports, config.settings, metrics, samples)
                 .map_err(Failure::runtime)?;
-            tasks.start("metrics", async { match serving.await {} });
+            start(&mut tasks, "metrics", async { match serving.await {} });
             server
         }
     };
     if let Some(tls) = tls {
         server = server.with_tls(tls.config()?);
-        tasks.start("certificate", tls.remind());
+        start(&mut tasks, "certificate", tls.remind());
     }
-    tasks.start("watchdog", ping_watchdog());
+    start(&mut tasks, "watchdog", ping_watchdog());
     let count = server.revoked_key_counter();
     let housekeeping =
         housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count);
-    tasks.start("housekeeping", housekeeping);
-    let Tasks { mut running, names } = tasks;
-    tracing::debug!(?names, "tasks run beside the requests");
+    start(&mut tasks, "housekeeping", housekeeping);
     let mut failure = None;
     let stop = async {
         tokio::select! {
             () = signals.clone().stop() => {}
-            Some(_) = running.join_next() => failure = Some(Failure::of_bug()),
+            Some(_) = tasks.join_next() => failure = Some(Failure::of_bug()),
             Some(why) = store.watching.join_next() => {
                 failure = Some(why.unwrap_or_else(|_| Failure::of_bug()));
             }
@@ -142,28 +135,26 @@ async fn serve(
     };
     let drained = server.run(listeners, stop).await;
 
-    running.shutdown().await;
+    tasks.shutdown().await;
     housekeeping::finish(&key_ring).await;
     if !signals.is_first_end() {
         // The signal task has logged that a second signal stopped the process. That task exits with code 1.
         future::pending::<()>().await;
     }
-    report(drained);
+    match drained {
+        DrainOutcome::Complete => tracing::info!("stopped: every request was answered"),
+        DrainOutcome::CutOff { connections } => {
+            let cut_off = "stopped: the grace period was over, so connections were cut off";
+            tracing::warn!(connections, "{cut_off}");
+        }
+    }
     failure.map_or(Ok(()), Err)
 }
 
-/// The background tasks. A task that ends has failed.
-#[derive(Default)]
-struct Tasks {
-    running: JoinSet<()>,
-    names: Vec<&'static str>,
-}
-
-impl Tasks {
-    fn start(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        self.running.spawn(task);
-        self.names.push(name);
-    }
+/// Starts a background task. A task that ends has failed.
+fn start(tasks: &mut JoinSet<()>, name: &str, task: impl Future<Output = ()> + Send + 'static) {
+    tasks.spawn(task);
+    tracing::debug!(name, "a task runs beside the requests");
 }
 
 /// Returns the text that accompanies the first API key; `None` if the configuration has a key.
@@ -175,23 +166,11 @@ fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<FirstKey> {
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
     };
-    let page = |path| address.url(path).filter(|_| !config.settings.static_files.is_empty());
-    let pages = page("/catalogue").zip(page("/docs")).map_or(String::new(), |(catalogue, docs)| {
-        format!("In a browser: {catalogue} has the animals, {docs} the reference\n")
+    let url = address.url.as_ref().filter(|_| !config.settings.static_files.is_empty());
+    let pages = url.map_or(String::new(), |url| {
+        format!("In a browser: {url}/catalogue has the animals, {url}/docs the reference\n")
     });
-    Some(FirstKey { how, address: address.clone(), pages })
-}
-
-fn report(drained: DrainOutcome) {
-    match drained {
-        DrainOutcome::Complete => tracing::info!("stopped: every request was answered"),
-        DrainOutcome::CutOff { connections } => {
-            tracing::warn!(
-                connections,
-                "stopped: the grace period was over, so connections were cut off"
-            );
-        }
-    }
+    Some(FirstKey { how, target: format!("{}/v1/pets", address.curl), pages })
 }
 
 /// Returns a function that announces the addresses of the service on stdout and in the log, and notifies the service

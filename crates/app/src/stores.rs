@@ -3,12 +3,10 @@
 
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "sqlite"))]
 mod background;
-pub(crate) mod driver;
-#[cfg(feature = "etcd")]
-mod etcd;
-pub(crate) mod opening;
-#[cfg(feature = "postgres")]
-mod postgres;
+mod driver;
+mod opening;
+#[cfg(any(feature = "etcd", feature = "postgres"))]
+mod servers;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -21,22 +19,25 @@ use async_trait::async_trait;
 use clap::{Arg, Args, Command};
 use petstore_memory::MemoryStore;
 
-use crate::{
-    stores::driver::{BoxError, OpenOptions, OpenStore, StoreDriver, StoreLocation},
-    system::failure::Failure,
+pub use self::driver::{
+    BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+    StoreNotFound,
 };
-
+pub(crate) use self::opening::{
+    not_open, not_open_but, require_folder, require_undamaged, with_archive, with_store,
+};
 #[cfg(feature = "sqlite")]
 pub(crate) use self::sqlite::{in_file, with_suffix};
+use crate::system::Failure;
 
 /// The built-in kinds of store whose features are on.
 pub(crate) const BUILT_IN: &[StoreDriver] = &[
     #[cfg(feature = "sqlite")]
     sqlite::DRIVER,
     #[cfg(feature = "postgres")]
-    postgres::DRIVER,
+    servers::POSTGRES,
     #[cfg(feature = "etcd")]
-    etcd::DRIVER,
+    servers::ETCD,
     MEMORY,
 ];
 

@@ -1,9 +1,21 @@
 //! The interface to the operating system: clock, signals, files, console and log; and the failures of the program.
 
-pub(crate) mod clock;
-pub(crate) mod console;
-pub(crate) mod failure;
-pub(crate) mod files;
+mod clock;
+mod console;
+mod failure;
+mod files;
 pub(crate) mod log;
 pub(crate) mod process;
-pub(crate) mod progress;
+mod progress;
+
+#[cfg(test)]
+pub(crate) use self::console::tests::Recorded;
+pub(crate) use self::{
+    clock::{SystemClock, rfc3339},
+    console::{Console, Output, columns},
+    failure::{Failure, count, one_line_of, quotable, quotable_path},
+    files::{Access, IfExists, PartialFile, lock_folder_of, read_bounded, read_secret, read_text},
+    log::LogFormat,
+    process::Signals,
+    progress::Progress,
+};

@@ -1,6 +1,6 @@
 //! A service and a browser that shows its pages.
 
-use std::{fmt::Write as _, fs};
+use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use thirtyfour::Key;
@@ -143,9 +143,7 @@ pub(crate) fn store_of(count: usize) -> Store {
         writeln!(animals, r#"{{"id":{number},"name":"pet {number}","categoryId":1{status}}}"#)
             .unwrap();
     }
-    let file = store.folder().join("animals.ndjson");
-    fs::write(&file, animals).unwrap();
-    let file = file.to_str().unwrap();
-    petstore(&["import", "--create", file, "--store", &store.url]).finish().succeeds();
+    let file = store.write("animals.ndjson", &animals);
+    petstore(&["import", "--create", &file, "--store", &store.url]).finish().succeeds();
     store
 }

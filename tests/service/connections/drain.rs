@@ -17,15 +17,14 @@ const IDLE_IN_DRAIN: Duration = Duration::from_millis(1500);
 
 /// Returns a connection on which the first half of a request has arrived, and the other half.
 fn half_way(server: &Server) -> (Raw, String) {
-    let mut raw = server.raw();
-    let length = pet("half").to_string().len();
+    let (mut raw, body) = (server.raw(), pet("half").to_string());
+    let length = body.len();
     let asks = format!(
         "content-type: application/json\r\ncontent-length: {length}\r\nexpect: 100-continue\r\n"
     );
     raw.send(head("POST", "/v1/pets", &asks));
     // The server asks for the body, so the head has arrived.
     assert_eq!(raw.any_answer(false).status, 100);
-    let body = pet("half").to_string();
     raw.send(&body[..10]);
     (raw, body[10..].to_owned())
 }
@@ -148,22 +147,4 @@ fn a_second_signal_stops_at_once() {
     assert_eq!(server.exit(), Some(1), "{}", server.log());
     raw.rest();
     assert_eq!(endings(server), ["stopped at once: connections may have been cut off"]);
-}
-
-#[test]
-fn the_grace_bounds_the_drain() {
-    let store = Store::sqlite();
-    let mut server = Launch::on(&store)
-        .flag("--shutdown-grace", "300ms")
-        .flag("--body-timeout", "10m")
-        .flag("--request-timeout", "10m")
-        .start();
-    let (mut raw, _rest) = half_way(&server);
-    let mut silent = server.raw();
-    server.signal("TERM");
-    assert_eq!(server.exit(), Some(0), "{}", server.log());
-    raw.rest();
-    silent.is_closed();
-    let server = Launch::on(&store).start();
-    assert!(everything(&server.client()).is_empty());
 }

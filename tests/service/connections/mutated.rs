@@ -7,6 +7,7 @@ use std::{
     env,
     io::{Read as _, Write as _},
     net::{Shutdown, SocketAddr, TcpStream},
+    sync::Mutex,
     thread,
 };
 
@@ -38,12 +39,13 @@ fn no_mutated_request_fails_the_service_or_makes_it_grow() {
         .map_or(REQUESTS, |number| number.parse().expect("PETSTORE_TEST_REQUESTS is a number"));
     let store = Store::new(Kind::Sqlite);
     let server = Launch::on(&store).flag("--access-log", "off").start();
-    let mut statuses = Statuses::new();
+    let statuses = Mutex::<Statuses>::default();
     let mut memory = Vec::new();
     for round in 0..ROUNDS {
-        send_all(server.address, round, requests / ROUNDS / CLIENTS, &mut statuses);
+        send_all(server.address, round, requests / ROUNDS / CLIENTS, &statuses);
         memory.push(resident(&server));
     }
+    let statuses = statuses.into_inner().unwrap();
     eprintln!("answers by status: {statuses:?}; memory in KiB: {memory:?}");
     for good in [0, 200, 201, 400, 401, 404, 405, 415] {
         assert!(statuses.contains_key(&good), "no request was answered {good}: {statuses:?}");
@@ -54,27 +56,20 @@ fn no_mutated_request_fails_the_service_or_makes_it_grow() {
     assert!(!log.contains("panicked"), "{log}");
 }
 
-fn send_all(address: SocketAddr, round: u64, requests: u64, statuses: &mut Statuses) {
-    let clients: Vec<_> = (0..CLIENTS)
-        .map(|client| {
+fn send_all(address: SocketAddr, round: u64, requests: u64, statuses: &Mutex<Statuses>) {
+    thread::scope(|scope| {
+        for client in 0..CLIENTS {
             let seed = round * CLIENTS + client;
             let mut mutations = Mutations::with_seed(corpus("request"), seed);
-            thread::spawn(move || {
-                let mut statuses = Statuses::new();
+            scope.spawn(move || {
                 for _ in 0..requests {
                     for status in send(address, &mutations.next_input()) {
-                        *statuses.entry(status).or_default() += 1;
+                        *statuses.lock().unwrap().entry(status).or_default() += 1;
                     }
                 }
-                statuses
-            })
-        })
-        .collect();
-    for client in clients {
-        for (status, count) in client.join().unwrap() {
-            *statuses.entry(status).or_default() += count;
+            });
         }
-    }
+    });
 }
 
 /// Sends a request on a connection of its own. Returns the statuses of the answers.

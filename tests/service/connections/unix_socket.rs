@@ -17,7 +17,6 @@ use crate::support::{
     command::{self, petstore},
     server::{Launch, Server},
     store::Store,
-    tls::Pair,
     wait,
 };
 
@@ -29,7 +28,6 @@ struct Both {
     server: Server,
     path: PathBuf,
     folder: TempDir,
-    _store: Store,
 }
 
 fn launch(store: &Store, path: &Path) -> Launch {
@@ -38,10 +36,10 @@ fn launch(store: &Store, path: &Path) -> Launch {
 
 impl Both {
     fn start() -> Self {
-        let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("http.sock");
-        let server = launch(&store, &path).start();
-        Self { server, path, folder, _store: store }
+        let server = launch(&Store::memory(), &path).start();
+        Self { server, path, folder }
     }
 }
 
@@ -69,7 +67,7 @@ fn status(path: &Path, key: &str) -> u16 {
 
 #[test]
 fn tcp_and_a_unix_socket_are_served_beside_each_other() {
-    let Both { mut server, path, folder, _store } = Both::start();
+    let Both { mut server, path, folder } = Both::start();
     let socket = format!("unix:{}", path.display());
     wait::until("both are announced", || server.out().contains(&socket));
     let tcp = format!("petstore listens on http://{}", server.address);
@@ -125,7 +123,7 @@ fn a_foreign_lock_is_named_and_a_signal_ends_the_wait() {
 
 #[test]
 fn only_the_socket_file_of_a_dead_process_is_replaced() {
-    let Both { mut server, path, folder, _store } = Both::start();
+    let Both { mut server, path, folder } = Both::start();
     // A socket with a listener.
     let second = launch(&Store::memory(), &path).finish();
     assert_eq!((second.code, second.stdout.as_str()), (Some(1), ""));
@@ -148,14 +146,4 @@ fn only_the_socket_file_of_a_dead_process_is_replaced() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     let nowhere = launch(&store, &folder.path().join("no/http.sock")).finish();
     assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
-}
-
-#[test]
-fn tls_is_for_tcp_alone() {
-    let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
-    let files = Pair::new().write(folder.path());
-    let path = folder.path().join("http.sock");
-    let server = launch(&store, &path).tls(&files).start();
-    assert!(server.out().starts_with("petstore listens on https://"));
-    assert!(ask(&path, LIVE).starts_with(OK));
 }

@@ -70,7 +70,7 @@ fn without_a_place_for_the_key_file_no_key_is_made_and_the_log_says_how() {
 fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
     let store = Store::sqlite();
     let serve = ["serve", "--listen", "127.0.0.1:0", "--store", &store.url];
-    let mut service = petstore(&serve).on_terminal(200, "xterm").spawn();
+    let mut service = petstore(&serve).on_terminal().spawn();
     let mut lines = lines(service.stdout.take().unwrap());
     let shown: Vec<_> =
         lines.by_ref().take_while(|line| !line.contains("petstore listens on")).collect();

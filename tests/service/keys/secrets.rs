@@ -1,7 +1,5 @@
 //! No message repeats the password in a store URL, whatever is wrong with the URL and wherever it is given.
 
-use std::fs;
-
 use crate::support::{
     command::{Run, petstore},
     store::Store,
@@ -48,10 +46,8 @@ const MISTYPED: [&str; 27] = [
 #[test]
 fn no_message_repeats_the_password_of_a_store() {
     let folder = Store::memory();
-    let path = |name: &str| folder.folder().join(name).to_str().unwrap().to_owned();
-    let (file, config) = (path("url"), path("petstore.toml"));
     let run = |words: &[&str]| petstore(words);
-    let folder_store = format!("sqlite:{}", path("petstore.db"));
+    let folder_store = format!("sqlite:{}", folder.file().display());
     for form in MISTYPED {
         // An unquoted connection string is several arguments.
         let words: Vec<_> = form.split(' ').collect();
@@ -63,8 +59,8 @@ fn no_message_repeats_the_password_of_a_store() {
     }
     let mistyped = MISTYPED[..3].iter().map(|form| (*form, None));
     for (form, served) in mistyped.chain(UNREACHABLE.map(|(form, code)| (form, Some(code)))) {
-        fs::write(&file, form).unwrap();
-        fs::write(&config, format!("store = \"{form}\"")).unwrap();
+        let file = folder.write("url", form);
+        let config = folder.write("petstore.toml", &format!("store = \"{form}\""));
         let assigned = format!("--store={form}");
         // The service would wait for an unreachable store.
         let limit = if served == Some(124) { "1" } else { "60" };

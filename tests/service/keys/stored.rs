@@ -45,16 +45,10 @@ fn the_last_use_of_a_key_is_stored_at_the_stop_at_the_latest() {
     assert_eq!((noted("used"), noted("unused")), (Some(true), None));
 }
 
-/// Returns a store with the keys `good` (1) and `bad` (2). The second row is corrupt.
-fn damaged(kind: Kind) -> (Store, [String; 2]) {
-    let store = Store::new(kind);
-    let keys = ["good", "bad"].map(|name| store.new_key(name));
-    store.damage("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
-    (store, keys)
-}
-
 fn a_corrupt_key_is_refused_and_every_other_opens(kind: Kind) {
-    let (store, [good, bad]) = damaged(kind);
+    let store = Store::new(kind);
+    let [good, bad] = ["good", "bad"].map(|name| store.new_key(name));
+    store.damage("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
     let server = Launch::without_key(&store).start();
     let client = server.client();
     client.get("/v1/pets").key(&bad).send().refuses(401, "unauthorized");

@@ -4,7 +4,7 @@ mod alerts;
 mod exposition;
 mod states;
 
-use std::{fs, net::SocketAddr, ops::RangeInclusive, thread};
+use std::{net::SocketAddr, ops::RangeInclusive, thread};
 
 use petstore_testing::needs;
 use serde_json::Value;
@@ -259,10 +259,9 @@ fn after_a_handover_the_metrics_are_those_of_the_serving_store() {
 #[test]
 fn reloads_of_the_key_file_are_counted_apart() {
     let store = Store::memory();
-    let file = store.folder().join("key");
-    fs::write(&file, "the-first-key-0123456789").unwrap();
+    let file = store.write("key", "the-first-key-0123456789");
     let watched = Watched::with(store, |_| {
-        Launch::without_key(&Store::memory()).flag("--api-key-file", file.to_str().unwrap())
+        Launch::without_key(&Store::memory()).flag("--api-key-file", &file)
     });
     watched.server.signal("HUP");
     watched.until("petstore_reloads_total{file=\"api_key\"}", 1.0);

@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::document::{Document, agree, integer};
-use crate::support::{catalogue::pet, server::Server, shared};
+use crate::support::{catalogue::pet, server::Server};
 
 const NEW_PET: &str = "/components/schemas/NewPet";
 
 #[test]
 fn a_name_is_taken_exactly_if_the_document_allows_it() {
-    let (_store, server) = Server::in_memory();
+    let server = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
     let schema = document.at(NEW_PET);
@@ -35,7 +35,8 @@ fn a_name_is_taken_exactly_if_the_document_allows_it() {
 
 #[test]
 fn a_body_is_taken_exactly_if_the_document_allows_it() {
-    let client = shared::server().client();
+    let server = Server::in_memory();
+    let client = server.client();
     let document = Document::of(&client);
     let fits = document.checker(document.at(NEW_PET));
     for body in [
@@ -68,7 +69,8 @@ fn a_body_is_taken_exactly_if_the_document_allows_it() {
 
 #[test]
 fn a_category_is_taken_exactly_within_its_bounds() {
-    let client = shared::server().client();
+    let server = Server::in_memory();
+    let client = server.client();
     let document = Document::of(&client);
     let category = &document.at(NEW_PET)["properties"]["categoryId"];
     let (least, most) = (integer(category, "minimum"), integer(category, "maximum"));
@@ -96,7 +98,7 @@ fn a_category_is_taken_exactly_within_its_bounds() {
 
 #[test]
 fn an_idempotency_key_is_taken_exactly_if_the_document_allows_it() {
-    let (_store, server) = Server::in_memory();
+    let server = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
     let fits = document.checker(&document.at("/components/parameters/Idempotency-Key")["schema"]);

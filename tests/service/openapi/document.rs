@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use boon::{Compiler, Schemas};
 use serde_json::{Map, Value, json};
 
-use crate::support::{answer::Answer, client::Client};
+use crate::support::{answer::Answer, client::Client, server::Server};
 
 /// Headers of HTTP itself, which OpenAPI describes elsewhere or not at all.
 const OF_HTTP: [&str; 4] = ["connection", "content-length", "content-type", "date"];
@@ -19,6 +19,12 @@ pub(super) struct Operation<'d> {
 }
 
 impl Document {
+    /// Fetches the document from a new server.
+    #[track_caller]
+    pub(super) fn served() -> Self {
+        Self::of(&Server::in_memory().client())
+    }
+
     /// Fetches the document from the server of `client`.
     #[track_caller]
     pub(super) fn of(client: &Client) -> Self {

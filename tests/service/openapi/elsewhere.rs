@@ -1,7 +1,7 @@
 //! Answers to requests that match no operation.
 
 use super::document::Document;
-use crate::support::{answer::Answer, shared};
+use crate::support::{answer::Answer, server::Server};
 
 #[track_caller]
 fn is_as_described(document: &Document, answer: &Answer) {
@@ -13,7 +13,8 @@ fn is_as_described(document: &Document, answer: &Answer) {
 
 #[test]
 fn unknown_methods_and_paths_are_answered_as_described() {
-    let client = shared::server().client();
+    let server = Server::in_memory();
+    let client = server.client();
     let document = Document::of(&client);
     let example = |status: u16| {
         let response = document.at(&format!("/x-other-responses/responses/{status}"));

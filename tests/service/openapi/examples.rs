@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::document::Document;
-use crate::support::shared;
 
 /// Collects every object of the document.
 fn objects<'d>(value: &'d Value, found: &mut Vec<&'d Value>) {
@@ -19,7 +18,7 @@ fn objects<'d>(value: &'d Value, found: &mut Vec<&'d Value>) {
 
 #[test]
 fn every_reference_leads_somewhere_and_every_component_is_used() {
-    let document = Document::of(&shared::server().client());
+    let document = Document::served();
     let mut found = Vec::new();
     objects(&document.0, &mut found);
     let references: Vec<_> = found.iter().filter_map(|object| object["$ref"].as_str()).collect();
@@ -38,7 +37,7 @@ fn every_reference_leads_somewhere_and_every_component_is_used() {
 
 #[test]
 fn every_example_matches_its_schema() {
-    let document = Document::of(&shared::server().client());
+    let document = Document::served();
     let mut found = Vec::new();
     objects(&document.0, &mut found);
     let mut seen = 0;
@@ -56,7 +55,7 @@ fn every_example_matches_its_schema() {
 
 #[test]
 fn stability_and_deprecation_are_marked() {
-    let document = Document::of(&shared::server().client());
+    let document = Document::served();
     let get_pet = document.at("/paths/~1pets~1{petId}/get");
     assert_eq!(
         (&get_pet["deprecated"], &get_pet["x-deprecated-sunset"]),

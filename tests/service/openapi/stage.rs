@@ -34,20 +34,17 @@ pub(super) struct Stage {
     pub(super) limited: Server,
     /// A server, and a read-only key of its store.
     reading: (Server, String),
-    _stores: [Store; 5],
+    _store: Store,
 }
 
 impl Stage {
     #[track_caller]
     pub(super) fn set() -> Self {
-        let [a, b, c, d] = [(); 4].map(|()| Store::memory());
-        let stores = [a, b, c, d, Store::sqlite()];
-        let key = stores[4].keys(&["create", "report", "--read-only"]).succeeds();
-        let reading = (Launch::on(&stores[4]).start(), key.trim_end().to_owned());
-        let calm = Launch::on(&stores[0]).start();
-        let hasty = Launch::on(&stores[1]).flag("--header-timeout", TIMEOUT);
-        let late = Launch::on(&stores[2]).flag("--get-pet-sunset", "now");
-        let limited = Launch::on(&stores[3]).flag("--rate-limit", "1");
+        let in_memory = |flags: &[(&str, &str)]| Launch::on(&Store::memory()).flags(flags).start();
+        let store = Store::sqlite();
+        let key = store.keys(&["create", "report", "--read-only"]).succeeds();
+        let reading = (Launch::on(&store).start(), key.trim_end().to_owned());
+        let calm = Server::in_memory();
         let client = calm.client();
         let document = Document::of(&client);
         let added = ["with-status", "without-status"].map(|example| {
@@ -59,16 +56,16 @@ impl Stage {
             document,
             calm,
             added,
-            hasty: hasty.flag("--body-timeout", TIMEOUT).start(),
-            late: late.start(),
-            limited: limited.start(),
+            hasty: in_memory(&[("--header-timeout", TIMEOUT), ("--body-timeout", TIMEOUT)]),
+            late: in_memory(&[("--get-pet-sunset", "now")]),
+            limited: in_memory(&[("--rate-limit", "1")]),
             unreadable: Damaged::by("ALTER TABLE api_key RENAME TO gone"),
             corrupt: Damaged::by(
                 "UPDATE pet SET name = '' WHERE id = 1; DELETE FROM pet WHERE id = 2;
                  CREATE UNIQUE INDEX one_of_a_category ON pet (category_id)",
             ),
             reading,
-            _stores: stores,
+            _store: store,
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::{
-    shared,
+    server::Server,
     store::{Kind, on_stores},
 };
 
@@ -16,7 +16,7 @@ const PAGES: [&str; 8] =
     ["/", "/docs", "/docs/", "/catalogue", "/catalogue/", "/openapi.json", "/livez", "/readyz"];
 
 fn a_running_service_is_alive_and_ready(kind: Kind) {
-    let server = shared::server_on(kind);
+    let (_store, server) = Server::start(kind);
     for target in ["/livez", "/readyz"] {
         let answer = server.client().get(target).anonymous().send().is(200);
         assert_eq!(answer.must("content-type"), "application/json");
@@ -27,7 +27,8 @@ fn a_running_service_is_alive_and_ready(kind: Kind) {
 /// Paths of the catalogue need a key, with and without the base path.
 #[test]
 fn these_and_no_other_addresses_are_open() {
-    let client = shared::server().client();
+    let server = Server::in_memory();
+    let client = server.client();
     let document = client.get("/openapi.json").anonymous().send().is(200).json();
     let described = document["paths"].as_object().unwrap().keys();
     let one = described.map(|path| path.replace("{petId}", "1"));

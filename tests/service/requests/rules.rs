@@ -14,12 +14,11 @@ use crate::support::{
     raw::head,
     rules::Sent,
     server::Server,
-    shared,
 };
 
 #[test]
 fn a_request_is_refused_for_the_first_rule_that_it_breaks() {
-    let (_store, server) = Server::in_memory();
+    let server = Server::in_memory();
     let large = " ".repeat(70_000);
     for client in [server.client(), server.http2()] {
         let post = |body: &str| client.post("/v1/pets", body);
@@ -33,10 +32,6 @@ fn a_request_is_refused_for_the_first_rule_that_it_breaks() {
             (refused_key(&post(&large).content_type("text/plain")), 401, "unauthorized"),
             (refused_key(&client.call("BREW", "/v1/nope?x=1")), 401, "unauthorized"),
             (client.call("PUT", "/v1/nope?x=1").body(large.as_str()), 404, "route_not_found"),
-            (client.get("/v1"), 404, "route_not_found"),
-            (client.get("/v1/pets/"), 404, "route_not_found"),
-            (client.get("/v1/Pets"), 404, "route_not_found"),
-            (client.get("/v1/pets/1/"), 404, "route_not_found"),
             (client.call("PUT", "/v1/pets?x=1").body(large.as_str()), 405, "method_not_allowed"),
             (client.call("get", "/v1/pets"), 405, "method_not_allowed"),
             (client.post("/v1/store/orders?x=1", "{"), 405, "method_not_allowed"),
@@ -66,6 +61,7 @@ const REX: &str = r#"{"name":"Rex","categoryId":1}"#;
 
 #[test]
 fn a_refusal_of_the_head_does_not_wait_for_the_body() {
+    let server = Server::in_memory();
     let length = "content-length: 1000\r\n";
     for (method, target, headers, status) in [
         ("POST", "/v1/nope", "content-type: application/json\r\n", 404),
@@ -73,11 +69,11 @@ fn a_refusal_of_the_head_does_not_wait_for_the_body() {
         ("POST", "/v1/pets", "content-type: text/plain\r\n", 415),
         ("POST", "/v1/pets", "", 415),
     ] {
-        let mut raw = shared::server().raw();
+        let mut raw = server.raw();
         raw.send(head(method, target, &format!("{headers}{length}")));
         raw.answer(method, target).is(status);
     }
-    let mut raw = shared::server().raw();
+    let mut raw = server.raw();
     raw.send(format!("POST /v1/pets HTTP/1.1\r\nhost: petstore\r\n{length}\r\n"));
     let sent = Sent { credential: Some(false), ..Sent::new("POST", "/v1/pets") };
     raw.answer_to(&sent).refuses(401, "unauthorized");
@@ -85,7 +81,7 @@ fn a_refusal_of_the_head_does_not_wait_for_the_body() {
 
 #[test]
 fn a_body_of_more_than_1_kib_is_compressed_on_request() {
-    let (_store, server) = Server::in_memory();
+    let server = Server::in_memory();
     add(&server.client(), &pet(&"𓃠".repeat(255)));
     for client in [server.client(), server.http2()] {
         for target in ["/v1/pets", "/v1/pets/1", "/openapi.json", "/docs"] {

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use crate::support::{catalogue::pet, raw::head, rules::Sent, shared};
+use crate::support::{catalogue::pet, raw::head, rules::Sent, server::Server};
 
 const LIMIT: usize = 64 * 1024;
 const JSON: &str = "content-type: application/json\r\n";
@@ -16,7 +16,7 @@ fn padded(bytes: usize) -> Vec<u8> {
 
 #[test]
 fn a_body_of_exactly_the_limit_is_taken() {
-    let server = shared::server();
+    let server = Server::in_memory();
     for client in [server.client(), server.http2()] {
         client.post("/v1/pets", padded(LIMIT)).send().is(201);
         client.post("/v1/pets", padded(LIMIT + 1)).send().refuses(413, "body_too_large");
@@ -28,7 +28,7 @@ fn a_body_of_exactly_the_limit_is_taken() {
 
 #[test]
 fn a_client_that_asks_first_need_not_send_what_is_refused() {
-    let server = shared::server();
+    let server = Server::in_memory();
     let body = padded(100);
     let more = format!("{JSON}content-length: {}\r\nexpect: 100-continue\r\n", body.len());
 

@@ -1,6 +1,6 @@
 //! The exit code of every command when it fails: 2 for wrong usage, 1 for a failure.
 
-use std::{collections::BTreeSet, fs};
+use std::collections::BTreeSet;
 
 use crate::support::{command::petstore, store::Store};
 
@@ -67,9 +67,8 @@ fn every_command_tells_wrong_usage_from_a_failure_by_its_exit_code() {
 #[test]
 fn a_command_whose_output_is_lost_has_failed() {
     let store = Store::sqlite();
-    let file = store.folder().join("pets.ndjson");
-    fs::write(&file, r#"{"name":"Rex","categoryId":1}"#).unwrap();
-    let import = ["import", file.to_str().unwrap(), "--create", "--store", &store.url];
+    let file = store.write("pets.ndjson", r#"{"name":"Rex","categoryId":1}"#);
+    let import = ["import", &file, "--create", "--store", &store.url];
     petstore(&import).finish().succeeds();
     let other = Store::sqlite();
     petstore(&["import", "--create", "/dev/null", "--store", &other.url]).finish().succeeds();

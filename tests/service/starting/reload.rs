@@ -13,7 +13,7 @@ const SECOND: &str = "the-second-key-0123456789";
 
 #[test]
 fn only_the_stop_signals_stop_a_service() {
-    let (_store, server) = Server::in_memory();
+    let server = Server::in_memory();
     let mut hangups = 0;
     for signal in ["HUP", "USR1", "USR2", "HUP"] {
         server.signal(signal);
@@ -27,7 +27,7 @@ fn only_the_stop_signals_stop_a_service() {
 
 #[test]
 fn a_hangup_during_a_stop_cuts_nothing_off() {
-    let (_store, mut server) = Server::in_memory();
+    let mut server = Server::in_memory();
     let mut open = server.raw();
     open.send("GET /livez HTTP/1.1\r\n");
     server.signal("TERM");
@@ -39,11 +39,10 @@ fn a_hangup_during_a_stop_cuts_nothing_off() {
 }
 
 /// Starts a service with an API key file. Returns the file's path too.
-fn with_key_file() -> (Store, Server, std::path::PathBuf) {
+fn with_key_file() -> (Store, Server, String) {
     let store = Store::memory();
-    let file = store.folder().join("key");
-    fs::write(&file, FIRST).unwrap();
-    let server = Launch::without_key(&store).flag("--api-key-file", file.to_str().unwrap()).start();
+    let file = store.write("key", FIRST);
+    let server = Launch::without_key(&store).flag("--api-key-file", &file).start();
     (store, server, file)
 }
 

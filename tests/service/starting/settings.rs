@@ -1,23 +1,14 @@
 //! Sources of settings: flags, variables, a file, and files that contain a secret.
 
-use std::{fs, path::PathBuf};
-
 use crate::support::{
     KEY,
     catalogue::pet,
     command::{self, Finished, Run, petstore},
     server::Launch,
     store::Store,
-    tls::{Files, Pair},
+    tls::Pair,
     wait,
 };
-
-/// Writes a file into the folder of `store`, and returns its path.
-fn write(store: &Store, name: &str, text: &str) -> String {
-    let path: PathBuf = store.folder().join(name);
-    fs::write(&path, text).unwrap();
-    path.to_str().unwrap().to_owned()
-}
 
 fn check(words: &[&str]) -> Finished {
     petstore(&[&["config", "check"], words].concat()).finish()
@@ -26,7 +17,7 @@ fn check(words: &[&str]) -> Finished {
 #[test]
 fn a_flag_overrides_its_variable_which_overrides_the_file() {
     let store = Store::memory();
-    let config = write(&store, "petstore.toml", "max-body = 10\nno-docs = true\n");
+    let config = store.write("petstore.toml", "max-body = 10\nno-docs = true\n");
     let large = |launch: Launch| {
         let server = launch.start();
         let docs = server.client().get("/docs").anonymous().send().status;
@@ -48,7 +39,7 @@ fn an_empty_variable_counts_as_unset() {
         |run| names.iter().fold(run, |run: Run, name| run.env(&format!("PETSTORE_{name}"), ""));
     empty(petstore(&["config", "check"])).finish().succeeds();
     let store = Store::memory();
-    let config = write(&store, "petstore.toml", "store = \"sqlite:/nowhere/from-the-file\"");
+    let config = store.write("petstore.toml", "store = \"sqlite:/nowhere/from-the-file\"");
     let checked = empty(petstore(&["config", "check", "--config", &config])).finish();
     checked.fails(2, "/nowhere/from-the-file: its directory does not exist");
 }
@@ -73,22 +64,21 @@ fn an_unknown_variable_causes_a_warning_without_its_value() {
 #[test]
 fn config_check_checks_every_setting_except_the_store() {
     let store = Store::memory();
-    let config = write(&store, "petstore.toml", "store = \"sqlite:/nowhere/at/all.db\"\n");
+    let config = store.write("petstore.toml", "store = \"sqlite:/nowhere/at/all.db\"\n");
     check(&["--config", &config]).fails(2, "/nowhere/at/all.db: its directory does not exist");
     let nobody = "postgres://me@127.0.0.1:1/zoo";
     let said = check(&["--store", nobody]).succeeds();
     assert_eq!(said, "the settings are sound: 'petstore serve' accepts them\n");
-    let Files { certificate, key } = Pair::new().write(&store.folder());
-    let [certificate, key] = [certificate, key].map(|path| path.to_str().unwrap().to_owned());
+    let [certificate, key] = Pair::new().write(&store.folder());
     check(&["--tls-cert", &certificate, "--tls-key", &key]).succeeds();
     let swapped = check(&["--tls-cert", &key, "--tls-key", &certificate]);
     swapped.fails(2, "TLS: the two files are swapped: /");
-    let files = [write(&store, "cert", "none"), write(&store, "key", "short")];
-    let config = write(&store, "petstore.toml", "max-body = 0\n");
+    let files = [store.write("cert", "none"), store.write("key", "short")];
+    let config = store.write("petstore.toml", "max-body = 0\n");
     let listens = ["--listen=127.0.0.1:0"; 17];
     for (words, says) in [
         (&["--tls-cert", &files[0], "--tls-key", &files[1]][..], "TLS: the certificate in /"),
-        (&["--tls-cert", &files[0]], "--tls-key is missing"),
+        (&["--tls-cert", &files[0]], "were not provided: --tls-key <PATH>;"),
         (&["--api-key-file", &files[1]], "must have 16 to 1024 characters"),
         (&["--api-key-file", "/nowhere/key"], "cannot read the API key file /nowhere/key"),
         (&["--config", &config], "for 'max-body' in /"),
@@ -127,15 +117,18 @@ fn a_setting_with_several_values_takes_a_list_in_the_file() {
         "listen = [\"127.0.0.1:0\", \"unix:{}\"]\ncors-origin = [\"https://a.example\"]",
         socket.display()
     );
-    let config = write(&store, "petstore.toml", &text);
+    let config = store.write("petstore.toml", &text);
     let run = petstore(&["serve", "--store", "memory:", "--config", &config])
         .env("PETSTORE_API_KEY", KEY);
     let mut service = run.spawn();
     wait::until("the second listener exists", || socket.exists());
     command::signal(&service, "TERM");
     assert_eq!(command::exit(&mut service), Some(0));
-    let config = write(&store, "petstore.toml", "listen = [\"nowhere\"]");
+    let config = store.write("petstore.toml", "listen = [\"nowhere\"]");
     check(&["--config", &config]).fails(2, "for 'listen' in /");
+    // A variable has them between commas.
+    let origins = "https://a.example,https://b.example";
+    petstore(&["config", "check"]).env("PETSTORE_CORS_ORIGIN", origins).finish().succeeds();
 }
 
 #[test]
@@ -148,16 +141,14 @@ fn an_invalid_settings_file_is_refused_in_one_line() {
         ("store = \"memory:\"\nstore-file = \"x\"", 2, "both --store and --store-file are given"),
         ("max-body = \"64KiB\"\nmax-buffered-bodies = 9", 2, "must be at least --max-body"),
         ("store-file = \"/nowhere/url\"", 1, "cannot read /nowhere/url: No such file"),
-        ("tls-cert = \"/cert\"", 2, "--tls-key is missing"),
-        ("tls-key = \"/key\"", 2, "--tls-cert is missing"),
+        ("tls-key = \"/key\"", 2, "were not provided: --tls-cert <PATH>;"),
     ] {
-        let config = write(&store, "petstore.toml", text);
+        let config = store.write("petstore.toml", text);
         check(&["--config", &config]).fails(2, says);
         petstore(&["serve", "--config", &config]).finish().fails(code, says);
     }
-    check(&["--config", "/nowhere/petstore.toml"]).fails(2, "cannot read the settings /nowhere");
     // Settings that belong together may have different sources.
-    let config = write(&store, "petstore.toml", "tls-cert = \"/cert\"\n");
+    let config = store.write("petstore.toml", "tls-cert = \"/cert\"\n");
     check(&["--config", &config, "--tls-key", "/key"]).fails(2, "TLS: cannot read /cert");
 }
 
@@ -165,8 +156,8 @@ fn an_invalid_settings_file_is_refused_in_one_line() {
 fn the_url_of_a_store_may_come_from_a_file() {
     let store = Store::sqlite();
     let folder = Store::memory();
-    let file = write(&folder, "url", &format!("{}\n", store.url));
-    let config = write(&folder, "petstore.toml", &format!("store-file = \"{file}\"\n"));
+    let file = folder.write("url", &format!("{}\n", store.url));
+    let config = folder.write("petstore.toml", &format!("store-file = \"{file}\"\n"));
     petstore(&["keys", "create", "flag", "--store-file", &file]).finish().succeeds();
     let variable = petstore(&["keys", "create", "variable"]).env("PETSTORE_STORE_FILE", &file);
     variable.finish().succeeds();
@@ -192,10 +183,10 @@ fn the_url_of_a_store_may_come_from_a_file() {
     let both = both.env("PETSTORE_STORE_FILE", &file).finish();
     both.fails(2, "both --store and --store-file are given");
     let copy = Store::sqlite();
-    let to = write(&folder, "to", &copy.url);
+    let to = folder.write("to", &copy.url);
     petstore(&["store", "copy", "--from-file", &file, "--to-file", &to]).finish().succeeds();
 
-    let secret = write(&folder, "secret", "postgres://me:hush@/");
+    let secret = folder.write("secret", "postgres://me:hush@/");
     let refused = petstore(&["keys", "list", "--store-file", &secret]).finish();
     assert!(!refused.stderr.contains("hush"), "{refused:?}");
     refused.fails(2, "for 'store' in /");

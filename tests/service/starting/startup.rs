@@ -1,14 +1,8 @@
-//! Failed starts, each reported in one line. Also help, version and file permissions.
+//! Failed starts, each reported in one line.
 
-use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
+use std::{fs, net::TcpListener};
 
-use crate::support::{
-    KEY,
-    catalogue::pet,
-    command::petstore,
-    server::{Launch, Server},
-    store::Store,
-};
+use crate::support::{KEY, command::petstore, server::Launch, store::Store};
 
 #[test]
 fn an_address_in_use_is_named_with_its_flag() {
@@ -40,19 +34,6 @@ fn an_invalid_value_is_refused_with_its_variable_or_flag() {
 }
 
 #[test]
-fn a_missing_folder_is_named() {
-    let parent = Store::sqlite();
-    let folder = parent.folder().join("missing");
-    let file = folder.join("petstore.db");
-    let store = Store::at(&format!("sqlite:{}", file.display()));
-    // Exits with 1, not 2: the folder may appear when its disk is mounted.
-    Launch::on(&store).finish().fails(1, file.to_str().unwrap());
-    petstore(&["config", "check", "--store", &store.url]).finish().fails(2, "create it");
-    assert!(!folder.exists());
-    store.keys(&["list"]).fails(1, file.to_str().unwrap());
-}
-
-#[test]
 fn a_file_that_is_no_store_is_refused_and_unchanged() {
     let store = Store::sqlite();
     for content in ["just some text\n".repeat(1000), "x".to_owned()] {
@@ -60,16 +41,5 @@ fn a_file_that_is_no_store_is_refused_and_unchanged() {
         Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
         store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
         assert_eq!(fs::read_to_string(store.file()).unwrap(), content);
-    }
-}
-
-#[test]
-fn a_store_is_readable_by_its_owner_alone() {
-    let (store, server) = Server::on_file();
-    server.client().add(&pet("private")).send().is(201);
-    for entry in fs::read_dir(store.folder()).unwrap() {
-        let entry = entry.unwrap();
-        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, 0o600, "{}", entry.path().display());
     }
 }

@@ -19,9 +19,7 @@ fn server(disk: &Disk, flags: &[(&str, &str)]) -> (Store, Server) {
         add(&first.client(), &pet("before"));
     }
     first.stop();
-    let launch =
-        flags.iter().fold(Launch::on(&store), |launch, (name, value)| launch.flag(name, value));
-    let server = launch.disk(disk).start();
+    let server = Launch::on(&store).flags(flags).disk(disk).start();
     add(&server.client(), &pet("known to the writer"));
     (store, server)
 }

@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, path::Path, slice};
 
 use toml::{Table, Value};
 
-use crate::system::{
-    failure::{Failure, quotable, quotable_path},
-    files::read_text,
-};
+use crate::system::{Failure, quotable, quotable_path, read_text};
 
 /// The content of a settings file: the values of each setting, by the name of the setting.
 pub(super) type Values = BTreeMap<String, Vec<String>>;
@@ -58,7 +55,7 @@ mod tests {
     use std::fs;
 
     use super::read;
-    use crate::system::failure::Failure;
+    use crate::system::Failure;
 
     fn read_text(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -6,7 +6,7 @@ use clap::{
 };
 
 use super::Sources;
-use crate::system::failure::quotable;
+use crate::system::quotable;
 
 /// Flags that other programs use, and the hint that names petstore's own.
 const HINTS: [(&str, &str); 5] = [

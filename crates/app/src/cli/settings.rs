@@ -8,11 +8,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     env,
     ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt as _,
     path::PathBuf,
 };
 
-use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand, parser::ValueSource, value_parser};
 
 use super::{
     config_file::{self, Values},
@@ -20,10 +19,7 @@ use super::{
 };
 use crate::{
     serve::ServeArgs,
-    system::{
-        failure::{Failure, quotable, quotable_path},
-        files::read_secret,
-    },
+    system::{Failure, quotable, quotable_path, read_secret},
 };
 
 /// The flag that names the settings file.
@@ -45,25 +41,19 @@ pub(crate) enum ConfigCommand {
 /// Adds the variable of each of `settings`, `--config` to each command that has a setting, and `--NAME-file` for each
 /// secret.
 pub(super) fn with_sources(command: Command, settings: &BTreeMap<String, bool>) -> Command {
-    let file_arg = |name: String, help: String| {
-        Arg::new(name.clone())
-            .long(name)
-            .value_name("FILE")
-            .help(help)
-            .value_parser(value_parser!(PathBuf))
-    };
     let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
-    let mut files: Vec<_> = secrets
-        .filter_map(Arg::get_long)
-        .map(|name| {
-            let help = format!("File with the value of --{name}, which may contain a password");
-            file_arg(file_of(name), help)
-        })
-        .collect();
+    let of_secret = |name| {
+        (file_of(name), format!("File with the value of --{name}, which may contain a password"))
+    };
+    let mut files: Vec<_> = secrets.filter_map(Arg::get_long).map(of_secret).collect();
     if command.get_arguments().filter_map(Arg::get_long).any(|flag| settings.contains_key(flag)) {
         let help = "TOML file of settings, whose keys are flags of serve; flags and variables take precedence";
-        files.push(file_arg(CONFIG.to_owned(), help.to_owned()));
+        files.push((CONFIG.to_owned(), help.to_owned()));
     }
+    let files = files.into_iter().map(|(name, help)| {
+        let arg = Arg::new(name.clone()).long(name).value_name("FILE").help(help);
+        arg.value_parser(value_parser!(PathBuf))
+    });
     let command = command.args(files).mut_args(|arg| with_variable(arg, settings));
     command.mut_subcommands(|inner| with_sources(inner, settings))
 }
@@ -131,49 +121,36 @@ pub(crate) struct Sources {
     pub(crate) passwords: Vec<String>,
 }
 
-/// The source of a value, in ascending order of precedence.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
-    Settings,
-    Variable,
-    Flag,
-}
-
 impl Sources {
     /// Reads the files that the command line or variables name.
     pub(crate) fn read(words: &[OsString], root: &Command) -> Result<Self, Failure> {
         let (definition, words) = (root.clone(), words.to_vec());
         let (path, places, passwords) = (Vec::new(), BTreeMap::new(), Vec::new());
         let mut read = Self { definition, words, path, places, passwords };
-        let mut command = root;
-        for name in read.words.iter().skip(1) {
-            let inner = name.to_str().and_then(|name| command.find_subcommand(name));
-            let Some(inner) = inner else { break };
-            command = inner;
-            read.path.push(inner.get_name().to_owned());
+        // The command line is parsed again with the values of files. Until then, only a request for help is an error.
+        let parsed = root.clone().ignore_errors(true).try_get_matches_from(&read.words);
+        let Ok(matches) = parsed else { return Ok(read) };
+        let (mut command, mut given) = (root, &matches);
+        while let Some((name, inner)) = given.subcommand()
+            && let Some(subcommand) = command.find_subcommand(name)
+        {
+            read.path.push(name.to_owned());
+            (command, given) = (subcommand, inner);
         }
-        let line = read.words.get(1 + read.path.len()..).unwrap_or_default().to_vec();
-        if line.iter().any(|word| word == "--help" || word == "-h") {
-            return Ok(read);
-        }
-        let known = settings(root);
-        let has_config = command.get_arguments().any(|arg| arg.get_long() == Some(CONFIG));
-        let config = given(&line, CONFIG).filter(|_| has_config).map(PathBuf::from);
-        let settings = match &config {
-            Some(path) => config_file::read(path, &known)?,
-            None => Values::new(),
-        };
-        let layers = Layers { line, known, settings, config: config.unwrap_or_default() };
+        let config = given.try_get_one::<PathBuf>(CONFIG).ok().flatten();
+        let read_config = |path: &PathBuf| config_file::read(path, &settings(root));
+        let settings = config.map_or_else(|| Ok(Values::new()), read_config)?;
+        let layers = Layers { given, settings, config: config.cloned().unwrap_or_default() };
         let mut flags = Vec::new();
         for arg in command.get_arguments() {
             let Some(name) = arg.get_long() else { continue };
+            let source = layers.source(arg.get_id().as_str(), name);
             let is_secret = arg.is_hide_env_values_set();
-            let url = on_line(&layers.line, name).filter(|_| is_secret);
-            if url.is_some_and(|url| has_password(&url.to_string_lossy())) {
+            if is_secret && source == Some(ValueSource::CommandLine) && layers.has_password(name) {
                 read.passwords.push(name.to_owned());
             }
-            let Some((values, file)) = layers.in_file(name, is_secret)? else {
-                if layers.source(name) == Some(Source::Variable) {
+            let Some((values, file)) = layers.in_file(name, source, is_secret)? else {
+                if source == Some(ValueSource::EnvVariable) {
                     read.places.insert(name.to_owned(), variable_of(name));
                 }
                 continue;
@@ -193,78 +170,56 @@ impl Sources {
 }
 
 /// The sources of the settings of one command.
-struct Layers {
-    line: Vec<OsString>,
-    known: BTreeMap<String, bool>,
+struct Layers<'a> {
+    /// The flags and variables.
+    given: &'a ArgMatches,
     settings: Values,
     /// The path of the settings file.
     config: PathBuf,
 }
 
-impl Layers {
-    /// Returns the source of the value of a flag that takes precedence.
-    fn source(&self, name: &str) -> Option<Source> {
-        if on_line(&self.line, name).is_some() {
-            Some(Source::Flag)
-        } else if self.known.contains_key(name) && variable(variable_of(name)).is_some() {
-            Some(Source::Variable)
-        } else {
-            self.settings.get(name).map(|_| Source::Settings)
-        }
+impl Layers<'_> {
+    /// Returns the source of the value of a flag that takes precedence. `DefaultValue` is the settings file.
+    fn source(&self, id: &str, name: &str) -> Option<ValueSource> {
+        let given = self.given.value_source(id).filter(|it| *it != ValueSource::DefaultValue);
+        given.or_else(|| self.settings.get(name).map(|_| ValueSource::DefaultValue))
     }
 
-    /// Returns the values of a flag, and their file, if a file gives them. Refuses a secret and its file from the same
-    /// source.
+    /// Returns the values of the flag `name`, and their file, if a file gives them. `source` is the source without a
+    /// file of a secret. Refuses a secret and its file from the same source.
     fn in_file(
         &self,
         name: &str,
+        source: Option<ValueSource>,
         is_secret: bool,
     ) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
-        let (by_value, file) = (self.source(name), file_of(name));
-        let by_file = self.source(&file).filter(|_| is_secret);
-        if by_file > by_value {
+        let file = file_of(name);
+        let by_file = is_secret.then(|| self.source(&file, &file)).flatten();
+        if by_file > source {
+            let given = self.given.get_one(&file).cloned();
             let in_settings = || self.settings.get(&file).map(|path| path.concat().into());
-            let path = given(&self.line, &file).or_else(in_settings).unwrap_or_default();
-            let path = PathBuf::from(path);
+            let path: PathBuf = given.or_else(in_settings).unwrap_or_default();
             return Ok(Some((vec![read_secret(&path, "")?], path)));
         }
-        if by_file.is_some() && by_file == by_value {
+        if by_file.is_some() && by_file == source {
             let why = format!("both --{name} and --{file} are given; give one of them");
             return Err(Failure::usage(why));
         }
-        let is_used = by_value == Some(Source::Settings) && !has_variable_of_its_content(name);
+        let content = name.strip_suffix("-file");
+        let is_used = source == Some(ValueSource::DefaultValue)
+            && content.is_none_or(|content| variable(variable_of(content)).is_none());
         let values = self.settings.get(name).filter(|_| is_used).cloned();
         Ok(values.map(|values| (values, self.config.clone())))
     }
-}
 
-/// Returns the value of the flag on the command line; otherwise of its variable.
-fn given(line: &[OsString], name: &str) -> Option<OsString> {
-    on_line(line, name).or_else(|| variable(variable_of(name)))
-}
-
-/// Returns the value of the flag on the command line; an empty text for a flag without a value.
-fn on_line(line: &[OsString], name: &str) -> Option<OsString> {
-    let flag = format!("--{name}");
-    let mut words = line.iter().take_while(|word| *word != "--");
-    while let Some(word) = words.next() {
-        match word.as_bytes().strip_prefix(flag.as_bytes()) {
-            Some([]) => return Some(words.next().cloned().unwrap_or_default()),
-            Some([b'=', value @ ..]) => return Some(OsStr::from_bytes(value).to_owned()),
-            _ => {}
-        }
+    /// Returns whether the URL of a store contains a password.
+    fn has_password(&self, id: &str) -> bool {
+        let mut urls = self.given.get_raw(id).into_iter().flatten().map(OsStr::to_string_lossy);
+        urls.any(|url| {
+            let authority =
+                url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
+            let user = authority.and_then(|authority| authority.rsplit_once('@'));
+            user.is_some_and(|(user, _)| user.contains(':'))
+        })
     }
-    None
-}
-
-/// Returns whether the URL of a store contains a password.
-fn has_password(url: &str) -> bool {
-    let authority = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
-    let user = authority.and_then(|authority| authority.rsplit_once('@'));
-    user.is_some_and(|(user, _)| user.contains(':'))
-}
-
-/// Returns whether the setting names a file whose content a variable gives.
-fn has_variable_of_its_content(name: &str) -> bool {
-    name.strip_suffix("-file").is_some_and(|content| variable(variable_of(content)).is_some())
 }

@@ -11,18 +11,10 @@ use clap::Args;
 use petstore_domain::Clock as _;
 
 use crate::{
-    stores::{
-        StoreArgs,
-        driver::{OnBackupProgress, OpenMode},
-        opening::not_open,
-    },
+    stores::{OnBackupProgress, OpenMode, StoreArgs, not_open},
     system::{
-        clock::SystemClock,
-        console::{Console, Output as _},
-        failure::Failure,
-        files::{Access, IfExists, PartialFile},
-        process::Signals,
-        progress::Progress,
+        Access, Console, Failure, IfExists, Output as _, PartialFile, Progress, Signals,
+        SystemClock,
     },
 };
 
@@ -106,7 +98,7 @@ mod tests {
     use petstore_domain::Clock as _;
 
     use super::{METRIC, note_success};
-    use crate::system::clock::SystemClock;
+    use crate::system::SystemClock;
 
     #[test]
     fn the_time_of_a_backup_is_noted_in_seconds() {

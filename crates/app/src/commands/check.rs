@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use petstore_domain::{
     Archive, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, StoreError, StoredKeys,
@@ -12,17 +14,8 @@ use petstore_storage::{Finding, Severity};
 
 use crate::{
     commands::keys::names,
-    stores::{
-        StoreArgs,
-        driver::{OpenMode, OpenStore, StoreLocation},
-        opening::with_store,
-    },
-    system::{
-        console::{Console, Output},
-        failure::{Failure, count, one_line_of},
-        process::Signals,
-        progress::Progress,
-    },
+    stores::{OpenMode, OpenStore, StoreArgs, StoreLocation, with_store},
+    system::{Console, Failure, Output, Progress, Signals, count, one_line_of},
 };
 
 /// The number of rows read at a time.
@@ -53,29 +46,30 @@ pub(crate) async fn examine(
     with_store(location, OpenMode::ReadOnly, async |store| {
         store.require_open(location).await?;
         let mut findings = location.inspect().await.map_err(Failure::of_store)?;
-        findings.extend(read_rows(store, signals).await?);
+        tokio::select! {
+            rows = read_rows(store) => findings.extend(rows),
+            () = signals.clone().stop() => {
+                return Err(Failure::runtime("stopped before everything was examined"));
+            }
+        }
         Ok(findings)
     })
     .await
 }
 
-async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>, Failure> {
+async fn read_rows(store: &OpenStore) -> [Finding; 2] {
     let keys = match load_keys(&*store.keys).await {
         Ok(stored) => keys(&stored),
         Err(error) => Finding::error("API keys", error.to_string()),
     };
-    let Some(archive) = &store.archive else {
-        let why = "not read one by one: this kind of store has no archive";
-        return Ok(vec![keys, Finding::warning("animals", why)]);
-    };
-    let animals = match read_archive(&**archive, &*store.pets, signals).await {
-        Ok(finding) => finding,
-        Err(_) if signals.stop_asked() => {
-            return Err(Failure::runtime("stopped before everything was examined"));
+    let animals = match &store.archive {
+        Some(archive) => read_archive(&**archive, &*store.pets).await,
+        None => {
+            let why = "not read one by one: this kind of store has no archive";
+            Ok(Finding::warning("animals", why))
         }
-        Err(error) => Finding::error("animals", error.to_string()),
     };
-    Ok(vec![keys, animals])
+    [keys, animals.unwrap_or_else(|error| Finding::error("animals", error.to_string()))]
 }
 
 /// Reads every animal and every idempotency record, which checks them by the rules of the domain. Names the first animal
@@ -83,18 +77,13 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
 async fn read_archive(
     archive: &dyn Archive,
     pets: &dyn PetRepository,
-    signals: &Signals,
 ) -> Result<Finding, StoreError> {
     let mut snapshot = archive.snapshot().await?;
     let counts = snapshot.counts().await?;
-    let stopped = || {
-        if signals.stop_asked() { Err(StoreError::unavailable("stopped")) } else { Ok(()) }
-    };
     let mut progress = Progress::of("animals");
     let (mut last, mut done, mut unlisted) = (None, 0, None);
     loop {
         progress.at("reading", done, counts.pets);
-        stopped()?;
         let batch = snapshot.pets(last, BATCH).await?;
         let Some(pet) = batch.last() else { break };
         if unlisted.is_none() {
@@ -104,10 +93,7 @@ async fn read_archive(
         done += batch.len() as u64;
     }
     let mut last = None;
-    loop {
-        stopped()?;
-        let batch = snapshot.records(last, BATCH).await?;
-        let Some(record) = batch.last() else { break };
+    while let Some(record) = snapshot.records(last, BATCH).await?.last() {
         last = Some(record.position());
     }
     let read = format!("{done} read, and {} idempotency records", counts.records);
@@ -132,19 +118,21 @@ async fn find_unlisted(
     batch: &[Pet],
 ) -> Result<Option<(PetId, PetStatus)>, StoreError> {
     for status in PetStatus::ALL {
-        let mut after = after;
-        let mut expected = batch.iter().filter(|pet| pet.status == Some(status)).peekable();
-        while expected.peek().is_some() {
-            let query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
+        let of_status = batch.iter().filter(|pet| pet.status == Some(status));
+        let mut missing: BTreeSet<_> = of_status.map(|pet| pet.id).collect();
+        let mut query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
+        let end = missing.last().copied();
+        while query.after < end {
             let page = pets.list(query).await?.value;
-            after = page.pets.last().map(|pet| pet.id);
-            let reaches = |id: PetId| !page.more || after.is_none() || Some(id) <= after;
-            while let Some(Pet { id, .. }) = expected.next_if(|pet| reaches(pet.id)) {
-                if page.pets.binary_search_by_key(id, |listed| listed.id).is_err()
-                    && let Some(unlisted) = look_up(pets, *id).await?
-                {
-                    return Ok(Some(unlisted));
-                }
+            for pet in &page.pets {
+                missing.remove(&pet.id);
+            }
+            query.after = page.pets.last().filter(|_| page.more).map_or(end, |pet| Some(pet.id));
+        }
+        for id in missing {
+            let unlisted = look_up(pets, id).await?;
+            if unlisted.is_some() {
+                return Ok(unlisted);
             }
         }
     }

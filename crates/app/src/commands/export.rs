@@ -10,17 +10,9 @@ use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
     commands::records::{self, Format, RecordsArgs},
-    stores::{
-        StoreArgs,
-        driver::OpenMode,
-        opening::{require_undamaged, with_archive},
-    },
+    stores::{OpenMode, StoreArgs, require_undamaged, with_archive},
     system::{
-        console::{Console, Output as _, write_stdout},
-        failure::{Failure, count},
-        files::{Access, IfExists, PartialFile},
-        process::Signals,
-        progress::Progress,
+        Access, Console, Failure, IfExists, Output as _, PartialFile, Progress, Signals, count,
     },
 };
 
@@ -104,5 +96,5 @@ fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
 
 /// Writes `text` to `file`; to standard output if `file` is `None`.
 fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
-    file.as_mut().map_or_else(|| write_stdout(text), |file| file.write(text))
+    file.as_mut().map_or_else(|| Console.print(text), |file| file.write(text))
 }

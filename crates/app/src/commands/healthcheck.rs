@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::{
     cli::values::{self, LISTEN, ListenAddress},
-    system::failure::Failure,
+    system::Failure,
 };
 
 const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";

@@ -14,23 +14,17 @@ use std::{
 
 use clap::Args;
 use petstore_domain::{
-    Archive, ArchiveError, Clock, HighestIds, IdempotencyRequest, NewPet, PetId, PetRepository,
-    Rows, WriterRole,
+    Archive, ArchiveError, Clock, HighestIds, IdempotencyRequest, PetId, PetRepository, Rows,
+    WriterRole,
 };
 use petstore_json::Record;
 
-use self::source::{Batch, Input, Source};
+use self::source::{Batch, Source};
 use crate::{
     cli::values,
     commands::records::{Format, RecordsArgs},
-    stores::{StoreArgs, driver::OpenMode, opening::with_archive},
-    system::{
-        clock::SystemClock,
-        console::{Console, Output as _},
-        failure::{Failure, count, one_line_of},
-        process::Signals,
-        progress::Progress,
-    },
+    stores::{OpenMode, StoreArgs, with_archive},
+    system::{Console, Failure, Output as _, Progress, Signals, SystemClock, count, one_line_of},
 };
 
 /// The number of lines in a batch, which is one transaction. Must never change: with another number, a file that an
@@ -74,8 +68,9 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
     let path = records.path();
     let format = records.format().or_else(|| path.and_then(Format::of_compressed));
-    let mut import = Import { delimiter, skip_bad, again, ..Import::new(format) };
-    let file = import.check(Input::open(path)?, &signals).await?;
+    let format = format.unwrap_or_default();
+    let mut import = Import { format, delimiter, skip_bad, again, ..Import::default() };
+    let file = import.check(path, &signals).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,
         (false, true) => OpenMode::ReadOnly,
@@ -98,21 +93,21 @@ pub(crate) async fn all_of(
     signals: &Signals,
     advanced: &Arc<AtomicBool>,
 ) -> Result<String, Failure> {
-    let input = Input::open(Some(file))?;
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
-    let mut import = Import { advanced: Arc::clone(advanced), ..Import::new(format) };
-    let file = import.check(input, signals).await?;
+    let (format, advanced) = (format.unwrap_or_default(), Arc::clone(advanced));
+    let mut import = Import { format, delimiter: ',', advanced, ..Import::default() };
+    let file = import.check(Some(file), signals).await?;
     let done = import.run(&file, archive, None, signals).await?;
     Ok(done.trim_end().to_owned())
 }
 
 /// A running import.
+#[derive(Default)]
 struct Import {
     format: Format,
     delimiter: char,
     skip_bad: bool,
     again: bool,
-    progress: Progress,
     /// Set after each part of the file.
     advanced: Arc<AtomicBool>,
     /// The highest identifier in the file; `None` for a file without identifiers.
@@ -127,31 +122,13 @@ struct Import {
 }
 
 impl Import {
-    /// Creates an import of a file in the format, by default of NDJSON.
-    fn new(format: Option<Format>) -> Self {
-        Self {
-            format: format.unwrap_or(Format::Ndjson),
-            delimiter: ',',
-            skip_bad: false,
-            again: false,
-            progress: Progress::of("lines"),
-            advanced: Arc::default(),
-            highest: None,
-            kept: 0,
-            added: 0,
-            passed: 0,
-            bad: 0,
-        }
-    }
-
     /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
-    async fn check(&mut self, input: Input, signals: &Signals) -> Result<File, Failure> {
+    async fn check(&mut self, path: Option<&Path>, signals: &Signals) -> Result<File, Failure> {
         let file = tokio::select! {
-            file = input.into_file(Arc::clone(&self.advanced)) => file,
-            () = signals.clone().stop() => Err(STOPPED.to_owned()),
+            file = source::open(path, Arc::clone(&self.advanced)) => file?,
+            () = signals.clone().stop() => return Err(self.failed(STOPPED)),
         };
-        let file = file.map_err(|reason| self.failed(&reason))?;
-        let mut source = self.source(&file)?;
+        let (mut source, mut progress) = (self.source(&file)?, Progress::of("lines"));
         while let Some(batch) = self.next(&mut source, BATCH_LINES, signals)? {
             for (line, reason) in &batch.faults {
                 if self.bad < MAX_SHOWN {
@@ -162,7 +139,7 @@ impl Import {
                 self.bad += 1;
             }
             self.highest = self.highest.max(batch.records.iter().filter_map(|it| it.id).max());
-            self.progress.at("checking", batch.last_line, 0);
+            progress.at("checking", batch.last_line, 0);
         }
         drop(source);
         let bad = self.bad;
@@ -187,14 +164,14 @@ impl Import {
         signals: &Signals,
     ) -> Result<String, Failure> {
         let max = BATCH_LINES.min(archive.max_batch());
-        let mut source = self.source(file)?;
+        let (mut source, mut progress) = (self.source(file)?, Progress::of("lines"));
         while let Some(batch) = self.next(&mut source, max, signals)? {
             let line = batch.last_line;
             match preview {
                 Some(pets) => self.look_up(&batch, pets).await?,
                 None => self.write(batch, archive).await?,
             }
-            self.progress.at("importing", line, 0);
+            progress.at("importing", line, 0);
         }
         let Self { passed, .. } = self;
         let [added, bad] = [count(self.added, "animal"), count(self.bad, "bad line")];
@@ -262,8 +239,19 @@ impl Import {
                 None => new.push(pet),
             }
         }
-        let added = store(archive, rows, new, request).await;
-        let added = added.map_err(|error| self.failed(&error.to_string()))?;
+        let storing = async {
+            let mut added = 0;
+            // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
+            if !rows.pets.is_empty() || rows.highest.pet.is_some() {
+                added += archive.write_rows(WriterRole::Service, rows).await?;
+            }
+            if !new.is_empty() {
+                added += archive.add_new(new, request).await?;
+            }
+            Ok(added)
+        };
+        let added = storing.await;
+        let added = added.map_err(|error: ArchiveError| self.failed(&error.to_string()))?;
         self.added += added;
         self.passed += given - added;
         self.kept = batch.last_line;
@@ -279,22 +267,4 @@ impl Import {
             ),
         })
     }
-}
-
-/// Stores the rows and the new animals of a batch. Returns the number of added animals.
-async fn store(
-    archive: &dyn Archive,
-    rows: Rows,
-    new: Vec<NewPet>,
-    request: Option<IdempotencyRequest>,
-) -> Result<u64, ArchiveError> {
-    let mut added = 0;
-    // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
-    if !rows.pets.is_empty() || rows.highest.pet.is_some() {
-        added += archive.write_rows(WriterRole::Service, rows).await?;
-    }
-    if !new.is_empty() {
-        added += archive.add_new(new, request).await?;
-    }
-    Ok(added)
 }

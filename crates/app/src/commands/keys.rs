@@ -17,13 +17,8 @@ use petstore_domain::{
 use self::listing::ListForm;
 use crate::{
     cli::values,
-    stores::{StoreArgs, driver::OpenMode, opening::with_store},
-    system::{
-        clock::{SystemClock, rfc3339},
-        console::{Console, Output},
-        failure::Failure,
-        process,
-    },
+    stores::{OpenMode, StoreArgs, with_store},
+    system::{Console, Failure, Output, SystemClock, process, rfc3339},
 };
 
 /// The largest number of corrupt keys that a message names. The message counts the other corrupt keys.

@@ -9,10 +9,7 @@ use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::system::{
-    console::{Console, Output as _},
-    failure::{Failure, quotable_path},
-};
+use crate::system::{Console, Failure, Output as _, quotable_path};
 
 /// The name of the program, whatever its file is called.
 const NAME: &str = "petstore";

@@ -15,12 +15,13 @@ use clap::{Args, ValueEnum};
 use petstore_domain::{Pet, PetStatus};
 use petstore_json::{Draft, Field, Record, read_record, write_pet};
 
-use crate::system::failure::quotable;
+use crate::system::quotable;
 
 /// A format of animals in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// One JSON object per line
+    #[default]
     Ndjson,
     /// Comma-separated values under a header (RFC 4180)
     Csv,

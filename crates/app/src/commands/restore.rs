@@ -13,16 +13,9 @@ use petstore_storage::{Severity, UpgradeMode};
 
 use crate::{
     commands::{backup, check, store},
-    stores::{
-        self, StoreArgs,
-        driver::{OpenMode, StoreLocation},
-        opening::with_store,
-    },
+    stores::{self, OpenMode, StoreArgs, StoreLocation, with_store},
     system::{
-        console::{Console, Output as _},
-        failure::{Failure, quotable_path},
-        files::{Access, IfExists, PartialFile},
-        process::Signals,
+        Access, Console, Failure, IfExists, Output as _, PartialFile, Signals, quotable_path,
     },
 };
 

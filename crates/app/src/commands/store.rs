@@ -16,17 +16,10 @@ use tokio::task;
 use crate::{
     commands::keys::random,
     stores::{
-        StoreArg,
-        driver::{OpenMode, OpenStore, StoreLocation, StoreNotFound},
-        opening::{not_open, require_undamaged, with_archive, with_store},
+        OpenMode, OpenStore, StoreArg, StoreLocation, StoreNotFound, not_open, require_undamaged,
+        with_archive, with_store,
     },
-    system::{
-        clock::SystemClock,
-        console::{Console, Output as _},
-        failure::Failure,
-        process::Signals,
-        progress::Progress,
-    },
+    system::{Console, Failure, Output as _, Progress, Signals, SystemClock},
 };
 
 /// Commands for a whole store.
@@ -137,7 +130,8 @@ async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Resul
                 petstore_transfer::copy(source, target, now, &mut watch).await.map(copied)
             } else {
                 let (source, target) = (source.archive, target.archive);
-                petstore_transfer::verify(source, target, now, &mut watch).await.map(equal)
+                let equal = petstore_transfer::verify(source, target, now, &mut watch).await;
+                equal.map(|counts| format!("the stores are equal: {}\n", shown(counts)))
             };
             done.map_err(|error| {
                 let is_canceled = matches!(error, TransferError::Canceled);
@@ -154,10 +148,6 @@ fn copied(CopySummary { found, pets, keys, records, was_marked: _ }: CopySummary
         "copied {pets} animals ({found} were there before), {keys} API keys and {records} \
          idempotency records\n"
     )
-}
-
-fn equal(counts: StoreCounts) -> String {
-    format!("the stores are equal: {}\n", shown(counts))
 }
 
 fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {
@@ -245,33 +235,30 @@ async fn preview(
 ) -> Result<String, Failure> {
     with_archive(from, OpenMode::ReadOnly, async |source, archive| {
         require_undamaged(from).await?;
-        let is_missing = match to.open(OpenMode::ReadOnly.into()).await {
-            Ok(target) => {
-                target.close().await;
-                false
+        let target = match to.open(OpenMode::ReadOnly.into()).await {
+            Ok(target) => target,
+            Err(problem) if problem.is::<StoreNotFound>() => {
+                source.ports(from).map_err(Failure::runtime)?;
+                source.require_open(from).await?;
+                let counts = async { archive.snapshot().await?.counts().await };
+                let counts = shown(counts.await.map_err(Failure::of_store)?);
+                return Ok(format!(
+                    "{from} holds {counts}; {to} does not exist yet, and will be created\n"
+                ));
             }
-            Err(problem) if problem.is::<StoreNotFound>() => true,
             Err(problem) => return Err(not_open(problem)),
         };
-        if is_missing {
-            source.ports(from).map_err(Failure::runtime)?;
-            source.require_open(from).await?;
-            let counts = async { archive.snapshot().await?.counts().await };
-            let counts = shown(counts.await.map_err(Failure::of_store)?);
-            return Ok(format!(
-                "{from} holds {counts}; {to} does not exist yet, and will be created\n"
-            ));
-        }
-        require_undamaged(to).await?;
-        with_store(to, OpenMode::ReadOnly, async |target| {
-            let mover = mover(source, from, target, to)?;
-            let preview = mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)?;
-            let MovePreview { source, target, is_handed_over } = preview;
-            let (source, target) = (shown(source), shown(target));
-            let before = if is_handed_over { "; it was handed over before" } else { "" };
-            Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
-        })
-        .await
+        let previewing = async {
+            require_undamaged(to).await?;
+            let mover = mover(source, from, &target, to)?;
+            mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)
+        };
+        let preview = previewing.await;
+        target.close().await;
+        let MovePreview { source, target, is_handed_over } = preview?;
+        let (source, target) = (shown(source), shown(target));
+        let before = if is_handed_over { "; it was handed over before" } else { "" };
+        Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
     })
     .await
 }

@@ -4,12 +4,8 @@ use clap::Args;
 use petstore_storage::{Step, Upgrade, UpgradeMode};
 
 use crate::{
-    stores::{StoreArgs, driver::StoreLocation},
-    system::{
-        console::{Console, Output as _},
-        failure::Failure,
-        process,
-    },
+    stores::{StoreArgs, StoreLocation},
+    system::{Console, Failure, Output as _, process},
 };
 
 /// The flags of `upgrade`.

@@ -24,11 +24,8 @@ use crate::{
         simulate::{self, Simulation},
         tls::{PairFiles, Tls},
     },
-    stores::{StoreArg, StoreArgs, opening::require_folder},
-    system::{
-        failure::{Failure, quotable_path},
-        log::{self, LogFormat},
-    },
+    stores::{StoreArg, StoreArgs, require_folder},
+    system::{Failure, LogFormat, log, quotable_path},
 };
 
 /// The flags of `serve`.
@@ -49,11 +46,11 @@ pub(crate) struct ServeArgs {
     pub(crate) metrics_listen: Option<String>,
 
     /// Certificate chain for HTTPS, without the root: a PEM file, read again when it changes and at SIGHUP
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
 
     /// Private key of the certificate: a PEM file
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 
     #[command(flatten)]
@@ -307,14 +304,9 @@ impl Config {
         }
         let (service_key, key_file) =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
-        Ok(Self {
-            tls: PairFiles::given(args.tls_cert.clone(), args.tls_key.clone())?,
-            service_key,
-            key_file,
-            settings,
-            args,
-            passwords: Vec::new(),
-        })
+        let pair = args.tls_cert.clone().zip(args.tls_key.clone());
+        let tls = pair.map(|(certificate, key)| PairFiles { certificate, key });
+        Ok(Self { tls, service_key, key_file, settings, args, passwords: Vec::new() })
     }
 
     /// Checks the TLS files, the seed file and the directory of the store.

@@ -16,12 +16,8 @@ use petstore_domain::{
 
 use crate::{
     commands::keys::{new_secret, show},
-    serve::listener::BoundAddress,
     system::{
-        clock::SystemClock,
-        console::Output,
-        failure::Failure,
-        files::{Access, IfExists, PartialFile, lock_folder_of, read_text},
+        Access, Failure, IfExists, Output, PartialFile, SystemClock, lock_folder_of, read_text,
     },
 };
 
@@ -33,8 +29,8 @@ const MADE_ELSEWHERE: &str = "Another process has just created the key, and show
 pub(super) struct FirstKey {
     /// How to create a key.
     pub(super) how: String,
-    /// The address in the example request.
-    pub(super) address: BoundAddress,
+    /// The arguments of `curl` in the example request.
+    pub(super) target: String,
     /// Lines with the URLs of the browser pages, if they are served.
     pub(super) pages: String,
 }
@@ -44,7 +40,7 @@ pub(super) struct FirstKey {
 pub(super) async fn ensure(
     keys: &dyn KeyStore,
     file: Option<PathBuf>,
-    FirstKey { how, address, pages }: &FirstKey,
+    first_key: &FirstKey,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     let stored = load_keys(keys).await.map_err(Failure::of_store)?;
@@ -54,22 +50,21 @@ pub(super) async fn ensure(
     let reason = if !stored.is_empty() {
         None
     } else if out.is_terminal() {
-        return on_terminal(keys, address, pages, out).await;
+        return on_terminal(keys, first_key, out).await;
     } else if let Some(file) = &file {
         let Some(reason) = in_file(keys, file).await? else { return Ok(()) };
         Some(reason)
     } else {
         Some("stdout is no terminal, and no file belongs to this store".to_owned())
     };
-    tracing::warn!(reason, "no API key is live: {how}");
+    tracing::warn!(reason, "no API key is live: {}", first_key.how);
     Ok(())
 }
 
 /// Creates a key and prints it.
 async fn on_terminal(
     keys: &dyn KeyStore,
-    address: &BoundAddress,
-    pages: &str,
+    FirstKey { target, pages, .. }: &FirstKey,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     out.print(BEGINNING)?;
@@ -78,7 +73,6 @@ async fn on_terminal(
         return out.print(MADE_ELSEWHERE);
     };
     let secret = secret.expose();
-    let target = address.curl("/v1/pets");
     let text = format!(
         "It is shown this once:\n{secret}\nTry it:\n\
          curl -H 'Authorization: Bearer {secret}' {target}\n{pages}"

@@ -15,7 +15,7 @@ use petstore_domain::{
 use petstore_http::RevokedKeyCounter;
 use tokio::time::{self, Instant, MissedTickBehavior};
 
-use crate::system::clock::{SystemClock, rfc3339};
+use crate::system::{SystemClock, rfc3339};
 
 /// The interval at which key uses are written back, and corrupt keys and uses of revoked keys are logged. The key ring
 /// writes back each key at most once a minute.
@@ -97,10 +97,9 @@ async fn write_back(keys: &KeyRing) {
 /// Logs the API keys that expire soon, at the start and once a day. Never ends.
 async fn warn_of_expiring(keys: &dyn KeyStore) {
     loop {
-        let now = SystemClock.now();
-        match load_keys(keys).await {
+        let pause = match load_keys(keys).await {
             Ok(stored) => {
-                for key in stored.expiring_soon(now) {
+                for key in stored.expiring_soon(SystemClock.now()) {
                     tracing::warn!(
                         id = key.id.0,
                         name = key.name.as_str(),
@@ -108,15 +107,15 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
                         "an API key expires soon: replace it with 'petstore keys roll'"
                     );
                 }
+                EXPIRING_EVERY
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot look up the API keys that expire soon");
                 // The store may not be open yet.
-                time::sleep(PURGE_EVERY).await;
-                continue;
+                PURGE_EVERY
             }
-        }
-        time::sleep(EXPIRING_EVERY).await;
+        };
+        time::sleep(pause).await;
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, UnixListener, UnixSocket, UnixStream};
 
 use crate::{
     cli::values::{ListenAddress, variable},
-    system::{failure::Failure, files::lock_folder_of},
+    system::{Failure, lock_folder_of},
 };
 
 /// The longest accept queue. The system reduces this to its own limit.
@@ -31,46 +31,37 @@ const MODE: u32 = 0o660;
 pub(super) const MAX_SOCKETS: usize = 16;
 
 /// The address of one listening socket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum BoundAddress {
-    Tcp {
-        /// `http` or `https`.
-        scheme: &'static str,
-        address: SocketAddr,
-    },
-    /// The absolute path of the socket file.
-    Unix(PathBuf),
+#[derive(Clone, Debug)]
+pub(super) struct BoundAddress {
+    /// The bound address with its scheme, or `unix:` and the absolute path of the socket file.
+    shown: String,
+    /// The URL of the service from this machine, without a path; `None` for a Unix socket.
+    pub(super) url: Option<String>,
+    /// The arguments of `curl` for a request from this machine, up to the path.
+    pub(super) curl: String,
 }
 
 impl BoundAddress {
-    /// Returns the URL of `target` from this machine; `None` for a Unix socket.
-    pub(super) fn url(&self, target: &str) -> Option<String> {
-        let Self::Tcp { scheme, address } = self else { return None };
+    pub(super) fn tcp(scheme: &str, address: SocketAddr) -> Self {
         let loopback: IpAddr = match address {
             SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
             SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
         };
         let ip = if address.ip().is_unspecified() { loopback } else { address.ip() };
-        Some(format!("{scheme}://{}{target}", SocketAddr::new(ip, address.port())))
+        let url = format!("{scheme}://{}", SocketAddr::new(ip, address.port()));
+        Self { shown: format!("{scheme}://{address}"), curl: url.clone(), url: Some(url) }
     }
 
-    /// Returns the arguments with which `curl` requests `target` from this machine.
-    pub(super) fn curl(&self, target: &str) -> String {
-        match self {
-            Self::Unix(path) => {
-                format!("--unix-socket '{}' http://localhost{target}", path.display())
-            }
-            Self::Tcp { .. } => self.url(target).unwrap_or_default(),
-        }
+    fn unix(path: &Path) -> Self {
+        let path = path.display();
+        let curl = format!("--unix-socket '{path}' http://localhost");
+        Self { shown: format!("unix:{path}"), url: None, curl }
     }
 }
 
 impl fmt::Display for BoundAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp { scheme, address } => write!(f, "{scheme}://{address}"),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
+        f.write_str(&self.shown)
     }
 }
 
@@ -121,9 +112,8 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
             require_listening(&listener)?;
             listener.set_nonblocking(true)?;
             let address = listener.local_addr()?;
-            let path = address.as_pathname().unwrap_or(Path::new("(unnamed)")).to_owned();
-            let listener = UnixListener::from_std(listener)?.into();
-            (listener, BoundAddress::Unix(path))
+            let path = address.as_pathname().unwrap_or(Path::new("(unnamed)"));
+            (UnixListener::from_std(listener)?.into(), BoundAddress::unix(path))
         } else {
             continue;
         };
@@ -139,7 +129,7 @@ fn require_listening(socket: impl AsFd) -> io::Result<()> {
 }
 
 fn over_tcp(listener: TcpListener, scheme: &'static str) -> io::Result<Socket> {
-    let bound = BoundAddress::Tcp { scheme, address: listener.local_addr()? };
+    let bound = BoundAddress::tcp(scheme, listener.local_addr()?);
     Ok((listener.into(), bound))
 }
 
@@ -200,7 +190,7 @@ async fn bind_unix(path: &Path, backlog: i32) -> io::Result<Socket> {
     // Set before `listen`, so that no other user can connect.
     fs::set_permissions(&file.path, Permissions::from_mode(MODE))?;
     let listener = Listener::from(socket.listen(backlog.unsigned_abs())?);
-    let bound = BoundAddress::Unix(file.path.clone());
+    let bound = BoundAddress::unix(&file.path);
     Ok((listener.on_close(move || drop(file)), bound))
 }
 
@@ -234,6 +224,8 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::BoundAddress;
 
     #[test]
@@ -244,10 +236,14 @@ mod tests {
             ("192.0.2.1:80", "192.0.2.1:80"),
             ("[::1]:80", "[::1]:80"),
         ] {
-            let bound = BoundAddress::Tcp { scheme: "https", address: address.parse().unwrap() };
-            assert_eq!(bound.curl("/x"), format!("https://{shown}/x"));
+            let bound = BoundAddress::tcp("https", address.parse().unwrap());
+            assert_eq!(bound.to_string(), format!("https://{address}"));
+            assert_eq!(
+                [bound.curl, bound.url.unwrap()],
+                [(); 2].map(|()| format!("https://{shown}"))
+            );
         }
-        let socket = BoundAddress::Unix("/run/x".into());
-        assert_eq!(socket.curl("/x"), "--unix-socket '/run/x' http://localhost/x");
+        let socket = BoundAddress::unix(Path::new("/run/x"));
+        assert_eq!(socket.curl, "--unix-socket '/run/x' http://localhost");
     }
 }

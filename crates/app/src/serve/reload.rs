@@ -6,24 +6,19 @@ use std::{
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use petstore_domain::ServiceKey;
 use tokio::{
     signal::unix::Signal,
+    sync::watch,
     task::spawn_blocking,
     time::{Instant, MissedTickBehavior, interval},
 };
 
-use crate::system::{
-    failure::{Failure, quotable_path},
-    files::read_secret,
-};
+use crate::system::{Failure, quotable_path, read_secret};
 
 /// The polling interval. A change is read one unchanged interval later, because the files of a pair are written one
 /// after the other. A change takes effect within a second.
@@ -47,22 +42,22 @@ pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
 pub(super) struct Reloads {
     /// The label in the metrics.
     pub(super) file: &'static str,
-    all: AtomicU64,
-    failed: AtomicU64,
-    last_failed: AtomicBool,
+    /// The number of reloads, the number of failures, and whether the last reload has failed.
+    counts: watch::Sender<(u64, u64, bool)>,
 }
 
 impl Reloads {
-    fn count(&self, succeeded: bool) {
-        self.all.fetch_add(1, Ordering::Relaxed);
-        self.failed.fetch_add((!succeeded).into(), Ordering::Relaxed);
-        self.last_failed.store(!succeeded, Ordering::Relaxed);
+    fn count(&self, failed: bool) {
+        self.counts.send_modify(|(all, failures, last_failed)| {
+            *all += 1;
+            *failures += u64::from(failed);
+            *last_failed = failed;
+        });
     }
 
     /// Returns the number of reloads, the number of failures, and whether the last reload has failed.
     pub(super) fn counts(&self) -> (u64, u64, bool) {
-        let [all, failed] = [&self.all, &self.failed].map(|count| count.load(Ordering::Relaxed));
-        (all, failed, self.last_failed.load(Ordering::Relaxed))
+        *self.counts.borrow()
     }
 }
 
@@ -91,8 +86,7 @@ impl WatchedFiles {
         stamp: Stamp,
         reload: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
-        let (all, failed, last_failed) = Default::default();
-        let reloads = Reloads { file, all, failed, last_failed };
+        let reloads = Reloads { file, counts: watch::Sender::default() };
         let (reload, reloads) = (Arc::new(reload), Arc::new(reloads));
         Self { name, paths, stamp, changing: None, reload, reloads }
     }
@@ -113,7 +107,7 @@ impl WatchedFiles {
                 return;
             }
             self.stamp.clone_from(&stamp);
-            self.reloads.count(outcome.is_ok());
+            self.reloads.count(outcome.is_err());
             match outcome {
                 Ok(()) => tracing::info!("{} was read again", self.name),
                 Err(error) => tracing::error!(error, "{} in force is kept", self.name),

@@ -31,11 +31,8 @@ use crate::{
         first_key::{self, FirstKey},
         service_manager::{extending, notify},
     },
-    stores::{
-        driver::{OpenMode, OpenOptions, OpenStore, StoreLocation},
-        opening::{not_open, not_open_but},
-    },
-    system::{console::Console, failure::Failure, process::Signals},
+    stores::{OpenMode, OpenOptions, OpenStore, StoreLocation, not_open, not_open_but},
+    system::{Console, Failure, Signals},
 };
 
 /// The interval between attempts to open a store that cannot be reached.
@@ -138,9 +135,9 @@ impl Opening {
         started: Arc<Notify>,
     ) -> Failure {
         let (mut is_late, store) = (false, self.location.to_string());
-        let watch = loop {
+        let poller = loop {
             match self.open(&current, &opened).await {
-                Ok(watch) => break watch,
+                Ok(poller) => break poller,
                 Err(Failure::Unreachable(cause)) => {
                     notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
                     if !is_late {
@@ -165,15 +162,26 @@ impl Opening {
             (self.on_started)();
             started.notify_one();
         }
-        watch.await
+        let polls = async {
+            match poller {
+                Some(poller) => match poller.run().await {},
+                None => future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = polls => {}
+            () = panicked(&opened[0]) => {}
+            () = panicked(&opened[1]) => {}
+        }
+        Failure::of_bug()
     }
 
-    /// Opens the store and makes it the current store. Returns a future that resolves when the service cannot continue.
+    /// Opens the store and makes it the current store. Returns the poller of both stores if there is a next store.
     async fn open(
         &self,
         current: &Arc<CurrentStore>,
         opened: &Opened,
-    ) -> Result<impl Future<Output = Failure> + Send + use<>, Failure> {
+    ) -> Result<Option<Poller>, Failure> {
         let opening = async {
             if self.upgrade {
                 let began = Instant::now();
@@ -195,9 +203,9 @@ impl Opening {
             self.complete(&store, current, opened).await.map_err(Failure::of_unusable_store)
         };
         match completing.await {
-            Ok(watch) => {
+            Ok(poller) => {
                 opened[0].send_replace(Some(store));
-                Ok(watch)
+                Ok(poller)
             }
             Err(failure) => {
                 current.clear();
@@ -215,7 +223,7 @@ impl Opening {
         store: &OpenStore,
         current: &Arc<CurrentStore>,
         opened: &Opened,
-    ) -> Result<impl Future<Output = Failure> + Send + use<>, Failure> {
+    ) -> Result<Option<Poller>, Failure> {
         let mut poller = None;
         if let Some(location) = self.next.clone() {
             let first = store.ports(&*self.location).map_err(Failure::runtime)?;
@@ -233,29 +241,17 @@ impl Opening {
         if let Some(store) = &store.created_at {
             tracing::info!(store, "made a new store");
         }
-        let (first_panicked, mut next) = (store.panicked.clone(), opened[1].subscribe());
-        Ok(async move {
-            let polls = async {
-                match poller {
-                    Some(poller) => match poller.run().await {},
-                    None => future::pending().await,
-                }
-            };
-            let next_panicked = async {
-                let next = next.wait_for(Option::is_some).await.ok();
-                let token = next.and_then(|next| Some(next.as_ref()?.panicked.clone()));
-                match token {
-                    Some(token) => token.cancelled_owned().await,
-                    None => future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = polls => {}
-                () = first_panicked.cancelled() => {}
-                () = next_panicked => {}
-            }
-            Failure::of_bug()
-        })
+        Ok(poller)
+    }
+}
+
+/// Resolves when a task of the store in `slot` has panicked.
+async fn panicked(slot: &watch::Sender<Option<OpenStore>>) {
+    let mut store = slot.subscribe();
+    let store = store.wait_for(Option::is_some).await.ok();
+    match store.and_then(|store| Some(store.as_ref()?.panicked.clone())) {
+        Some(token) => token.cancelled_owned().await,
+        None => future::pending().await,
     }
 }
 

@@ -26,11 +26,7 @@ use x509_cert::{Certificate, der::Decode as _};
 
 use crate::{
     serve::reload::{self, WatchedFiles},
-    system::{
-        clock::{SystemClock, rfc3339},
-        failure::Failure,
-        files::read_bounded,
-    },
+    system::{Failure, SystemClock, read_bounded, rfc3339},
 };
 
 /// The names of the pair (certificate and key) in the log and in the metrics.
@@ -154,21 +150,6 @@ struct Pair {
 }
 
 impl PairFiles {
-    /// Returns the files that the flags name. Refuses one flag without the other.
-    pub(super) fn given(
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
-    ) -> Result<Option<Self>, Failure> {
-        let missing = match (certificate, key) {
-            (Some(certificate), Some(key)) => return Ok(Some(Self { certificate, key })),
-            (None, None) => return Ok(None),
-            (Some(_), None) => "--tls-key",
-            (None, Some(_)) => "--tls-cert",
-        };
-        let message = format!("--tls-cert and --tls-key belong together: {missing} is missing");
-        Err(Failure::usage(message))
-    }
-
     /// Reads both files, and checks that the key belongs to the certificate.
     ///
     /// # Errors
@@ -177,8 +158,10 @@ impl PairFiles {
     fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
         let [chain, key] = [&self.certificate, &self.key].map(|path| read(path));
         let (chain, key) = (self.chain(&chain?, key.as_deref().unwrap_or_default())?, key?);
-        let first = chain.first().ok_or_else(|| self.certificate("the file contains none"))?;
-        let invalid = || self.certificate("the first is not an X.509 certificate of version 3");
+        let first =
+            chain.first().ok_or_else(|| self.unusable_certificate("the file contains none"))?;
+        let invalid =
+            || self.unusable_certificate("the first is not an X.509 certificate of version 3");
         let validity =
             Certificate::from_der(first).map_err(|_| invalid())?.tbs_certificate.validity;
         let key = self.private_key(&key)?;
@@ -205,7 +188,8 @@ impl PairFiles {
     /// the other file.
     fn chain(&self, text: &[u8], key: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
-        let chain = chain.map_err(|_| self.certificate("the file is not well-formed PEM"))?;
+        let chain =
+            chain.map_err(|_| self.unusable_certificate("the file is not well-formed PEM"))?;
         if chain.is_empty() && contains(text, KEY_LABEL) && contains(key, CERTIFICATE_LABEL) {
             let [certificate, key] = [&self.certificate, &self.key].map(|path| path.display());
             return Err(format!(
@@ -228,16 +212,14 @@ impl PairFiles {
     }
 
     fn unusable_key(&self, reason: &str) -> String {
-        unusable("private key", &self.key, reason, KEY_RULE)
+        let path = self.key.display();
+        format!("the private key in {path} cannot be used: {reason}; expected {KEY_RULE}")
     }
 
-    fn certificate(&self, reason: &str) -> String {
-        unusable("certificate", &self.certificate, reason, CERTIFICATE_RULE)
+    fn unusable_certificate(&self, reason: &str) -> String {
+        let path = self.certificate.display();
+        format!("the certificate in {path} cannot be used: {reason}; expected {CERTIFICATE_RULE}")
     }
-}
-
-fn unusable(what: &str, path: &Path, reason: &str, rule: &str) -> String {
-    format!("the {what} in {} cannot be used: {reason}; expected {rule}", path.display())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

@@ -1,41 +1,70 @@
-//! Samples that need a query or a file system call. A background task reads them at most once a minute, and only while
-//! metrics are scraped, so that no scrape waits for the store.
+//! The samples of a built-in store. Samples that need a query or a file system call are read by a background task, at
+//! most once a minute and only while metrics are scraped, so that no scrape waits for the store.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use tokio::{task::JoinSet, time::Instant};
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
+use petstore_http::Sample;
+use tokio::{sync::watch, task::JoinSet, time::sleep};
+use tokio_util::sync::CancellationToken;
 
-/// The shortest time between the starts of two reads.
+use super::driver::OpenStore;
+
+/// The time between two reads.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Returns a function that returns the value of the last read, and starts the next read when it is due. The value is
-/// the default before the end of the first read. Dropping the function aborts a running read.
-pub(super) fn in_background<T, R>(
-    read: impl Fn() -> R + Send + Sync + 'static,
-) -> impl Fn() -> T + Send + Sync
+/// Returns the open `store` with all of its ports. The samples are those of `activity`, and those that `measure` reads
+/// in the background. A closed store has no samples.
+pub(super) fn with_all_ports<S, R>(
+    store: &Arc<S>,
+    panicked: CancellationToken,
+    activity: fn(&S) -> Vec<Sample>,
+    measure: impl Fn(Arc<S>) -> R + Send + Sync + 'static,
+) -> OpenStore
 where
-    T: Clone + Default + Send + 'static,
+    S: PetRepository + KeyStore + Archive + Handover + 'static,
+    R: Future<Output = Vec<Sample>> + Send + 'static,
+{
+    let (open, measured) = (Arc::downgrade(store), Arc::downgrade(store));
+    let measured = in_background(move || {
+        let measuring = measured.upgrade().map(&measure);
+        async { if let Some(measuring) = measuring { measuring.await } else { Vec::new() } }
+    });
+    let samples = move || {
+        let Some(store) = open.upgrade() else { return Vec::new() };
+        let mut samples = activity(&store);
+        samples.extend(measured());
+        samples
+    };
+    OpenStore::new(store.clone())
+        .with_archive(store.clone())
+        .with_handover(store.clone())
+        .with_samples(samples)
+        .with_panic_token(panicked)
+}
+
+/// Returns a function that returns the value of the last read, and asks for another read. A read begins when it is asked
+/// for, at least one interval after the last read. The value is the default before the end of the first read. Dropping the function aborts a running read.
+fn in_background<T, R>(read: impl Fn() -> R + Send + Sync + 'static) -> impl Fn() -> T + Send + Sync
+where
+    T: Clone + Default + Send + Sync + 'static,
     R: Future<Output = T> + Send + 'static,
 {
-    let latest = Arc::<Mutex<T>>::default();
-    // A `JoinSet` aborts its tasks when it is dropped.
-    let reading = Mutex::new((None::<Instant>, JoinSet::new()));
-    move || {
-        let mut reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let (began, tasks) = &mut *reading;
-        while tasks.try_join_next().is_some() {}
-        if tasks.is_empty() && began.is_none_or(|began| began.elapsed() >= INTERVAL) {
-            *began = Some(Instant::now());
-            let (value, latest) = (read(), Arc::clone(&latest));
-            tasks.spawn(async move {
-                let value = value.await;
-                *latest.lock().unwrap_or_else(PoisonError::into_inner) = value;
-            });
+    let (latest, asked) = (watch::Sender::new(T::default()), watch::Sender::new(()));
+    let (newest, mut asks) = (latest.clone(), asked.subscribe());
+    let mut reading = JoinSet::new();
+    reading.spawn(async move {
+        while asks.changed().await.is_ok() {
+            newest.send_replace(read().await);
+            sleep(INTERVAL).await;
+            asks.mark_unchanged();
         }
-        latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    });
+    move || {
+        // A `JoinSet` aborts its task when it is dropped.
+        let _ = &reading;
+        asked.send_replace(());
+        latest.borrow().clone()
     }
 }
 
@@ -46,7 +75,7 @@ mod tests {
         atomic::{AtomicU64, Ordering},
     };
 
-    use tokio::time::{advance, sleep};
+    use tokio::time::sleep;
 
     use super::{INTERVAL, in_background};
 
@@ -64,7 +93,7 @@ mod tests {
                 sleep(INTERVAL / 20).await;
                 assert_eq!(value(), expected, "after {before:?}");
             }
-            advance(10 * INTERVAL).await;
+            sleep(10 * INTERVAL).await;
         }
         assert_eq!(reads.load(Ordering::Relaxed), 3);
     }

@@ -19,7 +19,7 @@ use petstore_transfer::StorePorts;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
-use crate::system::failure::Failure;
+use crate::system::Failure;
 
 /// The time limit for closing a store. Acknowledged writes are durable already, so an aborted close loses none.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -181,15 +181,6 @@ impl fmt::Display for StoreNotFound {
 }
 
 impl Error for StoreNotFound {}
-
-/// Returns why a store is not open. `is_missing` tells whether there is none.
-#[cfg(any(feature = "etcd", feature = "postgres"))]
-pub(super) fn problem<E>(error: E, is_missing: bool) -> BoxError
-where
-    E: Error + Into<petstore_domain::StoreError>,
-{
-    if is_missing { StoreNotFound::new(error).into() } else { error.into().into() }
-}
 
 /// The ports of an open store, and how to close it.
 pub struct OpenStore {

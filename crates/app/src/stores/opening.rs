@@ -4,11 +4,8 @@ use petstore_domain::Archive;
 use petstore_storage::Severity;
 
 use crate::{
-    stores::driver::{BoxError, OpenMode, OpenStore, StoreLocation, StoreNotFound},
-    system::{
-        console::{Console, Output as _},
-        failure::Failure,
-    },
+    stores::{BoxError, OpenMode, OpenStore, StoreLocation, StoreNotFound},
+    system::{Console, Failure, Output as _},
 };
 
 /// The end of a message about a missing store: the commands that create one.
@@ -100,8 +97,8 @@ mod tests {
 
     use super::{with_archive, with_store};
     use crate::{
-        stores::driver::{BoxError, OpenMode, OpenOptions, OpenStore, StoreLocation},
-        system::failure::Failure,
+        stores::{BoxError, OpenMode, OpenOptions, OpenStore, StoreLocation},
+        system::Failure,
     };
 
     /// A store without an archive that records its close.

@@ -4,7 +4,7 @@ use std::{
     fmt, fs, io,
     os::unix::fs::MetadataExt as _,
     path::{self, Path, PathBuf},
-    sync::{Arc, Weak},
+    sync::Arc,
 };
 
 use async_trait::async_trait;
@@ -19,11 +19,8 @@ use tokio::task;
 use tokio_util::sync::CancellationToken;
 
 use crate::stores::{
-    background::in_background,
-    driver::{
-        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
-        StoreNotFound,
-    },
+    BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+    StoreNotFound, background::with_all_ports,
 };
 
 /// The entry of `sqlite:PATH`.
@@ -68,19 +65,13 @@ impl StoreLocation for DatabaseFile {
         };
         let store = SqliteStore::open_with(&self.0, &settings);
         let store = Arc::new(store.map_err(StoreError::from)?);
-        let open = Arc::downgrade(&store);
         let path = self.0.path.clone();
-        let sizes = in_background(move || {
+        let opened = with_all_ports(&store, panicked, samples, move |_| {
             let path = path.clone();
             // On a blocking thread, because the file system may hang.
             let sizes = task::spawn_blocking(move || sizes(&path));
             async { sizes.await.unwrap_or_default() }
         });
-        let opened = OpenStore::new(store.clone())
-            .with_archive(store.clone())
-            .with_handover(store.clone())
-            .with_samples(move || samples(&open, sizes()))
-            .with_panic_token(panicked);
         if !store.was_created() {
             return Ok(opened);
         }
@@ -201,12 +192,10 @@ fn sizes(path: &Path) -> Vec<Sample> {
         .collect()
 }
 
-/// Returns the samples of the store; none once the store is closed.
-fn samples(store: &Weak<SqliteStore>, mut samples: Vec<Sample>) -> Vec<Sample> {
-    let Some(store) = store.upgrade() else { return Vec::new() };
+fn samples(store: &SqliteStore) -> Vec<Sample> {
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
     let help = "Reads that found no worker and wait for a thread.";
-    samples.extend([
+    vec![
         Sample::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
         Sample::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
         Sample::gauge(
@@ -215,14 +204,13 @@ fn samples(store: &Weak<SqliteStore>, mut samples: Vec<Sample>) -> Vec<Sample> {
             write_queue as u64,
         ),
         Sample::gauge("petstore_sqlite_read_queue_length", help, read_queue as u64),
-    ]);
-    samples
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::{DRIVER, SqliteConfig, Synchronous, parse};
-    use crate::stores::driver::{OpenMode, StoreNotFound};
+    use crate::stores::{OpenMode, StoreNotFound};
 
     #[test]
     fn a_file_is_shown_in_one_form() {

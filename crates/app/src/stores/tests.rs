@@ -1,5 +1,5 @@
 use super::{BUILT_IN, MEMORY, Registry};
-use crate::stores::driver::StoreDriver;
+use crate::stores::StoreDriver;
 
 fn built_in() -> Registry {
     Registry(BUILT_IN.to_vec())

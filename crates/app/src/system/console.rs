@@ -6,7 +6,7 @@ use std::{
     os::{fd::AsFd as _, unix::fs::MetadataExt as _},
 };
 
-use crate::system::failure::Failure;
+use crate::system::Failure;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -14,16 +14,16 @@ pub(crate) mod tests;
 /// The output of a command.
 pub(crate) trait Output {
     /// Writes `text` to stdout.
-    fn write(&mut self, text: &str) -> io::Result<()>;
+    fn write(&mut self, text: &[u8]) -> io::Result<()>;
 
     /// Writes `text` to stdout. Fails if stdout is closed.
-    fn print(&mut self, text: &str) -> Result<(), Failure> {
-        self.write(text).map_err(cannot_write)
+    fn print(&mut self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
+        self.write(text.as_ref()).map_err(cannot_write)
     }
 
     /// Writes `text` to stdout. Succeeds if a reader such as head(1) has closed the pipe.
     fn show(&mut self, text: &str) -> Result<(), Failure> {
-        match self.write(text) {
+        match self.write(text.as_bytes()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written.map_err(cannot_write),
         }
@@ -44,8 +44,10 @@ pub(crate) trait Output {
 pub(crate) struct Console;
 
 impl Output for Console {
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        write(text.as_bytes())
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text)?;
+        stdout.flush()
     }
 
     fn note(&mut self, line: &str) {
@@ -65,17 +67,6 @@ impl Output for Console {
         });
         if null { Err(io::Error::other("it is closed or /dev/null")) } else { Ok(()) }
     }
-}
-
-/// Writes to stdout, and flushes it.
-pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
-    write(bytes).map_err(cannot_write)
-}
-
-fn write(bytes: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(bytes)?;
-    stdout.flush()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]

@@ -11,7 +11,7 @@ use std::{
 use tempfile::{Builder, NamedTempFile};
 use tokio::time::{Instant, sleep};
 
-use crate::system::failure::{Failure, quotable_path};
+use crate::system::{Failure, quotable_path};
 
 /// The largest file of settings, of a secret or of certificates, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;

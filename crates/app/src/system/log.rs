@@ -30,7 +30,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::system::failure::Failure;
+use crate::system::Failure;
 
 /// The default filter. Leaves out hyper's warnings about slow clients, because no operator can act on them.
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";

@@ -2,7 +2,7 @@
 //! the process.
 
 use std::{
-    future, io,
+    io,
     num::NonZeroUsize,
     ops::ControlFlow,
     process,
@@ -16,11 +16,11 @@ use std::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
-    sync::watch,
     time::{Instant, sleep},
 };
+use tokio_util::sync::CancellationToken;
 
-use crate::system::failure::Failure;
+use crate::system::Failure;
 
 /// The time within which two equal signals count as one: timeout(1) signals the process and its group.
 const ONE_SIGNAL: Duration = Duration::from_millis(200);
@@ -35,7 +35,7 @@ const RESERVED_FILES: u64 = 48;
 /// SIGTERM and SIGINT. The first signal requests a stop; the second ends the process.
 #[derive(Clone, Debug)]
 pub(crate) struct Signals {
-    stop: watch::Receiver<bool>,
+    stop: CancellationToken,
     /// `true` once a log line says how the process ends.
     is_end_logged: Arc<AtomicBool>,
 }
@@ -49,13 +49,12 @@ impl Signals {
         survive_file_size_limit()?;
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
-        let (asked, stop) = watch::channel(false);
-        let signals = Self { stop, is_end_logged: Arc::default() };
+        let signals = Self { stop: CancellationToken::new(), is_end_logged: Arc::default() };
         let ending = signals.clone();
         tokio::spawn(async move {
             let (first, began) = (next(&mut terminate, &mut interrupt).await, Instant::now());
             tracing::info!(signal = first, "stopping; a second signal stops at once");
-            asked.send_replace(true);
+            ending.stop.cancel();
             let mut second = next(&mut terminate, &mut interrupt).await;
             while second == first && began.elapsed() < ONE_SIGNAL {
                 second = next(&mut terminate, &mut interrupt).await;
@@ -79,7 +78,7 @@ impl Signals {
 
     /// Returns whether the first signal has arrived.
     pub(crate) fn stop_asked(&self) -> bool {
-        *self.stop.borrow()
+        self.stop.is_cancelled()
     }
 
     /// Breaks once the first signal has arrived.
@@ -88,11 +87,8 @@ impl Signals {
     }
 
     /// Resolves at the first signal, also if it has arrived before.
-    pub(crate) async fn stop(mut self) {
-        if self.stop.wait_for(|asked| *asked).await.is_err() {
-            // The task that waits for signals has ended, so no stop can be requested.
-            future::pending::<()>().await;
-        }
+    pub(crate) async fn stop(self) {
+        self.stop.cancelled().await;
     }
 }
 

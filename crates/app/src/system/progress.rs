@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::system::console::{Console, Output as _};
+use crate::system::{Console, Output as _};
 
 /// The shortest time between two lines.
 const INTERVAL: Duration = Duration::from_secs(5);

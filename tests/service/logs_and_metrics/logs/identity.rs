@@ -77,8 +77,7 @@ fn the_log_names_the_peers_of_a_tls_connection_and_of_a_unix_socket() {
 fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--access-log", "all").flag("--log-format", "json");
-    let launch = more.iter().fold(launch, |launch, (flag, value)| launch.flag(flag, value));
-    let server = launch.start();
+    let server = launch.flags(more).start();
     let proxy = Proxy::start(kind, &server);
     let mut raw = Raw::to(proxy.address);
     // The service ignores `Forwarded`.
@@ -91,32 +90,19 @@ fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
     field(&line, "client")
 }
 
-fn the_client_behind_a_trusted_proxy_is_named(kind: Kind) {
+#[needs(nginx, haproxy, caddy)]
+#[test]
+fn the_client_behind_a_trusted_proxy_is_named() {
     let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
     // nginx and HAProxy pass on the client's `X-Forwarded-For`, and the client's address is trusted too.
-    let expected = if kind == Kind::Caddy { "127.0.0.1" } else { "203.0.113.7" };
-    for path in ["/v1/pets", "/animals/v1/pets"] {
-        assert_eq!(client_behind(kind, path, &trusted), expected, "{path}");
+    for (kind, expected) in
+        [(Kind::Nginx, "203.0.113.7"), (Kind::Haproxy, "203.0.113.7"), (Kind::Caddy, "127.0.0.1")]
+    {
+        for path in ["/v1/pets", "/animals/v1/pets"] {
+            assert_eq!(client_behind(kind, path, &trusted), expected, "{kind:?} {path}");
+        }
+        for untrusted in [&[][..], &[("--trusted-proxy", "unix,127.0.0.2")]] {
+            assert_eq!(client_behind(kind, "/v1/pets", untrusted), "", "{kind:?}");
+        }
     }
-    for untrusted in [&[][..], &[("--trusted-proxy", "unix,127.0.0.2")]] {
-        assert_eq!(client_behind(kind, "/v1/pets", untrusted), "");
-    }
-}
-
-#[needs(nginx)]
-#[test]
-fn the_client_behind_nginx_is_named() {
-    the_client_behind_a_trusted_proxy_is_named(Kind::Nginx);
-}
-
-#[needs(haproxy)]
-#[test]
-fn the_client_behind_haproxy_is_named() {
-    the_client_behind_a_trusted_proxy_is_named(Kind::Haproxy);
-}
-
-#[needs(caddy)]
-#[test]
-fn the_client_behind_caddy_is_named() {
-    the_client_behind_a_trusted_proxy_is_named(Kind::Caddy);
 }

@@ -48,14 +48,6 @@ fn are_served<'a>(watched: &Watched, names: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// Asserts that a service on a store of this kind serves the metrics of its alerts.
-fn those_of_a_store_are_served(prefix: &str, kind: Kind) {
-    let named = named();
-    let of_store = named.iter().copied().filter(|name| name.starts_with(prefix));
-    assert_ne!(of_store.clone().count(), 0);
-    are_served(&Watched::start(kind), of_store);
-}
-
 #[test]
 fn the_metrics_of_the_alerts_are_served() {
     let (folder, store) = (tempfile::tempdir().unwrap(), Store::sqlite());
@@ -73,16 +65,15 @@ fn the_metrics_of_the_alerts_are_served() {
     are_served(&watched, named.into_iter());
 }
 
-#[needs(postgres)]
+#[needs(postgres, etcd)]
 #[test]
-fn the_metrics_of_the_postgres_alerts_are_served() {
-    those_of_a_store_are_served("petstore_postgres_", Kind::Postgres);
-}
-
-#[needs(etcd)]
-#[test]
-fn the_metrics_of_the_etcd_alerts_are_served() {
-    those_of_a_store_are_served("petstore_etcd_", Kind::Etcd);
+fn the_metrics_of_the_alerts_of_each_store_are_served() {
+    let named = named();
+    for (prefix, kind) in [("petstore_postgres_", Kind::Postgres), ("petstore_etcd_", Kind::Etcd)] {
+        let of_store = named.iter().copied().filter(|name| name.starts_with(prefix));
+        assert_ne!(of_store.clone().count(), 0);
+        are_served(&Watched::start(kind), of_store);
+    }
 }
 
 #[test]

@@ -11,10 +11,7 @@ use petstore_storage::{Finding, Severity};
 use petstore_memory::MemoryStore;
 
 use super::{keys, read_archive, read_rows, report};
-use crate::{
-    stores::driver::OpenStore,
-    system::{console::tests::Recorded, process::Signals},
-};
+use crate::{stores::OpenStore, system::Recorded};
 
 #[tokio::test]
 async fn every_batch_of_records_is_read() {
@@ -35,7 +32,7 @@ async fn every_batch_of_records_is_read() {
     let mut archive = MockArchive::new();
     archive.expect_snapshot().return_once(|| Ok(Box::new(snapshot)));
     let pets = MockPetRepository::new();
-    let read = read_archive(&archive, &pets, &Signals::take_over().unwrap()).await;
+    let read = read_archive(&archive, &pets).await;
     assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
 }
 
@@ -76,14 +73,13 @@ async fn filled() -> MemoryStore {
 #[tokio::test]
 async fn an_animal_that_is_missing_in_the_list_of_its_status_is_a_fault() {
     let store = filled().await;
-    let signals = Signals::take_over().unwrap();
-    let sound = read_archive(&store, &lists_without(|_| false), &signals).await.unwrap();
+    let sound = read_archive(&store, &lists_without(|_| false)).await.unwrap();
     assert_eq!(sound.severity, Severity::Ok);
     assert!(sound.detail.starts_with("999 read, "), "{}", sound.detail);
 
     // The lists lack the sold animals from 940 on, and one pending animal.
     let lists = lists_without(|id| id == 998 || id >= 940 && id % 3 == 1);
-    let finding = read_archive(&store, &lists, &signals).await.unwrap();
+    let finding = read_archive(&store, &lists).await.unwrap();
     assert_eq!(finding.severity, Severity::Error);
     assert!(finding.detail.contains("; 9"), "{}", finding.detail);
     assert!(finding.detail.contains(" is not in the list of "), "{}", finding.detail);
@@ -107,8 +103,7 @@ async fn an_animal_that_was_changed_or_deleted_since_the_snapshot_is_no_fault() 
         let pets = listed.by_ref().take(query.limit.get().into()).collect();
         Ok(answer(PetPage { pets, more: listed.next().is_some() }))
     });
-    let signals = Signals::take_over().unwrap();
-    let finding = read_archive(&store, &pets, &signals).await.unwrap();
+    let finding = read_archive(&store, &pets).await.unwrap();
     assert_eq!(finding.severity, Severity::Ok);
 }
 
@@ -172,9 +167,8 @@ async fn each_finding_has_its_severity() {
         ("broken animals", with_archive(|| Ok(snapshot("pets"))), Severity::Ok, Severity::Error),
         ("broken records", with_archive(|| Ok(snapshot("records"))), Severity::Ok, Severity::Error),
     ];
-    let signals = Signals::take_over().unwrap();
     for (what, store, keys, animals) in table {
-        let found = read_rows(&store, &signals).await.unwrap();
+        let found = read_rows(&store).await;
         let found: Vec<_> = found.iter().map(|it| (&*it.subject, it.severity)).collect();
         assert_eq!(found, [("API keys", keys), ("animals", animals)], "{what}");
     }

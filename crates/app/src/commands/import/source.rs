@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek as _, Write},
+    io::{self, BufReader, Read, Seek as _},
     os::fd::AsFd as _,
     path::Path,
     sync::{
@@ -22,76 +22,51 @@ use crate::{
         import::lines::Lines,
         records::{Format, RecordReader, is_compressed},
     },
-    system::failure::{Failure, quotable_path},
+    system::{Failure, quotable_path},
 };
 
-/// The opened input.
-pub(super) struct Input {
-    file: File,
-    can_be_read_twice: bool,
-    is_compressed: bool,
-}
+/// The number of bytes after which a copy has advanced.
+const COPIED_BYTES: u64 = 64 * 1024;
 
-impl Input {
-    pub(super) fn open(file: Option<&Path>) -> Result<Self, Failure> {
-        let open = || {
-            let opened = match file {
-                None => io::stdin().as_fd().try_clone_to_owned()?.into(),
-                Some(path) => File::open(path)?,
-            };
-            let metadata = opened.metadata()?;
-            if metadata.is_dir() {
-                return Err(io::ErrorKind::IsADirectory.into());
+/// Returns the input as a file that can be read twice. Copies any other input, and sets `advanced` after each piece.
+pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Result<File, Failure> {
+    let opening = || {
+        let file: File = match path {
+            None => io::stdin().as_fd().try_clone_to_owned()?.into(),
+            Some(path) => File::open(path)?,
+        };
+        let metadata = file.metadata()?;
+        let is_directory = || io::Error::from(io::ErrorKind::IsADirectory);
+        if metadata.is_dir() { Err(is_directory()) } else { Ok((file, metadata.is_file())) }
+    };
+    let (file, is_plain) = opening().map_err(|error| {
+        let shown = path.map_or_else(|| "standard input".to_owned(), quotable_path);
+        Failure::runtime(format!("cannot read {shown}: {error}"))
+    })?;
+    let is_compressed = path.is_some_and(is_compressed);
+    if path.is_some() && is_plain && !is_compressed {
+        return Ok(file);
+    }
+    let mut input: Box<dyn Read + Send> = if is_compressed {
+        Box::new(MultiGzDecoder::new(BufReader::new(file)))
+    } else {
+        Box::new(file)
+    };
+    let (sender, copied) = oneshot::channel();
+    // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
+    thread::spawn(move || {
+        sender.send(tempfile::tempfile().and_then(|mut file| {
+            while io::copy(&mut input.by_ref().take(COPIED_BYTES), &mut file)? > 0 {
+                advanced.store(true, Ordering::Relaxed);
             }
-            let is_compressed = file.is_some_and(is_compressed);
-            let can_be_read_twice = file.is_some() && metadata.is_file() && !is_compressed;
-            Ok(Self { file: opened, can_be_read_twice, is_compressed })
-        };
-        open().map_err(|error: io::Error| {
-            let shown = file.map_or_else(|| "standard input".to_owned(), quotable_path);
-            Failure::runtime(format!("cannot read {shown}: {error}"))
-        })
-    }
-
-    /// Returns a file that can be read twice. Copies any other input, and sets `advanced` at each write.
-    pub(super) async fn into_file(self, advanced: Arc<AtomicBool>) -> Result<File, String> {
-        if self.can_be_read_twice {
-            return Ok(self.file);
-        }
-        let mut input: Box<dyn Read + Send> = if self.is_compressed {
-            Box::new(MultiGzDecoder::new(BufReader::new(self.file)))
-        } else {
-            Box::new(self.file)
-        };
-        let (sender, copied) = oneshot::channel();
-        // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
-        thread::spawn(move || {
-            sender.send(tempfile::tempfile().and_then(|file| {
-                let mut copy = Watched { file, advanced };
-                io::copy(&mut input, &mut copy)?;
-                Ok(copy.file)
-            }))
-        });
-        let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
-        copied.map_err(|error| format!("cannot read all of it into a temporary file: {error}"))
-    }
-}
-
-/// A file that sets `advanced` at each write.
-struct Watched {
-    file: File,
-    advanced: Arc<AtomicBool>,
-}
-
-impl Write for Watched {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.advanced.store(true, Ordering::Relaxed);
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
+            Ok(file)
+        }))
+    });
+    let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
+    copied.map_err(|error| {
+        let why = "nothing was stored: cannot read all of it into a temporary file";
+        Failure::runtime(format!("{why}: {error}"))
+    })
 }
 
 /// A batch of lines. Each fault has the number of its line, counted from 1.

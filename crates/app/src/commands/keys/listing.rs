@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use petstore_domain::{ApiKey, KeyId, KeyState, Timestamp};
 use serde_json::{Value, json};
 
-use crate::system::{clock::rfc3339, console::columns};
+use crate::system::{columns, rfc3339};
 
 /// The format of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -7,7 +7,7 @@ use petstore_domain::{
 use petstore_memory::MemoryStore;
 
 use super::{Keys, listing::ListForm, new_secret};
-use crate::system::{clock::rfc3339, console::tests::Recorded, failure::Failure};
+use crate::system::{Failure, Recorded, rfc3339};
 
 /// 20 November 2026, 00:00 UTC.
 const NOW: Timestamp = Timestamp(1_795_132_800_000);

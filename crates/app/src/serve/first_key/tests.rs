@@ -12,12 +12,9 @@ use petstore_memory::MemoryStore;
 use tempfile::TempDir;
 
 use super::{FirstKey, ensure};
-use crate::{
-    serve::listener::BoundAddress,
-    system::{clock::SystemClock, console::tests::Recorded, failure::Failure},
-};
+use crate::system::{Failure, Recorded, SystemClock};
 
-const ADDRESS: &str = "0.0.0.0:4321";
+const TARGET: &str = "http://127.0.0.1:4321/v1/pets";
 
 fn new_store() -> MemoryStore {
     MemoryStore::new()
@@ -32,8 +29,8 @@ async fn first(
     file: Option<&Path>,
     out: &mut Recorded,
 ) -> Result<(), Failure> {
-    let address = BoundAddress::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() };
-    let first_key = FirstKey { how: String::new(), address, pages: String::new() };
+    let first_key =
+        FirstKey { target: TARGET.to_owned(), how: String::new(), pages: String::new() };
     ensure(keys, file.map(Path::to_owned), &first_key, out).await
 }
 

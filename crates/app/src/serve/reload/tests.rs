@@ -9,7 +9,7 @@ use std::{
 use petstore_domain::ServiceKey;
 
 use super::{FAILURE_GRACE, POLL_INTERVAL, WatchedFiles, service_key as read, stamp};
-use crate::system::failure::Failure;
+use crate::system::Failure;
 
 const KEY: &str = "a-key-of-24-characters-x";
 

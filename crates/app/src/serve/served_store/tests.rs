@@ -14,8 +14,8 @@ use tokio::{runtime::Handle, time::timeout};
 
 use super::{Opening, ServedStore};
 use crate::{
-    stores::driver::{BoxError, OpenOptions, OpenStore, StoreLocation},
-    system::process::Signals,
+    stores::{BoxError, OpenOptions, OpenStore, StoreLocation},
+    system::Signals,
 };
 
 /// The number of attempts to open a store, and the number of closes.

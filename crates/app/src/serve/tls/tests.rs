@@ -11,7 +11,7 @@ use rcgen::date_time_ymd;
 use tokio::time;
 
 use super::{NOTICE, PairFiles, Tls};
-use crate::system::clock::SystemClock;
+use crate::system::SystemClock;
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -38,6 +38,11 @@ impl Log {
             .with_ansi(false)
             .with_writer(move || lines.clone());
         (log, tracing::subscriber::set_default(subscriber.finish()))
+    }
+
+    /// Returns the lines until now.
+    pub(in crate::serve) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 
     /// Removes the lines until now. Returns how many of them contain `what`.

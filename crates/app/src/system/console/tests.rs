@@ -15,13 +15,13 @@ pub(crate) struct Recorded {
 }
 
 impl Output for Recorded {
-    fn write(&mut self, text: &str) -> io::Result<()> {
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
         match &mut self.breaks_after {
             Some(0) => return Err(io::ErrorKind::StorageFull.into()),
             Some(left) => *left -= 1,
             None => {}
         }
-        self.answers.push_str(text);
+        self.answers.push_str(str::from_utf8(text).unwrap());
         Ok(())
     }
 

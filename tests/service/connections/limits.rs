@@ -1,11 +1,13 @@
-//! File descriptors: connections leave enough for the store, and a limit that is too low is reported.
+//! Limits of the system: open files, of which connections leave enough for the store, and the queue of a listener.
+
+use std::{fs, net::TcpStream, time::Duration};
 
 use crate::support::{
     catalogue::{add, everything, pet},
-    command::petstore,
     raw::{Raw, head},
-    server::Launch,
+    server::{Launch, Server},
     store::Store,
+    wait,
 };
 
 #[test]
@@ -13,7 +15,7 @@ fn the_limit_on_open_files_is_raised_for_the_connections() {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--max-connections", "50");
     let server = launch.with_limit("-Sn 64").start();
-    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     assert_eq!(line.split_whitespace().nth(3), Some("1050"), "{line}");
 }
@@ -58,22 +60,25 @@ fn a_limit_that_leaves_no_connection_is_named() {
     assert_eq!(everything(&server.client()).len(), 1);
 }
 
+/// Opens connections to a server that accepts one connection. Returns how many of them are in its queue within
+/// `limit`.
+fn queued(server: &Server, connections: usize, limit: Duration) -> usize {
+    let connect = |_| TcpStream::connect_timeout(&server.address, limit).ok();
+    let made: Vec<_> = (0..connections).map_while(connect).collect();
+    made.len()
+}
+
 #[test]
-fn a_failure_to_open_mentions_the_limit_on_open_files() {
-    let store = Store::sqlite();
-    store.new_key("web");
-    let mut refused = 0;
-    for limit in 8..40 {
-        let list =
-            petstore(&["keys", "list", "--store", &store.url]).with_limit(&format!("-Sn {limit}"));
-        let done = list.finish();
-        if done.code == Some(0) {
-            continue;
-        }
-        assert!(!done.stderr.contains("permission denied"), "{limit}: {done:?}");
-        let said = ["open files", "unable to open database file"];
-        assert!(said.iter().any(|said| done.stderr.contains(said)), "{limit}: {done:?}");
-        refused += usize::from(done.stderr.contains("allow more open files ('ulimit -n')"));
-    }
-    assert!(refused > 0, "no limit was too low for the store alone");
+fn the_backlog_is_that_of_the_system_or_of_the_operator() {
+    let allowed = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let many = allowed.trim().parse::<usize>().unwrap().min(500);
+    let launch = || {
+        let launch = Launch::on(&Store::memory()).flag("--max-connections", "1");
+        launch.flag("--header-timeout", "1h")
+    };
+    // A connection that finds the queue full is never accepted.
+    assert_eq!(queued(&launch().start(), many, wait::LIMIT), many);
+    let short = launch().flag("--listen-backlog", "3").start();
+    let in_queue = queued(&short, many, Duration::from_secs(2));
+    assert!(in_queue < 10, "{in_queue}");
 }
