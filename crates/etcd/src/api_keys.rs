@@ -6,7 +6,7 @@ use petstore_domain::{
     StoredKeys, Timestamp, WriterRole,
 };
 
-use crate::{core::Core, error::Failure, kv::Range, rows, store::EtcdStore};
+use crate::{core::Core, head::HeadRead, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -27,21 +27,22 @@ impl KeyStore for EtcdStore {
         let core = &self.core;
         let read = core.read(&[], core.client.deadline()).await?;
         let mark = KeyMark { revision: read.head.key_revision(), position: read.revision };
-        let mut changes = KeyChanges::none_since(mark);
-        let mut since = 0;
-        if let Some(known) = known {
-            if known.revision == mark.revision {
-                return Ok(changes);
+        let since = match known {
+            Some(known) if known.revision == mark.revision => {
+                return Ok(KeyChanges::none_since(mark));
             }
             // After a restore, or from another store, the position may lie in the future.
-            if known.position <= read.revision && core.had_keys(known).await {
-                since = known.position;
+            Some(known) if known.position <= read.revision => {
+                let then = core.head_at(&core.keys.head(), known.position).await.ok().flatten();
+                let is_known = |then: &HeadRead| then.head.key_revision() == known.revision;
+                then.filter(is_known).map_or(0, |_| known.position)
             }
-        }
+            Some(_) | None => 0,
+        };
         let rows = core.api_keys(since + 1, read.revision).await?;
-        changes.rows = rows.into_iter().map(|row| (row, 1)).collect();
-        changes.sum = core.count(&core.keys.folder("keys"), read.revision).await?;
-        Ok(changes)
+        let rows = rows.into_iter().map(|row| (row, 1)).collect();
+        let sum = core.count(&core.keys.folder("keys"), read.revision).await?;
+        Ok(KeyChanges { mark, rows, sum })
     }
 
     async fn save(
@@ -51,11 +52,12 @@ impl KeyStore for EtcdStore {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
         let core = &self.core;
-        let (revision, stored) = core.readable_keys().await?;
-        let is_kept = |key: &&ApiKey| {
-            !removed.contains(&key.id) && changed.iter().all(|changed| changed.id != key.id)
-        };
-        let after: Vec<_> = stored.iter().filter(is_kept).chain(&changed).collect();
+        let read = core.read(&[], core.client.deadline()).await?;
+        let revision = read.head.key_revision();
+        let mut after = core.readable_keys(read.revision).await?;
+        after.retain(|key| !removed.contains(&key.id));
+        after.retain(|key| changed.iter().all(|changed| changed.id != key.id));
+        after.extend_from_slice(&changed);
         let is_taken = |key: &ApiKey| after.iter().filter(|it| it.digest == key.digest).count() > 1;
         if revision == expected && changed.iter().any(is_taken) {
             return Err(StoreError::refused("another API key has this digest"));
@@ -65,7 +67,7 @@ impl KeyStore for EtcdStore {
             draft.permit(WriterRole::Service)?;
             // A revision never recurs, so the digests did not change after they were compared.
             if draft.head.key_revision() != expected || revision != expected {
-                return Ok::<_, StoreError>(SaveOutcome::Conflict);
+                return Ok(SaveOutcome::Conflict);
             }
             draft.head.renew_keys()?;
             for id in &removed {
@@ -92,40 +94,28 @@ impl KeyStore for EtcdStore {
                     draft.put_api_key(&ApiKey { last_used_at: Some(*at), ..key });
                 }
             }
-            Ok::<_, StoreError>(())
+            Ok(())
         });
         noted.await
     }
 }
 
 impl Core {
-    /// Returns whether the keys had the revision of `known` at its position. Returns `false` if the head there cannot
-    /// be read.
-    async fn had_keys(&self, known: KeyMark) -> bool {
-        let read = self.head_at(&self.keys.head(), known.position).await;
-        matches!(read, Ok(Some(read)) if read.head.key_revision() == known.revision)
-    }
-
     /// Reads, as of `revision`, every API key that was written at `min_mod_revision` or later.
     pub(crate) async fn api_keys(
         &self,
         min_mod_revision: i64,
         revision: i64,
-    ) -> Result<Vec<Result<ApiKey, CorruptKey>>, Failure> {
-        let range = Range { min_mod_revision, ..Range::after(None, &self.keys.folder("keys")) };
-        let entries = self.scan(range, usize::MAX, revision).await?;
+    ) -> Result<Vec<Result<ApiKey, CorruptKey>>, StoreError> {
+        let folder = self.keys.folder("keys");
+        let range =
+            Range { min_mod_revision, revision, limit: usize::MAX, ..Range::after(None, &folder) };
+        let entries = self.scan(&folder, range, usize::MAX).await?;
         Ok(entries.iter().map(rows::api_key).collect())
     }
 
-    /// Reads the API keys that are not corrupt, and their revision. There may be too many for one transaction.
-    pub(crate) async fn readable_keys(&self) -> Result<(KeyRevision, Vec<ApiKey>), Failure> {
-        let read = self.read(&[], self.client.deadline()).await?;
-        let keys = self.api_keys(0, read.revision).await?;
-        Ok((read.head.key_revision(), keys.into_iter().flatten().collect()))
+    /// Reads the API keys that are not corrupt, as of `revision`. There may be too many for one transaction.
+    pub(crate) async fn readable_keys(&self, revision: i64) -> Result<Vec<ApiKey>, StoreError> {
+        Ok(self.api_keys(0, revision).await?.into_iter().flatten().collect())
     }
-}
-
-/// Returns the identifier in `keys` that has the digest of `key`.
-pub(crate) fn digest_owner(keys: &[ApiKey], key: &ApiKey) -> Option<KeyId> {
-    keys.iter().find(|stored| stored.digest == key.digest).map(|stored| stored.id)
 }

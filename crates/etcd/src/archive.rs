@@ -10,8 +10,12 @@ use petstore_domain::{
 };
 
 use crate::{
-    api_keys::digest_owner, core::Core, draft::Draft, error::Failure, head::HeadRead, kv::KeyValue,
-    rows, store::EtcdStore,
+    core::{Core, NEAR},
+    draft::Draft,
+    head::HeadRead,
+    kv::{KeyValue, Range},
+    rows,
+    store::EtcdStore,
 };
 
 #[async_trait]
@@ -22,36 +26,31 @@ impl Archive for EtcdStore {
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
-        let keys = &self.core.keys;
-        let records = rows.records.iter().map(|record| keys.record(&record.id));
-        let api_keys = rows.keys.iter().map(|key| keys.api_key(key.id));
+        let (core, has_keys) = (&self.core, !rows.keys.is_empty());
+        let records = rows.records.iter().map(|record| core.keys.record(&record.id));
+        let api_keys = rows.keys.iter().map(|key| core.keys.api_key(key.id));
         let others: Vec<_> = records.chain(api_keys).collect();
         loop {
+            let read = core.read(&[], core.client.deadline()).await?;
+            let (highest, revision) = (read.head.last_pet, read.head.key_revision());
+            let stored = if has_keys { core.readable_keys(read.revision).await? } else { vec![] };
             // No stored animal is above the highest identifier. So a copy does not read the places of new animals,
             // which halves its time.
-            let highest = self.core.highest_pet().await?;
-            let pets =
-                rows.pets.iter().filter(|pet| highest.is_none_or(|highest| pet.id <= highest));
-            let places: Vec<_> =
-                pets.map(|pet| keys.pet(None, pet.id)).chain(others.clone()).collect();
-            let stored =
-                if rows.keys.is_empty() { None } else { Some(self.core.readable_keys().await?) };
-            let written = self.core.commit(&places, stored.is_none(), |draft| {
+            let pets = rows.pets.iter().filter(|pet| pet.id.0 <= highest);
+            let pets = pets.map(|pet| core.keys.pet(None, pet.id));
+            let places: Vec<_> = pets.chain(others.clone()).collect();
+            let written = core.commit(&places, !has_keys, |draft| {
                 draft.permit(writer)?;
-                if highest.is_some_and(|highest| draft.head.last_pet > highest.0) {
-                    return Ok::<_, ArchiveError>(None);
+                if draft.head.last_pet > highest || draft.head.key_revision() != revision {
+                    return Ok(None);
                 }
-                if let Some((revision, stored)) = &stored {
-                    if draft.head.key_revision() != *revision {
-                        return Ok(None);
-                    }
+                if has_keys {
                     draft.head.renew_keys()?;
                     write_keys(draft, &rows.keys, stored.clone())?;
                 }
                 write_pets_and_records(draft, &rows).map(Some)
             });
-            // Tries again if another process added animals or changed keys. Changed keys must be read for their
-            // digests.
+            // Tries again if another process added animals or changed keys meanwhile.
             if let Some(added) = written.await? {
                 return Ok(added);
             }
@@ -100,7 +99,8 @@ fn write_keys(
     mut stored: Vec<ApiKey>,
 ) -> Result<(), ArchiveError> {
     for key in keys {
-        let owner = digest_owner(&stored, key);
+        let owner = stored.iter().find(|stored| stored.digest == key.digest);
+        let owner = owner.map(|stored| stored.id);
         let resolved = Resolution::of_key(draft.api_key(key.id).as_ref(), owner, key)?;
         draft.put_api_key(&resolved);
         stored.push(resolved);
@@ -141,7 +141,7 @@ struct EtcdSnapshot {
 }
 
 impl EtcdSnapshot {
-    async fn count(&self, folder: &str) -> Result<u64, Failure> {
+    async fn count(&self, folder: &str) -> Result<u64, StoreError> {
         self.core.count(folder, self.read.revision).await
     }
 
@@ -150,8 +150,10 @@ impl EtcdSnapshot {
         folder: &str,
         after: Option<String>,
         limit: u32,
-    ) -> Result<Vec<KeyValue>, Failure> {
-        self.core.scan_by_id(&self.read, folder, after, limit as usize).await
+    ) -> Result<Vec<KeyValue>, StoreError> {
+        let (limit, revision) = (limit as usize, self.read.revision);
+        let range = Range { limit, revision, ..Range::after(after, folder) };
+        self.core.scan(folder, range, NEAR).await
     }
 }
 

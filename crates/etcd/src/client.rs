@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeMap,
-    pin::Pin,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -21,9 +20,10 @@ use hyper_util::{
     client::legacy::{Client as HttpClient, connect::HttpConnector},
     rt::TokioExecutor,
 };
+use petstore_domain::StoreError;
 use petstore_storage::error_chain;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     sync::{Mutex, Semaphore},
     time::{self, Instant},
@@ -31,7 +31,7 @@ use tokio::{
 
 use crate::{
     config::EtcdConfig,
-    error::{Failure, Reason},
+    error::{self, Cause, Reason},
     tls,
 };
 
@@ -76,7 +76,7 @@ enum TryError {
     /// The node refused the token.
     Unauthenticated(String),
     /// Every node would answer the same way.
-    Final(Failure),
+    Final(StoreError),
 }
 
 impl Client {
@@ -108,41 +108,33 @@ impl Client {
         path: &'static str,
         request: &(impl Serialize + Sync),
         deadline: Instant,
-    ) -> Result<Reply<T>, Failure> {
+    ) -> Result<Reply<T>, StoreError> {
         let body = serde_json::to_vec(request).map_err(|error| unreadable(&error))?;
-        let Reply { answer, is_repeated } = self.send(path, body.into(), deadline).await?;
+        // Boxed so that the futures of the callers are small.
+        let sent = Box::pin(self.send(path, body.into(), deadline));
+        let Reply { answer, is_repeated } = sent.await?;
         let answer = serde_json::from_slice(&answer).map_err(|error| unreadable(&error))?;
         Ok(Reply { answer, is_repeated })
     }
 
     /// Returns the value of a metric of one node.
-    pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>, Failure> {
+    pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>, StoreError> {
         let answer = self.send("/metrics", Bytes::new(), self.deadline()).await?.answer;
         let mut lines = std::str::from_utf8(&answer).unwrap_or_default().lines();
         Ok(lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok()))
     }
 
-    /// Sends a body like [`call`](Self::call). The future is boxed so that it is compiled here, not in each caller.
-    fn send<'a>(
-        &'a self,
-        path: &'static str,
-        body: Bytes,
-        deadline: Instant,
-    ) -> Pin<Box<dyn Future<Output = Result<Reply<Bytes>, Failure>> + Send + 'a>> {
-        Box::pin(self.send_with_failover(path, body, deadline))
-    }
-
-    async fn send_with_failover(
+    async fn send(
         &self,
         path: &'static str,
         body: Bytes,
         deadline: Instant,
-    ) -> Result<Reply<Bytes>, Failure> {
+    ) -> Result<Reply<Bytes>, StoreError> {
         let size = u32::try_from(body.len()).unwrap_or(u32::MAX);
         let request_timeout = self.request_timeout + BYTE_TIME * size;
         let permit = time::timeout_at(deadline, self.requests.acquire()).await;
         let limit = self.call_timeout;
-        let busy = |_| Failure::Unavailable(format!("no connection was free within {limit:?}"));
+        let busy = |_| StoreError::unavailable(format!("no connection was free within {limit:?}"));
         let _permit = permit.map_err(busy)?;
         let (mut is_repeated, mut errors) = (false, BTreeMap::new());
         loop {
@@ -153,7 +145,7 @@ impl Client {
             let tried = time::timeout_at(until, self.try_once(node, path, body.clone())).await;
             match tried.unwrap_or_else(late) {
                 Ok(answer) => return Ok(Reply { answer, is_repeated }),
-                Err(TryError::Final(failure)) => return Err(failure),
+                Err(TryError::Final(error)) => return Err(error),
                 Err(TryError::Unauthenticated(why)) => {
                     if errors.insert(current, why).is_none() {
                         continue;
@@ -181,7 +173,7 @@ impl Client {
             if Instant::now() >= deadline {
                 let each = errors.iter().map(|(node, why)| format!("{}: {why}", self.nodes[*node]));
                 let all = each.collect::<Vec<_>>().join("; ");
-                return Err(Failure::Unavailable(format!(
+                return Err(StoreError::unavailable(format!(
                     "no answer from etcd within {limit:?} ({all}); check that most nodes run and \
                      reach each other, and that the addresses and sslmode are right"
                 )));
@@ -206,16 +198,11 @@ impl Client {
             return Ok(known.clone());
         }
         let body = json!({ "name": name, "password": password }).to_string();
-        let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
-        // The caller's own request was not sent yet.
-        let unsent = |why| TryError::NoAnswer(why, false);
-        let answer = answer.map_err(|error| match error {
-            TryError::NoAnswer(why, _) | TryError::Unauthenticated(why) => unsent(why),
-            TryError::Final(_) => error,
-        })?;
-        let token = serde_json::from_slice::<Token>(&answer).ok();
-        let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
-        let mut token = token.ok_or_else(|| unsent("etcd gave no token".to_owned()))?;
+        let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await?;
+        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        let token = answer["token"].as_str().and_then(|token| HeaderValue::from_str(token).ok());
+        let missing = || TryError::NoAnswer("etcd gave no token".to_owned(), false);
+        let mut token = token.ok_or_else(missing)?;
         token.set_sensitive(true);
         *known = Some(token);
         Ok(known.clone())
@@ -245,17 +232,11 @@ impl Client {
     }
 }
 
-#[derive(Deserialize)]
-struct Token {
-    token: String,
-}
-
 /// The body of an error response, with a gRPC status code.
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Refusal {
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     code: u32,
 }
 
@@ -267,15 +248,17 @@ fn try_error(status: u16, body: &[u8]) -> TryError {
     match code {
         16 => TryError::Unauthenticated(message),
         3 if says("auth store is old") => TryError::Unauthenticated(message),
-        3 if says("too many operations") => TryError::Final(Failure::TooManyOps),
-        8 if says("space exceeded") => TryError::Final(Failure::Unavailable(NO_SPACE.to_owned())),
-        11 => TryError::Final(Failure::Unavailable(COMPACTED.to_owned())),
-        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::refused(message)),
+        3 if says("too many operations") => {
+            TryError::Final(StoreError::unavailable(Cause::TooManyOps))
+        }
+        8 if says("space exceeded") => TryError::Final(StoreError::unavailable(NO_SPACE)),
+        11 => TryError::Final(StoreError::unavailable(COMPACTED)),
+        3 | 5 | 7 | 9 | 12 => TryError::Final(error::refused(message)),
         0 => TryError::NoAnswer(format!("HTTP status {status}"), true),
         _ => TryError::NoAnswer(message, true),
     }
 }
 
-fn unreadable(error: &serde_json::Error) -> Failure {
-    Failure::Unavailable(format!("etcd's answer cannot be read: {error}"))
+fn unreadable(error: &serde_json::Error) -> StoreError {
+    StoreError::unavailable(format!("etcd's answer cannot be read: {error}"))
 }

@@ -11,8 +11,7 @@ use petstore_storage::url::{Address, HostPort, InvalidUrl, duration, parameters}
 const NAMES: &str =
     "sslmode, sslrootcert, sslcert, sslkey, connect_timeout, request_timeout, call_timeout";
 const FORM: &str = "write etcd://[USER:PASSWORD@]HOST[:PORT][,HOST…]/PREFIX";
-const NO_PREFIX: &str = "no prefix is named; write etcd://HOST[:PORT][,HOST…]/PREFIX";
-const PREFIX: &str = "the prefix is 1 to 63 letters, digits, '.', '_' or '-'";
+const PREFIX: &str = "the prefix behind the host is 1 to 63 letters, digits, '.', '_' or '-'; write etcd://HOST/PREFIX";
 const NO_PASSWORD: &str =
     "user and password belong together; write etcd://USER:PASSWORD@HOST/PREFIX";
 const FILE: &str = "it is the path of a PEM file";
@@ -74,11 +73,8 @@ impl EtcdConfig {
         if user.is_some() && is_half {
             return Err(InvalidUrl::new(NO_PASSWORD));
         }
-        if prefix.is_empty() {
-            return Err(InvalidUrl::new(NO_PREFIX));
-        }
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        if prefix.len() > MAX_PREFIX || !prefix.bytes().all(is_allowed) {
+        if !(1..=MAX_PREFIX).contains(&prefix.len()) || !prefix.bytes().all(is_allowed) {
             return Err(InvalidUrl::new(PREFIX));
         }
         Ok(Self {

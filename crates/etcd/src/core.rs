@@ -1,14 +1,13 @@
 //! Reads and writes. Each write is one transaction. The transaction compares the stored head with the head from which
 //! the write was planned.
 //!
-//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction can be
-//! sent again after a lost answer: etcd carries out at most one of the two, and the head shows whether it did.
+//! A head's value never recurs, because it holds the random names of the last transactions. So a transaction whose
+//! answer is lost can be sent again: etcd carries it out at most once, and the head shows whether etcd has.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
-    iter,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -16,26 +15,29 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use petstore_domain::{Corruption, PetId};
+use petstore_domain::{Corruption, StoreError};
 use petstore_storage::VersionCache;
 use tokio::{
-    sync::{Mutex, MutexGuard},
+    sync::Mutex,
     time::{self, Instant},
 };
 
 use crate::{
     client::{Client, Reply},
-    draft::Draft,
-    error::{Failure, random},
-    head::{Head, HeadRead},
+    draft::{Changes, Draft},
+    error::{self, Cause},
+    head::{self, Head, HeadRead},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
     limits::MaxOps,
-    rows::{self, Changes, Keys},
+    rows::{self, Keys},
 };
 
 /// The number of entries in one page of a read. etcd's gateway limits an answer to 4 MiB, and 1,000 animals with the
 /// longest name take less than 1.5 MiB (`limits.rs`).
 const PAGE: usize = 1000;
+/// The factors of the first and the second window of a read: see [`Core::scan`].
+pub(crate) const NEAR: usize = 8;
+pub(crate) const FAR: usize = 512;
 
 /// The shortest pause of a winner after another writer has lost a comparison. The pause is twice the time that the
 /// slower of the two needs for a try.
@@ -52,8 +54,8 @@ pub(crate) struct Core {
     pub(crate) version: Arc<VersionCache>,
     /// `true` if animals are read while the store is sealed.
     pub(crate) reads_while_sealed: bool,
-    /// The head after the last write of this process. It is locked during a write, so that writes of one process do not
-    /// compete.
+    /// The head after the last write of this process. The lock is held during a write, so that writes of one process do
+    /// not compete.
     last: Mutex<Last>,
     /// See [`max_ops`](Self::max_ops).
     max_ops: AtomicUsize,
@@ -86,7 +88,7 @@ impl Core {
         &self,
         ranges: &[Range],
         deadline: Instant,
-    ) -> Result<HeadRead, Failure> {
+    ) -> Result<HeadRead, StoreError> {
         Ok(self.try_read(ranges, deadline).await?.ok_or_else(no_head)?)
     }
 
@@ -95,7 +97,7 @@ impl Core {
         &self,
         ranges: &[Range],
         deadline: Instant,
-    ) -> Result<Option<HeadRead>, Failure> {
+    ) -> Result<Option<HeadRead>, StoreError> {
         let mut chunks = ranges.chunks(self.max_ops().0 - 1);
         let first = [&[Range::one(&self.keys.head())], chunks.next().unwrap_or_default()].concat();
         let began = Moment::now();
@@ -116,21 +118,21 @@ impl Core {
         &self,
         key: &str,
         revision: i64,
-    ) -> Result<Option<HeadRead>, Failure> {
-        let found = self.scan(Range::one(key), 1, revision).await?;
-        Ok(HeadRead::new(revision, iter::once(found))?)
+    ) -> Result<Option<HeadRead>, StoreError> {
+        let range = Range { revision, ..Range::one(key) };
+        read_of(self.transact(&reads(vec![range])).await?)
     }
 
     /// Sends a transaction of any kind.
-    pub(crate) async fn transact(&self, txn: &Txn) -> Result<TxnAnswer, Failure> {
+    pub(crate) async fn transact(&self, txn: &Txn) -> Result<TxnAnswer, StoreError> {
         Ok(self.send(txn, self.client.deadline()).await?.answer)
     }
 
     /// Sends a transaction. If etcd takes fewer operations, halves [`max_ops`](Self::max_ops).
-    async fn send(&self, txn: &Txn, deadline: Instant) -> Result<Reply<TxnAnswer>, Failure> {
+    async fn send(&self, txn: &Txn, deadline: Instant) -> Result<Reply<TxnAnswer>, StoreError> {
         let max = self.max_ops();
         let reply = self.client.call("/v3/kv/txn", txn, deadline).await;
-        if matches!(reply, Err(Failure::TooManyOps)) {
+        if reply.as_ref().is_err_and(error::is_too_many_ops) {
             let (known, halved) = (max.0, max.halved().0);
             // The exchange fails if another call has halved the number meanwhile.
             let _ = self.max_ops.compare_exchange(known, halved, Relaxed, Relaxed);
@@ -144,86 +146,57 @@ impl Core {
     }
 
     /// Finds out how many operations etcd takes in a transaction. Fails below [`MaxOps::MIN`].
-    pub(crate) async fn learn_max_ops(&self) -> Result<(), Failure> {
+    pub(crate) async fn learn_max_ops(&self) -> Result<(), StoreError> {
         loop {
             let max = self.max_ops();
             let range = Range { count_only: true, ..Range::one(&self.keys.contender()) };
             match self.transact(&reads(vec![range; max.0])).await {
-                Err(Failure::TooManyOps) if self.max_ops() != max => {}
+                Err(error) if error::is_too_many_ops(&error) && self.max_ops() != max => {}
                 learned => return learned.map(drop),
             }
         }
     }
 
-    /// Returns the highest identifier of an animal as of the last write, or `None` if it is not known.
-    pub(crate) async fn highest_pet(&self) -> Result<Option<PetId>, Failure> {
-        let last = self.lock(self.client.deadline()).await?;
-        Ok(last.read.as_ref().map(|read| PetId(read.head.last_pet)))
-    }
-
-    async fn lock(&self, deadline: Instant) -> Result<MutexGuard<'_, Last>, Failure> {
-        let locked = time::timeout_at(deadline, self.last.lock()).await;
-        locked.map_err(|_| Failure::late(self.client.call_timeout))
-    }
-
-    /// Reads up to `limit` entries of a range at `revision`; 0 is the newest revision.
+    /// Reads the entries of `range`, which is a part of `folder`, up to its limit. The keys of `folder` begin with an
+    /// identifier.
+    ///
+    /// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer
+    /// the more entries the store holds. So this method reads windows. The first window holds `factor` times as many
+    /// identifiers as a page holds entries. A wider window follows a window that does not fill its page.
     pub(crate) async fn scan(
         &self,
+        folder: &str,
         mut range: Range,
-        mut limit: usize,
-        mut revision: i64,
-    ) -> Result<Vec<KeyValue>, Failure> {
+        mut factor: usize,
+    ) -> Result<Vec<KeyValue>, StoreError> {
         let mut all = Vec::new();
         loop {
-            let page = Range { limit: limit.min(PAGE), revision, ..range.clone() };
-            let reply = self.client.call("/v3/kv/range", &page, self.client.deadline()).await?;
-            let RangeAnswer { header, kvs, more, .. } = reply.answer;
-            if revision == 0 {
-                revision = header.revision;
-            }
-            limit -= kvs.len().min(limit);
-            all.extend(kvs);
-            let Some(last) = all.last().filter(|_| more && limit > 0) else {
+            let limit = PAGE.min(range.limit - all.len());
+            let (end, _) = rows::window(folder, &range, limit.saturating_mul(factor));
+            let window = Range { limit, end: end.clone(), ..range.clone() };
+            let found = self.range(&window).await?.kvs;
+            let is_full = found.len() == limit;
+            all.extend(found);
+            if all.len() == range.limit || (!is_full && end == range.end) {
                 return Ok(all);
-            };
-            range.key = last.key.clone();
-            range.key.0.push(0);
+            }
+            if let (true, Some(last)) = (is_full, all.last()) {
+                range.key = Range::after(Some(last.key()), folder).key;
+            } else {
+                range.key = end;
+                factor = if factor < FAR { FAR } else { usize::MAX };
+            }
         }
     }
 
     /// Counts the entries of `folder` at `revision`.
-    pub(crate) async fn count(&self, folder: &str, revision: i64) -> Result<u64, Failure> {
+    pub(crate) async fn count(&self, folder: &str, revision: i64) -> Result<u64, StoreError> {
         let range = Range { revision, count_only: true, ..Range::after(None, folder) };
-        let deadline = self.client.deadline();
-        let reply = self.client.call::<RangeAnswer>("/v3/kv/range", &range, deadline).await?;
-        Ok(reply.answer.count.unsigned_abs())
+        Ok(self.range(&range).await?.count.unsigned_abs())
     }
 
-    /// Reads up to `limit` entries behind the key `after`, at the revision of `read`. The keys of `folder` begin with
-    /// an identifier.
-    pub(crate) async fn scan_by_id(
-        &self,
-        read: &HeadRead,
-        folder: &str,
-        mut after: Option<String>,
-        limit: usize,
-    ) -> Result<Vec<KeyValue>, Failure> {
-        let mut all = Vec::new();
-        loop {
-            let (wanted, mut page) = (PAGE.min(limit - all.len()), Vec::new());
-            for (range, _) in rows::growing_ranges(folder, after.as_deref(), wanted) {
-                page = self.scan(range, wanted, read.revision).await?;
-                if page.len() == wanted {
-                    break;
-                }
-            }
-            let is_end = page.len() < wanted;
-            all.extend(page);
-            if is_end || all.len() == limit {
-                return Ok(all);
-            }
-            after = all.last().map(KeyValue::key);
-        }
+    async fn range(&self, range: &Range) -> Result<RangeAnswer, StoreError> {
+        Ok(self.client.call("/v3/kv/range", range, self.client.deadline()).await?.answer)
     }
 
     /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`.
@@ -235,14 +208,15 @@ impl Core {
     ///
     /// With `assume_absent`, the first try needs no read: `plan` gets the head of this process's last write, and the
     /// transaction compares that `keys` have no entries.
-    pub(crate) async fn commit<T, E: From<Failure>>(
+    pub(crate) async fn commit<T, E: From<StoreError>>(
         &self,
         keys: &[String],
         assume_absent: bool,
         mut plan: impl FnMut(&mut Draft<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let deadline = self.client.deadline();
-        let mut last = self.lock(deadline).await?;
+        let late = |_| error::late(self.client.call_timeout);
+        let mut last = time::timeout_at(deadline, self.last.lock()).await.map_err(late)?;
         if let Some(until) = last.pause.take() {
             time::sleep_until(until.min(deadline)).await;
         }
@@ -256,7 +230,7 @@ impl Core {
                 Some(read) => read,
                 None => self.read(&ranges, deadline).await?,
             };
-            let group = u64::from_be_bytes(random()?);
+            let group = head::new_group()?;
             let mut draft = Draft::new(&self.keys, &read);
             let planned = plan(&mut draft);
             let drafted = if planned.is_ok() { draft.finish(group) } else { None };
@@ -269,11 +243,11 @@ impl Core {
             };
             // etcd may take fewer operations since the changes were planned.
             if changes.len() > self.max_ops().entries() {
-                return Err(Failure::TooManyOps.into());
+                return Err(StoreError::unavailable(Cause::TooManyOps).into());
             }
             let absent = if is_fresh { &[] } else { keys };
             let txn = self.txn(&read, changes, absent, losing);
-            if self.write(&read, head, group, txn, &mut last, deadline).await? {
+            if self.write(&read, head, txn, &mut last, deadline).await? {
                 return planned;
             }
             losing = began.elapsed();
@@ -285,11 +259,10 @@ impl Core {
         &self,
         read: &HeadRead,
         head: Head,
-        group: u64,
         mut txn: Txn,
         last: &mut Last,
         deadline: Instant,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, StoreError> {
         let (began, raw) = (Moment::now(), rows::json(&head));
         txn.success.push(Op::put(&self.keys.head(), raw.clone()));
         let Reply { answer, is_repeated } = self.send(&txn, deadline).await?;
@@ -300,9 +273,9 @@ impl Core {
                 let pause = (began.elapsed().max(needed) * 2).clamp(MIN_PAUSE, MAX_PAUSE);
                 last.pause = Some(Instant::now() + pause);
             }
-            let writes = read.writes + 1;
-            let new =
-                HeadRead { head, raw, writes, changed: revision, revision, found: Vec::new() };
+            let mut entry = KeyValue::new(&self.keys.head(), raw);
+            (entry.mod_revision, entry.version) = (revision, read.entry.version + 1);
+            let new = HeadRead { head, entry, revision, found: Vec::new() };
             self.version.observe(new.stored_version(), began);
             last.read = Some(new);
             return Ok(true);
@@ -310,39 +283,40 @@ impl Core {
         let now = read_of(answer)?.ok_or_else(no_head)?;
         self.version.observe(now.stored_version(), began);
         // The answer to the first try was lost.
-        if now.head.has_group(group) {
+        if now.head.remembers(&head) {
             last.read = Some(now);
             return Ok(true);
         }
         if is_repeated && !now.remembers_since(read) {
             let why = "the answer was lost, and too many other writes followed to tell whether this one happened";
-            return Err(Failure::Unavailable(why.to_owned()));
+            return Err(StoreError::unavailable(why));
         }
         if Instant::now() >= deadline {
-            return Err(Failure::late(self.client.call_timeout));
+            return Err(error::late(self.client.call_timeout));
         }
         Ok(false)
     }
 
-    /// Returns a transaction that still lacks the new head. It compares that the keys `absent` have no entries.
+    /// Returns a transaction that still lacks the new head. The transaction compares that the keys `absent` have no
+    /// entries.
     /// `losing` is the duration of the last try if that try lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| match value {
             Some(value) => Op::put(&key, value),
-            None => Op::delete(Range::one(&key), false),
+            None => Op::delete(&key, false),
         };
         let changes: Vec<Op> = changes.into_iter().map(change).collect();
         let mut compare = vec![read.is_unchanged(&self.keys.head())];
         compare.extend(absent.iter().map(|key| is_absent(key)));
         let needed = losing.max(ENTRY_TIME * u32::try_from(changes.len()).unwrap_or_default());
         let mut success = self.max_ops().nested(&changes);
-        success.push(Op::delete(Range::one(&self.keys.contender()), true));
+        success.push(Op::delete(&self.keys.contender(), true));
         let failure = vec![Op::Range(Range::one(&self.keys.head())), self.contend(needed)];
         Txn { compare, success, failure }
     }
 
     /// Returns the operation that makes the next winner pause for a write that takes `needed`.
-    pub(crate) fn contend(&self, needed: Duration) -> Op {
+    fn contend(&self, needed: Duration) -> Op {
         let value = format!("{} {}", self.instance, needed.as_millis());
         Op::put(&self.keys.contender(), value.into_bytes())
     }
@@ -361,11 +335,11 @@ fn reads(ranges: Vec<Range>) -> Txn {
     Txn { success: ranges.into_iter().map(Op::Range).collect(), ..Txn::default() }
 }
 
-fn no_head() -> Corruption {
+pub(crate) fn no_head() -> Corruption {
     Corruption::new("the head of the store", "the head is present")
 }
 
-fn read_of(answer: TxnAnswer) -> Result<Option<HeadRead>, Failure> {
+fn read_of(answer: TxnAnswer) -> Result<Option<HeadRead>, StoreError> {
     Ok(HeadRead::new(answer.header.revision, answer.found())?)
 }
 

@@ -1,15 +1,17 @@
 //! The draft of a transaction.
 
-use std::fmt::Display;
+use std::{collections::BTreeMap, fmt::Display};
 
 use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, StoreError, WriterRole};
 
 use crate::{
-    error::Failure,
     head::{Head, HeadRead},
-    kv::{Bytes, KeyValue},
-    rows::{self, Changes, Expiry, Keys},
+    kv::KeyValue,
+    rows::{self, Expiry, Keys},
 };
+
+/// The entries that a transaction puts (`Some`) or deletes (`None`). Each is one operation.
+pub(crate) type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
 /// The new head and the changed entries of a transaction, planned from the entries of `read`.
 pub(crate) struct Draft<'a> {
@@ -36,18 +38,18 @@ impl<'a> Draft<'a> {
         let Some(change) = self.changes.get(key) else {
             return self.read.found.iter().find(|entry| entry.key.0 == key.as_bytes()).cloned();
         };
-        let value = Bytes(change.clone()?);
-        Some(KeyValue { key: key.into(), value, ..KeyValue::default() })
+        Some(KeyValue::new(key, change.clone()?))
     }
 
-    pub(crate) fn pet(&self, id: PetId) -> Result<Option<Pet>, Failure> {
-        let entry = self.entry(&self.keys.pet(None, id));
-        Ok(entry.map(|entry| rows::pet(&entry)).transpose()?)
+    pub(crate) fn pet(&self, id: PetId) -> Result<Option<Pet>, StoreError> {
+        Ok(self.entry(&self.keys.pet(None, id)).as_ref().map(rows::pet).transpose()?)
     }
 
-    pub(crate) fn record(&self, id: &impl Display) -> Result<Option<IdempotencyRecord>, Failure> {
-        let entry = self.entry(&self.keys.record(id));
-        Ok(entry.map(|entry| rows::record(&entry)).transpose()?)
+    pub(crate) fn record(
+        &self,
+        id: &impl Display,
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
+        Ok(self.entry(&self.keys.record(id)).as_ref().map(rows::record).transpose()?)
     }
 
     /// Returns the API key `id`; `None` also if it is corrupt.
@@ -61,7 +63,11 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn put_pet(&mut self, pet: &Pet) {
-        rows::put_pet(&mut self.changes, self.keys, pet);
+        let row = rows::of_pet(pet);
+        if pet.status.is_some() {
+            self.put(self.keys.pet(pet.status, pet.id), row.clone());
+        }
+        self.put(self.keys.pet(None, pet.id), row);
     }
 
     /// Puts a record in place of `stored`, which has the same id.
@@ -73,13 +79,19 @@ impl<'a> Draft<'a> {
         if let Some(stored) = stored {
             self.delete(self.keys.recorded(stored.position()));
         }
-        rows::put_record(&mut self.changes, self.keys, record);
+        let row = rows::of_record(record);
+        self.put(self.keys.recorded(record.position()), row.clone());
+        self.put(self.keys.record(&record.id), row);
         self.expires(record.id.to_string(), record.at.0);
     }
 
     pub(crate) fn put_api_key(&mut self, key: &ApiKey) {
-        rows::put_api_key(&mut self.changes, self.keys, key);
+        self.put(self.keys.api_key(key.id), rows::of_api_key(key));
         self.head.last_key = self.head.last_key.max(key.id.0);
+    }
+
+    fn put(&mut self, key: String, value: Vec<u8>) {
+        self.changes.insert(key, Some(value));
     }
 
     pub(crate) fn delete(&mut self, key: String) {
@@ -96,7 +108,10 @@ impl<'a> Draft<'a> {
         if self.changes.is_empty() && self.head == self.read.head {
             return None;
         }
-        rows::put_expiry(&mut self.changes, self.keys, group, &self.expiry);
+        if let Some(oldest) = self.expiry.iter().map(|(_, at)| *at).min() {
+            let key = format!("{}{group:016x}", self.keys.expiry(oldest));
+            self.put(key, rows::json(&self.expiry));
+        }
         self.head.note_group(group);
         Some((self.head, self.changes))
     }

@@ -1,21 +1,15 @@
-//! Errors of calls and of opening, and their conversion to errors of the domain.
+//! Errors of calls and of opening.
 
 use std::time::Duration;
 
-use petstore_domain::{AddError, ArchiveError, Corruption, StoreError};
+use petstore_domain::StoreError;
 use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 
 use crate::{config::EtcdConfig, limits::MaxOps};
 
-/// A failed call. It can be cloned, because one transaction has several callers.
-#[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// etcd or the network does not answer now.
-    #[error("{0}")]
-    Unavailable(String),
-    /// etcd refuses the call, and would refuse it again.
-    #[error("{0}")]
-    Refused(String),
+/// The causes of [`StoreError::Unavailable`] that this crate distinguishes.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Cause {
     /// etcd refuses the user. The second text is the remedy.
     #[error("{0}; {1}")]
     Denied(String, &'static str),
@@ -24,8 +18,20 @@ pub(crate) enum Failure {
          or at least {}", MaxOps::DEFAULT.0, MaxOps::MIN.0
     )]
     TooManyOps,
-    #[error(transparent)]
-    Corrupt(#[from] Corruption),
+}
+
+impl Cause {
+    fn of(error: &StoreError) -> Option<&Self> {
+        match error {
+            StoreError::Unavailable(cause) => cause.downcast_ref(),
+            StoreError::Sealed(_) | StoreError::Refused(_) | StoreError::Corrupt(_) => None,
+        }
+    }
+}
+
+/// Returns whether a transaction had more operations than etcd takes.
+pub(crate) fn is_too_many_ops(error: &StoreError) -> bool {
+    matches!(Cause::of(error), Some(Cause::TooManyOps))
 }
 
 /// Parts of etcd's messages about the user of a call, each with its remedy.
@@ -40,50 +46,16 @@ const REMEDIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns random bytes.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
-    let mut bytes = [0; N];
-    let filled = getrandom::fill(&mut bytes);
-    filled.map_err(|error| Failure::Unavailable(format!("no random bytes: {error}")))?;
-    Ok(bytes)
+/// Returns the error of a call without an answer within `limit`.
+pub(crate) fn late(limit: Duration) -> StoreError {
+    StoreError::unavailable(format!("no answer within {limit:?}"))
 }
 
-impl Failure {
-    /// Returns the failure of a call without an answer within `limit`.
-    pub(crate) fn late(limit: Duration) -> Self {
-        Self::Unavailable(format!("no answer within {limit:?}"))
-    }
-
-    /// Returns the failure of a call that etcd would refuse again.
-    pub(crate) fn refused(message: String) -> Self {
-        match REMEDIES.iter().find(|(words, _)| message.contains(words)) {
-            Some((_, remedy)) => Self::Denied(message, remedy),
-            None => Self::Refused(message),
-        }
-    }
-}
-
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Corrupt(corruption) => Self::Corrupt(corruption),
-            Failure::Refused(_) => Self::refused(failure),
-            Failure::Unavailable(_) | Failure::Denied(..) | Failure::TooManyOps => {
-                Self::unavailable(failure)
-            }
-        }
-    }
-}
-
-impl From<Failure> for AddError {
-    fn from(failure: Failure) -> Self {
-        Self::Store(failure.into())
-    }
-}
-
-impl From<Failure> for ArchiveError {
-    fn from(failure: Failure) -> Self {
-        Self::Store(failure.into())
+/// Returns the error of a call that etcd would refuse again.
+pub(crate) fn refused(message: String) -> StoreError {
+    match REMEDIES.iter().find(|(words, _)| message.contains(words)) {
+        Some((_, remedy)) => StoreError::unavailable(Cause::Denied(message, remedy)),
+        None => StoreError::refused(message),
     }
 }
 
@@ -111,7 +83,10 @@ impl OpenError {
 /// too few nodes answer.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        let may_pass = matches!(error.reason, Reason::Store(Failure::Unavailable(_)));
+        let may_pass = matches!(
+            &error.reason,
+            Reason::Store(cause @ StoreError::Unavailable(_)) if Cause::of(cause).is_none()
+        );
         opening_error(error, may_pass)
     }
 }
@@ -119,8 +94,8 @@ impl From<OpenError> for StoreError {
 /// The reason why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
-    #[error(transparent)]
-    Store(#[from] Failure),
+    #[error("{}", words(.0))]
+    Store(#[from] StoreError),
     #[error(transparent)]
     Tls(#[from] TlsFailure),
     #[error("sslkey {0} does not match sslcert")]
@@ -136,4 +111,13 @@ pub(crate) enum Reason {
     Leftover { key: String, head: String, prefix: String },
     #[error(transparent)]
     Schema(#[from] SchemaError),
+}
+
+/// Returns the text of an error without the words that [`StoreError`] puts in front of the cause.
+fn words(error: &StoreError) -> String {
+    match error {
+        StoreError::Unavailable(cause) => cause.to_string(),
+        StoreError::Refused(reason) => reason.clone(),
+        StoreError::Sealed(_) | StoreError::Corrupt(_) => error.to_string(),
+    }
 }

@@ -1,4 +1,4 @@
-//! The head: the one entry that every write compares and replaces. It holds the store's identity and state, the
+//! The head: the one entry that every write compares and replaces. The head holds the store's identity and state, the
 //! catalogue's version, and the highest identifiers.
 
 use petstore_domain::{
@@ -7,15 +7,12 @@ use petstore_domain::{
 use petstore_storage::{Step, StoredVersion};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    error::{self, Failure},
-    kv::{Bytes, Compare, KeyValue},
-};
+use crate::kv::{Compare, KeyValue};
 
 /// The schema version that this release creates and upgrades to.
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
-/// The schema versions. They have no SQL; [`upgrade`](crate::schema::upgrade) has the code of each step.
+/// The schema versions. The steps have no SQL; [`upgrade`](crate::schema::upgrade) has the code of each step.
 pub(crate) const STEPS: [Step; 2] = [
     Step::new(1, 1, "the entries of petstore 1.2.0", ""),
     Step {
@@ -28,7 +25,7 @@ pub(crate) const STEPS: [Step; 2] = [
 /// committed, unless more transactions than this number followed.
 const RECENT: usize = 16;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// The schema version.
     pub(crate) schema: i64,
@@ -43,7 +40,7 @@ pub(crate) struct Head {
     phase: String,
     other: Option<u128>,
     label: Option<String>,
-    /// The catalogue's version. It is random, because a restored etcd reuses revisions.
+    /// The catalogue's version: random, because a restored etcd reuses revisions.
     version: u128,
     /// The highest identifier that an animal ever had.
     pub(crate) last_pet: i64,
@@ -56,23 +53,17 @@ pub(crate) struct Head {
 
 impl Head {
     /// Returns the head of a new store.
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Result<Self, StoreError> {
         let newest = &STEPS[STEPS.len() - 1];
         Ok(Self {
             schema: newest.version,
             oldest: newest.oldest,
             oldest_release: newest.oldest_release.to_owned(),
             identity: random()?,
-            revision: 0,
-            rewrites: 0,
             phase: "open".to_owned(),
-            other: None,
-            label: None,
             version: random()?,
-            last_pet: 0,
             key_revision: random()?,
-            last_key: 0,
-            recent: Vec::new(),
+            ..Self::default()
         })
     }
 
@@ -107,20 +98,20 @@ impl Head {
     }
 
     /// Changes the catalogue's version after a change of animals.
-    pub(crate) fn renew(&mut self) -> Result<(), Failure> {
+    pub(crate) fn renew(&mut self) -> Result<(), StoreError> {
         self.version = random()?;
         Ok(())
     }
 
     /// Changes the revision of the keys.
-    pub(crate) fn renew_keys(&mut self) -> Result<(), Failure> {
+    pub(crate) fn renew_keys(&mut self) -> Result<(), StoreError> {
         self.key_revision = random()?;
         Ok(())
     }
 
     /// Assigns the next identifier of an animal.
-    pub(crate) fn next_pet(&mut self) -> Result<PetId, Failure> {
-        let none = || Failure::Refused("no identifier is left".to_owned());
+    pub(crate) fn next_pet(&mut self) -> Result<PetId, StoreError> {
+        let none = || StoreError::refused("no identifier is left");
         self.last_pet = self.last_pet.checked_add(1).ok_or_else(none)?;
         Ok(PetId(self.last_pet))
     }
@@ -131,25 +122,33 @@ impl Head {
         self.recent.drain(..self.recent.len().saturating_sub(RECENT));
     }
 
-    pub(crate) fn has_group(&self, group: u64) -> bool {
-        self.recent.contains(&group)
+    /// Returns whether this head remembers the transaction that wrote `earlier`.
+    pub(crate) fn remembers(&self, earlier: &Self) -> bool {
+        earlier.recent.last().is_some_and(|group| self.recent.contains(group))
     }
 }
 
-fn random() -> Result<u128, Failure> {
-    Ok(u128::from_be_bytes(error::random()?))
+fn random() -> Result<u128, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(no_random)?;
+    Ok(u128::from_be_bytes(bytes))
+}
+
+/// Returns a new name of a transaction.
+pub(crate) fn new_group() -> Result<u64, StoreError> {
+    getrandom::u64().map_err(no_random)
+}
+
+fn no_random(error: getrandom::Error) -> StoreError {
+    StoreError::unavailable(format!("no random bytes: {error}"))
 }
 
 /// The head at one revision of etcd, with other entries at the same revision.
 #[derive(Clone, Debug)]
 pub(crate) struct HeadRead {
     pub(crate) head: Head,
-    /// The stored bytes of the head, which a write compares.
-    pub(crate) raw: Vec<u8>,
-    /// The number of writes of the head.
-    pub(crate) writes: i64,
-    /// The revision of the head's last change.
-    pub(crate) changed: i64,
+    /// The stored head, which a write compares.
+    pub(crate) entry: KeyValue,
     /// The revision that was read.
     pub(crate) revision: i64,
     /// The other entries, in the order of the ranges.
@@ -165,24 +164,24 @@ impl HeadRead {
         let Some(entry) = found.next().and_then(|mut entries| entries.pop()) else {
             return Ok(None);
         };
-        let KeyValue { value: Bytes(raw), version: writes, mod_revision: changed, .. } = entry;
-        let head = serde_json::from_slice(&raw);
+        let head = serde_json::from_slice(&entry.value.0);
         let head = head.map_err(|error| Corruption::new("the head of the store", error))?;
-        Ok(Some(Self { head, raw, writes, changed, revision, found: found.flatten().collect() }))
+        Ok(Some(Self { head, entry, revision, found: found.flatten().collect() }))
     }
 
     /// Returns whether the head remembers every transaction since `earlier`.
     pub(crate) fn remembers_since(&self, earlier: &Self) -> bool {
-        usize::try_from(self.writes - earlier.writes).is_ok_and(|writes| writes <= RECENT)
+        let writes = self.entry.version - earlier.entry.version;
+        usize::try_from(writes).is_ok_and(|writes| writes <= RECENT)
     }
 
     /// Returns the condition that the head under `key` is unchanged.
     pub(crate) fn is_unchanged(&self, key: &str) -> Compare {
-        Compare::Value { key: key.into(), value: Bytes(self.raw.clone()) }
+        Compare::Value { key: key.into(), value: self.entry.value.clone() }
     }
 
     pub(crate) fn stored_version(&self) -> StoredVersion {
         let version = (self.head.phase == "open").then_some(CatalogueVersion(self.head.version));
-        StoredVersion { version, changes: self.changed }
+        StoredVersion { version, changes: self.entry.mod_revision }
     }
 }

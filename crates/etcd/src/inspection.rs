@@ -9,15 +9,14 @@ use crate::{head::VERSION, store::EtcdStore};
 
 const MIB: f64 = 1_048_576.0;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Status {
-    #[serde(default)]
     version: String,
-    #[serde(default, rename = "dbSize")]
+    #[serde(rename = "dbSize")]
     size: String,
-    #[serde(default, rename = "dbSizeInUse")]
+    #[serde(rename = "dbSizeInUse")]
     size_in_use: String,
-    #[serde(default)]
     errors: Vec<String>,
 }
 

@@ -70,7 +70,7 @@ pub(crate) enum Compare {
     Create { key: Bytes, create_revision: i64 },
 }
 
-/// One operation of a transaction.
+/// An operation of a transaction.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) enum Op {
     #[serde(rename = "request_range")]
@@ -78,7 +78,7 @@ pub(crate) enum Op {
     #[serde(rename = "request_put")]
     Put { key: Bytes, value: Bytes },
     #[serde(rename = "request_delete_range")]
-    Delete { key: Bytes, range_end: Bytes, prev_kv: bool },
+    Delete { key: Bytes, prev_kv: bool },
     #[serde(rename = "request_txn")]
     Txn(Txn),
 }
@@ -88,9 +88,9 @@ impl Op {
         Self::Put { key: key.into(), value: Bytes(value) }
     }
 
-    /// Returns the deletion of a range. With `prev_kv`, the response contains the deleted entries.
-    pub(crate) fn delete(Range { key, end: range_end, .. }: Range, prev_kv: bool) -> Self {
-        Self::Delete { key, range_end, prev_kv }
+    /// Returns the deletion of an entry. With `prev_kv`, the response contains the deleted entry.
+    pub(crate) fn delete(key: &str, prev_kv: bool) -> Self {
+        Self::Delete { key: key.into(), prev_kv }
     }
 }
 
@@ -135,16 +135,14 @@ struct OpAnswer {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RangeAnswer {
-    pub(crate) header: Header,
     #[serde(alias = "prev_kvs")]
     pub(crate) kvs: Vec<KeyValue>,
-    pub(crate) more: bool,
     #[serde(deserialize_with = "number")]
     pub(crate) count: i64,
 }
 
-/// One entry.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// A key with its value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct KeyValue {
     pub(crate) key: Bytes,
@@ -158,6 +156,10 @@ pub(crate) struct KeyValue {
 }
 
 impl KeyValue {
+    pub(crate) fn new(key: &str, value: Vec<u8>) -> Self {
+        Self { key: key.into(), value: Bytes(value), ..Self::default() }
+    }
+
     pub(crate) fn key(&self) -> String {
         String::from_utf8_lossy(&self.key.0).into_owned()
     }

@@ -1,14 +1,15 @@
 //! Opens, identifies and upgrades a store.
 
-use petstore_storage::{Upgrade, UpgradeMode};
+use petstore_domain::StoreError;
+use petstore_storage::{SchemaError, Upgrade, UpgradeMode};
 
 use crate::{
     client::Client,
     config::EtcdConfig,
     core::{Core, is_absent},
-    error::{Failure, OpenError, Reason},
-    head::Head,
-    kv::{Op, Range, RangeAnswer, Txn},
+    error::{OpenError, Reason},
+    head::{Head, VERSION},
+    kv::{Op, Txn},
     rows, schema,
     store::{EtcdSettings, EtcdStore},
 };
@@ -41,10 +42,7 @@ impl EtcdConfig {
     pub async fn identity(&self) -> Option<String> {
         let core = connect(self, false).await.ok()?;
         let identity = schema::find(&core).await.ok()??.head.identity;
-        let head = Range::one(&core.keys.head());
-        let deadline = core.client.deadline();
-        let reply = core.client.call::<RangeAnswer>("/v3/kv/range", &head, deadline).await.ok()?;
-        let cluster = reply.answer.header.cluster_id;
+        let cluster = core.transact(&Txn::default()).await.ok()?.header.cluster_id;
         Some(format!("{cluster}:{}{identity:032x}", core.keys.prefix))
     }
 }
@@ -57,20 +55,18 @@ async fn connect(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, 
 
 async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, Reason> {
     let core = connect(config, settings.reads_while_sealed).await?;
-    let mut was_created = false;
-    if schema::find_current(&core).await?.is_none() {
-        if !settings.create {
-            return Err(Reason::Missing);
-        }
-        was_created = create(&core).await?;
-        // A process of another release may have created the store at the same time.
-        schema::find_current(&core).await?.ok_or(Reason::Missing)?;
+    let is_missing = settings.create && schema::find(&core).await?.is_none();
+    let was_created = is_missing && create(&core).await?;
+    // A process of another release may have created the store at the same time.
+    let actual = schema::find(&core).await?.ok_or(Reason::Missing)?.head.schema;
+    if actual < VERSION {
+        return Err(SchemaError::Older { actual, known: VERSION }.into());
     }
     Ok(EtcdStore::new(core, was_created, &settings.on_task_panic))
 }
 
 /// Creates the store. Returns `false` if another process created it.
-async fn create(core: &Core) -> Result<bool, Failure> {
+async fn create(core: &Core) -> Result<bool, StoreError> {
     let (head, raw) = (core.keys.head(), rows::json(&Head::new()?));
     let txn = Txn {
         compare: vec![is_absent(&head), is_absent(&core.keys.old_head())],
@@ -80,5 +76,5 @@ async fn create(core: &Core) -> Result<bool, Failure> {
     // The answer to a first try may have been lost.
     let is_there = || core.try_read(&[], core.client.deadline());
     let is_done = core.transact(&txn).await?.succeeded;
-    Ok(is_done || is_there().await?.is_some_and(|read| read.raw == raw))
+    Ok(is_done || is_there().await?.is_some_and(|read| read.entry.value.0 == raw))
 }

@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, Corruption, IdempotencyRequest, NewPet, Pet, PetId, PetPage,
-    PetQuery, PetRepository, PetStatus, Purged, StoreError, Timestamp, Versioned, WriterRole,
+    PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned, WriterRole,
 };
 
 use crate::{
-    core::Core,
+    core::{Core, FAR, NEAR},
     head::HeadRead,
-    kv::{Bytes, KeyValue, Range},
+    kv::{Bytes, Range},
     rows,
     store::EtcdStore,
 };
@@ -38,9 +38,20 @@ impl PetRepository for EtcdStore {
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         let PetQuery { limit, status, after } = query;
-        let limit = usize::from(limit.get());
-        let (entries, version) = self.core.read_page(status, after, limit + 1).await?;
-        let pets = entries.iter().take(limit).map(|entry| {
+        let Core { keys, client, reads_while_sealed, .. } = &*self.core;
+        let (limit, folder) = (usize::from(limit.get()), keys.pets(status));
+        let after = after.map(|id| keys.pet(status, id));
+        let all = Range { limit: limit + 1, ..Range::after(after, &folder) };
+        let (end, last) = rows::window(&folder, &all, all.limit * NEAR);
+        let window = Range { end: end.clone(), ..all.clone() };
+        let read = self.core.read(&[window], client.deadline()).await?;
+        let HeadRead { head, mut found, revision, .. } = read;
+        let version = head.permit_read(*reads_while_sealed)?;
+        if found.len() <= limit && last < head.last_pet {
+            let rest = Range { key: end, limit: all.limit - found.len(), revision, ..all };
+            found.extend(self.core.scan(&folder, rest, FAR).await?);
+        }
+        let pets = found.iter().take(limit).map(|entry| {
             let pet = rows::pet(entry)?;
             let is_listed = status.is_none() || pet.status == status;
             let what = format_args!("animal {}", pet.id);
@@ -48,49 +59,23 @@ impl PetRepository for EtcdStore {
             if is_listed { Ok(pet) } else { Err(wrong()) }
         });
         let pets = pets.collect::<Result<_, Corruption>>()?;
-        Ok(Versioned { value: PetPage { pets, more: entries.len() > limit }, version })
+        Ok(Versioned { value: PetPage { pets, more: found.len() > limit }, version })
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
         self.core.version.get()
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        self.core.purge(cutoff, limit).await
-    }
-}
-
-impl Core {
-    /// Reads up to `limit` animals behind `after` at one revision, and the catalogue's version there.
-    async fn read_page(
-        &self,
-        status: Option<PetStatus>,
-        after: Option<PetId>,
-        limit: usize,
-    ) -> Result<(Vec<KeyValue>, Option<CatalogueVersion>), StoreError> {
-        let (folder, mut page) = (self.keys.pets(status), (Vec::new(), None));
-        let after = after.map(|id| self.keys.pet(status, id));
-        for (range, last) in rows::growing_ranges(&folder, after.as_deref(), limit) {
-            let range = Range { limit, ..range };
-            let HeadRead { head, found, .. } = self.read(&[range], self.client.deadline()).await?;
-            let is_whole = found.len() == limit || last >= head.last_pet;
-            page = (found, head.permit_read(self.reads_while_sealed)?);
-            if is_whole {
-                break;
-            }
-        }
-        Ok(page)
-    }
-
     /// Deletes the records of the oldest expiry entries in one transaction, as many as the transaction holds.
-    async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        let end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
-        let expired = Range::one(&self.keys.folder("expiry"));
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
+        let core = &self.core;
+        let end = Bytes::from(&*core.keys.expiry(cutoff.0.saturating_add(1)));
+        let expired = Range::one(&core.keys.folder("expiry"));
         let expired = Range { end, limit: EXPIRIES, ..expired };
-        let found = self.read(&[expired], self.client.deadline()).await?.found;
+        let found = core.read(&[expired], core.client.deadline()).await?.found;
         // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry
         // entry.
-        let (mut places, mut count, mut room) = (Vec::new(), 0, self.max_ops().rows());
+        let (mut places, mut count, mut room) = (Vec::new(), 0, core.max_ops().rows());
         let limit = (limit as usize).min(room);
         for entry in &found {
             let records = rows::expiry(entry)?;
@@ -99,10 +84,10 @@ impl Core {
             }
             (room, count) = (room.saturating_sub(records.len()), count + 1);
             places.push(entry.key());
-            places.extend(records.iter().map(|(id, _)| self.keys.record(id)));
+            places.extend(records.iter().map(|(id, _)| core.keys.record(id)));
         }
         let is_all = count == found.len() && count < EXPIRIES;
-        self.commit(&places, false, |draft| {
+        core.commit(&places, false, |draft| {
             draft.permit(WriterRole::Service)?;
             let mut purged = Purged { deleted: 0, more: !is_all };
             for entry in &found[..count] {
@@ -115,8 +100,8 @@ impl Core {
                     let Some(record) = stored.filter(|record| record.at.0 == at) else { continue };
                     if at <= cutoff.0 && (purged.deleted as usize) < limit {
                         purged.deleted += 1;
-                        draft.delete(self.keys.record(&id));
-                        draft.delete(self.keys.recorded(record.position()));
+                        draft.delete(core.keys.record(&id));
+                        draft.delete(core.keys.recorded(record.position()));
                     } else {
                         purged.more |= at <= cutoff.0;
                         draft.expires(id, at);

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, fmt::Display};
+use std::fmt::Display;
 
 use petstore_domain::{
     ApiKey, CorruptKey, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, KeyId, Pet,
@@ -87,26 +87,16 @@ impl Keys {
     }
 }
 
-/// Returns three growing ranges behind the key `after`, each with the highest identifier that it can hold. The last
-/// range has no end. The first range holds `limit` entries, unless most identifiers are unused. The keys of `folder`
-/// begin with an identifier.
-///
-/// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer
-/// the more entries the store holds.
-pub(crate) fn growing_ranges(folder: &str, after: Option<&str>, limit: usize) -> [(Range, i64); 3] {
-    let digits = after.and_then(|key| key.get(folder.len()..folder.len() + 16));
-    let (first, limit) =
-        (digits.and_then(unordered).unwrap_or(0), i64::try_from(limit).unwrap_or(i64::MAX));
-    [8, 512, i64::MAX].map(|factor| {
-        let range = Range::after(after.map(str::to_owned), folder);
-        let last = first.saturating_add(limit.saturating_mul(factor));
-        if factor == i64::MAX || last == i64::MAX {
-            return (range, i64::MAX);
-        }
+/// Returns the end of a window at the start of `range`, and the highest identifier that the window can hold. A window
+/// holds `ids` identifiers, or the whole range if `ids` is no int64. The keys of `folder` begin with an identifier.
+pub(crate) fn window(folder: &str, range: &Range, ids: usize) -> (Bytes, i64) {
+    let digits = range.key.0.get(folder.len()..folder.len() + 16);
+    let first = digits.and_then(|digits| unordered(str::from_utf8(digits).ok()?)).unwrap_or(0);
+    match i64::try_from(ids).ok().and_then(|ids| first.checked_add(ids)) {
         // `0` follows the `/` that may follow the identifier.
-        let end = Bytes::from(&*format!("{folder}{}0", ordered(last)));
-        (Range { end, ..range }, last)
-    })
+        Some(last) => (Bytes::from(&*format!("{folder}{}0", ordered(last))), last),
+        None => (range.end.clone(), i64::MAX),
+    }
 }
 
 fn ordered(number: i64) -> String {
@@ -117,9 +107,6 @@ fn unordered(text: &str) -> Option<i64> {
     let number = u64::from_str_radix(text, 16).ok().filter(|_| text.len() == 16);
     number.map(|number| (number ^ (1 << 63)).cast_signed())
 }
-
-/// The entries that a transaction puts (`Some`) or deletes (`None`). Each is one operation.
-pub(crate) type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
 #[derive(Serialize, Deserialize)]
 struct PetRow {
@@ -133,16 +120,12 @@ pub(crate) fn pet(entry: &KeyValue) -> Result<Pet, Corruption> {
     Pet::from_stored(id, row.name, row.category, row.status.as_deref())
 }
 
-pub(crate) fn put_pet(changes: &mut Changes, keys: &Keys, pet: &Pet) {
-    let row = json(&PetRow {
+pub(crate) fn of_pet(pet: &Pet) -> Vec<u8> {
+    json(&PetRow {
         name: pet.name.as_str().to_owned(),
         category: pet.category_id.0,
         status: pet.status.map(|status| status.to_string()),
-    });
-    if pet.status.is_some() {
-        changes.insert(keys.pet(pet.status, pet.id), Some(row.clone()));
-    }
-    changes.insert(keys.pet(None, pet.id), Some(row));
+    })
 }
 
 #[derive(Serialize, Deserialize)]
@@ -177,19 +160,9 @@ pub(crate) fn expiry(entry: &KeyValue) -> Result<Expiry, Corruption> {
     serde_json::from_slice(&entry.value.0).map_err(|error| Corruption::new(entry.key(), error))
 }
 
-/// Puts the entry for the purge of these records, if there are any.
-pub(crate) fn put_expiry(changes: &mut Changes, keys: &Keys, group: u64, records: &Expiry) {
-    if let Some(oldest) = records.iter().map(|(_, at)| *at).min() {
-        changes.insert(format!("{}{group:016x}", keys.expiry(oldest)), Some(json(records)));
-    }
-}
-
-/// Puts both entries of a record.
-pub(crate) fn put_record(changes: &mut Changes, keys: &Keys, record: &IdempotencyRecord) {
+pub(crate) fn of_record(record: &IdempotencyRecord) -> Vec<u8> {
     let fingerprint = Bytes(record.fingerprint.0.to_vec());
-    let row = json(&RecordRow { fingerprint, pet: record.pet.0, at: record.at.0 });
-    changes.insert(keys.recorded(record.position()), Some(row.clone()));
-    changes.insert(keys.record(&record.id), Some(row));
+    json(&RecordRow { fingerprint, pet: record.pet.0, at: record.at.0 })
 }
 
 #[derive(Serialize, Deserialize)]
@@ -224,9 +197,9 @@ pub(crate) fn api_key(entry: &KeyValue) -> Result<ApiKey, CorruptKey> {
     })
 }
 
-pub(crate) fn put_api_key(changes: &mut Changes, keys: &Keys, key: &ApiKey) {
+pub(crate) fn of_api_key(key: &ApiKey) -> Vec<u8> {
     let time = |at: Option<Timestamp>| at.map(|at| at.0);
-    let row = ApiKeyRow {
+    json(&ApiKeyRow {
         name: key.name.to_string(),
         digest: Bytes(key.digest.0.to_vec()),
         prefix: key.prefix.clone(),
@@ -235,8 +208,7 @@ pub(crate) fn put_api_key(changes: &mut Changes, keys: &Keys, key: &ApiKey) {
         expires: time(key.expires_at),
         revoked: time(key.revoked_at),
         used: time(key.last_used_at),
-    };
-    changes.insert(keys.api_key(key.id), Some(json(&row)));
+    })
 }
 
 /// Reads the identifier at the end of the key, and the row in the value.

@@ -6,14 +6,14 @@
 
 use std::time::Duration;
 
-use petstore_domain::Corruption;
-use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode, require_known};
+use petstore_domain::StoreError;
+use petstore_storage::{SchemaError, Upgrade, UpgradeMode, require_known};
 use tokio::time;
 
 use crate::{
-    core::{Core, is_absent},
-    error::{Failure, Reason},
-    head::{HeadRead, STEPS, VERSION},
+    core::{Core, is_absent, no_head},
+    error::Reason,
+    head::{HeadRead, STEPS},
     kv::{Bytes, KeyValue, Op, Range, Txn},
     rows,
 };
@@ -29,25 +29,12 @@ const QUIET_TIME: Duration = Duration::from_secs(2);
 const PARTS: u32 = 256;
 const IN_USE: &str =
     "another process is writing to the store; stop it, or run 'petstore upgrade --force'";
-/// The largest number of tries to move the head. After a lost comparison, other writers pause, so that the next try can
-/// succeed.
-const MAX_MOVES: u32 = 100;
-const KEEPS_WRITING: &str = "other processes write to the store all the time; stop them";
+/// The largest number of tries. A try fails if another process writes or upgrades meanwhile.
+const MAX_TRIES: u32 = 100;
 
 /// Returns the operation that fences older releases off.
 pub(crate) fn fence(core: &Core) -> Op {
     Op::put(&core.keys.old_head(), FENCE.as_bytes().to_vec())
-}
-
-/// Reads the head of a store that this release can use; `None` if there is no store.
-pub(crate) async fn find_current(core: &Core) -> Result<Option<HeadRead>, Reason> {
-    let found = find(core).await?;
-    match found.as_ref().map(|read| read.head.schema) {
-        Some(actual) if actual < VERSION => {
-            Err(SchemaError::Older { actual, known: VERSION }.into())
-        }
-        Some(_) | None => Ok(found),
-    }
 }
 
 /// Reads the head of a store that this release can use or upgrade; `None` if there is no store.
@@ -60,7 +47,7 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     let answer = core.transact(&txn).await?;
     let revision = answer.header.revision;
     let mut found = answer.found();
-    let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(Failure::from);
+    let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(StoreError::from);
     let (old, new) = (head()?, head()?);
     let Some(read) = old.filter(|old| old.head.schema < 2).or(new) else {
         let mut keys = found.flatten().map(|entry| entry.key());
@@ -79,17 +66,16 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
 /// Upgrades the schema of a store. Returns `None` if there is no store.
 pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upgrade>, Reason> {
     let Some(found) = find(core).await? else { return Ok(None) };
-    let from = found.head.schema;
-    let steps: Vec<Step> = STEPS.into_iter().filter(|step| step.version > from).collect();
+    let mut from = found.head.schema;
     if mode != UpgradeMode::DryRun && from < 2 && !to_version_2(core, mode).await? {
-        return Ok(Some(Upgrade { from: 2, steps: Vec::new(), saved_to: None }));
+        from = 2;
     }
-    Ok(Some(Upgrade { from, steps, saved_to: None }))
+    Ok(Some(Upgrade::plan(from, &STEPS)))
 }
 
 /// Runs the step to version 2, which several processes may do at once. Returns `false` if another process completed it.
 async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<bool, Reason> {
-    loop {
+    for _ in 0..MAX_TRIES {
         match core.try_read(&[], core.client.deadline()).await? {
             Some(read) if read.head.schema >= 2 => return Ok(false),
             Some(read) if index_records(core, &read).await? => return Ok(true),
@@ -97,45 +83,44 @@ async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<bool, Reason> {
             None => move_head(core, mode).await?,
         }
     }
+    Err(SchemaError::InUse { version: 2, who: IN_USE }.into())
 }
 
-/// Moves the head to its new key and puts the fence under the old key, unless another process did so.
+/// Moves the head to its new key and puts the fence under the old key, unless another process writes or upgrades
+/// meanwhile.
 async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
     // Reports an unreadable record while older releases can still use the store.
     for part in 0..PARTS {
         records(core, part).await?;
     }
     let old_head = core.keys.old_head();
-    let missing = || Failure::from(Corruption::new("the head of the store", "the head is present"));
-    let before = core.head_at(&old_head, 0).await?.ok_or_else(missing)?.raw;
+    let missing = || StoreError::from(no_head());
+    let before = core.head_at(&old_head, 0).await?.ok_or_else(missing)?;
+    let mut read = before.clone();
     if mode != UpgradeMode::Force {
         time::sleep(QUIET_TIME).await;
+        read = core.head_at(&old_head, 0).await?.ok_or_else(missing)?;
     }
-    for _ in 0..MAX_MOVES {
-        let read = core.head_at(&old_head, 0).await?.ok_or_else(missing)?;
-        if read.head.schema >= 2 {
-            return Ok(());
-        }
-        if mode != UpgradeMode::Force && read.raw != before {
-            return Err(SchemaError::InUse { version: 2, who: IN_USE }.into());
-        }
-        let mut head = read.head.clone();
-        (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
-        let txn = Txn {
-            compare: vec![read.is_unchanged(&old_head), is_absent(&core.keys.head())],
-            success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
-            failure: vec![core.contend(Duration::ZERO)],
-        };
-        if core.transact(&txn).await?.succeeded {
-            return Ok(());
-        }
+    if read.head.schema >= 2 {
+        return Ok(());
     }
-    Err(SchemaError::InUse { version: 2, who: KEEPS_WRITING }.into())
+    if read.entry != before.entry {
+        return Err(SchemaError::InUse { version: 2, who: IN_USE }.into());
+    }
+    let mut head = read.head.clone();
+    (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
+    let txn = Txn {
+        compare: vec![read.is_unchanged(&old_head), is_absent(&core.keys.head())],
+        success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
+        ..Txn::default()
+    };
+    core.transact(&txn).await?;
+    Ok(())
 }
 
 /// Puts every record under its animal too, and then the new version into the head. Returns `false` if another process
 /// changed the head meanwhile.
-async fn index_records(core: &Core, read: &HeadRead) -> Result<bool, Failure> {
+async fn index_records(core: &Core, read: &HeadRead) -> Result<bool, StoreError> {
     let compare = vec![read.is_unchanged(&core.keys.head())];
     for part in 0..PARTS {
         for some in records(core, part).await?.chunks(core.max_ops().rows()) {
@@ -153,9 +138,9 @@ async fn index_records(core: &Core, read: &HeadRead) -> Result<bool, Failure> {
 }
 
 /// Returns the operations that put each record of a part under its animal.
-async fn records(core: &Core, part: u32) -> Result<Vec<Op>, Failure> {
+async fn records(core: &Core, part: u32) -> Result<Vec<Op>, StoreError> {
     let folder = core.keys.folder("records");
-    let mut range = Range::after(None, &folder);
+    let mut range = Range { limit: usize::MAX, ..Range::after(None, &folder) };
     if part > 0 {
         range.key = Bytes::from(&*format!("{folder}{part:02x}"));
     }
@@ -166,5 +151,5 @@ async fn records(core: &Core, part: u32) -> Result<Vec<Op>, Failure> {
         let key = core.keys.recorded(rows::record(entry)?.position());
         Ok(Op::put(&key, entry.value.0.clone()))
     };
-    core.scan(range, usize::MAX, 0).await?.iter().map(put).collect()
+    core.scan(&folder, range, usize::MAX).await?.iter().map(put).collect()
 }

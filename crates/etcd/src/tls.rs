@@ -45,6 +45,6 @@ fn client(config: &EtcdConfig) -> Result<ClientConfig, Reason> {
         .and_then(Iterator::collect::<Result<Vec<_>, PemError>>)
         .map_err(|error| failed("sslcert", certificate, error))?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| failed("sslkey", key, error))?;
-    let shown = || Reason::Key(key.display().to_string());
-    builder.with_client_auth_cert(chain, secret).map_err(|_| shown())
+    let mismatch = |_| Reason::Key(key.display().to_string());
+    builder.with_client_auth_cert(chain, secret).map_err(mismatch)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use petstore_domain::{AddError, Added, IdempotencyDecision, StoreError, WriterRole};
 use petstore_storage::writer::{Add, Job, Jobs};
 
-use crate::{core::Core, draft::Draft, error::Failure};
+use crate::{core::Core, draft::Draft, error::is_too_many_ops};
 
 type Outcome = Result<Added, AddError>;
 
@@ -16,10 +16,7 @@ type Outcome = Result<Added, AddError>;
 pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
     let mut held: Vec<Add> = Vec::new();
     while let Some(group) = jobs.next(held.len()).await {
-        held.extend(group.into_iter().map(|job| match job {
-            Job::Add(add) => add,
-            Job::Other(never) => match never {},
-        }));
+        held.extend(group.into_iter().map(|Job::Add(add)| add));
         held.retain(|add| !add.reply.is_abandoned());
         if !held.is_empty() {
             write(&core, &mut held).await;
@@ -37,7 +34,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
     let written = core.commit(&records, true, |draft| {
         let outcomes = plan(adds, draft)?;
         tried = outcomes.len();
-        Ok::<_, Failure>(outcomes)
+        Ok(outcomes)
     });
     match written.await {
         Ok(outcomes) => {
@@ -46,17 +43,17 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
             }
         }
         // The additions stay in `held`, and the next transaction is smaller.
-        Err(Failure::TooManyOps) if core.max_ops() != max_ops => {}
-        Err(failure) => {
+        Err(error) if is_too_many_ops(&error) && core.max_ops() != max_ops => {}
+        Err(error) => {
             for add in held.drain(..tried) {
-                add.reply.send(Err(failure.clone().into()));
+                add.reply.send(Err(error.clone().into()));
             }
         }
     }
 }
 
 /// Decides on additions in their order. Returns the outcomes of the additions that fit into the transaction.
-fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
+fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, StoreError> {
     let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft).transpose()).collect();
     if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
         draft.head.renew()?;

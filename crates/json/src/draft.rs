@@ -109,7 +109,7 @@ impl Draft {
     fn parse(&mut self, field: Field, text: Cow<'_, str>) -> Result<(), Box<dyn Error>> {
         match field {
             Field::Id => {
-                let id = PetId::parse(&text).ok().filter(|id| (1..=MAX_ID).contains(&id.0));
+                let id = PetId::parse(&text).filter(|id| (1..=MAX_ID).contains(&id.0));
                 self.id = Some(id.ok_or(ID_RULE)?);
             }
             Field::Name => self.name = Some(PetName::parse(text)?),

@@ -21,9 +21,31 @@ impl Archive for MemoryStore {
         let mut state = self.state();
         state.handover.permit_write(writer)?;
         let mut changed = state.clone();
-        let added = write(&mut changed, rows)?;
+        let Rows { pets, keys, records, highest } = rows;
+        let before = changed.pets.len();
+        for pet in pets {
+            if Resolution::of_pet(changed.pets.get(&pet.id), &pet)? == Resolution::Write {
+                changed.highest_pet = changed.highest_pet.max(pet.id.0);
+                changed.pets.insert(pet.id, pet);
+            }
+        }
+        let added = changed.pets.len() - before;
+        changed.handover.rewrites += i64::from(added > 0);
+        changed.pet_changes += u64::from(added > 0);
+        for key in &keys {
+            api_keys::write(&mut changed, key)?;
+        }
+        changed.key_changes += u64::from(!keys.is_empty());
+        for record in records {
+            let stored = changed.records.get(&record.id);
+            if Resolution::of_record(stored, &record)? == Resolution::Write {
+                changed.records.insert(record.id, record);
+            }
+        }
+        changed.highest_pet = changed.highest_pet.max(highest.pet.map_or(0, |id| id.0));
+        changed.highest_key = changed.highest_key.max(highest.key.map_or(0, |id| id.0));
         *state = changed;
-        Ok(added)
+        Ok(added as u64)
     }
 
     async fn add_new(
@@ -49,34 +71,6 @@ impl Archive for MemoryStore {
         *state = changed;
         Ok(added)
     }
-}
-
-/// Writes rows into a state. After an error, the caller drops the state.
-fn write(state: &mut State, rows: Rows) -> Result<u64, ArchiveError> {
-    let Rows { pets, keys, records, highest } = rows;
-    let before = state.pets.len();
-    for pet in pets {
-        if Resolution::of_pet(state.pets.get(&pet.id), &pet)? == Resolution::Write {
-            state.highest_pet = state.highest_pet.max(pet.id.0);
-            state.pets.insert(pet.id, pet);
-        }
-    }
-    let added = state.pets.len() - before;
-    state.handover.rewrites += i64::from(added > 0);
-    state.pet_changes += u64::from(added > 0);
-    for key in &keys {
-        api_keys::write(state, key)?;
-    }
-    state.key_changes += u64::from(!keys.is_empty());
-    for record in records {
-        let stored = state.records.get(&record.id);
-        if Resolution::of_record(stored, &record)? == Resolution::Write {
-            state.records.insert(record.id, record);
-        }
-    }
-    state.highest_pet = state.highest_pet.max(highest.pet.map_or(0, |id| id.0));
-    state.highest_key = state.highest_key.max(highest.key.map_or(0, |id| id.0));
-    Ok(added as u64)
 }
 
 /// A snapshot is a copy of the whole state.

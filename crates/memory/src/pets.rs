@@ -8,7 +8,7 @@ use petstore_domain::{
     PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
 };
 
-use crate::{state::State, store::MemoryStore};
+use crate::store::MemoryStore;
 
 #[async_trait]
 impl PetRepository for MemoryStore {
@@ -37,7 +37,12 @@ impl PetRepository for MemoryStore {
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         let (state, version) = self.readable()?;
-        Ok(Versioned { value: page(&state, &query), version })
+        let after = query.after.map_or(Bound::Unbounded, Bound::Excluded);
+        let following = state.pets.range((after, Bound::Unbounded)).map(|(_, pet)| pet);
+        let mut matching =
+            following.filter(|pet| query.status.is_none() || pet.status == query.status);
+        let pets = matching.by_ref().take(query.limit.get().into()).cloned().collect();
+        Ok(Versioned { value: PetPage { pets, more: matching.next().is_some() }, version })
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -53,15 +58,4 @@ impl PetRepository for MemoryStore {
         });
         Ok(Purged::up_to(limit, deleted))
     }
-}
-
-fn page(state: &State, query: &PetQuery) -> PetPage {
-    let after = query.after.map_or(Bound::Unbounded, Bound::Excluded);
-    let mut matching = state
-        .pets
-        .range((after, Bound::Unbounded))
-        .map(|(_, pet)| pet)
-        .filter(|pet| query.status.is_none() || pet.status == query.status);
-    let pets = matching.by_ref().take(query.limit.get().into()).cloned().collect();
-    PetPage { pets, more: matching.next().is_some() }
 }

@@ -11,7 +11,7 @@ use petstore_domain::{
 };
 
 /// Everything that the store holds.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
     /// The number of changes of animals.

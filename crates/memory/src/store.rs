@@ -1,16 +1,13 @@
 //! The store: a state behind a lock.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use petstore_domain::{CatalogueVersion, PetId, StoreError, WriterRole};
 
 use crate::state::State;
 
 /// A handle of a catalogue and its API keys. Dropping the last handle drops the data.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
     reads_while_sealed: bool,
@@ -63,11 +60,5 @@ impl MemoryStore {
     /// fail.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").finish_non_exhaustive()
     }
 }

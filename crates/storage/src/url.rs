@@ -71,8 +71,9 @@ impl Address {
                 .map(|who| who.split_once(':').map_or((who, None), |(u, p)| (u, Some(p))))
                 .unzip();
             let (hosts, name) = place.split_once('/').unwrap_or((place, ""));
+            let host = |text| HostPort::parse(text, port, form);
             Ok(Self {
-                hosts: HostPort::parse_all(hosts, port, form)?,
+                hosts: hosts.split(',').map(host).collect::<Result<_, _>>()?,
                 user: user.map(|user| decode_name(user, "user")).transpose()?,
                 password: password.flatten().map(|text| decode(text, "password")).transpose()?,
                 name: name.to_owned(),
@@ -95,11 +96,6 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Parses `HOST[:PORT][,HOST[:PORT]…]` with a default port.
-    fn parse_all(text: &str, port: u16, form: &str) -> Result<Vec<Self>, InvalidUrl> {
-        text.split(',').map(|host| Self::parse(host, port, form)).collect()
-    }
-
     fn parse(text: &str, default_port: u16, form: &str) -> Result<Self, InvalidUrl> {
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((address, "")) => (address, None),

@@ -69,13 +69,6 @@ pub struct Add {
     pub reply: Reply<Added, AddError>,
 }
 
-impl<W> Job<W> {
-    /// Returns whether this is an addition whose caller no longer waits.
-    fn is_abandoned(&self) -> bool {
-        matches!(self, Self::Add(add) if add.reply.is_abandoned())
-    }
-}
-
 /// The way to answer the caller of one job.
 #[derive(Debug)]
 pub struct Reply<T, E> {
@@ -96,23 +89,6 @@ impl<T, E> Reply<T, E> {
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         self.caller.is_closed() || self.deadline.is_some_and(|deadline| deadline <= Instant::now())
-    }
-}
-
-/// The reason why the writer has not answered.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-enum Unanswered {
-    #[error("the writer's queue is full ({MAX_QUEUE} writes wait)")]
-    QueueFull,
-    #[error("the writer has stopped")]
-    Stopped,
-    #[error("no answer within {0:?}")]
-    Deadline(Duration),
-}
-
-impl From<Unanswered> for StoreError {
-    fn from(reason: Unanswered) -> Self {
-        Self::unavailable(reason)
     }
 }
 
@@ -169,21 +145,22 @@ impl<W> Writer<W> {
         let (caller, answer) = oneshot::channel();
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let job = make(Reply { caller, deadline });
-        let failed = |reason: Unanswered| E::from(reason.into());
-        self.queue.try_send(Some(job)).map_err(|refusal| {
-            failed(match refusal {
-                TrySendError::Full(_) => Unanswered::QueueFull,
-                TrySendError::Closed(_) => Unanswered::Stopped,
-            })
+        let full = || {
+            StoreError::unavailable(format!("the writer's queue is full ({MAX_QUEUE} writes wait)"))
+        };
+        let stopped = || StoreError::unavailable("the writer has stopped");
+        self.queue.try_send(Some(job)).map_err(|refusal| match refusal {
+            TrySendError::Full(_) => full(),
+            TrySendError::Closed(_) => stopped(),
         })?;
         let answered = match (deadline, self.timeout) {
             (Some(deadline), Some(timeout)) => {
-                let answered = time::timeout_at(deadline, answer).await;
-                answered.map_err(|_| failed(Unanswered::Deadline(timeout)))?
+                let late = |_| StoreError::unavailable(format!("no answer within {timeout:?}"));
+                time::timeout_at(deadline, answer).await.map_err(late)?
             }
             _ => answer.await,
         };
-        answered.unwrap_or_else(|_| Err(failed(Unanswered::Stopped)))
+        answered.unwrap_or_else(|_| Err(stopped().into()))
     }
 
     /// Returns the number of queued jobs.
@@ -253,7 +230,7 @@ impl<W> Jobs<W> {
 
     fn accept(&mut self, received: Option<Job<W>>, group: &mut Vec<Job<W>>) {
         match received {
-            Some(job) if job.is_abandoned() => {}
+            Some(Job::Add(add)) if add.reply.is_abandoned() => {}
             Some(job) => group.push(job),
             None => self.queue.close(),
         }

@@ -192,7 +192,7 @@ mod tests {
         for (driver, url, reason) in [
             (POSTGRES, "postgres://user:secret@localhost", "no database is named"),
             (POSTGRES, "postgresql:", "write postgres://USER:PASSWORD@HOST"),
-            (ETCD, "etcd://user:secret@localhost", "no prefix is named"),
+            (ETCD, "etcd://user:secret@localhost", "write etcd://HOST/PREFIX"),
         ] {
             let refusal = (driver.parse)(url).map(drop).unwrap_err().to_string();
             assert!(refusal.contains(reason) && !refusal.contains("secret"), "{refusal}");

@@ -31,14 +31,14 @@ pub async fn add_first_key(
     keys: &dyn KeyStore,
     key: NewApiKey,
 ) -> Result<Option<ApiKey>, KeyChangeError> {
-    let first = |stored: &StoredKeys| {
-        if stored.is_empty() { stored.add(key.clone()) } else { Err(KeyChangeError::NameTaken) }
+    let add_first = |stored: &StoredKeys| {
+        if !stored.is_empty() {
+            return Ok((None, KeyChange::default()));
+        }
+        let (key, change) = stored.add(key.clone())?;
+        Ok((Some(key), change))
     };
-    match change(keys, first).await {
-        Ok(key) => Ok(Some(key)),
-        Err(KeyChangeError::NameTaken) => Ok(None),
-        Err(error) => Err(error),
-    }
+    change(keys, add_first).await
 }
 
 /// Adds a key under the next identifier, and [retires](ApiKey::retired) every live key of the same name at
@@ -69,7 +69,7 @@ pub async fn revoke_keys(
     loop {
         let revoke = |stored: &StoredKeys| -> Result<_, StoreError> {
             let changed = stored.revoke(&selector, at)?;
-            Ok((changed.clone(), KeyChange { changed, removed: Vec::new() }))
+            Ok((changed.clone(), KeyChange { changed, ..KeyChange::default() }))
         };
         let some: Vec<_> = change(keys, revoke).await?;
         let is_last = some.len() < MAX_KEYS_PER_SAVE;

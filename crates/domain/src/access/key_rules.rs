@@ -65,7 +65,7 @@ pub enum KeyChangeError {
 }
 
 /// The keys to save.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyChange {
     pub(crate) changed: Vec<ApiKey>,
     pub(crate) removed: Vec<KeyId>,
@@ -132,8 +132,8 @@ impl StoredKeys {
         self.live_of(name, now).last().map_or(KeyRights::ReadOnly, |key| key.rights)
     }
 
-    /// Returns the lifetime, from creation to expiry, of the newest live key with this name; `None` if the key never
-    /// expires, or if no live key has this name.
+    /// Returns the lifetime of the newest live key with this name, from creation to expiry. Returns `None` if the key
+    /// never expires, or if no live key has this name.
     #[must_use]
     pub fn lifetime_of(&self, name: &KeyName, now: Timestamp) -> Option<Duration> {
         let key = self.live_of(name, now).last()?;

@@ -170,9 +170,7 @@ impl StoredKeys {
         next_id: KeyId,
         rows: impl IntoIterator<Item = Result<ApiKey, CorruptKey>>,
     ) -> Self {
-        let rows = rows.into_iter();
-        let keys = Vec::with_capacity(rows.size_hint().0);
-        let mut stored = Self { keys, corrupt: Vec::new(), revision, next_id };
+        let mut stored = Self { keys: Vec::new(), corrupt: Vec::new(), revision, next_id };
         for row in rows {
             match row {
                 Ok(key) => stored.keys.push(key),

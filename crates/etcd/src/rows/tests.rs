@@ -5,25 +5,29 @@ use petstore_domain::{
     KeyRights, NewApiKey, Pet, PetId, PetName, PetStatus, Timestamp,
 };
 
-use super::{
-    Changes, Expiry, Keys, api_key, expiry, growing_ranges, pet, put_api_key, put_expiry, put_pet,
-    put_record, record,
+use super::{Expiry, Keys, api_key, expiry, pet, record, window};
+use crate::{
+    draft::Draft,
+    head::{Head, HeadRead},
+    kv::{KeyValue, Range},
 };
-use crate::kv::{Bytes, KeyValue};
 
 fn keys() -> Keys {
     Keys { prefix: "zoo/".to_owned() }
 }
 
 fn entry(key: &str, value: &str) -> KeyValue {
-    KeyValue { key: key.into(), value: value.into(), ..KeyValue::default() }
+    KeyValue::new(key, value.as_bytes().to_vec())
 }
 
-/// Returns the entries that were put, in the order of their keys.
-fn entries(changes: Changes) -> Vec<KeyValue> {
-    let entry = |(key, value): (String, Option<_>)| {
-        Some(KeyValue { value: Bytes(value?), ..entry(&key, "") })
-    };
+/// Returns the entries that `write` puts, in the order of their keys. The transaction has the name 26.
+fn entries(write: impl FnOnce(&mut Draft<'_>)) -> Vec<KeyValue> {
+    let (keys, head) = (keys(), Head::new().unwrap());
+    let read = HeadRead { head, entry: KeyValue::default(), revision: 1, found: Vec::new() };
+    let mut draft = Draft::new(&keys, &read);
+    write(&mut draft);
+    let (_, changes) = draft.finish(26).unwrap();
+    let entry = |(key, value): (String, Option<_>)| Some(KeyValue::new(&key, value?));
     changes.into_iter().filter_map(entry).collect()
 }
 
@@ -45,9 +49,7 @@ fn an_animal_comes_back_from_each_of_its_entries() {
     for (name, status) in [("Rex", None), ("\"\\/🐕\u{2028}", Some(PetStatus::Pending))] {
         let name = PetName::parse(name).unwrap();
         let stored = Pet { id: PetId(7), name, category_id: CategoryId(i64::MIN), status };
-        let mut changes = Changes::new();
-        put_pet(&mut changes, &keys(), &stored);
-        let entries = entries(changes);
+        let entries = entries(|draft| draft.put_pet(&stored));
         assert_eq!(entries.len(), if status.is_some() { 2 } else { 1 });
         for entry in &entries {
             assert_eq!(pet(entry).unwrap(), stored);
@@ -72,22 +74,15 @@ fn record_at(id: u8, pet: i64, at: i64) -> IdempotencyRecord {
 
 #[test]
 fn a_record_comes_back_and_its_expiry_entry_has_the_oldest_time() {
-    let mut changes = Changes::new();
-    for (id, at) in [(1, 5), (255, -5)] {
-        put_record(&mut changes, &keys(), &record_at(id, -1, at));
-    }
-    let expires: Expiry = vec![("01".repeat(16), 5), ("ff".repeat(16), -5)];
-    let found: Vec<_> = entries(changes).iter().map(|entry| record(entry).unwrap()).collect();
     let written = [record_at(1, -1, 5), record_at(255, -1, -5)];
+    let entries = entries(|draft| written.iter().for_each(|record| draft.put_record(record, None)));
+    let (first, records) = entries.split_at(1);
+    let found: Vec<_> = records.iter().map(|entry| record(entry).unwrap()).collect();
     assert_eq!(found, [written, written].concat(), "each record is also stored by its animal");
-    let mut changes = Changes::new();
-    put_expiry(&mut changes, &keys(), 1, &Expiry::new());
-    assert!(changes.is_empty());
-    put_expiry(&mut changes, &keys(), 26, &expires);
-    let entries = entries(changes);
-    assert_eq!(entries[0].key(), "zoo/expiry/7ffffffffffffffb/000000000000001a");
-    assert_eq!(expiry(&entries[0]).unwrap(), expires);
-    assert!(entries[0].key() < keys().expiry(-4) && entries[0].key() > keys().expiry(-5));
+    let expires: Expiry = vec![("01".repeat(16), 5), ("ff".repeat(16), -5)];
+    assert_eq!(first[0].key(), "zoo/expiry/7ffffffffffffffb/000000000000001a");
+    assert_eq!(expiry(&first[0]).unwrap(), expires);
+    assert!(first[0].key() < keys().expiry(-4) && first[0].key() > keys().expiry(-5));
 }
 
 #[test]
@@ -105,9 +100,8 @@ fn an_api_key_comes_back() {
     let mut key = NewApiKey::new(name, &secret, Timestamp(1), None).with_id(KeyId(4));
     for moments in [[None; 3], [Some(Timestamp(5)), Some(Timestamp(6)), Some(Timestamp(7))]] {
         [key.expires_at, key.revoked_at, key.last_used_at] = moments;
-        let mut changes = Changes::new();
-        put_api_key(&mut changes, &keys(), &key);
-        assert_eq!(api_key(&entries(changes)[0]).unwrap(), key);
+        let entries = entries(|draft| draft.put_api_key(&key));
+        assert_eq!(api_key(&entries[0]).unwrap(), key);
     }
 }
 
@@ -148,20 +142,29 @@ fn a_row_that_breaks_a_rule_is_named() {
 }
 
 #[test]
-fn growing_ranges_end_behind_their_last_identifier() {
+fn a_window_ends_behind_its_last_identifier() {
     let folder = keys().folder("recorded");
     let after = keys().recorded(record_at(1, 5, 0).position());
-    let ranges = growing_ranges(&folder, Some(&after), 10);
-    assert_eq!(ranges.each_ref().map(|(_, last)| *last), [85, 5125, i64::MAX]);
-    for (range, last) in &ranges {
+    let range = Range::after(Some(after), &folder);
+    let below = Range::after(Some(keys().pet(None, PetId(i64::MIN))), &keys().pets(None));
+    let whole = window(&keys().pets(None), &below, usize::MAX);
+    assert_eq!(whole, (below.end, i64::MAX), "however low the first identifier is");
+    for (ids, last) in [(80, 85), (5120, 5125), (usize::MAX, i64::MAX)] {
+        let (end, found) = window(&folder, &range, ids);
+        assert_eq!(found, last);
         let contains = |pet| {
             let key = keys().recorded(record_at(255, pet, 0).position()).into_bytes();
-            range.key.0 <= key && key < range.end.0
+            range.key.0 <= key && key < end.0
         };
-        assert!(contains(5) && contains(*last) && !contains(4));
-        assert!(*last == i64::MAX || !contains(last + 1));
+        assert!(contains(5) && contains(last) && !contains(4));
+        assert!(last == i64::MAX || !contains(last + 1));
+        if last < i64::MAX {
+            let next = Range { key: end, ..range.clone() };
+            assert_eq!(window(&folder, &next, 80).1, last + 80, "it follows the first");
+        }
     }
-    let [(first, last), ..] = growing_ranges(&keys().pets(None), None, 10);
+    let folder = keys().pets(None);
+    let (end, last) = window(&folder, &Range::after(None, &folder), 10);
     let key = |id| keys().pet(None, PetId(id)).into_bytes();
-    assert!(first.key.0 < key(i64::MIN) && key(last) < first.end.0 && first.end.0 < key(last + 1));
+    assert!(folder.into_bytes() < key(i64::MIN) && key(last) < end.0 && end.0 < key(last + 1));
 }

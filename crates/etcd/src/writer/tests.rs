@@ -10,11 +10,11 @@ use petstore_storage::writer::{Add, Job, Jobs, channel};
 
 use super::{Outcome, plan};
 use crate::{
-    draft::Draft,
+    draft::{Changes, Draft},
     head::{Head, HeadRead},
     kv::{self, KeyValue, Op},
     limits::MaxOps,
-    rows::{self, Changes, Keys},
+    rows::{self, Keys},
 };
 
 const SOLD: Option<PetStatus> = Some(PetStatus::Sold);
@@ -49,17 +49,14 @@ async fn adds(
     }
     let mut adds = Vec::new();
     while adds.len() < tasks.len() {
-        adds.extend(jobs.next(adds.len()).await.unwrap().into_iter().map(|job| match job {
-            Job::Add(add) => add,
-            Job::Other(never) => match never {},
-        }));
+        adds.extend(jobs.next(adds.len()).await.unwrap().into_iter().map(|Job::Add(add)| add));
         tokio::task::yield_now().await;
     }
     (adds, tasks)
 }
 
 fn read(head: Head, found: Vec<KeyValue>) -> HeadRead {
-    HeadRead { head, raw: Vec::new(), writes: 1, changed: 1, revision: 1, found }
+    HeadRead { head, entry: KeyValue::default(), revision: 1, found }
 }
 
 /// Returns the outcomes, the changes beside the head, and the highest identifier.
@@ -79,14 +76,7 @@ fn new_head() -> Head {
 /// Returns the entry of a stored record with the id `key`.
 fn stored(key: u16, pet: PetId, at: i64) -> Vec<KeyValue> {
     let record = request(key, &self::pet(None), at).into_record(pet);
-    let mut changes = Changes::new();
-    rows::put_record(&mut changes, &keys(), &record);
-    let entry = |(key, value): (String, Option<Vec<u8>>)| KeyValue {
-        key: (&*key).into(),
-        value: kv::Bytes(value.unwrap()),
-        ..KeyValue::default()
-    };
-    changes.into_iter().filter(|(key, _)| key.starts_with("zoo/records/")).map(entry).collect()
+    vec![KeyValue::new(&keys().record(&record.id), rows::of_record(&record))]
 }
 
 /// Returns how many operations etcd counts in a transaction with `ops` and `others`.
@@ -180,11 +170,7 @@ async fn a_second_record_with_one_key_waits_for_the_next_transaction() {
 
 #[tokio::test]
 async fn a_corrupt_record_or_a_missing_identifier_fails_its_own_addition_alone() {
-    let broken = KeyValue {
-        key: (&*keys().record(&id(1))).into(),
-        value: "[]".into(),
-        ..KeyValue::default()
-    };
+    let broken = KeyValue::new(&keys().record(&id(1)), b"[]".to_vec());
     let mut head = new_head();
     head.last_pet = i64::MAX - 1;
     let rex = pet(None);

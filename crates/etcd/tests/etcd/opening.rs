@@ -3,6 +3,7 @@
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
+    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -54,19 +55,26 @@ async fn the_rest_of_a_deleted_store_is_recognized() {
     }
 }
 
-/// Sends a request in the name of the user `root`, whose password is `r`.
-fn post_as_root(etcd: &Etcd, path: &str, json: &str) {
-    let login = r#"{"name":"root","password":"r"}"#;
-    let answer = etcd.post(0, "/v3/auth/authenticate", login).unwrap();
-    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
-    let (token, length) = (answer["token"].as_str().unwrap(), json.len());
+/// Sends a request to the first node, and returns the body of the answer. A node takes long to hash a password beside
+/// other work.
+fn post(etcd: &Etcd, path: &str, fields: &str, json: &str) -> String {
     let mut stream = TcpStream::connect(etcd.endpoints()).unwrap();
-    let head =
-        format!("POST {path} HTTP/1.0\r\nAuthorization: {token}\r\nContent-Length: {length}");
-    write!(stream, "{head}\r\n\r\n{json}").unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let length = json.len();
+    write!(stream, "POST {path} HTTP/1.0\r\n{fields}Content-Length: {length}\r\n\r\n{json}")
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.contains(" 200 OK\r\n"), "{answer}");
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+/// Sends a request in the name of the user `root`, whose password is `r`.
+fn post_as_root(etcd: &Etcd, path: &str, json: &str) {
+    let answer = post(etcd, "/v3/auth/authenticate", "", r#"{"name":"root","password":"r"}"#);
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let token = answer["token"].as_str().unwrap();
+    post(etcd, path, &format!("Authorization: {token}\r\n"), json);
 }
 
 #[needs(etcd)]
@@ -86,7 +94,10 @@ async fn a_store_has_one_identity_under_every_name_of_its_node() {
 async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
     let etcd = etcd_or_skip("a_user_needs_its_prefix", 1).unwrap();
     let plain = url(&etcd);
-    let with_user = |user: &str| plain.replace("etcd://", &format!("etcd://{user}@"));
+    let with_user = |user: &str| {
+        plain.replace("etcd://", &format!("etcd://{user}@"))
+            + "?request_timeout=20s&call_timeout=30s"
+    };
     let early = refusal(&with_user("me:hush")).await;
     assert!(early.contains("or enable etcd's authentication"), "{early}");
     let [key, end] = ["zoo/", "zoo0"].map(|text| STANDARD.encode(text));
@@ -105,10 +116,10 @@ async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
         ("auth/enable", "{}".to_owned()),
     ] {
         let path = if path == "auth/enable" { "enable" } else { path };
-        etcd.post(0, &format!("/v3/auth/{path}"), &body).unwrap();
+        post(&etcd, &format!("/v3/auth/{path}"), "", &body);
     }
     // The node may take long to start.
-    let store = open(&(with_user("me:hush%40") + "?call_timeout=30s")).await;
+    let store = open(&with_user("me:hush%40")).await;
     add(&store).await;
     for (url, says) in [
         (plain.clone(), "name a user in the URL"),

@@ -47,7 +47,7 @@ pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiErro
     let not_found =
         || ApiError::new(ErrorCode::PetNotFound, "there is no animal with this identifier");
     let State { ports, pet_template, .. } = context.state;
-    let id = PetId::parse(context.parameter).map_err(|_| not_found())?;
+    let id = PetId::parse(context.parameter).ok_or_else(not_found)?;
     let read = async {
         let Versioned { value: pet, version } = ports.pets.get(id).await?;
         let json = pet_to_json(&pet.ok_or_else(not_found)?);
