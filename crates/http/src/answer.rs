@@ -72,7 +72,7 @@ where
     let Limits { request_timeout, max_body, .. } = state.settings.limits;
     let mut credential = Credential::default();
     let outcome = {
-        // Pinned on the stack, because to move the future would copy it.
+        // Pinned on the stack, because moving the future would copy it.
         let run = pin!(pipeline::run(state, head, body, target, &mut credential));
         // Unwind safe, because a request changes only its own values and state behind locks that ignore poisoning.
         timeout_at(began + request_timeout, AssertUnwindSafe(run).catch_unwind()).await
@@ -91,7 +91,7 @@ where
     let trace = state.request_ids.trace(&head.headers);
     record(
         state,
-        &RequestRecord {
+        RequestRecord {
             request_id: &request_id,
             peer,
             head: Some(head),
@@ -141,8 +141,8 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     }
 }
 
-/// Sets `Content-Length` if the response may have this header. hyper sets the header only for HTTP/1 and a body that is
-/// not empty.
+/// Sets `Content-Length` if the response may have this header. hyper sets the header only over HTTP/1, for a body that
+/// is not empty.
 fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
@@ -150,8 +150,7 @@ fn set_length(response: &mut Response) {
     }
 }
 
-/// Returns the response to a head that did not arrive whole within `limit`, as text, because hyper does not write this
-/// response.
+/// Returns the text of the response to a head that did not arrive whole within `limit`. hyper has no such response.
 pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> String {
     let message = format!("the head did not arrive whole within {limit:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
@@ -179,7 +178,7 @@ pub(crate) fn note_unread(
     let request_id = state.request_ids.choose(&HeaderMap::new());
     record(
         state,
-        &RequestRecord {
+        RequestRecord {
             request_id: &request_id,
             peer,
             head: None,

@@ -46,7 +46,7 @@ struct Refreshes {
     ended: u64,
     /// The start of the last successful refresh.
     read_at: Option<Instant>,
-    /// The error of the last refresh, if it failed. Several requests may have waited for it.
+    /// The error of the last refresh, if it failed. Several requests may have waited for this refresh.
     failure: Option<StoreError>,
 }
 
@@ -79,7 +79,7 @@ impl KeyRingAuthenticator {
     }
 
     fn ask(&self) {
-        // Loads first: a swap at every request would take the cache line from the other threads.
+        // Loads first, because a swap at every request would move the cache line between processors.
         if !self.is_asked.load(Ordering::SeqCst) && !self.is_asked.swap(true, Ordering::SeqCst) {
             self.asked.notify_one();
         }
@@ -89,17 +89,21 @@ impl KeyRingAuthenticator {
         self.ring.check(secret, self.refreshes.borrow().age())
     }
 
-    /// Waits until the keys are fresh, for [`MAX_WAIT`] at most.
+    /// Waits until the keys are fresh or a refresh has ended, for [`MAX_WAIT`] at most.
     async fn wait_until_fresh(&self) -> Result<(), StoreError> {
+        let ended = self.refreshes.borrow().ended;
+        let is_fresh = |age: Duration| age <= KeyRing::MAX_AGE;
+        let fresh = self.wait_for(|now| now.age().is_some_and(is_fresh) || now.ended > ended);
+        let late = |_| Err(StoreError::unavailable("the API keys could not be read in time"));
+        timeout(MAX_WAIT, fresh).await.unwrap_or_else(late)
+    }
+
+    /// Asks for a refresh, and waits until `is_over`. Returns the error of the last refresh, if it failed.
+    async fn wait_for(&self, is_over: impl FnMut(&Refreshes) -> bool) -> Result<(), StoreError> {
         let mut refreshes = self.refreshes.subscribe();
-        let ended = refreshes.borrow().ended;
         self.ask();
-        let is_over =
-            |now: &Refreshes| now.are_fresh() || now.ended > ended && now.failure.is_some();
-        let over = timeout(MAX_WAIT, refreshes.wait_for(is_over)).await;
-        let late = |_| StoreError::unavailable("the API keys could not be read in time");
-        let now = over.map_err(late)?.map_err(StoreError::unavailable)?;
-        if now.are_fresh() { Ok(()) } else { now.outcome() }
+        let now = refreshes.wait_for(is_over).await.map_err(StoreError::unavailable)?;
+        now.failure.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -107,15 +111,6 @@ impl Refreshes {
     /// Returns the time since the start of the last successful refresh.
     fn age(&self) -> Option<Duration> {
         self.read_at.map(|at| at.elapsed())
-    }
-
-    /// Returns whether the keys are fresh enough for a check.
-    fn are_fresh(&self) -> bool {
-        self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
-    }
-
-    fn outcome(&self) -> Result<(), StoreError> {
-        self.failure.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -140,12 +135,9 @@ impl Authenticator for KeyRingAuthenticator {
         if !secret.is_well_formed() {
             return Err(AuthenticationError::Refused(None));
         }
-        let mut refreshes = self.refreshes.subscribe();
-        // Read before `ask`, so that the requested refresh has a higher number.
-        let begun = refreshes.borrow().begun;
-        self.ask();
-        let next = refreshes.wait_for(|now| now.ended > begun).await;
-        next.map_err(StoreError::unavailable)?.outcome()?;
+        // Read first, so that the refresh that this call asks for has a higher number.
+        let begun = self.refreshes.borrow().begun;
+        self.wait_for(|now| now.ended > begun).await?;
         let outcome = decide(self.check(secret));
         if let Err(AuthenticationError::Refused(_)) = &outcome {
             self.ring.note_refusal(secret);

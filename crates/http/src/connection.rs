@@ -1,7 +1,7 @@
-//! One connection over any stream: the TLS handshake, the detection of the HTTP version, and the server of that version.
+//! One connection: the TLS handshake, the detection of the HTTP version, and the server of that version.
 //!
-//! hyper-util's `auto` has no deadline for the detection. It does not return the stream either, so that the client could
-//! lose the last response.
+//! The server `auto` of hyper-util is not used, because its detection has no deadline. It also keeps the stream, which
+//! an orderly close needs: see [`ending`].
 
 mod activity;
 pub(crate) mod ending;
@@ -25,7 +25,10 @@ use self::{
     stream::{Io, Stream},
 };
 use crate::{
-    observe::{handshakes, log::handshake_failed},
+    observe::{
+        log::handshake_failed,
+        metrics::{NOT_TLS, TIMEOUT, handshake_reason},
+    },
     request::Peer,
     state::State,
 };
@@ -65,7 +68,7 @@ pub(crate) async fn serve(
     let Some((io, first_bytes)) = opened else { return };
     let is_http2 = first_bytes[..] == PREFACE[..];
     let activity = Activity::new(accepted, limits, Arc::clone(&state.waiting_bodies));
-    let stream = Stream::new(io, first_bytes, (!is_http2).then(|| activity.clone()));
+    let stream = Stream::new(io, first_bytes, (!is_http2).then(|| Arc::clone(&activity)));
     if is_http2 {
         Box::pin(http2::serve(stream, activity, peer, state)).await;
     } else {
@@ -92,17 +95,17 @@ async fn handshake(
         && *first != TLS_HANDSHAKE
     {
         linger(&mut io, PLAIN_HTTP).await;
-        return failed(handshakes::NOT_TLS, &"the client speaks plain HTTP or another protocol");
+        return failed(NOT_TLS, &"the client speaks plain HTTP or another protocol");
     }
     match timeout_at(deadline, acceptor.accept(io)).await {
         Ok(Ok(stream)) => Some(Box::new(stream)),
-        Ok(Err(error)) => failed(handshakes::reason(&error), &error),
-        Err(late) => failed(handshakes::TIMEOUT, &late),
+        Ok(Err(error)) => failed(handshake_reason(&error), &error),
+        Err(late) => failed(TIMEOUT, &late),
     }
 }
 
-/// Reads bytes until they are the whole preface of HTTP/2 or differ from the preface. A part of a preface at `deadline`
-/// is served as HTTP/1.1, which refuses an incomplete head.
+/// Reads until the bytes are the whole preface of HTTP/2 or differ from it. Returns an incomplete preface at
+/// `deadline`: the HTTP/1 server refuses it as an incomplete head.
 async fn read_first_bytes(io: &mut Box<dyn Io>, deadline: Instant) -> Bytes {
     let mut bytes = [0; PREFACE.len()];
     let mut length = 0;

@@ -1,6 +1,5 @@
 //! Observation of requests: log lines, metrics, and the ids that identify a request to the client and in the log.
 
-pub(crate) mod handshakes;
 pub(crate) mod ids;
 pub(crate) mod log;
 pub(crate) mod metrics;

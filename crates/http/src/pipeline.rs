@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hyper::{
     HeaderMap, Method, StatusCode,
     body::Body,
-    header::{ALLOW, AUTHORIZATION, HeaderValue},
+    header::{ALLOW, AUTHORIZATION},
     http::request::Parts,
 };
 use petstore_domain::{AuthenticationError, Caller, KeyRights};
@@ -15,7 +15,7 @@ use crate::{
     handlers::RequestContext,
     request::{
         address::is_under_base,
-        auth::{Credential, bearer_token},
+        auth::{Credential, bearer_token, check_late},
         body::RequestBody,
         framing, headers, query,
     },
@@ -40,17 +40,23 @@ where
 {
     framing::require_unambiguous(head, !body.has_ended())?;
     if cors::is_preflight(&state.settings.cors_origins, head) {
-        return cors::permission(target.map(|(route, _)| route.allow()));
+        return Ok(cors::permission(target.map(|(route, _)| route.allow())));
     }
     let under_base = is_under_base(head.uri.path());
-    let caller = if under_base { Some(admit(state, head, credential).await?) } else { None };
+    let caller =
+        if under_base { Some(authenticate(state, &head.headers, credential).await?) } else { None };
+    if let (Some(caller), Some(rate)) = (caller, &state.key_rate)
+        && !rate.try_acquire(caller.digest)
+    {
+        return Err(ApiError::rate_limited());
+    }
 
     let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
     if under_base && head.method == Method::OPTIONS {
-        return options(route);
+        return Ok(options(route));
     }
     let Some(operation) = route.operation(&head.method) else {
-        return Err(ApiError::method_not_allowed(&route.allow()));
+        return Err(ApiError::method_not_allowed(route.allow()));
     };
     if operation.is_deprecated {
         if let (Some(metrics), Some(caller)) = (&state.metrics, caller) {
@@ -81,22 +87,6 @@ where
         .await
 }
 
-/// Returns the caller. Fills `credential` also for a caller that exceeds its rate.
-///
-/// # Errors
-/// 401 for an unknown caller, 429 for a caller that exceeds its rate, or the error of the key store.
-async fn admit<'a>(
-    state: &State,
-    head: &Parts,
-    credential: &'a mut Credential,
-) -> Result<&'a Caller, ApiError> {
-    let caller = authenticate(state, &head.headers, credential).await?;
-    if state.key_rate.as_ref().is_some_and(|rate| !rate.try_acquire(caller.digest)) {
-        return Err(ApiError::rate_limited());
-    }
-    Ok(caller)
-}
-
 /// Returns the caller of the key in the `Authorization` header, and fills `credential`. Keys in other places are ignored.
 ///
 /// # Errors
@@ -107,29 +97,26 @@ async fn authenticate<'p>(
     credential: &'p mut Credential,
 ) -> Result<&'p Caller, ApiError> {
     let authenticator = &*state.ports.authenticator;
-    let (key, label) = match bearer_token(headers) {
-        None => (None, None),
-        Some(key) => match authenticator.authenticate(&key).await {
-            Err(AuthenticationError::Refused(label)) => (Some(key), label),
+    let key = bearer_token(headers);
+    if let Some(key) = &key {
+        match authenticator.authenticate(key).await {
+            Err(AuthenticationError::Refused(label)) => credential.refused = label,
             known => return Ok(credential.caller.insert(known?)),
-        },
-    };
+        }
+    }
     let refusal = ApiError::unauthorized(headers.contains_key(AUTHORIZATION));
     let again = async {
         let key = key.as_ref().ok_or_else(|| refusal.clone())?;
         Ok(authenticator.authenticate_again(key).await?)
     };
     // Boxed, so that the future of a request with a live key stays small.
-    let late = Box::pin(state.refusals.wait(&state.drain, &refusal, again)).await;
-    if late.is_err() {
-        credential.refused = label;
-    }
-    Ok(credential.caller.insert(late?))
+    let caller = Box::pin(check_late(state, &refusal, again)).await?;
+    credential.refused = None;
+    Ok(credential.caller.insert(caller))
 }
 
-fn options(route: &Route) -> Result<Response, ApiError> {
+fn options(route: &Route) -> Response {
     let mut response = response::empty(StatusCode::NO_CONTENT);
-    let allow = HeaderValue::try_from(route.allow()).map_err(ApiError::internal)?;
-    response.headers_mut().insert(ALLOW, allow);
-    Ok(response)
+    response.headers_mut().insert(ALLOW, route.allow());
+    response
 }

@@ -1,8 +1,8 @@
-//! A rate limit for each of many keys, by the generic cell rate algorithm, which stores one instant per key.
+//! A rate limit per key, by the generic cell rate algorithm. The algorithm stores one instant for each key.
 
 use std::{
     collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher as _},
+    hash::Hash,
     num::NonZeroU32,
     sync::{
         Mutex, PoisonError,
@@ -12,6 +12,7 @@ use std::{
 };
 
 use tokio::time::Instant;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, the keys at rest
 /// are dropped. If few keys are at rest, all keys are dropped.
@@ -19,11 +20,12 @@ const MAX_TRACKED: usize = 16_384;
 /// The burst after a rest: a key may send the requests of this duration at once.
 const BURST: Duration = Duration::from_secs(1);
 
-/// The largest number of lines per second about refused requests, and about failures, unless every request is logged.
-/// Neither a faulty client nor a lost store may fill the disk.
+/// The largest number of log lines per second of one kind, unless every request is logged. Otherwise a faulty client or
+/// a lost store could fill the disk.
 const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
 const SECOND: Duration = Duration::from_secs(1);
-/// The burst of one cause, which has one line per second otherwise. So the first failures are found by their request ids.
+/// The burst of lines about one cause, at one line per second. With a burst, the log has the request ids of the first
+/// failures.
 const CAUSE_BURST: Duration = Duration::from_secs(10);
 
 /// A rate limit for each key of type `K`.
@@ -63,7 +65,8 @@ impl<K: Copy + Eq + Hash> RateLimit<K> {
     }
 }
 
-/// Drops the keys at rest. Drops all keys if few are at rest, so that not every request scans the table.
+/// Drops the keys at rest. If few keys are at rest, drops all keys, because otherwise each further request would scan
+/// the table.
 fn make_room<K: Eq + Hash>(all: &mut HashMap<K, Instant>, now: Instant) {
     all.retain(|_, next| *next > now);
     if all.len() > MAX_TRACKED / 2 {
@@ -91,11 +94,7 @@ impl LineBudget {
     /// Takes one line. Returns the number of omitted lines since the last written line, or `None` if the budget of this kind
     /// or of `cause` is used up.
     pub(crate) fn take(&self, cause: Option<&str>) -> Option<u64> {
-        let has_line = |cause: &str| {
-            let mut hasher = DefaultHasher::new();
-            cause.hash(&mut hasher);
-            self.causes.try_acquire(hasher.finish())
-        };
+        let has_line = |cause: &str| self.causes.try_acquire(xxh3_64(cause.as_bytes()));
         if cause.is_none_or(has_line) && self.all.try_acquire(()) {
             return Some(self.unwritten.swap(0, Ordering::Relaxed));
         }

@@ -11,6 +11,11 @@ pub(crate) mod query;
 
 use std::{fmt, net::SocketAddr};
 
+use hyper::{
+    HeaderMap,
+    header::{HeaderName, HeaderValue},
+};
+
 /// The remote end of a connection: the client, or the proxy in front of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
@@ -34,6 +39,12 @@ impl fmt::Display for Peer {
             Self::Unix => f.write_str("unix"),
         }
     }
+}
+
+/// Returns the value of a header that is sent once; `None` if the header is absent or repeated.
+pub(crate) fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h HeaderValue> {
+    let mut sent = headers.get_all(name).iter();
+    sent.next().filter(|_| sent.next().is_none())
 }
 
 #[cfg(test)]

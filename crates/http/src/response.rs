@@ -21,7 +21,7 @@ use petstore_domain::Timestamp;
 /// The last second of the year 9999, in seconds since 1970. Years of an HTTP date have four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 const EPOCH: HeaderValue = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
-/// The number of headers of most responses. A map of this capacity does not grow.
+/// The number of headers of most responses. A header map of this capacity does not grow.
 const TYPICAL_HEADERS: usize = 6;
 
 /// The `Cache-Control` of responses that need a credential.
@@ -50,8 +50,8 @@ pub(crate) fn with_body(
     response
 }
 
-/// Returns a response without a body. Shared caches must not store it; `answer` replaces `Cache-Control` where no credential
-/// is needed.
+/// Returns a response without a body, for a request with a credential. [`answer`](crate::answer) replaces
+/// `Cache-Control` in other responses.
 pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Full::default());
     *response.status_mut() = status;

@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use hyper::{Method, StatusCode};
+use hyper::{Method, StatusCode, header::HeaderValue};
 
 use crate::{
     handlers::{self, Handler, metrics, pets, public},
@@ -25,8 +25,8 @@ pub(crate) struct Route {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) method: Method,
-    /// `true` if the operation reads a body, which must be JSON by its media type. Other operations ignore a body within
-    /// the size limit.
+    /// `true` if the operation reads a body, which must be JSON by its media type. Other operations ignore a body
+    /// within the size limit.
     pub(crate) takes_json: bool,
     /// `true` if the operation accepts a query, which its handler reads or ignores. Otherwise any parameter is an error.
     pub(crate) takes_query: bool,
@@ -107,18 +107,10 @@ const READYZ: Route = Route {
     operations: &[read(|context| Box::pin(public::readyz(context.state)))],
 };
 
-/// The front page, which redirects to the first static file.
-static HOME: Route =
-    Route { template: "/", operations: &[read(|context| Box::pin(ready(public::home(&context))))] };
-/// The address of every static file. The parameter is the path of the file.
-static STATIC_FILE: Route = Route {
+/// The address of every static file, of the front page, and of redirects to a file. The parameter is the path.
+static PAGE: Route = Route {
     template: "{page}",
-    operations: &[read(|context| Box::pin(ready(public::static_file(&context))))],
-};
-/// The address of a static file with a trailing slash. The parameter is the path without the slash.
-static FILE_WITH_SLASH: Route = Route {
-    template: "{page}/",
-    operations: &[read(|context| Box::pin(ready(public::without_slash(&context))))],
+    operations: &[read(|context| Box::pin(ready(public::page(&context))))],
 };
 
 /// Returns a GET operation that accepts any query.
@@ -144,12 +136,14 @@ pub(crate) fn find<'p>(
     files: &[StaticFile],
 ) -> Target<'p> {
     let fixed = routes.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
-    let is_file = |path| files.iter().any(|file| file.path == path);
-    fixed.or_else(|| match path.strip_suffix('/') {
-        Some("") => (!files.is_empty()).then_some((&HOME, "")),
-        Some(file) => is_file(file).then_some((&FILE_WITH_SLASH, file)),
-        None => is_file(path).then_some((&STATIC_FILE, path)),
-    })
+    let is_page = match path.strip_suffix('/') {
+        Some("") => !files.is_empty(),
+        without_slash => {
+            let path = without_slash.unwrap_or(path);
+            files.iter().any(|file| file.path == path)
+        }
+    };
+    fixed.or_else(|| is_page.then_some((&PAGE, path)))
 }
 
 impl Route {
@@ -160,7 +154,7 @@ impl Route {
     }
 
     /// Returns the value of `Allow`: the methods of this address.
-    pub(crate) fn allow(&self) -> String {
+    pub(crate) fn allow(&self) -> HeaderValue {
         let mut methods = Vec::new();
         for Operation { method, .. } in self.operations {
             methods.push(method.as_str());
@@ -171,7 +165,7 @@ impl Route {
         if is_under_base(self.template) {
             methods.push("OPTIONS");
         }
-        methods.join(", ")
+        HeaderValue::try_from(methods.join(", ")).unwrap_or(HeaderValue::from_static(""))
     }
 
     fn parameter_in<'p>(&self, path: &'p str) -> Option<&'p str> {

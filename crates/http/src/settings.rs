@@ -1,13 +1,11 @@
 //! The settings of a server.
 
 use std::{
-    fmt,
     num::{NonZeroU32, NonZeroUsize},
     time::Duration,
 };
 
 use bytes::Bytes;
-
 use petstore_domain::Timestamp;
 
 use crate::request::forwarded::TrustedProxy;
@@ -37,7 +35,7 @@ pub struct Settings {
 }
 
 /// A static file for browsers, served without a credential.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct StaticFile {
     /// The path, outside `/v1`: for example `/docs`.
     pub path: &'static str,
@@ -47,12 +45,6 @@ pub struct StaticFile {
     pub content_security_policy: &'static str,
     /// The content, not compressed.
     pub content: Bytes,
-}
-
-impl fmt::Debug for StaticFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StaticFile").field("path", &self.path).finish_non_exhaustive()
-    }
 }
 
 /// The end of the deprecated operation getPet. From then on, the operation is answered with 410.
@@ -68,14 +60,11 @@ pub enum GetPetSunset {
 }
 
 impl GetPetSunset {
-    /// 5 December 2030, 00:00 UTC.
-    const DATE: Timestamp = Timestamp(1_922_659_200_000);
-
     /// Returns when getPet ends: `None` for [`Off`](Self::Off), the earliest time for [`Now`](Self::Now).
     #[must_use]
     pub const fn ends_at(self) -> Option<Timestamp> {
         match self {
-            Self::Date => Some(Self::DATE),
+            Self::Date => Some(Timestamp(1_922_659_200_000)),
             Self::Off => None,
             Self::Now => Some(Timestamp(i64::MIN)),
         }
@@ -87,7 +76,7 @@ impl GetPetSunset {
 pub enum AccessLog {
     /// Every request.
     All,
-    /// Every request but health checks that pass: GET of `/livez` and `/readyz`.
+    /// Every request except a `/livez` or `/readyz` that is answered with 200.
     AllButProbes,
     /// Requests answered with a status of 400 or above.
     #[default]
@@ -99,27 +88,28 @@ pub enum AccessLog {
 /// Limits and timeouts of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The time for a request head to arrive. It begins with the first byte of the head or, for the first request, when the
+    /// The time limit for a request head. It begins with the first byte of the head, or for the first request when the
     /// connection is accepted.
     pub header_timeout: Duration,
     /// The longest time between two requests of a connection.
     pub idle_timeout: Duration,
-    /// The time for a request body to arrive.
+    /// The time limit for a request body.
     pub body_timeout: Duration,
-    /// The longest time for which a client may read nothing, or less than 1 KiB/s, of its response.
+    /// The time limit for a client that reads nothing, or less than 1 KiB/s, of its response.
     pub write_timeout: Duration,
-    /// The time for a whole request; then the answer is 503.
+    /// The time limit for a whole request. Then the answer is 503.
     pub request_timeout: Duration,
     /// The largest number of open connections. Further connections wait in the accept queue.
     pub max_connections: NonZeroUsize,
     /// The largest request body, in bytes.
     pub max_body: usize,
-    /// The memory for all request bodies together, in bytes. Without room the answer is 503. With less than `max_body`, the
-    /// largest bodies never fit.
+    /// The memory for all request bodies together, in bytes. Without room, the answer is 503. If the limit is below
+    /// `max_body`, the largest bodies never fit.
     pub max_buffered_bodies: usize,
-    /// The memory for answers that wait for their clients and for requests of HTTP/2, over all connections, in bytes. Above
-    /// half of it, a client must read something within a second. Without room, the answers of which nothing was read for
-    /// longest end, and requests of HTTP/2 are refused. Only connections with at least an equal share are affected.
+    /// The memory for answers that wait for their clients and for requests over HTTP/2, of all connections, in bytes.
+    /// Above half of this limit, a client must read something within a second. At the limit, the answers that have been
+    /// unread for longest end, and requests over HTTP/2 are refused. Connections that hold less than an equal share are
+    /// not affected.
     pub max_buffered_answers: usize,
     /// The largest number of requests per second of each API key. The requests of one second may come at once. The
     /// answer to further requests is 429. `None` means no limit.
@@ -128,10 +118,10 @@ pub struct Limits {
     pub refusal_delay: Duration,
     /// The memory for encoded pages and animals, in bytes. With 0, each request reads from the store.
     pub page_cache: usize,
-    /// The time from the start of a shutdown, when `/readyz` turns 503, to the last accepted connection. Load balancers
-    /// notice the change within this time.
+    /// The time from the start of a shutdown to the last accepted connection. `/readyz` is 503 meanwhile, so that load
+    /// balancers notice the shutdown.
     pub shutdown_delay: Duration,
-    /// The time for remaining requests after `shutdown_delay`; then their connections are cut off.
+    /// The time limit for remaining requests after `shutdown_delay`. Then their connections are cut off.
     pub shutdown_grace: Duration,
 }
 

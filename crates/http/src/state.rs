@@ -11,7 +11,7 @@ use crate::{
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, metrics::Metrics, samples::SampleSource},
     rate_limit::{LineBudget, RateLimit},
-    request::{address::public_base, auth::LateRefusals},
+    request::address::public_base,
     response::{
         cache::PageCache,
         deprecation, openapi,
@@ -19,6 +19,9 @@ use crate::{
     },
     settings::Settings,
 };
+
+/// The largest number of waiting refusals, or a quarter of `max_connections` if that is less.
+pub(crate) const MAX_WAITING_REFUSALS: usize = 4096;
 
 /// The ports that the server drives.
 #[derive(Clone)]
@@ -62,11 +65,11 @@ pub(crate) struct State {
     pub(crate) body_memory: Semaphore,
     /// The memory for requests of HTTP/2 and for responses that wait for their clients.
     pub(crate) waiting_bodies: Arc<WaitingBodies>,
-    /// The delay and the bound of refusals of requests without a live key.
-    pub(crate) refusals: LateRefusals,
+    /// The bound of waiting refusals: one permit per refusal.
+    pub(crate) refusal_permits: Semaphore,
     /// The rate limit of each API key; `None` without a limit.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
-    /// The bounds of log lines about refused requests, failures, and TLS handshakes that fail.
+    /// The limits of log lines about refused requests, failures, and failed TLS handshakes.
     pub(crate) refusal_lines: LineBudget,
     pub(crate) failure_lines: LineBudget,
     pub(crate) handshake_lines: LineBudget,
@@ -92,6 +95,8 @@ impl State {
         let public_base = public_base(settings.public_url.as_deref()).to_owned();
         let deprecation = deprecation::announcement(settings.get_pet_sunset, &public_base);
         let page_cache = PageCache::new(settings.limits.page_cache);
+        let max_refusals = settings.limits.max_connections.get() / 4;
+        let max_refusals = max_refusals.clamp(1, MAX_WAITING_REFUSALS);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
         Self {
             ports,
@@ -102,7 +107,7 @@ impl State {
             page_cache,
             body_memory: Semaphore::new(max_bytes),
             waiting_bodies: WaitingBodies::new(settings.limits.max_buffered_answers),
-            refusals: LateRefusals::new(settings.limits),
+            refusal_permits: Semaphore::new(max_refusals),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
             refusal_lines: LineBudget::new(),
             failure_lines: LineBudget::new(),

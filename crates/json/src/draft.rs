@@ -1,10 +1,10 @@
-//! The rules of single fields, for all formats.
+//! An animal that is read field by field, by the rules that all formats share.
 
 use std::{borrow::Cow, error::Error, mem};
 
 use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
 
-use crate::{field::Field, field_errors::FieldErrors};
+use crate::field_errors::FieldErrors;
 
 /// The highest identifier that a record may have. The store assigns higher identifiers to new animals.
 const MAX_ID: i64 = i64::MAX - 1;
@@ -21,7 +21,42 @@ pub struct Record {
     pub pet: NewPet,
 }
 
-/// An animal whose fields are being read. It collects all field errors, not only the first.
+/// A field of an animal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The identifier: a number.
+    Id,
+    /// The name: text.
+    Name,
+    /// The identifier of the category: a number.
+    CategoryId,
+    /// The availability: one of three words. The status is the only optional field of a new animal.
+    Status,
+}
+
+impl Field {
+    /// All fields, in the order of the JSON and of CSV columns.
+    pub const ALL: [Self; 4] = [Self::Id, Self::Name, Self::CategoryId, Self::Status];
+
+    /// Returns the name in JSON and in CSV.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Name => "name",
+            Self::CategoryId => "categoryId",
+            Self::Status => "status",
+        }
+    }
+
+    /// Returns the field of this name; letter case matters.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.as_str() == name)
+    }
+}
+
+/// An animal whose fields are being read. Collects all field errors, not only the first.
 #[derive(Debug, Default)]
 pub struct Draft {
     /// One flag per field, in the order of [`Field::ALL`]: `true` if the field was given, valid or not.
@@ -34,8 +69,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Sets a field to `value`: the characters of a text, the digits of a number, or the reason why the value has the wrong
-    /// type. Collects the error of an invalid value.
+    /// Sets a field to `value`: the characters of a string, or the digits of a number. A value of another type is an
+    /// `Err` with the message. Collects the error of an invalid value.
     pub fn set(&mut self, field: Field, value: Result<Cow<'_, str>, String>) {
         if self.set_absent(field)
             && let Err(error) = value.map_err(Into::into).and_then(|text| self.parse(field, text))
@@ -82,5 +117,17 @@ impl Draft {
             Field::Status => self.status = Some(PetStatus::parse(&text)?),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Field;
+
+    #[test]
+    fn a_field_is_found_by_its_name() {
+        for field in Field::ALL {
+            assert_eq!(Field::from_name(field.as_str()), Some(field));
+        }
     }
 }

@@ -1,14 +1,14 @@
-//! The field errors of one animal.
+//! Field errors, and their message of bounded length.
 
 use std::fmt;
 
-/// The largest number of errors in the message about an animal. The message counts further errors.
+/// The largest number of errors that the message about an animal names.
 const MAX_NAMED: usize = 32;
-/// The largest number of characters that a message repeats of a field name.
+/// The largest number of characters of a field name in a message. A longer name is cut.
 const MAX_NAME_CHARS: usize = 40;
 
-/// All field errors of one animal, or of another input, displayed on one line of bounded length. The first `MAX` errors are
-/// named.
+/// The field errors of one animal or of one query. The message is one line: it names the first `MAX` errors and counts
+/// the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldErrors<const MAX: usize = MAX_NAMED> {
     named: Vec<String>,
@@ -43,15 +43,11 @@ impl<const MAX: usize> fmt::Display for FieldErrors<MAX> {
     }
 }
 
-/// Returns the beginning of a field name for a message, without control characters.
+/// Returns the beginning of a field name for a message. Control characters are escaped.
 fn shortened(name: &str) -> String {
-    let mut chars = name.chars();
-    let mut shown: String =
-        chars.by_ref().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
-    if chars.next().is_some() {
-        shown.push('…');
-    }
-    shown
+    let end = if name.chars().nth(MAX_NAME_CHARS).is_some() { "…" } else { "" };
+    let start = name.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug);
+    start.chain(end.chars()).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Integers by the definition of JSON Schema: any number whose exact value is whole.
+//! Integers as JSON Schema defines them: numbers whose value is whole, such as `5.0`.
 
 use std::borrow::Cow;
 
-/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for `-0`.
-/// Returns any other number unchanged, which no parser accepts as an integer.
+/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for
+/// `-0`. Returns any other number unchanged, so that the parser of the field refuses it.
 pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
     let is_plain = number != "-0" && !number.contains(['.', 'e', 'E']);
     let value = if is_plain { None } else { exact(number) };
@@ -13,26 +13,21 @@ pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
 /// Returns the value of a JSON number if it is an int64. The work grows with the length of the text, not with the
 /// exponent.
 fn exact(number: &str) -> Option<i64> {
-    /// The number of digits of the largest int64.
-    const MAX_DIGITS: i64 = 19;
+    /// The zeros of the largest power of ten that is an int64.
+    const MAX_ZEROS: usize = 18;
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_start_matches('0').trim_end_matches('0');
-    if significant.is_empty() {
+    let significant = digits.trim_end_matches('0');
+    if ["", "-"].contains(&significant) {
         return Some(0);
     }
-    // The number of zeros after the last significant digit.
-    let trailing = digits.len() - digits.trim_end_matches('0').len();
-    let shift = i64::try_from(trailing).ok()? - i64::try_from(fraction.len()).ok()?;
-    let zeros = exponent.parse::<i64>().ok()?.checked_add(shift)?;
-    let length = zeros.checked_add(i64::try_from(significant.len()).ok()?)?;
-    if zeros < 0 || length > MAX_DIGITS {
-        return None;
-    }
-    let zeros = "0".repeat(usize::try_from(zeros).ok()?);
-    format!("{sign}{significant}{zeros}").parse().ok()
+    // The number consists of `significant` and `zeros`.
+    let trailing = i64::try_from(digits.len() - significant.len()).ok()?;
+    let shift = trailing - i64::try_from(fraction.len()).ok()?;
+    let zeros = usize::try_from(exponent.parse::<i64>().ok()?.checked_add(shift)?).ok()?;
+    let zeros = (zeros <= MAX_ZEROS).then(|| "0".repeat(zeros))?;
+    format!("{significant}{zeros}").parse().ok()
 }
 
 #[cfg(test)]

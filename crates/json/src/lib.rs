@@ -17,7 +17,6 @@
 //! other formats, such as CSV, refuse the same values with the same messages.
 
 mod draft;
-mod field;
 mod field_errors;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -25,8 +24,7 @@ mod integer;
 mod reader;
 mod writer;
 
-pub use draft::{Draft, Record};
-pub use field::Field;
+pub use draft::{Draft, Field, Record};
 pub use field_errors::FieldErrors;
 pub use reader::{ReadError, read_new_pet, read_record};
 pub use writer::{pet_to_json, pets_to_json, write_pet};

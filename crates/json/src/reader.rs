@@ -10,8 +10,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    draft::{Draft, ID_RULE, Record},
-    field::Field,
+    draft::{Draft, Field, ID_RULE, Record},
     integer::in_plain_digits,
 };
 

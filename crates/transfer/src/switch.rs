@@ -1,9 +1,9 @@
 //! The storage ports of a service, over its current store. A call that the current store refuses as *sealed* had no
 //! effect. The call waits for the [`Poller`], and is repeated on the open store.
 //!
-//! Reads continue while neither store is open. Rows that were read from a sealed store are returned once a later poll finds
-//! the next store still closed: another service cannot have added an animal to it before the read. A service serves cached
-//! pages for at most 100 ms after the seal, and a mover opens the next store at least 200 ms after the seal.
+//! Reads continue while neither store is open. Rows of a sealed store, and API keys, are returned once a later poll has
+//! shown that the next store was not open before the read, so no row of it is missed. A service serves cached pages for
+//! at most 100 ms after the seal, and a mover opens the next store at least 200 ms after the seal.
 
 mod poller;
 
@@ -128,9 +128,9 @@ impl CurrentStore {
         .await
     }
 
-    /// Returns whether rows that a read of the sealed store `ports` returned since `began` are the newest. Returns
-    /// `false` if another store has become the current one.
-    async fn is_newest(&self, ports: &Arc<Ports>, began: Instant) -> Result<bool, StoreError> {
+    /// Waits for a poll that began after `began`, the start of a read of `ports`. Returns `false` if another store has
+    /// become the current one.
+    async fn stays_current(&self, ports: &Arc<Ports>, began: Instant) -> Result<bool, StoreError> {
         let is_current =
             |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));
         self.wait_for(MAX_READ_WAIT, |view, poll| {
@@ -173,15 +173,15 @@ macro_rules! on_open_store {
     };
 }
 
-/// Reads from the current store until the rows are the newest.
+/// Reads from the current store until no other store has taken its place. Asks the polls unless `$is_newest` excludes it.
 macro_rules! read_newest {
-    ($self:ident, |$ports:ident| $call:expr) => {
+    ($self:ident, |$ports:ident| $call:expr, |$read:ident| $is_newest:expr) => {
         loop {
             let (ports, began) = ($self.ports()?, Instant::now());
             let $ports = &ports;
             match $call.await {
                 Err(error @ StoreError::Sealed(_)) => $self.wait_for_open(error).await?,
-                Ok(read) if read.version.is_none() && !$self.is_newest(&ports, began).await? => {}
+                Ok($read) if !$is_newest && !$self.stays_current(&ports, began).await? => {}
                 done => break done,
             }
         }
@@ -206,11 +206,11 @@ impl PetRepository for CurrentStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        read_newest!(self, |ports| ports.pets.find(id))
+        read_newest!(self, |ports| ports.pets.find(id), |read| read.version.is_some())
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        read_newest!(self, |ports| ports.pets.list(query))
+        read_newest!(self, |ports| ports.pets.list(query), |read| read.version.is_some())
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -226,11 +226,12 @@ impl PetRepository for CurrentStore {
 #[async_trait]
 impl KeyStore for CurrentStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.ports()?.keys.load(unless).await
+        // A sealed store returns its keys too, and the other store may have newer ones.
+        read_newest!(self, |ports| ports.keys.load(unless), |_keys| false)
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-        self.ports()?.keys.load_changes(known).await
+        read_newest!(self, |ports| ports.keys.load_changes(known), |_keys| false)
     }
 
     async fn save(

@@ -11,7 +11,7 @@ use std::{
 use futures_util::stream::FuturesUnordered;
 use tokio::{
     sync::Notify,
-    time::{Instant, sleep_until},
+    time::{Instant, timeout_at},
 };
 
 use super::{
@@ -25,16 +25,16 @@ pub(super) const MAX_HEAD: u32 = 16 * 1024;
 /// The lowest rate at which a client may read responses, in bytes per second. The slowest real network is faster.
 const MIN_RATE: u64 = 1024;
 
-/// The largest number of bytes that one HTTP/2 stream sends in its turn: one frame.
+/// The largest piece of a response body over HTTP/2, in bytes: one frame.
 const MAX_PIECE: usize = 16 * 1024;
-/// The smallest number of bytes that one HTTP/2 stream sends in its turn, unless the client's flow-control windows or
-/// the rest of the body are smaller. 128 streams can send this much before the initial window of a connection is used up.
+/// The smallest piece of a response body over HTTP/2, in bytes. One piece of each of 128 streams fits into the initial
+/// flow-control window of a connection.
 const MIN_PIECE: usize = 511;
 
 /// The deadlines of a connection, shared by the tasks that serve it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Activity {
-    inner: Arc<Mutex<Inner>>,
+    inner: Mutex<Inner>,
     pub(super) bodies: Arc<WaitingBodies>,
     pub(super) memory: ConnectionMemory,
     /// Notified when a deadline has moved to an earlier time.
@@ -77,8 +77,8 @@ type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send +
 
 impl Activity {
     /// Creates the deadlines of a connection that was accepted at `accepted`.
-    pub(super) fn new(accepted: Instant, limits: Limits, bodies: Arc<WaitingBodies>) -> Self {
-        let inner = Arc::new(Mutex::new(Inner {
+    pub(super) fn new(accepted: Instant, limits: Limits, bodies: Arc<WaitingBodies>) -> Arc<Self> {
+        let inner = Mutex::new(Inner {
             limits,
             requests: 0,
             answers: 0,
@@ -86,16 +86,16 @@ impl Activity {
             blocked: None,
             read_deadline: Some((accepted + limits.header_timeout, Reason::LateHead)),
             write_deadline: None,
-        }));
-        Self { inner, bodies, memory: Arc::default(), wake: Arc::default() }
+        });
+        Arc::new(Self { inner, bodies, memory: Arc::default(), wake: Arc::default() })
     }
 
     /// Begins a request, which is in flight until the returned value is dropped.
-    pub(super) fn begin_request(&self) -> InFlightRequest {
+    pub(super) fn begin_request(self: &Arc<Self>) -> InFlightRequest {
         let mut inner = self.lock();
         inner.requests += 1;
         inner.read_deadline = None;
-        InFlightRequest { activity: self.clone(), is_sending: false, length: 0 }
+        InFlightRequest { activity: Arc::clone(self), is_sending: false, length: 0 }
     }
 
     /// Notes that bytes were read over HTTP/1. If no request is in flight, the bytes start a request head and the
@@ -108,8 +108,7 @@ impl Activity {
         }
     }
 
-    /// Sets the idle timeout to `timeout`, and drops the deadline of a request head. An idle connection ends after
-    /// `timeout`.
+    /// Sets the idle timeout to `timeout`, and drops the deadline of a request head.
     pub(super) fn expect_end(&self, timeout: Duration) {
         let mut inner = self.lock();
         inner.limits.idle_timeout = timeout;
@@ -171,10 +170,7 @@ impl Activity {
                     next => next.map_or(later, |(deadline, _)| deadline.min(later)),
                 }
             };
-            tokio::select! {
-                () = sleep_until(wake) => (),
-                () = self.wake.notified() => (),
-            }
+            let _ = timeout_at(wake, self.wake.notified()).await;
         }
     }
 
@@ -222,7 +218,7 @@ impl Inner {
 /// A request in flight.
 #[derive(Debug)]
 pub(super) struct InFlightRequest {
-    pub(super) activity: Activity,
+    pub(super) activity: Arc<Activity>,
     is_sending: bool,
     /// The length of the response over HTTP/1, in bytes. The response is sent after the request has ended.
     pub(super) length: usize,
@@ -237,8 +233,9 @@ impl InFlightRequest {
         inner.begin_to_send();
     }
 
-    /// Returns the number of bytes to send before other responses of the connection take their turn. If the client reads at
-    /// [`MIN_RATE`], a turn takes at most the write timeout, or its pieces fit into the initial window of a connection.
+    /// Returns the largest length of the next piece of the body, in bytes. The other responses of the connection each
+    /// send a piece before the following one. So a client that reads at [`MIN_RATE`] takes a piece of every response
+    /// within the write timeout, unless the pieces have [`MIN_PIECE`] bytes.
     pub(super) fn next_piece(&self) -> usize {
         let inner = self.activity.lock();
         let in_time = MIN_RATE.saturating_mul(inner.limits.write_timeout.as_secs());

@@ -1,8 +1,8 @@
 //! The ends of connections: the drain of the server, and an orderly close.
 //!
 //! Closing a socket with unread bytes resets the connection, and the client may lose the last response. So the server
-//! first shuts down its write side, then reads and drops further bytes for a while. Over HTTP/2, a request that is
-//! dropped resets its stream in the same way. Some clients, such as curl 7.88, lose a response before a reset.
+//! first shuts down its write side, then reads and drops further bytes for a while. Over HTTP/2, a request body that is
+//! dropped before its end resets the stream. Some clients, such as curl 7.88, then lose the response.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const MAX_SILENCE: Duration = Duration::from_secs(1);
 /// The drain of the server, begun or not.
 #[derive(Debug)]
 pub(crate) struct Drain {
-    /// A semaphore without permits, closed when the drain begins. Each request asks for its state, with one atomic load.
+    /// A semaphore without permits, closed when the drain begins. Each request checks it with one atomic load.
     begun: Semaphore,
     /// [`Limits::shutdown_delay`](crate::Limits::shutdown_delay).
     delay: Duration,

@@ -3,7 +3,10 @@
 use std::{
     convert::Infallible,
     pin,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use futures_util::StreamExt as _;
@@ -30,7 +33,7 @@ use crate::{
 };
 
 /// Serves the requests of one connection.
-pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: &State) {
+pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, state: &State) {
     let unread = AtomicBool::new(false);
     let service = service_fn(|request| respond(state, peer, &activity, &unread, request));
     let mut connection = Builder::new()
@@ -85,7 +88,7 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
 async fn respond(
     state: &State,
     peer: Peer,
-    activity: &Activity,
+    activity: &Arc<Activity>,
     unread: &AtomicBool,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {

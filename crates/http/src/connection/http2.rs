@@ -44,15 +44,14 @@ use crate::{
 
 /// The largest number of concurrent requests of one connection.
 const MAX_STREAMS: u32 = 128;
-/// The flow-control window of a stream and of a connection, in bytes. Unread bytes do not count towards the memory for
-/// request bodies. So the window is the initial window of the protocol (RFC 9113, section 6.9.2), which is the smallest
-/// window of a connection.
+/// The flow-control window of a stream and of a connection, in bytes: the smallest window that a connection can have
+/// (RFC 9113, section 6.9.2). It is small because unread bytes do not count towards the memory for request bodies.
 const WINDOW: u32 = 65_535;
 /// The idle timeout of a connection after GOAWAY. Clients send no further request after they have read GOAWAY.
 const GOAWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a connection. `stream` begins with the preface.
-pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: Arc<State>) {
+pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, state: Arc<State>) {
     let handshake = Builder::new()
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEAD)
@@ -84,7 +83,7 @@ async fn serve_requests(
     connection: &mut Connection<Stream, Bytes>,
     state: &Arc<State>,
     peer: Peer,
-    activity: &Activity,
+    activity: &Arc<Activity>,
 ) {
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         let Some(memory) = activity.bodies.try_begin(&activity.memory) else {
@@ -178,7 +177,8 @@ async fn send(
             biased;
             // h2 drops the piece when it is written.
             _ = written => (),
-            // The client reads this stream. The pieces of other streams come first, and the connection has its own deadline.
+            // The client has a window for this piece. Pieces of other streams come first, and the connection has a
+            // deadline of its own.
             () = memory.stalled(limit * MAX_STREAMS) => return stream.send_reset(h2::Reason::CANCEL),
         }
         in_flight.activity.note_written(bytes);

@@ -5,6 +5,7 @@
 use std::{
     io::{self, IoSlice},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -24,14 +25,18 @@ pub(super) struct Stream {
     /// The first bytes that are still to be read.
     unread: Bytes,
     /// `None` over HTTP/2.
-    activity: Option<Activity>,
+    activity: Option<Arc<Activity>>,
     /// `true` while the socket is not writable.
     is_blocked: bool,
 }
 
 impl Stream {
     /// Creates a stream of `first_bytes`, followed by the bytes of `io`.
-    pub(super) fn new(io: Box<dyn Io>, first_bytes: Bytes, activity: Option<Activity>) -> Self {
+    pub(super) fn new(
+        io: Box<dyn Io>,
+        first_bytes: Bytes,
+        activity: Option<Arc<Activity>>,
+    ) -> Self {
         Self { io, unread: first_bytes, activity, is_blocked: false }
     }
 

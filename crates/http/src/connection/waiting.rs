@@ -1,7 +1,7 @@
 //! The memory bound of all connections together: requests of HTTP/2, and response bodies that wait for their clients.
 //!
-//! A client that asks for much and reads nothing can neither fill the memory nor disturb others. Over HTTP/2, a request
-//! takes one lock three times. Over HTTP/1, only a response that the socket does not take at once is counted.
+//! A client that asks for much and reads nothing can neither fill the memory nor disturb other clients. Over HTTP/2, a
+//! request takes one lock three times. Over HTTP/1, only a response that the socket does not take at once is counted.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use std::{
 
 use tokio::{
     sync::Notify,
-    time::{Instant, sleep_until},
+    time::{Instant, timeout_at},
 };
 
 use crate::request::body::yield_once;
@@ -172,14 +172,15 @@ impl WaitingBody {
         self.bytes += bytes;
     }
 
-    /// Allows the body to end early from now on.
-    fn wait(&mut self, wake: Arc<Notify>) {
+    /// Allows the body to end early from now on. `wake` is notified if it does, and is returned.
+    fn wait(&mut self, wake: Arc<Notify>) -> Arc<Notify> {
         let (bytes, connection) = (self.bytes, Arc::clone(&self.connection));
         let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };
         let mut inner = self.all.lock();
         let progress = inner.insert(entry);
         inner.make_room(0, self.all.max);
-        self.waiting = Some((progress, wake));
+        self.waiting = Some((progress, Arc::clone(&wake)));
+        wake
     }
 
     /// Notes that the client has taken a part of the body.
@@ -207,29 +208,22 @@ impl WaitingBody {
 
     /// Resolves when the body ends; see [`deadline`](Self::deadline).
     pub(super) async fn stalled(&mut self, timeout: Duration) {
-        if self.waiting.is_none() {
+        let wake = if let Some((_, wake)) = &self.waiting {
+            Arc::clone(wake)
+        } else {
             // A body outside the table cannot end early. Such bodies may take half of the memory.
-            let is_short = self.all.is_short(&self.all.lock());
-            if !is_short {
+            if !self.all.is_short(&self.all.lock()) {
                 // Most often the task of the connection writes the body at once, and no timer is needed.
                 yield_once().await;
             }
-            self.wait(Arc::default());
-        }
+            self.wait(Arc::default())
+        };
         loop {
             let (deadline, now) = (self.deadline(timeout), Instant::now());
             if deadline <= now {
                 return;
             }
-            let woken = async {
-                if let Some((_, wake)) = &self.waiting {
-                    wake.notified().await;
-                }
-            };
-            tokio::select! {
-                () = sleep_until(deadline.min(now + SHORT_TIMEOUT)) => (),
-                () = woken => (),
-            }
+            let _ = timeout_at(deadline.min(now + SHORT_TIMEOUT), wake.notified()).await;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The operation of the metrics listener: `/metrics`, in the text format of Prometheus.
 //!
-//! The listener needs no key, so it belongs on an address that only the monitoring system reaches. The metrics listener
-//! has the limits of any other listener, and runs until the drain has ended.
+//! The metrics listener needs no key, so it belongs on an address that only the monitoring system reaches. It runs
+//! until the drain has ended.
 
 use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 
@@ -73,10 +73,11 @@ impl Monitor {
             samples.push(Sample::gauge("petstore_live_keys", help, count as u64));
             let keys = ports.authenticator.named_keys();
             // Creates the counters with value 0, so that Prometheus sees the first request as an increase.
+            let series = &self.metrics.series;
             for NamedKey { label, .. } in &keys {
-                self.metrics.deprecated.series(label.as_str());
+                self.metrics.of_key(&series.deprecated, label.as_str());
                 if let KeyLabel::Stored(name) = label {
-                    self.metrics.revoked.series(name.as_str());
+                    self.metrics.of_key(&series.revoked, name.as_str());
                 }
             }
             samples.extend(expiries(&keys));
@@ -94,7 +95,7 @@ pub(crate) async fn metrics(state: &State) -> Result<Response, ApiError> {
 
 /// Returns the expiry of each key name, for the [`MAX_NAMES`] names that expire first.
 fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Sample> {
-    // Two keys have one name while a key is replaced; the later entry is the newer key.
+    // While a key is replaced, two keys have the same name. The later entry is the newer key.
     let ends: BTreeMap<_, _> =
         keys.iter().map(|NamedKey { label, expires_at }| (label.as_str(), *expires_at)).collect();
     let ending = ends.into_iter().filter_map(|(name, end)| Some((end?.0 / 1000, name)));

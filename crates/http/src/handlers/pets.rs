@@ -103,7 +103,7 @@ async fn answer(
         None => read.await.map(|(read, version)| (Arc::new(read), version, 0))?,
     };
     let response = found.answer(&context.head.headers, template);
-    // A new representation, or one that has been compressed for this response.
+    // The representation is new, or was compressed for this response.
     if let (Some(version), true) = (version, found.size() != cached_size) {
         page_cache.insert(resource, version, found);
     }

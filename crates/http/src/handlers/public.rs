@@ -25,8 +25,7 @@ pub(crate) fn livez() -> Response {
 /// Answers that the service is ready. The metrics listener answers for the service.
 ///
 /// # Errors
-/// The service drains, or the store did not answer the latest read. That read began less than a second before this call, or
-/// ended during it.
+/// The service drains, or the store did not answer the latest [readiness](super::readiness) read.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     let state = state.monitor.as_ref().map_or(state, |monitor| &monitor.service);
     if state.drain.has_begun() {
@@ -36,45 +35,31 @@ pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
 }
 
-/// Redirects to the first static file.
-pub(crate) fn home(context: &RequestContext<'_>) -> Result<Response, ApiError> {
-    let first =
-        context.state.settings.static_files.first().ok_or_else(ApiError::route_not_found)?;
-    redirect(context, StatusCode::TEMPORARY_REDIRECT, first.path)
-}
-
-/// Redirects from the path of a static file with a trailing slash to the file.
-pub(crate) fn without_slash(context: &RequestContext<'_>) -> Result<Response, ApiError> {
-    redirect(context, StatusCode::PERMANENT_REDIRECT, context.parameter)
-}
-
-/// Returns a redirection to `path`, relative to the parent of the public base path.
-fn redirect(
-    context: &RequestContext<'_>,
-    status: StatusCode,
-    path: &str,
-) -> Result<Response, ApiError> {
-    let base = &context.state.public_base;
-    let root = base.strip_suffix(BASE_PATH).unwrap_or_default();
-    let mut response = response::empty(status);
-    response.headers_mut().insert(LOCATION, value(&format!("{root}{path}"))?);
-    Ok(response)
-}
-
-/// Answers with a static file.
-pub(crate) fn static_file(context: &RequestContext<'_>) -> Result<Response, ApiError> {
-    let State { settings, static_files, .. } = context.state;
+/// Answers with a static file. Redirects from `/` to the first file, and from a path with a trailing slash to its file.
+pub(crate) fn page(context: &RequestContext<'_>) -> Result<Response, ApiError> {
+    let State { settings, static_files, public_base, .. } = context.state;
     let mut files = settings.static_files.iter().zip(static_files);
-    let found = files.find(|(file, _)| file.path == context.parameter);
-    let (file, representation) = found.ok_or_else(ApiError::route_not_found)?;
-    let mut response = representation.answer(&context.head.headers, None);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, value(file.content_security_policy)?);
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    let (status, path) = match context.parameter.strip_suffix('/') {
+        Some("") => {
+            let (first, _) = files.next().ok_or_else(ApiError::route_not_found)?;
+            (StatusCode::TEMPORARY_REDIRECT, first.path)
+        }
+        Some(file) => (StatusCode::PERMANENT_REDIRECT, file),
+        None => {
+            let found = files.find(|(file, _)| file.path == context.parameter);
+            let (file, representation) = found.ok_or_else(ApiError::route_not_found)?;
+            let mut response = representation.answer(&context.head.headers, None);
+            let headers = response.headers_mut();
+            let policy = HeaderValue::from_static(file.content_security_policy);
+            headers.insert(CONTENT_SECURITY_POLICY, policy);
+            headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+            return Ok(response);
+        }
+    };
+    // A proxy may strip a prefix, so the address begins with the parent of the public base path.
+    let root = public_base.strip_suffix(BASE_PATH).unwrap_or_default();
+    let mut response = response::empty(status);
+    let location = format!("{root}{path}").try_into().map_err(ApiError::internal)?;
+    response.headers_mut().insert(LOCATION, location);
     Ok(response)
-}
-
-/// Returns `text` as a header value.
-fn value(text: &str) -> Result<HeaderValue, ApiError> {
-    HeaderValue::from_str(text).map_err(ApiError::internal)
 }

@@ -1,6 +1,6 @@
 //! Readiness of the store: at most one read begins per second, and all requests share it.
 //!
-//! `/readyz` needs no key, so the number of its requests must not load the store.
+//! `/readyz` needs no key, so its requests must not load the store, however many there are.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -13,8 +13,8 @@ use tokio::{
 
 use crate::response::error::ApiError;
 
-/// The time for which an outcome answers further calls, from the start of its read. It also answers the calls that waited for
-/// the read.
+/// The time after the start of a read for which its outcome answers further calls. Calls that waited for the read get
+/// its outcome too.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 type Outcome = Result<(), ApiError>;
@@ -45,7 +45,7 @@ impl Readiness {
             return outcome.clone();
         }
         let pets = Arc::clone(pets);
-        // In a task, so that the read ends and releases the lock even if no request waits for it.
+        // In a task, so that the read continues and releases the lock even if no request waits for the outcome.
         let read = tokio::spawn(async move {
             let began = Instant::now();
             let outcome = read(&*pets, limit).await;

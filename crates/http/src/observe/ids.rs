@@ -1,8 +1,8 @@
 //! The ids of a request: the request id, and the trace of the client (W3C Trace Context, level 1).
 //!
-//! A request with a valid `traceparent` becomes a span of that trace. The log names the trace, and the response names the
-//! span in `traceresponse`, a header of the next level of the specification. The service sends no requests, so it begins no
-//! traces and ignores `tracestate`.
+//! A request with a valid `traceparent` becomes a span of that trace. The log names the trace, and the response names
+//! the span in `traceresponse`, a header of the next level of the specification. The service sends no requests, so it
+//! begins no traces and ignores `tracestate`.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -14,6 +14,8 @@ use hyper::{
     HeaderMap,
     header::{HeaderName, HeaderValue},
 };
+
+use crate::request::only;
 
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -47,19 +49,14 @@ impl RequestIds {
     /// Returns the client's request id if it has 1 to 128 visible ASCII characters; otherwise a new id of 32
     /// hexadecimal digits.
     pub(crate) fn choose(&self, headers: &HeaderMap) -> HeaderValue {
-        let mut sent = headers.get_all(X_REQUEST_ID).iter();
-        match (sent.next(), sent.next()) {
-            (Some(id), None)
-                if (1..=MAX_CHARS).contains(&id.len())
-                    && id.as_bytes().iter().all(u8::is_ascii_graphic) =>
-            {
-                id.clone()
-            }
-            _ => self.generate(),
-        }
+        let is_good = |id: &&HeaderValue| {
+            (1..=MAX_CHARS).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
+        };
+        let sent = only(headers, &X_REQUEST_ID).filter(is_good);
+        sent.cloned().unwrap_or_else(|| self.generate())
     }
 
-    /// Returns a new id. Writes the digits by hand, in half the time of `format!`, because every request needs an id.
+    /// Returns a new id. Every request needs an id, and `format!` would take twice as long.
     fn generate(&self) -> HeaderValue {
         let number = self.process | u128::from(self.next());
         let mut id = [0; 32];
@@ -91,9 +88,7 @@ pub(crate) fn trace_id(traceresponse: &HeaderValue) -> &str {
 
 /// Returns the trace id and the flags, if there is exactly one `traceparent` and it is valid.
 fn parse(headers: &HeaderMap) -> Option<(&str, u8)> {
-    let mut sent = headers.get_all(TRACEPARENT).iter();
-    let text = sent.next()?.to_str().ok().filter(|_| sent.next().is_none())?;
-    let mut parts = text.split('-');
+    let mut parts = only(headers, &TRACEPARENT)?.to_str().ok()?.split('-');
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     let mut digits =
         |length| parts.next().filter(|part| part.len() == length && part.bytes().all(is_digit));

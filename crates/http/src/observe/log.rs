@@ -3,14 +3,15 @@
 //! A line names the template of the route, never the path, the query or a header except the request id. It names an API key
 //! by its name and never contains the key.
 
-use std::{fmt, net::IpAddr};
+use std::fmt;
 
 use hyper::{StatusCode, header::HeaderValue, http::request::Parts};
+use petstore_domain::KeyLabel;
 use tokio::time::Instant;
-use tracing::field::{DisplayValue, display};
+use tracing::field::display;
 
 use crate::{
-    observe::{handshakes::DISCONNECTED, ids::trace_id},
+    observe::{ids::trace_id, metrics::DISCONNECTED},
     request::{Peer, auth::Credential, forwarded},
     response::error::ApiError,
     settings::AccessLog,
@@ -25,7 +26,7 @@ const METHODS: [&str; 9] =
 const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
 /// An answered request, for the log and the metrics.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestRecord<'r> {
     pub(crate) request_id: &'r HeaderValue,
     pub(crate) peer: Peer,
@@ -40,60 +41,73 @@ pub(crate) struct RequestRecord<'r> {
     pub(crate) outcome: Result<StatusCode, &'r ApiError>,
 }
 
-/// Writes the line of a request: the fields of every line, `more` fields, and the message.
-macro_rules! line {
-    ($level:ident, $state:expr, $request:expr, $status:expr, $code:expr, $($more:tt)+) => {
-        tracing::$level!(
-            environment = $state.settings.environment,
-            request_id = $request.request_id(),
-            peer = %$request.peer,
-            client = $request.client($state),
-            key_name = $request.key_name($state),
-            trace_id = $request.trace.map(trace_id),
-            method = $request.method(),
-            route = $request.route(),
-            status = $status.as_u16(),
-            code = $code,
-            micros = $request.micros(),
-            $($more)+
-        )
-    };
-}
-
 /// Counts an answered request, and writes its log line if the settings and the budget allow the line.
-pub(crate) fn record(state: &State, request: &RequestRecord<'_>) {
+pub(crate) fn record(state: &State, request: RequestRecord<'_>) {
+    let RequestRecord { request_id, peer, head, route, credential, trace, began, outcome } =
+        request;
+    let (error, route) = (outcome.err(), route.unwrap_or("none"));
+    let status = outcome.unwrap_or_else(|error| error.code.status());
+    let code = error.map_or("", |error| error.code.as_str());
     if let Some(metrics) = &state.metrics {
-        let took = request.began.elapsed();
-        metrics.count_request(request.route(), request.method(), request.status(), took);
-        if let Err(error) = request.outcome {
-            metrics.rejected(error.code.as_str(), error.by_store);
+        metrics.count_request(route, method(head), status, began.elapsed());
+        if let Some(error) = error {
+            metrics.rejected(code, error.by_store);
         }
     }
-    let status = request.status();
-    let error = request.outcome.err();
+    let State { settings, ports, failure_lines, refusal_lines, .. } = state;
     let cause = error.and_then(|error| error.cause.as_deref());
-    let is_probe = PROBES.contains(&request.route());
-    let budget = match (state.settings.access_log, cause) {
+    let is_probe = PROBES.contains(&route);
+    let budget = match (settings.access_log, cause) {
         (AccessLog::AllButProbes, None) if is_probe && status == StatusCode::OK => return,
         (AccessLog::All | AccessLog::AllButProbes, _) => None,
-        (AccessLog::Errors | AccessLog::Off, Some(_)) => Some(&state.failure_lines),
-        (AccessLog::Errors, None) if status.as_u16() >= 400 => Some(&state.refusal_lines),
+        (AccessLog::Errors | AccessLog::Off, Some(_)) => Some(failure_lines),
+        (AccessLog::Errors, None) if status.as_u16() >= 400 => Some(refusal_lines),
         (AccessLog::Errors | AccessLog::Off, None) => return,
     };
     let unwritten = budget.map_or(Some(0), |budget| budget.take(cause));
     let Some(unwritten) = unwritten else { return };
-    let code = error.map_or("", |error| error.code.as_str());
-    let unwritten = (unwritten > 0).then_some(unwritten);
+    let trusted = &settings.trusted_proxies;
+    let client = head.and_then(|head| forwarded::client(trusted, peer, &head.headers));
+    let client = client.map(display);
+    let Credential { caller, refused } = credential;
+    let of_caller = || ports.authenticator.key_label(caller.as_ref()?);
+    let label = refused.clone().or_else(of_caller);
+    macro_rules! line {
+        ($level:ident, $($more:tt)+) => {
+            tracing::$level!(
+                environment = settings.environment,
+                request_id = request_id.to_str().unwrap_or_default(),
+                %peer,
+                client,
+                key_name = label.as_ref().map(KeyLabel::as_str),
+                trace_id = trace.map(trace_id),
+                method = method(head),
+                route,
+                status = status.as_u16(),
+                code,
+                micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+                unwritten = (unwritten > 0).then_some(unwritten),
+                $($more)+
+            )
+        };
+    }
     if let Some(cause) = cause {
-        line!(error, state, request, status, code, unwritten, cause, "request failed");
+        line!(error, cause, "request failed");
     } else {
-        line!(info, state, request, status, code, unwritten, "request");
+        line!(info, "request");
     }
 }
 
-/// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow the line. Each reason
-/// has the same budget as a cause of failures. Clients that only connect, such as probes of load balancers, have no
-/// line.
+/// Returns the method, `none` without a head, or `other` for a method that HTTP does not define: a log line repeats no
+/// text of the client.
+fn method(head: Option<&Parts>) -> &'static str {
+    let known = |head: &Parts| METHODS.into_iter().find(|known| head.method == *known);
+    head.map_or("none", |head| known(head).unwrap_or("other"))
+}
+
+/// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow the line. The lines
+/// about one reason are limited like the lines about one cause of failures. A client that only connects, such as a
+/// probe of a load balancer, has no line.
 pub(crate) fn handshake_failed(
     state: &State,
     peer: Peer,
@@ -101,7 +115,7 @@ pub(crate) fn handshake_failed(
     error: &dyn fmt::Display,
 ) {
     if let Some(metrics) = &state.metrics {
-        metrics.handshake_failed(reason);
+        metrics.series.handshake_failures.with_label_values(&[reason]).inc();
     }
     let unwritten = match state.settings.access_log {
         AccessLog::AllButProbes | AccessLog::Errors if reason == DISCONNECTED => None,
@@ -113,43 +127,6 @@ pub(crate) fn handshake_failed(
     let unwritten = (unwritten > 0).then_some(unwritten);
     let environment = state.settings.environment.as_deref();
     tracing::info!(environment, %peer, reason, %error, unwritten, "a TLS handshake failed");
-}
-
-impl RequestRecord<'_> {
-    /// Returns the client behind trusted proxies.
-    fn client(&self, state: &State) -> Option<DisplayValue<IpAddr>> {
-        let trusted = &state.settings.trusted_proxies;
-        forwarded::client(trusted, self.peer, &self.head?.headers).map(display)
-    }
-
-    fn key_name(&self, state: &State) -> Option<String> {
-        let Credential { caller, refused } = self.credential;
-        let of_caller = || state.ports.authenticator.key_label(caller.as_ref()?);
-        let label = refused.clone().or_else(of_caller);
-        label.map(|label| label.as_str().to_owned())
-    }
-
-    fn status(&self) -> StatusCode {
-        self.outcome.unwrap_or_else(|error| error.code.status())
-    }
-
-    fn request_id(&self) -> &str {
-        self.request_id.to_str().unwrap_or_default()
-    }
-
-    fn route(&self) -> &'static str {
-        self.route.unwrap_or("none")
-    }
-
-    /// Returns the method, or `other` for a method that HTTP does not define: a log line repeats no text of the client.
-    fn method(&self) -> &'static str {
-        let Some(head) = self.head else { return "none" };
-        METHODS.into_iter().find(|known| head.method == *known).unwrap_or("other")
-    }
-
-    fn micros(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeSet,
+    io,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -16,45 +17,101 @@ use prometheus::{
     TextEncoder, core::Collector,
 };
 use quick_cache::sync::Cache;
+use tokio_rustls::rustls::Error;
 
 use crate::{
-    observe::{
-        handshakes::REASONS,
-        samples::{self, Sample},
-    },
+    observe::samples::{self, Sample},
     response::error::ErrorCode,
 };
 
 /// The upper bounds of the histogram of durations, in seconds: from a cached page to a request near the timeout.
 const BUCKETS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
+/// A reason of a failed TLS handshake: the client does not speak TLS; mostly it sends plain HTTP.
+pub(crate) const NOT_TLS: &str = "not_tls";
+/// The handshake was not complete within the header timeout.
+pub(crate) const TIMEOUT: &str = "timeout";
+/// The client closed the connection, as probes of load balancers do.
+pub(crate) const DISCONNECTED: &str = "disconnected";
+/// The client offers no version, cipher suite or protocol that the service supports.
+const INCOMPATIBLE: &str = "incompatible";
+/// The client has sent an alert; mostly it does not trust the certificate.
+const REFUSED_BY_CLIENT: &str = "refused_by_client";
+/// The client violates TLS, or the service is at fault.
+const OTHER: &str = "other";
+
+/// The values of the label `reason`.
+const REASONS: [&str; 6] = [NOT_TLS, INCOMPATIBLE, REFUSED_BY_CLIENT, DISCONNECTED, TIMEOUT, OTHER];
+
+/// Returns the reason of a failed handshake that began with the first byte of TLS.
+pub(crate) fn handshake_reason(error: &io::Error) -> &'static str {
+    match error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) {
+        // No error of TLS: the connection has failed or ended.
+        None => DISCONNECTED,
+        Some(Error::PeerIncompatible(_) | Error::NoApplicationProtocol) => INCOMPATIBLE,
+        Some(Error::AlertReceived(_)) => REFUSED_BY_CLIENT,
+        Some(_) => OTHER,
+    }
+}
+
 /// The largest number of key names with a series of their own.
 pub(crate) const MAX_NAMES: usize = 1000;
 /// The series of all other keys. No key has this name, because a name contains no space.
 const OTHERS: &str = "other keys";
 
+/// Defines the counters and gauges from a table of field, type, constructor, name and help text.
+macro_rules! series {
+    ($($field:ident: $type:ident::$new:ident($($labels:expr)?), $name:literal, $help:literal;)+) => {
+        #[derive(Debug)]
+        pub(crate) struct Series { $(pub(crate) $field: $type),+ }
+
+        impl Series {
+            fn register(registry: &Registry) -> prometheus::Result<Self> {
+                Ok(Self {
+                    $($field: register(registry, $type::$new(Opts::new($name, $help) $(, $labels)?)?)?),+
+                })
+            }
+        }
+    };
+}
+
+series! {
+    requests: IntCounterVec::new(&["route", "method", "status"]),
+        "petstore_http_requests_total", "Requests whose answer is known.";
+    in_flight: IntGauge::with_opts(),
+        "petstore_http_requests_in_flight", "Requests being answered.";
+    accepted_connections: IntCounter::with_opts(),
+        "petstore_connections_accepted_total", "Connections that were accepted.";
+    open_connections: IntGauge::with_opts(),
+        "petstore_connections_open", "Connections that are open.";
+    rejected: IntCounterVec::new(&["code"]),
+        "petstore_rejected_requests_total", "Requests answered with an error, by its code.";
+    store_errors: IntCounter::with_opts(),
+        "petstore_store_errors_total", "Requests that failed because the store did.";
+    handshake_failures: IntCounterVec::new(&["reason"]),
+        "petstore_tls_handshake_failures_total", "TLS handshakes that failed, by the reason.";
+    page_hits: IntCounter::with_opts(),
+        "petstore_page_cache_hits_total", "Pages and animals found in the cache.";
+    page_misses: IntCounter::with_opts(),
+        "petstore_page_cache_misses_total", "Pages and animals that were not in the cache.";
+    deprecated: IntCounterVec::new(&["key"]), "petstore_deprecated_requests_total",
+        "Requests for the deprecated operation getPet, by the name of the API key.";
+    revoked: IntCounterVec::new(&["key"]), "petstore_revoked_key_requests_total",
+        "Requests with a revoked API key, by its name.";
+}
+
 /// The counters, gauges and histograms of the service.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: IntCounterVec,
+    pub(crate) series: Series,
     durations: HistogramVec,
     /// The series of successful requests, by route, method and status.
     successes: Vec<((&'static str, &'static str, StatusCode), IntCounter, Histogram)>,
-    in_flight: IntGauge,
-    accepted_connections: IntCounter,
-    open_connections: IntGauge,
-    rejected: IntCounterVec,
-    store_errors: IntCounter,
-    handshake_failures: IntCounterVec,
-    page_hits: IntCounter,
-    page_misses: IntCounter,
-    /// Calls of deprecated operations.
-    pub(crate) deprecated: ByKey,
-    /// The series of `deprecated`, by the caller.
+    /// The series of deprecated operations, by the caller.
     deprecated_callers: Cache<KeyDigest, IntCounter>,
-    /// Requests with a revoked key.
-    pub(crate) revoked: ByKey,
+    /// The names of API keys with series of their own. They are bounded, because the series of a deleted key remain.
+    key_names: Mutex<BTreeSet<String>>,
 }
 
 /// An increment of a gauge, undone on drop.
@@ -78,78 +135,32 @@ impl Metrics {
         let registry = Registry::new();
         let build = Opts::new("petstore_build_info", "Always 1; the version of the service.");
         let build = build.const_label("version", env!("CARGO_PKG_VERSION"));
-        register(&registry, IntGauge::with_opts(build))?.set(1);
+        register(&registry, IntGauge::with_opts(build)?)?.set(1);
         let durations = HistogramOpts::new(
             "petstore_http_request_duration_seconds",
             "The time from the head of a request to its answer.",
         );
-        let durations = HistogramVec::new(durations.buckets(BUCKETS.to_vec()), &["route"]);
-        let [in_flight, open_connections] = [
-            ("petstore_http_requests_in_flight", "Requests being answered."),
-            ("petstore_connections_open", "Connections that are open."),
-        ]
-        .map(|(name, help)| register(&registry, IntGauge::new(name, help)));
-        let [accepted_connections, store_errors, page_hits, page_misses] = [
-            ("petstore_connections_accepted_total", "Connections that were accepted."),
-            ("petstore_store_errors_total", "Requests that failed because the store did."),
-            ("petstore_page_cache_hits_total", "Pages and animals found in the cache."),
-            ("petstore_page_cache_misses_total", "Pages and animals that were not in the cache."),
-        ]
-        .map(|(name, help)| register(&registry, IntCounter::new(name, help)));
-        let by = |labels: &[&str], name, help| {
-            register(&registry, IntCounterVec::new(Opts::new(name, help), labels))
-        };
-        let (name, help) = ("petstore_http_requests_total", "Requests whose answer is known.");
-        let requests = by(&["route", "method", "status"], name, help)?;
-        let help = "Requests answered with an error, by its code.";
-        let rejected = by(&["code"], "petstore_rejected_requests_total", help)?;
-        let help = "TLS handshakes that failed, by the reason.";
-        let handshake_failures = by(&["reason"], "petstore_tls_handshake_failures_total", help)?;
-        let help = "Requests for the deprecated operation getPet, by the name of the API key.";
-        let deprecated = by(&["key"], "petstore_deprecated_requests_total", help)?;
-        let help = "Requests with a revoked API key, by its name.";
-        let revoked = by(&["key"], "petstore_revoked_key_requests_total", help)?;
-        let mut metrics = Self {
-            requests,
-            durations: register(&registry, durations)?,
-            successes: Vec::new(),
-            in_flight: in_flight?,
-            accepted_connections: accepted_connections?,
-            open_connections: open_connections?,
-            rejected,
-            store_errors: store_errors?,
-            handshake_failures,
-            page_hits: page_hits?,
-            page_misses: page_misses?,
-            deprecated: ByKey { counts: deprecated, names: Mutex::default() },
-            deprecated_callers: Cache::new(MAX_NAMES),
-            revoked: ByKey { counts: revoked, names: Mutex::default() },
-            registry,
-        };
-        metrics.expect(operations);
-        Ok(metrics)
-    }
-
-    /// Creates series with value 0. Prometheus does not see an increase in a series that begins with 1.
-    fn expect(
-        &mut self,
-        operations: impl Iterator<Item = (&'static str, &'static str, StatusCode)>,
-    ) {
+        let durations = HistogramVec::new(durations.buckets(BUCKETS.to_vec()), &["route"])?;
+        let (durations, series) = (register(&registry, durations)?, Series::register(&registry)?);
+        // Series begin with value 0, because Prometheus does not see an increase in a series that begins with 1.
         for code in ErrorCode::ALL {
-            self.rejected.with_label_values(&[code.as_str()]);
+            series.rejected.with_label_values(&[code.as_str()]);
         }
         for reason in REASONS {
-            self.handshake_failures.with_label_values(&[reason]);
+            series.handshake_failures.with_label_values(&[reason]);
         }
+        let mut successes = Vec::new();
         for (template, method, success) in operations {
             let of = |status: StatusCode| {
-                self.requests.with_label_values(&[template, method, status.as_str()])
+                series.requests.with_label_values(&[template, method, status.as_str()])
             };
             let statuses = ErrorCode::ALL.iter().map(|code| code.status());
             statuses.filter(StatusCode::is_server_error).map(of).for_each(drop);
-            let durations = self.durations.with_label_values(&[template]);
-            self.successes.push(((template, method, success), of(success), durations));
+            let durations = durations.with_label_values(&[template]);
+            successes.push(((template, method, success), of(success), durations));
         }
+        let (deprecated_callers, key_names) = (Cache::new(MAX_NAMES), Mutex::default());
+        Ok(Self { registry, series, durations, successes, deprecated_callers, key_names })
     }
 
     /// Counts an answered request.
@@ -168,7 +179,7 @@ impl Metrics {
             count.inc();
             return durations.observe(took);
         }
-        self.requests.with_label_values(&[route, method, status.as_str()]).inc();
+        self.series.requests.with_label_values(&[route, method, status.as_str()]).inc();
         self.durations.with_label_values(&[route]).observe(took);
     }
 
@@ -178,40 +189,42 @@ impl Metrics {
             return count.inc();
         }
         let Some(label) = keys.key_label(caller) else { return };
-        let count = self.deprecated.series(label.as_str());
+        let count = self.of_key(&self.series.deprecated, label.as_str());
         count.inc();
         self.deprecated_callers.insert(caller.digest, count);
     }
 
     /// Counts a request that was answered with the error `code`.
     pub(crate) fn rejected(&self, code: &'static str, by_store: bool) {
-        self.rejected.with_label_values(&[code]).inc();
+        self.series.rejected.with_label_values(&[code]).inc();
         if by_store {
-            self.store_errors.inc();
+            self.series.store_errors.inc();
         }
     }
 
-    /// Counts a failed TLS handshake.
-    pub(crate) fn handshake_failed(&self, reason: &str) {
-        self.handshake_failures.with_label_values(&[reason]).inc();
+    /// Returns the series of the API key `name` in `counts`, with value 0 if the series is new.
+    pub(crate) fn of_key(&self, counts: &IntCounterVec, name: &str) -> IntCounter {
+        let mut names = self.key_names.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
+        counts.with_label_values(&[if own { name } else { OTHERS }])
     }
 
     /// Counts a request as in flight until the returned value is dropped.
     pub(crate) fn begin_request(&self) -> GaugeGuard<'_> {
-        self.in_flight.inc();
-        GaugeGuard(&self.in_flight)
+        self.series.in_flight.inc();
+        GaugeGuard(&self.series.in_flight)
     }
 
     /// Counts a connection as accepted, and as open until the returned value is dropped.
     pub(crate) fn begin_connection(&self) -> GaugeGuard<'_> {
-        self.accepted_connections.inc();
-        self.open_connections.inc();
-        GaugeGuard(&self.open_connections)
+        self.series.accepted_connections.inc();
+        self.series.open_connections.inc();
+        GaugeGuard(&self.series.open_connections)
     }
 
     /// Counts a lookup in the page cache.
     pub(crate) fn page_looked_up(&self, found: bool) {
-        if found { &self.page_hits } else { &self.page_misses }.inc();
+        if found { &self.series.page_hits } else { &self.series.page_misses }.inc();
     }
 
     /// Returns the metrics and `samples` in the text format of Prometheus.
@@ -228,46 +241,29 @@ impl Metrics {
 /// Registers a metric and returns it.
 fn register<C: Collector + Clone + 'static>(
     registry: &Registry,
-    made: prometheus::Result<C>,
+    metric: C,
 ) -> prometheus::Result<C> {
-    let metric = made?;
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
 }
 
-/// Requests by the name of an API key. The number of series is bounded, because the series of a deleted key remains.
-#[derive(Debug)]
-pub(crate) struct ByKey {
-    counts: IntCounterVec,
-    names: Mutex<BTreeSet<String>>,
-}
-
-impl ByKey {
-    /// Returns the series of the key `name`, with value 0 if it is new.
-    pub(crate) fn series(&self, name: &str) -> IntCounter {
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
-        self.counts.with_label_values(&[if own { name } else { OTHERS }])
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use prometheus::{IntCounterVec, Opts};
+    use std::iter;
 
-    use super::{ByKey, MAX_NAMES, Mutex, OTHERS};
+    use super::{MAX_NAMES, Metrics, OTHERS};
 
     #[test]
     fn a_thousand_names_have_series_of_their_own() {
-        let counts = IntCounterVec::new(Opts::new("calls_total", "Calls."), &["key"]).unwrap();
-        let calls = ByKey { counts: counts.clone(), names: Mutex::default() };
+        let metrics = Metrics::new(iter::empty()).unwrap();
+        let calls = &metrics.series.deprecated;
         for _ in 0..2 {
             for key in 0..MAX_NAMES + 3 {
-                calls.series(&format!("key-{key}")).inc();
+                metrics.of_key(calls, &format!("key-{key}")).inc();
             }
         }
-        assert_eq!(counts.with_label_values(&["key-0"]).get(), 2);
-        assert_eq!(counts.with_label_values(&["key-999"]).get(), 2);
-        assert_eq!(counts.with_label_values(&[OTHERS]).get(), 6);
+        assert_eq!(calls.with_label_values(&["key-0"]).get(), 2);
+        assert_eq!(calls.with_label_values(&["key-999"]).get(), 2);
+        assert_eq!(calls.with_label_values(&[OTHERS]).get(), 6);
     }
 }

@@ -5,16 +5,16 @@ use hyper::Uri;
 /// The base path, to which the paths of the interface are relative.
 pub(crate) const BASE_PATH: &str = "/v1";
 
-/// Returns the base path in the URLs of clients: the path of `public_url`, or the base path without a URL. The two differ
-/// if a proxy strips a prefix.
+/// Returns the base path in the URLs of clients: the path of `public_url`, or [`BASE_PATH`] without a URL. The paths
+/// differ if a proxy strips a prefix.
 pub(crate) fn public_base(public_url: Option<&str>) -> &str {
     let authority_and_path = public_url.and_then(|url| url.split_once("://"));
     let path = authority_and_path.and_then(|(_, rest)| rest.split_at_checked(rest.find('/')?));
     path.map_or(BASE_PATH, |(_, path)| path)
 }
 
-/// Returns whether `path` needs a credential. Only the path decides, so an unknown path needs one too, and no row of the
-/// route table can open an operation by mistake.
+/// Returns whether `path` is under the base path. Every request to such a path needs a credential, even if the path has
+/// no route. So no row of the route table can open an operation by mistake.
 pub(crate) fn is_under_base(path: &str) -> bool {
     path.strip_prefix(BASE_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,21 +1,17 @@
 //! The bearer credential of a request (interface, section 5; RFC 6750).
 //!
-//! A request without a live key is refused after 100 ms at least, and after a second check against keys that were read since
-//! the request arrived. So a new key works at its first use, and a client that tries keys is slow. A waiting refusal holds
-//! a permit; without a permit, the answer is 429 at once.
+//! A request without a live key is refused after 100 ms at least, so a client that tries keys is slow. Before the
+//! refusal, the key is checked again with keys that were read since the request arrived. So a new key works at its
+//! first use. A waiting refusal holds a permit; without a permit, the answer is 429 at once.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use petstore_domain::{ApiKeySecret, Caller, KeyLabel};
-use tokio::{
-    sync::Semaphore,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
-use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits};
+use super::only;
+use crate::{response::error::ApiError, settings::Limits, state::State};
 
 const SCHEME: &str = "bearer";
-/// The largest number of waiting refusals, or a quarter of `max_connections` if that is less.
-const MAX_WAITING: usize = 4096;
 
 /// The API key of a request, for the log.
 #[derive(Debug, Default)]
@@ -28,47 +24,31 @@ pub(crate) struct Credential {
 
 /// Returns the bearer token in the `Authorization` header, if there is exactly one such header.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<ApiKeySecret> {
-    let mut sent = headers.get_all(AUTHORIZATION).iter();
-    let only = sent.next().filter(|_| sent.next().is_none())?;
-    let (scheme, token) = only.to_str().ok()?.split_at_checked(SCHEME.len())?;
+    let sent = only(headers, &AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = sent.split_at_checked(SCHEME.len())?;
     let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
     Some(token.trim_ascii()).filter(|token| !token.is_empty()).map(ApiKeySecret::new)
 }
 
-/// The delay and the bound of refusals.
-#[derive(Debug)]
-pub(crate) struct LateRefusals {
-    /// One permit per waiting refusal.
-    permits: Semaphore,
-    limits: Limits,
-}
-
-impl LateRefusals {
-    /// Creates a bound of a quarter of `max_connections`, at most [`MAX_WAITING`].
-    pub(crate) fn new(limits: Limits) -> Self {
-        let permits = (limits.max_connections.get() / 4).clamp(1, MAX_WAITING);
-        Self { permits: Semaphore::new(permits), limits }
-    }
-
-    /// Returns the output of `again` after the delay.
-    ///
-    /// # Errors
-    /// The error of `again`; `refusal` if the drain closes idle connections or the request timeout is near; 429 if too many
-    /// refusals wait.
-    pub(crate) async fn wait<T>(
-        &self,
-        drain: &Drain,
-        refusal: &ApiError,
-        again: impl Future<Output = Result<T, ApiError>>,
-    ) -> Result<T, ApiError> {
-        let _permit = self.permits.try_acquire().map_err(|_| ApiError::rate_limited())?;
-        let late = async { tokio::join!(again, sleep(self.limits.refusal_delay)).0 };
-        // Shorter than the request timeout, which would answer 503.
-        let time = self.limits.request_timeout * 9 / 10;
-        tokio::select! {
-            outcome = timeout(time, late) => outcome.unwrap_or_else(|_| Err(refusal.clone())),
-            () = drain.last_call() => Err(refusal.clone()),
+/// Returns the output of `again`, the second check, after the delay of a refusal.
+///
+/// # Errors
+/// The error of `again`; `refusal` if the drain closes idle connections or the request timeout is near; 429 if too many
+/// refusals wait.
+pub(crate) async fn check_late<T>(
+    state: &State,
+    refusal: &ApiError,
+    again: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, ApiError> {
+    let Limits { refusal_delay, request_timeout, .. } = state.settings.limits;
+    let _permit = state.refusal_permits.try_acquire().map_err(|_| ApiError::rate_limited())?;
+    let late = async { tokio::join!(again, sleep(refusal_delay)).0 };
+    tokio::select! {
+        // Before the request timeout, which would answer 503.
+        outcome = timeout(request_timeout * 9 / 10, late) => {
+            outcome.unwrap_or_else(|_| Err(refusal.clone()))
         }
+        () = state.drain.last_call() => Err(refusal.clone()),
     }
 }
 

@@ -18,7 +18,8 @@ use tokio::{
 
 use crate::response::error::{ApiError, ErrorCode};
 
-/// The body of one request. It records whether its end was read, which hyper's own type does not report for a chunked body.
+/// The body of one request. Records whether the end of the body was read, which hyper's type does not report for a
+/// chunked body.
 #[derive(Debug)]
 pub(crate) struct RequestBody<'b, B> {
     body: &'b mut B,
@@ -99,7 +100,7 @@ where
         }
         let mut length = 0;
         while !self.has_ended && length <= limit {
-            // hyper delivers a frame only when the connection is polled after a request for the frame.
+            // hyper delivers a frame only after the frame was polled and then the connection was polled.
             tokio::select! {
                 biased;
                 frame = self.body.frame() => match frame {
@@ -124,8 +125,8 @@ where
     }
 }
 
-/// Lets the task of the connection run once. Unlike tokio's `yield_now`, an idle worker does not ask the system for events
-/// first.
+/// Lets the task of the connection run once. tokio's `yield_now` is slower: an idle worker asks the system for events
+/// before it runs this task again.
 pub(crate) async fn yield_once() {
     let wake = |cx: &mut Context<'_>| {
         cx.waker().wake_by_ref();

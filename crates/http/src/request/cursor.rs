@@ -35,18 +35,13 @@ pub(crate) fn text(position: CursorPosition) -> String {
 /// cursor. A cursor grants no access, so it needs no signature.
 pub(crate) fn decode(text: &str) -> Option<CursorPosition> {
     let mut bytes = [0; LENGTH];
-    let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
-    if length != LENGTH || bytes[0] != LAYOUT {
-        return None;
-    }
-    let (content, check) = bytes.split_last_chunk::<4>()?;
-    let (_, id) = content.split_last_chunk::<8>()?;
-    if crc32fast::hash(content) != u32::from_be_bytes(*check) {
-        return None;
-    }
+    URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
+    let [_, sent_status, id @ .., _, _, _, _] = bytes;
     let mut statuses = PetStatus::ALL.map(Some).into_iter().chain([None]);
-    let status = statuses.find(|status| status_byte(*status) == bytes[1])?;
-    Some(CursorPosition { after: PetId(i64::from_be_bytes(*id)), status })
+    let status = statuses.find(|status| status_byte(*status) == sent_status)?;
+    let position = CursorPosition { after: PetId(i64::from_be_bytes(id)), status };
+    // Compares the layout, the checksum and the form of the text.
+    (encode(position)[..] == *text.as_bytes()).then_some(position)
 }
 
 const fn status_byte(status: Option<PetStatus>) -> u8 {

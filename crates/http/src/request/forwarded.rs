@@ -47,8 +47,9 @@ impl TrustedProxy {
     }
 }
 
-/// Returns the client of a request from `peer`: the rightmost address that is not a trusted proxy, or the leftmost address
-/// if all are trusted. Returns `None` if `peer` is not trusted, sends no such header, or sends no address in that place.
+/// Returns the client of a request from `peer`: the rightmost address that is not a trusted proxy, or the leftmost
+/// address if all are trusted. Returns `None` if `peer` is not trusted or sends no `X-Forwarded-For`, or if an entry on
+/// the way is no address.
 pub(crate) fn client(trusted: &[TrustedProxy], peer: Peer, headers: &HeaderMap) -> Option<IpAddr> {
     let is_trusted = |peer| trusted.iter().any(|proxy| proxy.is(peer));
     if !is_trusted(peer) {

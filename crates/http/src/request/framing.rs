@@ -6,46 +6,40 @@
 use fluent_uri::UriRef;
 use hyper::{
     HeaderMap, Version,
-    header::{HOST, TRANSFER_ENCODING},
+    header::{HOST, HeaderValue, TRANSFER_ENCODING},
     http::request,
 };
 
+use super::only;
 use crate::response::error::{ApiError, ErrorCode};
 
 /// Returns 400 for a request whose target or length is ambiguous. A request without a body has no `Transfer-Encoding`.
 pub(crate) fn require_unambiguous(head: &request::Parts, has_body: bool) -> Result<(), ApiError> {
-    let error = if !has_body || is_plainly_chunked(&head.headers) {
-        host_error(head)
-    } else {
-        Some("the only Transfer-Encoding known here is 'chunked'")
-    };
-    error.map_or(Ok(()), |message| Err(ApiError::new(ErrorCode::InvalidRequest, message)))
-}
-
-fn is_plainly_chunked(headers: &HeaderMap) -> bool {
-    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
-    match (codings.next(), codings.next()) {
-        (None, _) => true,
-        (Some(coding), None) => coding.as_bytes().eq_ignore_ascii_case(b"chunked"),
-        _ => false,
-    }
-}
-
-fn host_error(head: &request::Parts) -> Option<&'static str> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (host, authority) = (hosts.next(), head.uri.authority());
-    if hosts.next().is_some() {
-        return Some("there must be one Host header, not several");
-    }
-    if host.is_none() && head.version == Version::HTTP_11 {
-        return Some("the Host header is required");
-    }
     // An empty `Host` means that the target has no authority (RFC 9110, section 7.2).
-    let is_good = host
-        .is_none_or(|host| host.is_empty() || host.to_str().is_ok_and(is_host_and_port))
-        && authority.is_none_or(|authority| is_host_and_port(authority.as_str()));
-    (!is_good)
-        .then_some("the host of a request must be a name or an address and, if need be, a port")
+    let is_good = |host: &HeaderValue| host.is_empty() || host.to_str().is_ok_and(is_host_and_port);
+    let message = if has_body && !is_plainly_chunked(&head.headers) {
+        "the only Transfer-Encoding known here is 'chunked'"
+    } else if hosts.next().is_some() {
+        "there must be one Host header, not several"
+    } else if host.is_none() && head.version == Version::HTTP_11 {
+        "the Host header is required"
+    } else if !host.is_none_or(is_good)
+        || !authority.is_none_or(|authority| is_host_and_port(authority.as_str()))
+    {
+        "the host of a request must be a name or an address and, if need be, a port"
+    } else {
+        return Ok(());
+    };
+    Err(ApiError::new(ErrorCode::InvalidRequest, message))
+}
+
+/// Returns whether the body has the only supported `Transfer-Encoding`, or none.
+fn is_plainly_chunked(headers: &HeaderMap) -> bool {
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    !headers.contains_key(TRANSFER_ENCODING)
+        || only(headers, &TRANSFER_ENCODING).is_some_and(is_chunked)
 }
 
 /// Returns whether `text` is a host that is not empty, with or without a port (RFC 3986, sections 3.2.2 and 3.2.3).

@@ -6,19 +6,19 @@ use hyper::{
 };
 use petstore_domain::{IdempotencyKey, InvalidIdempotencyKey};
 
+use super::only;
 use crate::response::error::{ApiError, ErrorCode};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Returns 415 unless the body is `application/json` without a content coding.
 pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
-    let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let message = match (types.next(), types.next()) {
-        (None, _) => "the header 'Content-Type: application/json' is required",
-        (Some(_), Some(_)) => "there must be one Content-Type header, not several",
-        (Some(sent), None) if !is_json(sent) => {
-            "the Content-Type must be application/json, in UTF-8"
+    let message = match only(headers, &CONTENT_TYPE) {
+        None if !headers.contains_key(CONTENT_TYPE) => {
+            "the header 'Content-Type: application/json' is required"
         }
+        None => "there must be one Content-Type header, not several",
+        Some(sent) if !is_json(sent) => "the Content-Type must be application/json, in UTF-8",
         _ if headers.get_all(CONTENT_ENCODING).iter().any(|coding| !is_identity(coding)) => {
             "the body must be sent without a Content-Encoding"
         }
@@ -27,8 +27,8 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::unsupported_media_type(message))
 }
 
-/// Returns whether `sent` is `application/json`, with any parameters except a `charset` other than UTF-8. Text like a `charset`
-/// inside of a quoted string counts as one.
+/// Returns whether `sent` is `application/json`. It may have any parameters, but a `charset` must be UTF-8. Quoted
+/// strings are not parsed: a `charset` in the quoted value of another parameter counts too.
 fn is_json(sent: &HeaderValue) -> bool {
     let mut parts = sent.to_str().unwrap_or_default().split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default();
@@ -50,16 +50,12 @@ fn is_identity(coding: &HeaderValue) -> bool {
 /// # Errors
 /// The header is malformed or is sent more than once.
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
-    let mut sent = headers.get_all(IDEMPOTENCY_KEY).iter();
-    let key = match (sent.next(), sent.next()) {
-        (None, _) => return Ok(None),
-        (Some(key), None) => {
-            let key = key.to_str().map_err(|_| InvalidIdempotencyKey);
-            key.and_then(unquoted).and_then(IdempotencyKey::parse)
-        }
-        (Some(_), Some(_)) => Err(InvalidIdempotencyKey),
-    };
-    key.map(Some).map_err(|rule| {
+    if !headers.contains_key(IDEMPOTENCY_KEY) {
+        return Ok(None);
+    }
+    let sent = only(headers, &IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok());
+    let key = sent.and_then(unquoted).ok_or(InvalidIdempotencyKey);
+    key.and_then(IdempotencyKey::parse).map(Some).map_err(|rule| {
         let message = format!(
             "the header Idempotency-Key {rule}, bare or between double quotes, and be given once at most"
         );
@@ -67,12 +63,11 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
     })
 }
 
-/// Returns the key without its quotes: `abc` and `"abc"` are the same key. A single quote at one end is an error.
-fn unquoted(text: &str) -> Result<&str, InvalidIdempotencyKey> {
-    match (text.strip_prefix('"'), text.strip_suffix('"')) {
-        (None, None) => Ok(text),
-        (Some(rest), Some(_)) => rest.strip_suffix('"').ok_or(InvalidIdempotencyKey),
-        (Some(_), None) | (None, Some(_)) => Err(InvalidIdempotencyKey),
+/// Returns the key without its quotes: `abc` and `"abc"` are the same key. Returns `None` for a quote at one end only.
+fn unquoted(text: &str) -> Option<&str> {
+    match text.strip_prefix('"') {
+        Some(rest) => rest.strip_suffix('"'),
+        None => Some(text).filter(|text| !text.ends_with('"')),
     }
 }
 

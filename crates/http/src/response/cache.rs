@@ -1,7 +1,7 @@
 //! The cache of encoded pages and animals, each valid for one version of the catalogue.
 //!
 //! A hit needs no query, no encoding and no compression. This saves most of the processor time of a list, and a quarter
-//! of the time of a get. The cache takes up to
+//! of the processor time of one animal. The cache takes up to
 //! [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
 use std::sync::Arc;
@@ -54,8 +54,8 @@ impl PageCache {
         (read_in == version).then_some(representation)
     }
 
-    /// Inserts `resource` in `version`, or weighs it again after its representation has grown. Replaces an entry of another
-    /// version.
+    /// Inserts `resource` in `version`, or updates its weight after its representation has grown. Replaces an entry of
+    /// another version.
     pub(crate) fn insert(
         &self,
         resource: Resource,

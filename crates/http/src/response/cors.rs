@@ -1,7 +1,7 @@
 //! Cross-origin resource sharing (Fetch standard, section 3.3), for pages of other origins.
 //!
-//! The script of a page sends the API key, and a browser adds no credentials by itself. So no response allows credentials
-//! in the sense of the standard, and `*` gives a page no more rights than its key.
+//! The script of a page sends the API key; the browser adds no credential by itself. So no response has
+//! `Access-Control-Allow-Credentials`, and `*` gives a page no more rights than its key.
 
 use hyper::{
     HeaderMap, Method, StatusCode,
@@ -13,7 +13,7 @@ use hyper::{
     http::request::Parts,
 };
 
-use crate::response::{self, Response, error::ApiError};
+use crate::response::{self, Response};
 
 /// The setting that allows every origin.
 const ANY: &str = "*";
@@ -64,18 +64,15 @@ fn allowed(origins: &[String], request: &HeaderMap) -> Option<HeaderValue> {
     origins.iter().any(|allowed| origin == allowed).then(|| origin.clone())
 }
 
-/// Returns the response to a preflight of an address with `methods`. An address without a route allows every request, so
-/// that the page can read the 404.
-pub(crate) fn permission(methods: Option<String>) -> Result<Response, ApiError> {
+/// Returns the response to a preflight. `methods` are the methods of the address. A preflight of an address without a
+/// route succeeds too, so that the page can read the 404.
+pub(crate) fn permission(methods: Option<HeaderValue>) -> Response {
     let mut response = response::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
-    if let Some(methods) = methods {
-        let methods = HeaderValue::try_from(methods).map_err(ApiError::internal)?;
-        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-    }
+    headers.extend(methods.map(|methods| (ACCESS_CONTROL_ALLOW_METHODS, methods)));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
     headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
-    Ok(response)
+    response
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(crate) struct ApiError {
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
-/// One second: overload, a lost store and a rate limit pass in seconds rather than minutes.
+/// One second, because overload, a lost store and a rate limit pass in seconds, not in minutes.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 impl ApiError {
@@ -106,12 +106,10 @@ impl ApiError {
     }
 
     /// Creates 405. `methods` is the value of `Allow`.
-    pub(crate) fn method_not_allowed(methods: &str) -> Self {
-        let message = format!("this address has the methods {methods}");
-        match HeaderValue::from_str(methods) {
-            Ok(allow) => Self::new(ErrorCode::MethodNotAllowed, message).with(ALLOW, allow),
-            Err(error) => Self::internal(error),
-        }
+    pub(crate) fn method_not_allowed(methods: HeaderValue) -> Self {
+        let names = methods.to_str().unwrap_or_default();
+        let message = format!("this address has the methods {names}");
+        Self::new(ErrorCode::MethodNotAllowed, message).with(ALLOW, methods)
     }
 
     /// Creates 415 with the accepted media type.

@@ -2,7 +2,10 @@
 
 use std::{fmt, io, time::Duration};
 
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::{
+    Stream, StreamExt as _,
+    stream::{self, BoxStream},
+};
 use tokio::{
     net::{TcpListener, UnixListener},
     task::yield_now,
@@ -22,19 +25,15 @@ const MAX_QUEUED: usize = 65_536;
 
 /// A listening socket, made from a bound [`TcpListener`] or [`UnixListener`].
 pub struct Listener {
-    socket: Socket,
+    /// Accepts connections from the socket. The stream never ends.
+    accepted: BoxStream<'static, Accepted>,
     shared: bool,
     on_close: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
-enum Socket {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
 impl Listener {
-    fn new(socket: Socket) -> Self {
-        Self { socket, shared: false, on_close: None }
+    fn new(accepted: impl Stream<Item = Accepted> + Send + 'static) -> Self {
+        Self { accepted: accepted.boxed(), shared: false, on_close: None }
     }
 
     /// Marks the socket as shared with another process, such as the service manager. At the end, connections in the accept
@@ -50,32 +49,25 @@ impl Listener {
     pub fn on_close(self, work: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self { on_close: Some(Box::new(work)), ..self }
     }
-
-    async fn accept(&self) -> Accepted {
-        match &self.socket {
-            Socket::Tcp(listener) => {
-                let (stream, peer) = accept_with_retry(|| listener.accept()).await;
-                // With Nagle's algorithm, a small response may wait for the acknowledgement of the previous response.
-                let _ = stream.set_nodelay(true);
-                (Box::new(stream), peer.into())
-            }
-            Socket::Unix(listener) => {
-                let (stream, _) = accept_with_retry(|| listener.accept()).await;
-                (Box::new(stream), Peer::Unix)
-            }
-        }
-    }
 }
 
 impl From<TcpListener> for Listener {
     fn from(listener: TcpListener) -> Self {
-        Self::new(Socket::Tcp(listener))
+        Self::new(stream::unfold(listener, async |listener| {
+            let (stream, peer) = accept_with_retry(|| listener.accept()).await;
+            // With Nagle's algorithm, a small response may wait for the acknowledgement of the previous response.
+            let _ = stream.set_nodelay(true);
+            Some(((Box::new(stream) as _, peer.into()), listener))
+        }))
     }
 }
 
 impl From<UnixListener> for Listener {
     fn from(listener: UnixListener) -> Self {
-        Self::new(Socket::Unix(listener))
+        Self::new(stream::unfold(listener, async |listener| {
+            let (stream, _) = accept_with_retry(|| listener.accept()).await;
+            Some(((Box::new(stream) as _, Peer::Unix), listener))
+        }))
     }
 }
 
@@ -89,9 +81,9 @@ impl fmt::Debug for Listener {
 pub(super) type Accepted = (Box<dyn Io>, Peer);
 
 /// Returns the connections of all listeners in turn. The stream never ends.
-pub(super) fn accept_all(listeners: &[Listener]) -> impl Stream<Item = Accepted> {
-    let each = |listener| stream::repeat(listener).then(Listener::accept).boxed();
-    stream::select_all(listeners.iter().map(each)).chain(stream::pending())
+pub(super) fn accept_all(listeners: &mut [Listener]) -> impl Stream<Item = Accepted> {
+    let each = listeners.iter_mut().map(|listener| &mut listener.accepted);
+    stream::select_all(each).chain(stream::pending())
 }
 
 /// Closes the listeners and returns the connections in their accept queues, which the system would reset otherwise.
@@ -101,11 +93,12 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
         work();
     }
     listeners.retain(|listener| !listener.shared);
-    let mut accepted = accept_all(&listeners).take(MAX_QUEUED);
+    let mut accepted = accept_all(&mut listeners).take(MAX_QUEUED);
     let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
     while let Ok(Some(connection)) = timeout_at(deadline, accepted.next()).await {
         queued.push(connection);
-        // `accept` returns queued connections also after the deadline, until the budget of this task is used up.
+        // Renews tokio's budget of this task. Without a budget, `accept` returns no queued connection after the
+        // deadline.
         yield_now().await;
     }
     queued

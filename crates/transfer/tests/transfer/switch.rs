@@ -23,7 +23,7 @@ use tokio::{
 
 use crate::{
     pair::{add, all, hand_over, phase, service, side, stores},
-    stores::held,
+    stores::{held, key},
 };
 
 /// Counts the reads of the state. While the store is frozen, no read returns.
@@ -123,7 +123,7 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_service_finds_at_once_what_another_service_added_after_the_handover() {
+async fn a_service_finds_at_once_what_was_added_after_the_handover() {
     let (old, new) = stores();
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
     let both = service(&from, &to).await;
@@ -136,6 +136,22 @@ async fn a_service_finds_at_once_what_another_service_added_after_the_handover()
     let id = add(&*new).await;
     assert!(both.find(id).await.unwrap().value.is_some());
     assert_eq!(all(&*both).await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_made_after_the_handover_is_loaded_at_once() {
+    let (old, new) = stores();
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let [whole, changes] = [service(&from, &to).await, service(&from, &to).await];
+    let before = whole.load(None).await.unwrap().unwrap();
+    let mark = changes.load_changes(None).await.unwrap().mark;
+    // The services poll an open store twice a second.
+    hand_over(&from, &to).await.unwrap();
+    key(&new, 1, "late").await;
+    let loaded = whole.load(Some(before.revision)).await.unwrap();
+    assert_eq!(loaded.map(|stored| stored.keys.len()), Some(1));
+    let changed = changes.load_changes(Some(mark)).await.unwrap();
+    assert_eq!(changed.rows.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

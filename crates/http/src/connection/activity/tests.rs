@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, advance};
 
@@ -10,7 +10,7 @@ const HEAD: Duration = Duration::from_secs(10);
 const WRITE: Duration = Duration::from_secs(30);
 
 /// The deadlines of a connection that is accepted now.
-fn accepted() -> Activity {
+fn accepted() -> Arc<Activity> {
     let limits = Limits { header_timeout: HEAD, write_timeout: WRITE, ..Limits::default() };
     Activity::new(Instant::now(), limits, WaitingBodies::new(1 << 20))
 }

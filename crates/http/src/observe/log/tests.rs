@@ -19,7 +19,7 @@ use tracing::{
 
 use super::{RequestRecord, handshake_failed, record};
 use crate::{
-    observe::{handshakes::NOT_TLS, metrics::Metrics},
+    observe::metrics::{Metrics, NOT_TLS},
     rate_limit::LineBudget,
     request::{Peer, auth::Credential},
     response::error::{ApiError, ErrorCode},
@@ -114,7 +114,7 @@ fn finish_of(
     let (peer, route, trace) = (Peer::Unix, None, None);
     let request =
         RequestRecord { request_id, peer, head, route, credential, trace, began, outcome };
-    record(state, &request);
+    record(state, request);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,50 +4,55 @@ use hyper::{
     HeaderMap,
     header::{AUTHORIZATION, HeaderValue},
 };
-use petstore_domain::ApiKeySecret;
+use petstore_domain::{ApiKeySecret, ManualClock, MockAuthenticator, MockPetService, Timestamp};
 use tokio::{
     task,
     time::{Instant, sleep},
 };
 
-use super::{LateRefusals, MAX_WAITING, bearer_token};
+use super::{bearer_token, check_late};
 use crate::{
-    connection::ending::Drain,
     response::error::{ApiError, ErrorCode},
-    settings::Limits,
+    settings::{Limits, Settings},
+    state::{MAX_WAITING_REFUSALS, Ports, State},
 };
 
 const MILLI: Duration = Duration::from_millis(1);
 
-fn refusals(max_connections: usize) -> Arc<(LateRefusals, Drain)> {
-    let max_connections = NonZeroUsize::new(max_connections).unwrap();
-    let request_timeout = Duration::from_secs(2);
-    let limits = Limits { request_timeout, max_connections, ..Limits::default() };
-    Arc::new((LateRefusals::new(limits), Drain::new(Duration::ZERO)))
+/// Returns a service with this limit of connections, a request timeout of 2 s and no shutdown delay.
+fn service(max_connections: usize) -> Arc<State> {
+    let limits = Limits {
+        request_timeout: Duration::from_secs(2),
+        max_connections: NonZeroUsize::new(max_connections).unwrap(),
+        shutdown_delay: Duration::ZERO,
+        ..Limits::default()
+    };
+    let ports = Ports {
+        pets: Arc::new(MockPetService::new()),
+        authenticator: Arc::new(MockAuthenticator::new()),
+        clock: Arc::new(ManualClock::new(Timestamp(0))),
+    };
+    Arc::new(State::new(ports, Settings { limits, ..Settings::default() }, None))
 }
 
 /// Returns the outcome of a refusal whose second check ends after `later`, and the time it took.
-async fn waits(
-    (refusals, drain): &(LateRefusals, Drain),
-    later: Duration,
-    is_good: bool,
-) -> (Option<ErrorCode>, Duration) {
+async fn waits(state: &State, later: Duration, is_good: bool) -> (Option<ErrorCode>, Duration) {
     let began = Instant::now();
     let again = async {
         sleep(later).await;
         if is_good { Ok(()) } else { Err(ApiError::unauthorized(true)) }
     };
-    let outcome = refusals.wait(drain, &ApiError::unauthorized(true), again).await;
+    let outcome = check_late(state, &ApiError::unauthorized(true), again).await;
     (outcome.err().map(|error| error.code), began.elapsed())
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_second_check_of_a_key_decides_after_the_delay() {
-    let refusals = refusals(1000);
+    let service = service(1000);
     for (later, took) in [(0, 100), (99, 100), (400, 400)] {
         for is_good in [true, false] {
             let code = (!is_good).then_some(ErrorCode::Unauthorized);
-            let (outcome, elapsed) = waits(&refusals, later * MILLI, is_good).await;
+            let (outcome, elapsed) = waits(&service, later * MILLI, is_good).await;
             assert_eq!(outcome, code);
             // Timers count whole milliseconds.
             assert!((took * MILLI..(took + 2) * MILLI).contains(&elapsed), "{later}: {elapsed:?}");
@@ -57,7 +62,7 @@ async fn the_second_check_of_a_key_decides_after_the_delay() {
 
 #[tokio::test(start_paused = true)]
 async fn a_second_check_that_outlasts_the_request_timeout_is_a_refusal() {
-    let (outcome, took) = waits(&refusals(1000), Duration::from_mins(1), true).await;
+    let (outcome, took) = waits(&service(1000), Duration::from_mins(1), true).await;
     assert_eq!(outcome, Some(ErrorCode::Unauthorized));
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
@@ -65,17 +70,15 @@ async fn a_second_check_that_outlasts_the_request_timeout_is_a_refusal() {
 #[tokio::test(start_paused = true)]
 async fn at_most_a_quarter_of_the_connections_and_4096_refusals_wait() {
     for (connections, places) in [(1, 1), (8, 2), (16_384, 4096), (1_000_000, 4096)] {
-        let refusals = refusals(connections);
+        let service = service(connections);
         let began = Instant::now();
-        let waiting: Vec<_> = (0..=MAX_WAITING)
+        let waiting: Vec<_> = (0..=MAX_WAITING_REFUSALS)
             .map(|_| {
-                let refusals = Arc::clone(&refusals);
+                let service = Arc::clone(&service);
                 task::spawn(async move {
                     let again = future::ready(Err::<(), _>(ApiError::unauthorized(true)));
-                    let (refusals, drain) = &*refusals;
                     let refusal = ApiError::unauthorized(true);
-                    let error = refusals.wait(drain, &refusal, again).await.unwrap_err();
-                    error.code
+                    check_late(&service, &refusal, again).await.unwrap_err().code
                 })
             })
             .collect();
@@ -87,21 +90,21 @@ async fn at_most_a_quarter_of_the_connections_and_4096_refusals_wait() {
         }
         assert_eq!(refused, places, "of {connections} connections");
         assert!(began.elapsed() < 200 * MILLI);
-        assert_eq!(refusals.0.permits.available_permits(), places);
+        assert_eq!(service.refusal_permits.available_permits(), places);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_drain_ends_waiting_and_later_refusals_at_once() {
-    let refusals = refusals(1000);
+    let service = service(1000);
     let began = Instant::now();
     let waiting = {
-        let refusals = Arc::clone(&refusals);
-        task::spawn(async move { waits(&refusals, Duration::from_mins(1), true).await })
+        let service = Arc::clone(&service);
+        task::spawn(async move { waits(&service, Duration::from_mins(1), true).await })
     };
     sleep(10 * MILLI).await;
-    refusals.1.begin();
-    let outcome = (waiting.await.unwrap().0, waits(&refusals, 50 * MILLI, true).await.0);
+    service.drain.begin();
+    let outcome = (waiting.await.unwrap().0, waits(&service, 50 * MILLI, true).await.0);
     assert_eq!(outcome, (Some(ErrorCode::Unauthorized), Some(ErrorCode::Unauthorized)));
     assert!(began.elapsed() < 20 * MILLI);
 }
