@@ -233,7 +233,7 @@ impl Store {
         self.folder.path().join("petstore.db")
     }
 
-    /// Writes a file into the folder. Returns its path.
+    /// Writes a file into the folder. Returns the path of the file.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.folder.path().join(name);
         fs::write(&path, text).unwrap();

@@ -122,12 +122,12 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store)
         let (pet, key) = (numbered(round), format!("key-{round}"));
         let adding = store.pets.add(pet.clone(), Some(request(&key, &pet, 0)));
         // Polls the future once, or for a time that grows with the round, and then drops it.
-        let patience = async {
+        let pause = async {
             if !round.is_multiple_of(3) {
                 sleep(Duration::from_micros(round as u64 * 40)).await;
             }
         };
-        tokio::select! { biased; _ = adding => {} () = patience => {} }
+        tokio::select! { biased; _ = adding => {} () = pause => {} }
     }
     // A repeat waits for the write that is still in flight. The store must then hold one animal.
     let mut expected = Vec::new();
