@@ -5,9 +5,8 @@ pub(crate) mod pets;
 pub(crate) mod public;
 pub(crate) mod readiness;
 
-use std::pin::Pin;
-
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use hyper::{StatusCode, http::request::Parts};
 use petstore_domain::Caller;
 
@@ -33,12 +32,8 @@ pub(crate) struct RequestContext<'r> {
     pub(crate) body: Bytes,
 }
 
-/// The future of a handler, boxed so that the route table can hold any handler.
-pub(crate) type HandlerFuture<'r> =
-    Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send + 'r>>;
-
-/// The function of an operation.
-pub(crate) type Handler = fn(RequestContext<'_>) -> HandlerFuture<'_>;
+/// The function of an operation. Its future is boxed, so that the route table can hold any handler.
+pub(crate) type Handler = fn(RequestContext<'_>) -> BoxFuture<'_, Result<Response, ApiError>>;
 
 /// Answers 501. The interface names the orders listing but does not describe it (section 4.4).
 pub(crate) fn orders() -> Result<Response, ApiError> {

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use hyper::HeaderMap;
+use hyper::{HeaderMap, header::HeaderValue};
 use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
@@ -14,7 +14,8 @@ use crate::{
     request::address::public_base,
     response::{
         cache::PageCache,
-        deprecation, openapi,
+        deprecation,
+        openapi::openapi_document,
         representation::{Representation, template},
     },
     settings::Settings,
@@ -90,8 +91,12 @@ pub(crate) struct State {
 impl State {
     /// Creates the state of a server.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
-        let openapi = openapi::representation(&settings);
-        let static_files = settings.static_files.iter().map(Representation::of_file).collect();
+        let openapi = Representation::json(openapi_document(&settings), None);
+        let static_files = settings.static_files.iter().map(|file| {
+            let media_type = HeaderValue::from_static(file.media_type);
+            Representation::new(media_type, file.content.clone(), None)
+        });
+        let static_files = static_files.collect();
         let public_base = public_base(settings.public_url.as_deref()).to_owned();
         let deprecation = deprecation::announcement(settings.get_pet_sunset, &public_base);
         let page_cache = PageCache::new(settings.limits.page_cache);

@@ -3,12 +3,11 @@
 //! hyper's own timer is not used: it has one deadline for both the idle time and the request head.
 
 use std::{
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use futures_util::stream::FuturesUnordered;
+use futures_util::{future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -73,7 +72,7 @@ pub(super) enum Reason {
     LastCall,
 }
 
-type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send + 'c>>>;
+type Reasons<'c> = FuturesUnordered<BoxFuture<'c, Reason>>;
 
 impl Activity {
     /// Creates the deadlines of a connection that was accepted at `accepted`.

@@ -22,7 +22,7 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// The longest time without a byte from the client.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
 
-/// The drain of the server, begun or not.
+/// The state of the drain: begun or not.
 #[derive(Debug)]
 pub(crate) struct Drain {
     /// A semaphore without permits, closed when the drain begins. Each request checks it with one atomic load.

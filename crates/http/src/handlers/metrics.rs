@@ -56,7 +56,7 @@ impl Monitor {
         let ready = ready.is_ok_and(|ready| ready.is_ok()).into();
         let mut samples = (self.samples)();
         samples.extend([
-            Sample::gauge("petstore_ready", "Whether /readyz is 200.", ready),
+            Sample::gauge("petstore_ready", "1 if /readyz is 200.", ready),
             Sample::gauge(
                 "petstore_page_cache_pages",
                 "Pages and animals in the cache.",

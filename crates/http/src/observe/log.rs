@@ -49,10 +49,7 @@ pub(crate) fn record(state: &State, request: RequestRecord<'_>) {
     let status = outcome.unwrap_or_else(|error| error.code.status());
     let code = error.map_or("", |error| error.code.as_str());
     if let Some(metrics) = &state.metrics {
-        metrics.count_request(route, method(head), status, began.elapsed());
-        if let Some(error) = error {
-            metrics.rejected(code, error.by_store);
-        }
+        metrics.count_request(route, method(head), outcome, began.elapsed());
     }
     let State { settings, ports, failure_lines, refusal_lines, .. } = state;
     let cause = error.and_then(|error| error.cause.as_deref());

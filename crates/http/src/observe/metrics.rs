@@ -21,7 +21,7 @@ use tokio_rustls::rustls::Error;
 
 use crate::{
     observe::samples::{self, Sample},
-    response::error::ErrorCode,
+    response::error::{ApiError, ErrorCode},
 };
 
 /// The upper bounds of the histogram of durations, in seconds: from a cached page to a request near the timeout.
@@ -87,7 +87,7 @@ series! {
     rejected: IntCounterVec::new(&["code"]),
         "petstore_rejected_requests_total", "Requests answered with an error, by its code.";
     store_errors: IntCounter::with_opts(),
-        "petstore_store_errors_total", "Requests that failed because the store did.";
+        "petstore_store_errors_total", "Requests that failed because the store failed.";
     handshake_failures: IntCounterVec::new(&["reason"]),
         "petstore_tls_handshake_failures_total", "TLS handshakes that failed, by the reason.";
     page_hits: IntCounter::with_opts(),
@@ -168,9 +168,14 @@ impl Metrics {
         &self,
         route: &str,
         method: &str,
-        status: StatusCode,
+        outcome: Result<StatusCode, &ApiError>,
         took: Duration,
     ) {
+        let status = outcome.unwrap_or_else(|error| error.code.status());
+        if let Err(ApiError { code, by_store, .. }) = outcome {
+            self.series.rejected.with_label_values(&[code.as_str()]).inc();
+            self.series.store_errors.inc_by((*by_store).into());
+        }
         let took = took.as_secs_f64();
         let mut successes = self.successes.iter();
         if let Some((_, count, durations)) =
@@ -192,14 +197,6 @@ impl Metrics {
         let count = self.of_key(&self.series.deprecated, label.as_str());
         count.inc();
         self.deprecated_callers.insert(caller.digest, count);
-    }
-
-    /// Counts a request that was answered with the error `code`.
-    pub(crate) fn rejected(&self, code: &'static str, by_store: bool) {
-        self.series.rejected.with_label_values(&[code]).inc();
-        if by_store {
-            self.series.store_errors.inc();
-        }
     }
 
     /// Returns the series of the API key `name` in `counts`, with value 0 if the series is new.

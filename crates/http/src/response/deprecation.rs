@@ -15,7 +15,7 @@ use crate::settings::GetPetSunset;
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 /// The time of the deprecation (RFC 9745): 20 November 2026, 00:00 UTC.
 const SINCE: HeaderValue = HeaderValue::from_static("@1795132800");
-/// The header of RFC 8594.
+/// The header with the time of the removal (RFC 8594).
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
 /// Returns whether the operation has ended.

@@ -61,7 +61,7 @@ pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
     /// The text for the client: the mistake, its place and the correct form.
     pub(crate) message: Cow<'static, str>,
-    /// A header of the response besides the common ones.
+    /// An additional header of the response.
     header: Option<(HeaderName, HeaderValue)>,
     /// The internal cause, only for the log.
     pub(crate) cause: Option<Box<str>>,
@@ -74,7 +74,7 @@ const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 impl ApiError {
-    /// Creates an error without a header of its own.
+    /// Creates an error without an additional header.
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), header: None, cause: None, by_store: false }
     }
@@ -87,7 +87,7 @@ impl ApiError {
     pub(crate) fn unauthorized(credential_sent: bool) -> Self {
         let (message, challenge) = if credential_sent {
             let message = "the API key is unknown, malformed, revoked or expired; \
-                           send one as the header 'Authorization: Bearer <API key>'";
+                           send a live key as the header 'Authorization: Bearer <API key>'";
             (message, r#"Bearer realm="petstore", error="invalid_token""#)
         } else {
             let message = "an API key is required, as the header 'Authorization: Bearer <API key>'";
@@ -99,7 +99,7 @@ impl ApiError {
 
     /// Creates 403 for a live key that may only read.
     pub(crate) fn forbidden() -> Self {
-        let message = "this API key may only read; this operation needs one that may write";
+        let message = "this API key may only read; this operation needs a key that may write";
         let challenge = r#"Bearer realm="petstore", error="insufficient_scope""#;
         Self::new(ErrorCode::Forbidden, message)
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))

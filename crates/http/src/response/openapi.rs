@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::representation::Representation;
 use crate::{request::address::BASE_PATH, settings::Settings};
 
 /// The document in the repository.
@@ -32,11 +31,6 @@ fn server(url: &str, name: &str) -> String {
     format!("{{ \"url\": {}, \"description\": {} }}", json!(url), json!(name))
 }
 
-/// Returns the cacheable form of the document.
-pub(crate) fn representation(settings: &Settings) -> Representation {
-    Representation::json(openapi_document(settings), None)
-}
-
 #[cfg(test)]
 mod tests {
     use hyper::{
@@ -45,10 +39,10 @@ mod tests {
     };
     use serde_json::{Value, json};
 
-    use super::{SERVERS, SOURCE, openapi_document, representation};
+    use super::{SERVERS, SOURCE, openapi_document};
     use crate::{
         request::address::{BASE_PATH, is_under_base},
-        response::error::ErrorCode,
+        response::{error::ErrorCode, representation::Representation},
         route::ROUTES,
         settings::Settings,
     };
@@ -115,7 +109,8 @@ mod tests {
 
     #[test]
     fn the_tag_of_the_document_depends_on_its_bytes() {
-        let document = representation(&Settings::default());
+        let of = |settings| Representation::json(openapi_document(&settings), None);
+        let document = of(Settings::default());
         let fresh = document.answer(&HeaderMap::new(), None);
         assert_eq!(fresh.status(), 200);
         for (sent, status) in [(fresh.headers()[ETAG].to_str().unwrap(), 304), ("\"x\"", 200)] {
@@ -125,7 +120,7 @@ mod tests {
             assert_eq!(answer.headers()[ETAG], fresh.headers()[ETAG]);
         }
         let environment = Some("staging".to_owned());
-        let other = representation(&Settings { environment, ..Settings::default() });
+        let other = of(Settings { environment, ..Settings::default() });
         assert_ne!(other.answer(&HeaderMap::new(), None).headers()[ETAG], fresh.headers()[ETAG]);
     }
 }

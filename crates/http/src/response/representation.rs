@@ -24,7 +24,7 @@ use hyper::{
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 use super::{APPLICATION_JSON, Response, empty, with_body};
-use crate::{observe::ids::X_REQUEST_ID, settings::StaticFile};
+use crate::observe::ids::X_REQUEST_ID;
 
 /// The largest size of a body that is never compressed, in bytes.
 const MIN: usize = 1024;
@@ -85,12 +85,8 @@ impl Representation {
         Self::new(APPLICATION_JSON, content.into(), next)
     }
 
-    /// Creates the representation of a file.
-    pub(crate) fn of_file(file: &StaticFile) -> Self {
-        Self::new(HeaderValue::from_static(file.media_type), file.content.clone(), None)
-    }
-
-    fn new(media_type: HeaderValue, content: Bytes, next: Option<HeaderValue>) -> Self {
+    /// Creates the representation of `content`. `next` is the value of `Link`.
+    pub(crate) fn new(media_type: HeaderValue, content: Bytes, next: Option<HeaderValue>) -> Self {
         let tag = entity_tag(&content, next.as_ref());
         Self { media_type, content, tag, next, gzip: OnceLock::new() }
     }
