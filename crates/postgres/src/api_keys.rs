@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, CorruptKey, Corruption, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome,
-    StoreError, StoredApiKey, StoredKeys, Timestamp,
+    ApiKey, CorruptKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError,
+    StoredApiKey, StoredKeys, Timestamp,
 };
 use tokio_postgres::Row;
 
@@ -12,7 +12,7 @@ use crate::{
     connector::Purpose,
     error::StoreFailure,
     store::PostgresStore,
-    values::{Fields, Values},
+    values::{Bytes, Values, named},
     version::state,
 };
 
@@ -52,7 +52,7 @@ const WRITE: &str = "INSERT INTO api_key \
      name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
      created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
 const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
-/// Records the last use of keys, without a change of the key revision. Locks the state row first, as every writer does.
+/// Records the last uses of keys, without a change of the key revision. A use may be null. Locks the state row first, as every writer does.
 pub(crate) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
      FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, \
        unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
@@ -60,12 +60,27 @@ pub(crate) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = great
 #[async_trait]
 impl KeyStore for PostgresStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        loaded(&self.load_keys(unless, i64::MIN).await?, unless)
+        let (revision, rows) = self.load_keys(unless, i64::MIN).await?;
+        if unless == Some(revision) {
+            return Ok(None);
+        }
+        let highest = rows.first().and_then(|row| row.try_get(11).ok());
+        let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
+        Ok(Some(StoredKeys::new(revision, next_id, with_key(&rows).map(api_key))))
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
         let position = known.map_or(i64::MIN, |known| known.position);
-        changes(&self.load_keys(known.map(|known| known.revision), position).await?, known)
+        let (revision, rows) = self.load_keys(known.map(|known| known.revision), position).await?;
+        let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+        for row in with_key(&rows) {
+            let stamp = row.try_get(9).unwrap_or(0_i64);
+            changes.mark.position = changes.mark.position.max(stamp);
+            changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
+        }
+        let total = rows.first().and_then(|row| row.try_get(12).ok());
+        changes.sum = total.unwrap_or(0_i64).cast_unsigned();
+        Ok(changes)
     }
 
     async fn save(
@@ -101,43 +116,18 @@ impl KeyStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns the rows of [`LOAD`].
+    /// Returns the key revision and the rows of [`LOAD`].
     async fn load_keys(
         &self,
         unless: Option<KeyRevision>,
         after: i64,
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<(KeyRevision, Vec<Row>), StoreError> {
         let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes());
         let known = known.as_ref().map(<[u8; 16]>::as_slice);
         let load = async { Ok(self.pool.query(LOAD, &[&known, &after]).await?) };
-        self.pool.within_deadline(load).await
+        let rows = self.pool.within_deadline(load).await?;
+        Ok((revision(rows.first(), 10)?, rows))
     }
-}
-
-/// Returns the keys in the rows of [`LOAD`]; `None` if the key revision is `unless`.
-fn loaded(rows: &[Row], unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-    let revision = revision(rows.first(), 10)?;
-    if unless == Some(revision) {
-        return Ok(None);
-    }
-    let highest = rows.first().and_then(|row| row.try_get(11).ok());
-    let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
-    Ok(Some(StoredKeys::new(revision, next_id, with_key(rows).map(api_key))))
-}
-
-/// Returns the changes since `known` in the rows of [`LOAD`].
-fn changes(rows: &[Row], known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-    let revision = revision(rows.first(), 10)?;
-    let position = known.map_or(i64::MIN, |known| known.position);
-    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
-    for row in with_key(rows) {
-        let stamp = row.try_get(9).unwrap_or(0_i64);
-        changes.mark.position = changes.mark.position.max(stamp);
-        changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
-    }
-    let total = rows.first().and_then(|row| row.try_get(12).ok());
-    changes.sum = total.unwrap_or(0_i64).cast_unsigned();
-    Ok(changes)
 }
 
 /// Returns the rows of [`LOAD`] with a key. A row without an identifier has no key.
@@ -147,15 +137,13 @@ fn with_key(rows: &[Row]) -> impl Iterator<Item = &Row> {
 
 /// Returns the key revision in `column` of `row`.
 fn revision(row: Option<&Row>, column: usize) -> Result<KeyRevision, StoreError> {
-    let bytes = row.and_then(|row| row.try_get::<_, &[u8]>(column).ok());
-    let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
-    let missing = || {
-        StoreError::corrupt(
+    match row.map(|row| row.try_get(column)) {
+        Some(Ok(Bytes(revision))) => Ok(KeyRevision(u128::from_be_bytes(revision))),
+        _ => Err(StoreError::corrupt(
             "the revision of the API keys",
             "the revision is present and has 16 bytes",
-        )
-    };
-    bytes.map(|bytes| KeyRevision(u128::from_be_bytes(bytes))).ok_or_else(missing)
+        )),
+    }
 }
 
 pub(crate) fn keys(rows: &[Row]) -> Result<Vec<ApiKey>, StoreError> {
@@ -164,26 +152,25 @@ pub(crate) fn keys(rows: &[Row]) -> Result<Vec<ApiKey>, StoreError> {
 }
 
 fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
-    let fields = || {
-        let fields = Fields::new(row, 0, "API key", 0)?;
+    let read = || {
         Ok(StoredApiKey {
-            id: fields.id(),
-            name: fields.get(1)?,
-            digest: fields.get(2)?,
-            prefix: fields.get(3)?,
-            created_at: fields.get(4)?,
-            expires_at: fields.get(5)?,
-            revoked_at: fields.get(6)?,
-            last_used_at: fields.get(7)?,
-            rights: fields.get(8)?,
+            id: row.try_get(0)?,
+            name: row.try_get(1)?,
+            digest: row.try_get(2)?,
+            prefix: row.try_get(3)?,
+            created_at: row.try_get(4)?,
+            expires_at: row.try_get(5)?,
+            revoked_at: row.try_get(6)?,
+            last_used_at: row.try_get(7)?,
+            rights: row.try_get(8)?,
         })
     };
-    let unreadable = |corruption: Corruption| CorruptKey {
+    let unreadable = |corruption| CorruptKey {
         id: row.try_get(0).ok().map(KeyId),
         name: row.try_get(1).ok(),
         corruption,
     };
-    ApiKey::from_stored(fields().map_err(unreadable)?)
+    ApiKey::from_stored(named(row, "API key", 0, read).map_err(unreadable)?)
 }
 
 /// Writes `keys` under their own identifiers. A stored key keeps its last use.
@@ -204,6 +191,9 @@ pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(
 }
 
 /// Returns `time` of each key, in milliseconds since 1970.
-fn times(keys: &[ApiKey], time: impl Fn(&ApiKey) -> Option<Timestamp>) -> Vec<Option<i64>> {
+pub(crate) fn times(
+    keys: &[ApiKey],
+    time: impl Fn(&ApiKey) -> Option<Timestamp>,
+) -> Vec<Option<i64>> {
     keys.iter().map(|key| time(key).map(|at| at.0)).collect()
 }

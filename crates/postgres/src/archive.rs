@@ -25,7 +25,7 @@ use crate::{
     connector::Purpose,
     error::StoreFailure,
     handover,
-    pets::{idempotency, rows},
+    pets::rows,
     sequences,
     store::PostgresStore,
     values::{Values, column, scalar},
@@ -120,7 +120,8 @@ impl PostgresStore {
         };
         let begin = format!("{begin}; SET LOCAL petstore.mover = '{mover}'; {LIMIT}");
         let transaction = self.pool.begin(Purpose::Archive, &begin).await?;
-        let state = transaction.query(handover::LOCK, &[]).await?;
+        transaction.query(version::LOCK, &[]).await?;
+        let state = transaction.query(handover::STATE, &[]).await?;
         handover::from_row(state.first()).map_err(StoreError::from)?.permit_write(writer)?;
         Ok(transaction)
     }
@@ -200,8 +201,8 @@ impl Snapshot for PostgresSnapshot {
         let (pet, id) =
             after.as_ref().map_or((i64::MIN, &[][..]), |RecordPosition { pet, id }| (pet.0, &id.0));
         let rows =
-            self.transaction.query(idempotency::AFTER, &[&pet, &id, &i64::from(limit)]).await?;
-        Ok(rows.iter().map(idempotency::record).collect::<Result<_, _>>()?)
+            self.transaction.query(rows::RECORDS_AFTER, &[&pet, &id, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(|row| rows::record(row, 0)).collect::<Result<_, _>>()?)
     }
 }
 
@@ -275,8 +276,8 @@ async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), Arc
     }
     let resolved: Vec<ApiKey> = stored.into_values().collect();
     keys::write(transaction, &resolved).await?;
-    let used = resolved.iter().filter_map(|key| Some((key.id.0, key.last_used_at?.0)));
-    let (ids, times): (Vec<i64>, Vec<i64>) = used.unzip();
+    let ids: Vec<i64> = resolved.iter().map(|key| key.id.0).collect();
+    let times = keys::times(&resolved, |key| key.last_used_at);
     transaction.query(keys::NOTE_USES, &[&ids, &times]).await?;
     Ok(())
 }
@@ -319,7 +320,7 @@ async fn stored_records(
     transaction: &Connection,
     ids: Vec<&[u8]>,
 ) -> Result<HashMap<IdempotencyId, IdempotencyRecord>, ArchiveError> {
-    let rows = transaction.query(idempotency::FIND, &[&ids]).await?;
-    let records = rows.iter().map(|row| idempotency::record(row).map(|record| (record.id, record)));
+    let rows = transaction.query(rows::RECORDS, &[&ids]).await?;
+    let records = rows.iter().map(|row| rows::record(row, 0).map(|record| (record.id, record)));
     Ok(records.collect::<Result<_, _>>().map_err(StoreError::from)?)
 }

@@ -30,8 +30,8 @@ use crate::{
 
 /// Begins a transaction in which each statement sees all earlier commits.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-/// Begins a transaction that writes animals. The setting shows triggers that petstore writes. It shows
-/// `petstore_may_add` that a transaction has begun.
+/// Begins a transaction that writes animals. Triggers recognize petstore's writes by the setting, and `petstore_add`
+/// recognizes a transaction that has begun.
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
 /// Begins a transaction that adds animals under the next identifiers and changes nothing else.
@@ -53,24 +53,16 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection. Dropping it closes it, and the server rolls back an open transaction.
 pub(crate) struct Connection {
     client: Client,
-    session: Session,
+    /// SQL that applies the settings to one transaction, if a pooler owns the session and lends it for one transaction at a
+    /// time. `None` if the connection owns the session, which then keeps settings and prepared statements.
+    shared_settings: Option<String>,
+    prepared: Mutex<HashMap<&'static str, Statement>>,
     /// The time limit of each statement, for the server and the network together.
     timeout: Duration,
     /// `true` if the server warned that the commit of this transaction did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
     /// Ends the task that moves the bytes.
     _dropped: DropGuard,
-}
-
-/// The owner of the server's session.
-enum Session {
-    /// The connection owns the session, which keeps settings and prepared statements.
-    Own(Mutex<HashMap<&'static str, Statement>>),
-    /// A pooler owns the session and lends it for one transaction at a time.
-    Shared {
-        /// SQL that applies the settings to one transaction.
-        settings: String,
-    },
 }
 
 impl Connection {
@@ -109,20 +101,26 @@ impl Connection {
                 } => {}
             }
         });
-        let session = Session::Own(Mutex::default());
-        Self { client, session, timeout, not_replicated, _dropped: dropped.drop_guard() }
+        Self {
+            client,
+            shared_settings: None,
+            prepared: Mutex::default(),
+            timeout,
+            not_replicated,
+            _dropped: dropped.drop_guard(),
+        }
     }
 
     /// Returns the connection with a session that a pooler lends for each transaction. `settings` is SQL that applies to
     /// one transaction.
     pub(crate) fn with_shared_session(mut self, settings: String) -> Self {
-        self.session = Session::Shared { settings };
+        self.shared_settings = Some(settings);
         self
     }
 
     /// Returns whether a pooler lends the session for each transaction.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self.session, Session::Shared { .. })
+        self.shared_settings.is_some()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -137,9 +135,9 @@ impl Connection {
     /// Begins a transaction with the statement `begin`.
     pub(crate) async fn begin(&self, begin: &str) -> Result<(), StoreFailure> {
         self.not_replicated.store(false, Ordering::Release);
-        match &self.session {
-            Session::Own(_) => self.batch(begin).await,
-            Session::Shared { settings } => self.batch(&format!("{begin}; {settings}")).await,
+        match &self.shared_settings {
+            None => self.batch(begin).await,
+            Some(settings) => self.batch(&format!("{begin}; {settings}")).await,
         }
     }
 
@@ -186,8 +184,10 @@ impl Connection {
     /// Returns the prepared statement, and prepares it the first time. Returns `None` in a shared session, where a statement
     /// is sent together with its values.
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<Option<Statement>, Error> {
-        let Session::Own(prepared) = &self.session else { return Ok(None) };
-        let statements = || prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_shared() {
+            return Ok(None);
+        }
+        let statements = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(statement) = statements().get(sql).cloned() {
             return Ok(Some(statement));
         }

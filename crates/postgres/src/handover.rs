@@ -2,27 +2,19 @@
 
 use async_trait::async_trait;
 use petstore_domain::{Corruption, Handover, Phase, StoreError, StoreId, StoreState};
+use petstore_storage::error_chain;
 use tokio_postgres::Row;
 
 use crate::{
     connection::READ_COMMITTED,
     connector::Purpose,
     store::PostgresStore,
+    values::Bytes,
     version::{self, where_state},
 };
 
-macro_rules! select {
-    ($lock:literal) => {
-        concat!(
-            "SELECT identity, revision, rewrites, state, other, label \
-             FROM petstore_state ORDER BY changes DESC LIMIT 1",
-            $lock
-        )
-    };
-}
-const STATE: &str = select!("");
-/// Selects the state and locks the row like [`version::LOCK`].
-pub(crate) const LOCK: &str = select!(" FOR UPDATE");
+pub(crate) const STATE: &str = "SELECT identity, revision, rewrites, state, other, label \
+     FROM petstore_state ORDER BY changes DESC LIMIT 1";
 const CHANGE: &str = concat!(
     "UPDATE petstore_state SET identity = $2::bytea, revision = $3, state = $4::text, \
      other = $5::bytea, label = $6::text, version = $7::bytea, changes = changes + 1",
@@ -56,12 +48,11 @@ pub(crate) fn from_row(row: Option<&Row>) -> Result<StoreState, Corruption> {
     let broken = |rule: &str| Corruption::new("the state of the store", rule);
     let row = row.ok_or_else(|| broken("the state is present"))?;
     let read = || -> Result<_, tokio_postgres::Error> {
-        let id = |bytes: &[u8]| bytes.try_into().map(StoreId).ok();
-        let other = row.try_get::<_, Option<&[u8]>>(4)?.and_then(id);
+        let other = row.try_get::<_, Option<_>>(4)?.map(|Bytes(other)| StoreId(other));
         let phase = Phase::from_parts(row.try_get(3)?, other, row.try_get(5)?);
-        Ok((id(row.try_get(0)?), row.try_get(1)?, row.try_get(2)?, phase))
+        Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, phase))
     };
-    let (id, revision, rewrites, phase) = read().map_err(|error| broken(&error.to_string()))?;
-    let id = id.ok_or_else(|| broken("its identity has 16 bytes"))?;
-    Ok(StoreState { id, revision, rewrites, phase: phase? })
+    let (Bytes(id), revision, rewrites, phase) =
+        read().map_err(|error| broken(&error_chain(&error)))?;
+    Ok(StoreState { id: StoreId(id), revision, rewrites, phase: phase? })
 }

@@ -63,7 +63,7 @@ mod version;
 mod writer;
 
 pub use config::{PostgresConfig, SslMode};
-pub use error::open::OpenError;
+pub use error::OpenError;
 pub use petstore_storage::url::InvalidUrl;
 pub use pool::Activity;
 pub use store::{PostgresSettings, PostgresStore};

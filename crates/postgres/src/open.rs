@@ -1,17 +1,18 @@
 //! Opens and identifies a store.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
-use petstore_storage::VersionCache;
+use petstore_storage::{StoreTasks, VersionCache};
 
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
-    error::open::{OpenError, Reason},
+    error::{OpenError, Reason},
     pool::Pool,
     schema,
     store::{PostgresSettings, PostgresStore},
     version,
+    writer::{self, MAX_GROUP},
 };
 
 /// Identifies the running server, the database and the schema. The server is identified by the microsecond of its start,
@@ -54,7 +55,17 @@ async fn open(
     if let Ok(stored) = version::from_row(rows.first()) {
         version.observe(stored, began);
     }
-    Ok(PostgresStore::new(Pool::new(connector), version, was_created, settings))
+    let (pool, version) = (Arc::new(Pool::new(connector)), Arc::new(version));
+    let (writers, readers, observed) = (Arc::clone(&pool), Arc::clone(&pool), Arc::clone(&version));
+    let tasks = StoreTasks::spawn(
+        &settings.on_task_panic,
+        version,
+        (MAX_GROUP, Some(config.call_timeout)),
+        |jobs| writer::run(writers, observed, jobs),
+        move || version::read(Arc::clone(&readers)),
+    );
+    let reads_while_sealed = settings.reads_while_sealed;
+    Ok(PostgresStore { pool, tasks, reads_while_sealed, was_created })
 }
 
 impl PostgresConfig {

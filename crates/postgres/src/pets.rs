@@ -1,7 +1,6 @@
 //! [`PetRepository`] on PostgreSQL.
 
 pub(crate) mod addition;
-pub(crate) mod idempotency;
 pub(crate) mod rows;
 
 #[cfg(test)]
@@ -60,7 +59,7 @@ impl PetRepository for PostgresStore {
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let purge = async {
             let values: Values<'_> = &[&cutoff.0, &i64::from(limit)];
-            let purged: i64 = scalar(&self.pool.query(idempotency::PURGE, values).await?)?;
+            let purged: i64 = scalar(&self.pool.query(rows::PURGE, values).await?)?;
             Ok(Purged::up_to(limit, u32::try_from(purged).unwrap_or(limit)))
         };
         self.pool.within_deadline(purge).await

@@ -7,7 +7,7 @@ use petstore_storage::{SchemaError, Step};
 
 use crate::{
     connection::{Connection, READ_COMMITTED},
-    error::{StoreFailure, open::Reason},
+    error::{Reason, StoreFailure},
     values::{column, scalar},
     version,
 };
@@ -42,30 +42,21 @@ pub(crate) const STEPS: [Step; 6] = [
         include_str!("schema/6.sql"),
     )
     .unless(include_str!("schema/6.offending.sql")),
-    Step {
-        oldest: 7,
-        oldest_release: "2.0.0",
-        ..Step::new(
-            7,
-            7,
-            "read the state of the store from the end of an index; refuse older releases",
-            include_str!("schema/7.sql"),
-        )
-    },
+    Step::new(
+        7,
+        7,
+        "read the state of the store from the end of an index; refuse older releases",
+        include_str!("schema/7.sql"),
+    )
+    .since("2.0.0"),
 ];
 
-/// The name of every table, view and sequence. An object of another program with such a name stays unchanged.
-const NAMES: [&str; 9] = [
-    "petstore_schema",
-    "petstore_state",
-    "pet",
-    "catalogue",
-    "idempotency",
-    "api_key",
-    "api_key_guard",
-    "pet_id",
-    "api_key_id",
-];
+/// Selects the tables, views and sequences with petstore's names, and whether a policy hides rows of them. An object of
+/// another program with such a name stays unchanged.
+const OBJECTS: &str = "SELECT c.relname::text, pg_catalog.row_security_active(c.oid) FROM pg_catalog.pg_class c \
+     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+     WHERE n.nspname = current_schema() AND c.relname IN ('petstore_schema', 'petstore_state', 'pet', 'catalogue', \
+       'idempotency', 'api_key', 'api_key_guard', 'pet_id', 'api_key_id') ORDER BY 1";
 
 /// Lets one instance at a time change the tables. The number starts with the bytes `pst0`, so that no other application
 /// uses it.
@@ -125,7 +116,11 @@ pub(crate) async fn prepare(
         None => {
             let has_schema = "SELECT current_schema() IS NOT NULL";
             if !scalar(&connection.query(has_schema, &[]).await?)? {
-                return Err(Reason::NoSchema);
+                return Err(Reason::Unusable(
+                    "there is no schema that this role may use: GRANT USAGE ON SCHEMA, or name another one with \
+                     ?schema=NAME"
+                        .to_owned(),
+                ));
             }
             for step in &STEPS {
                 apply(step, connection).await?;
@@ -146,7 +141,12 @@ async fn check_encoding(connection: &Connection) -> Result<(), Reason> {
     let sql = "SELECT current_setting('server_encoding')";
     let encoding: String = scalar(&connection.query(sql, &[]).await?)?;
     let is_utf8 = ["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str());
-    if is_utf8 { Ok(()) } else { Err(Reason::Encoding(encoding)) }
+    let unusable = || {
+        Reason::Unusable(format!(
+            "its encoding is {encoding}, which cannot hold every name; use a database with ENCODING 'UTF8'"
+        ))
+    };
+    is_utf8.then_some(()).ok_or_else(unusable)
 }
 
 /// Creates the schema if it does not exist. A role without the right to create a schema can use an existing schema.
@@ -162,24 +162,31 @@ async fn create_schema(connection: &Connection, schema: &str) -> Result<(), Stor
 /// Returns the version of the tables; `None` if there are no tables. Fails if this release can neither use nor upgrade
 /// the tables.
 pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
-    let objects = "SELECT c.relname::text, pg_catalog.row_security_active(c.oid) FROM pg_catalog.pg_class c \
-         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-         WHERE n.nspname = current_schema() AND c.relname = ANY($1::text[]) ORDER BY 1";
-    let rows = connection.query(objects, &[&NAMES.to_vec()]).await?;
+    let rows = connection.query(OBJECTS, &[]).await?;
     let found: Vec<String> = column(&rows)?;
     if found.is_empty() {
         return Ok(None);
     }
     if !found.iter().any(|name| name == "petstore_schema") {
-        return Err(Reason::Foreign(format!("'{}'", found.join("', '"))));
+        return Err(foreign(&format!("'{}'", found.join("', '"))));
     }
     if let Some(row) = rows.iter().find(|row| matches!(row.try_get(1), Ok(true))) {
-        return Err(Reason::RowSecurity(row.try_get(0)?));
+        let table: &str = row.try_get(0)?;
+        return Err(Reason::Unusable(format!(
+            "row level security hides rows of the table '{table}' from this role: ALTER ROLE … BYPASSRLS, or \
+             ALTER TABLE {table} DISABLE ROW LEVEL SECURITY"
+        )));
     }
     let rows = connection.query(RECORD, &[]).await?;
-    let foreign = || Reason::Foreign("a table 'petstore_schema'".to_owned());
-    let row = rows.first().ok_or_else(foreign)?;
+    let row = rows.first().ok_or_else(|| foreign("a table 'petstore_schema'"))?;
     let oldest: i64 = row.try_get(0)?;
     petstore_storage::require_known(&STEPS, oldest, || row.try_get(2).ok()?)?;
     Ok(Some(row.try_get::<_, Option<i64>>(1)?.unwrap_or(oldest)))
+}
+
+fn foreign(objects: &str) -> Reason {
+    Reason::Unusable(format!(
+        "it holds {objects} of another program; it was left untouched: name another database, or a schema with \
+         ?schema=NAME"
+    ))
 }

@@ -2,14 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use petstore_storage::{StoreTasks, VersionCache};
+use petstore_storage::StoreTasks;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    pool::{Activity, Pool},
-    version,
-    writer::{self, MAX_GROUP},
-};
+use crate::pool::{Activity, Pool};
 
 /// The settings of a store besides its URL.
 #[derive(Clone, Debug, Default)]
@@ -31,30 +27,10 @@ pub struct PostgresStore {
     pub(crate) pool: Arc<Pool>,
     pub(crate) tasks: StoreTasks,
     pub(crate) reads_while_sealed: bool,
-    was_created: bool,
+    pub(crate) was_created: bool,
 }
 
 impl PostgresStore {
-    /// Returns a store. `version` was read already, so that the first request has a version.
-    pub(crate) fn new(
-        pool: Pool,
-        version: VersionCache,
-        was_created: bool,
-        settings: &PostgresSettings,
-    ) -> Self {
-        let (pool, version) = (Arc::new(pool), Arc::new(version));
-        let (writers, readers) = (Arc::clone(&pool), Arc::clone(&pool));
-        let observed = Arc::clone(&version);
-        let tasks = StoreTasks::spawn(
-            &settings.on_task_panic,
-            version,
-            (MAX_GROUP, Some(pool.config().call_timeout)),
-            |jobs| writer::run(writers, observed, jobs),
-            move || version::read(Arc::clone(&readers)),
-        );
-        Self { pool, tasks, reads_while_sealed: settings.reads_while_sealed, was_created }
-    }
-
     /// Returns whether this call of `open` created the tables.
     #[must_use]
     pub fn was_created(&self) -> bool {

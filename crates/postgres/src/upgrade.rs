@@ -13,10 +13,7 @@ use crate::{
     config::PostgresConfig,
     connection::{Connection, READ_COMMITTED},
     connector::{Connector, Purpose},
-    error::{
-        StoreFailure,
-        open::{OpenError, Reason},
-    },
+    error::{OpenError, Reason, StoreFailure},
     schema::{self, STEPS},
     store::PostgresStore,
     values::{column, scalar},
@@ -154,11 +151,13 @@ fn is_locked(failure: &StoreFailure) -> bool {
 /// Converts the error of a missing right: only the owner of the tables may upgrade them.
 fn not_owner(reason: Reason) -> Reason {
     let Reason::Store(failure) = reason else { return reason };
-    if failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) {
-        Reason::NotOwner(failure)
-    } else {
-        Reason::Store(failure)
+    if !failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        return failure.into();
     }
+    Reason::Unusable(format!(
+        "{failure}; its schema is older than this petstore needs, and only the owner of its tables can upgrade it: \
+         'petstore upgrade --store postgres://OWNER@…'"
+    ))
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 //!
 //! A prepared statement has the types of its values. A statement that is sent together with its values needs their types.
 
-use std::fmt;
+use std::error::Error as StdError;
 
 use petstore_domain::Corruption;
+use petstore_storage::error_chain;
 use tokio_postgres::{
-    Row, Statement,
-    types::{FromSql, FromSqlOwned, ToSql, Type},
+    Error, Row, Statement,
+    types::{FromSql, FromSqlOwned, ToSql, Type, accepts},
 };
 
 use crate::error::StoreFailure;
@@ -57,47 +58,31 @@ pub(crate) fn scalar<T: FromSqlOwned + Default>(rows: &[Row]) -> Result<T, Store
     rows.first().map_or_else(|| Ok(T::default()), |row| Ok(row.try_get(0)?))
 }
 
-/// The columns of one row from `first` on. Errors name the row.
-#[derive(Clone, Copy)]
-pub(crate) struct Fields<'a> {
-    row: &'a Row,
-    first: usize,
-    /// The kind of row, such as "animal".
-    what: &'static str,
-    id: i64,
+/// Reads a row. An error names the row: its kind `what`, and the identifier in `id_column`.
+pub(crate) fn named<T>(
+    row: &Row,
+    what: &str,
+    id_column: usize,
+    read: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Corruption> {
+    read().map_err(|error| {
+        let error = error_chain(&error);
+        match row.try_get::<_, i64>(id_column) {
+            Ok(id) => Corruption::new(format_args!("{what} {id}"), error),
+            Err(_) => Corruption::new(what, error),
+        }
+    })
 }
 
-impl<'a> Fields<'a> {
-    /// Returns the columns of a row whose identifier is in the column `id`, counted from `first`.
-    pub(crate) fn new(
-        row: &'a Row,
-        first: usize,
-        what: &'static str,
-        id: usize,
-    ) -> Result<Self, Corruption> {
-        let id = row.try_get(first + id).map_err(|error| Corruption::new(what, error))?;
-        Ok(Self { row, first, what, id })
-    }
+/// Exactly `N` bytes of a column.
+pub(crate) struct Bytes<const N: usize>(pub(crate) [u8; N]);
 
-    pub(crate) fn id(&self) -> i64 {
-        self.id
-    }
+impl<'a, const N: usize> FromSql<'a> for Bytes<N> {
+    accepts!(BYTEA);
 
-    pub(crate) fn get<T: FromSql<'a>>(&self, index: usize) -> Result<T, Corruption> {
-        self.row.try_get(self.first + index).map_err(|error| self.corrupt(error))
-    }
-
-    /// Returns a value of `N` bytes.
-    pub(crate) fn bytes<const N: usize>(
-        &self,
-        index: usize,
-        rule: &str,
-    ) -> Result<[u8; N], Corruption> {
-        self.get::<&[u8]>(index)?.try_into().map_err(|_| self.corrupt(rule))
-    }
-
-    /// Returns the error of a row that breaks `rule`.
-    pub(crate) fn corrupt(&self, rule: impl fmt::Display) -> Corruption {
-        Corruption::new(format_args!("{} {}", self.what, self.id), rule)
+    fn from_sql(_: &Type, bytes: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        let exact =
+            bytes.try_into().map_err(|_| format!("{} bytes instead of {N}", bytes.len()))?;
+        Ok(Self(exact))
     }
 }

@@ -32,19 +32,13 @@ macro_rules! where_state {
 }
 pub(crate) use where_state;
 
-/// The columns for [`from_row`], in front of all others.
-macro_rules! select_with_version {
-    ($($tail:expr),+) => {
-        concat!("SELECT c.version, c.changes", $($tail),+)
-    };
-}
-pub(crate) use select_with_version;
-
-pub(crate) const SELECT: &str = select_with_version!(" FROM ", state!(), " c");
+/// Selects the columns for [`from_row`].
+pub(crate) const SELECT: &str = concat!("SELECT version, changes FROM ", state!(), " c");
 /// Locks the row until the transaction ends. The next statement sees everything that was committed under the lock, and
 /// identifiers that are drawn under the lock can be read in ascending order.
 pub(crate) const LOCK: &str = "SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
-/// Reads the first two columns of a row.
+
+/// Reads the version from the first two columns of a row.
 pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
     let columns = |row: &Row| {
         let version = match row.try_get::<_, &[u8]>(0).ok()? {

@@ -8,23 +8,20 @@ mod group;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{AddError, Added};
 use petstore_storage::{
     VersionCache,
     writer::{Add, Job, Jobs},
 };
 use tokio::time;
 
-use self::group::{Failed, Outcome, Written};
+use self::group::Failed;
 use crate::{
     connection::Connection,
     connector::Purpose,
     error::StoreFailure,
+    pets::addition::Outcome,
     pool::{MAX_TRIES, Pool},
     sequences,
 };
@@ -54,12 +51,6 @@ struct Attempt {
     in_doubt: bool,
 }
 
-impl Attempt {
-    fn answer(self, answer: Result<Added, AddError>) {
-        self.add.reply.send(answer);
-    }
-}
-
 /// Writes additions until the queue ends. A failed group does not end the task.
 pub(crate) async fn run(pool: Arc<Pool>, version: Arc<VersionCache>, mut jobs: Jobs) {
     let mut task = Task { pool, version, connection: None };
@@ -86,14 +77,8 @@ struct Task {
 impl Task {
     /// Writes a group and replies to its additions. Returns the additions to try again.
     async fn write(&mut self, mut group: Vec<Attempt>) -> Vec<Attempt> {
-        let began = Instant::now();
         match self.try_to_write(&mut group).await {
-            Ok(written) => {
-                if let Some(stored) = written.version {
-                    self.version.observe(stored, began);
-                }
-                answer(group, written.outcomes)
-            }
+            Ok(outcomes) => answer(group, outcomes),
             Err(failed) => {
                 let left = retry(group, &failed);
                 if !left.is_empty() && !failed.failure.is_conflict() {
@@ -104,12 +89,12 @@ impl Task {
         }
     }
 
-    async fn try_to_write(&mut self, group: &mut Vec<Attempt>) -> Result<Written, Failed> {
+    async fn try_to_write(&mut self, group: &mut Vec<Attempt>) -> Result<Vec<Outcome>, Failed> {
         let connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
         };
-        let written = self.bounded(group::write(&connection, group)).await;
+        let written = self.bounded(group::write(&connection, group, &self.version)).await;
         let is_clean = match &written {
             Ok(_) => true,
             Err(Failed { failure, in_doubt: false })
@@ -130,8 +115,8 @@ impl Task {
     /// Waits for a group until its deadline. After half of the time limit, finds out which sessions block it.
     async fn bounded(
         &self,
-        written: impl Future<Output = Result<Written, Failed>>,
-    ) -> Result<Written, Failed> {
+        written: impl Future<Output = Result<Vec<Outcome>, Failed>>,
+    ) -> Result<Vec<Outcome>, Failed> {
         let config = self.pool.config();
         let (timeout, mut written) = (config.call_timeout, Box::pin(written));
         let slow = timeout.min(config.statement_timeout) / 2;
@@ -157,12 +142,12 @@ fn answer(group: Vec<Attempt>, outcomes: Vec<Outcome>) -> Vec<Attempt> {
     let mut left = Vec::new();
     for (mut attempt, outcome) in group.into_iter().zip(outcomes) {
         match outcome {
-            Some(answer) => attempt.answer(answer),
+            Some(answer) => attempt.add.reply.send(answer),
             None if attempt.tries < MAX_TRIES => {
                 attempt.tries += 1;
                 left.push(attempt);
             }
-            None => attempt.answer(Err(StoreFailure::Contention.into())),
+            None => attempt.add.reply.send(Err(StoreFailure::Contention.into())),
         }
     }
     left
@@ -183,7 +168,7 @@ fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
         if !sealed && (attempt.in_doubt || is_tried) {
             left.push(attempt);
         } else {
-            attempt.answer(Err(failed.failure.clone().into()));
+            attempt.add.reply.send(Err(failed.failure.clone().into()));
         }
     }
     left

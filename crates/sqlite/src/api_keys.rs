@@ -2,12 +2,15 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, CorruptKey, Corruption, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, KeyStore,
-    SaveOutcome, StoreError, StoredApiKey, StoredKeys, Timestamp,
+    ApiKey, CorruptKey, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome,
+    StoreError, StoredApiKey, StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, Params, Row, params};
 
-use crate::{error::Failure, store::SqliteStore};
+use crate::{
+    error::{Failure, unreadable},
+    store::SqliteStore,
+};
 
 /// Makes a statement that selects whole rows; the argument is the rest of the statement.
 macro_rules! select {
@@ -45,7 +48,12 @@ pub(crate) const REMOVE: &str = "DELETE FROM api_key WHERE id = ?1";
 #[async_trait]
 impl KeyStore for SqliteStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.readers.read(move |connection| load(connection, unless)).await
+        let load = move |connection: &Connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let (revision, _) = head(&snapshot)?;
+            if unless == Some(revision) { Ok(None) } else { all(&snapshot).map(Some) }
+        };
+        self.readers.read(load).await
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
@@ -62,7 +70,9 @@ impl KeyStore for SqliteStore {
             if head(connection)?.0 != expected {
                 return Ok(SaveOutcome::Conflict);
             }
-            remove(connection, &removed)?;
+            for id in &removed {
+                connection.prepare_cached(REMOVE)?.execute([id.0])?;
+            }
             changed.iter().try_for_each(|key| write(connection, key))?;
             renew(connection)?;
             Ok(SaveOutcome::Saved)
@@ -78,21 +88,11 @@ impl KeyStore for SqliteStore {
     }
 }
 
-/// Returns every key in one snapshot; `None` if the revision is `unless`.
-pub(crate) fn load(
-    connection: &Connection,
-    unless: Option<KeyRevision>,
-) -> Result<Option<StoredKeys>, Failure<StoreError>> {
-    let snapshot = connection.unchecked_transaction()?;
-    let (revision, _) = head(&snapshot)?;
-    if unless == Some(revision) { Ok(None) } else { all(&snapshot).map(Some) }
-}
-
 /// Returns the keys that have changed since `known`, in one snapshot.
 pub(crate) fn changes(
     connection: &Connection,
     known: Option<KeyMark>,
-) -> Result<KeyChanges, Failure<StoreError>> {
+) -> Result<KeyChanges, Failure> {
     let snapshot = connection.unchecked_transaction()?;
     let (revision, _) = head(&snapshot)?;
     let position = known.map_or(i64::MIN, |known| known.position);
@@ -124,20 +124,20 @@ pub(crate) fn head(connection: &Connection) -> rusqlite::Result<(KeyRevision, i6
 }
 
 /// Returns every key.
-pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure<StoreError>> {
+pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure> {
     let (revision, highest) = head(connection)?;
     let next_id = KeyId(highest.saturating_add(1));
     Ok(StoredKeys::new(revision, next_id, select(connection, ALL, [])?))
 }
 
 /// Returns the keys with this identifier or digest.
-pub(crate) fn find<E: From<StoreError>>(
+pub(crate) fn find(
     connection: &Connection,
     id: KeyId,
     digest: &KeyDigest,
-) -> Result<Vec<ApiKey>, Failure<E>> {
+) -> Result<Vec<ApiKey>, Failure> {
     let found = select(connection, BY_ID_OR_DIGEST, params![id.0, digest.0])?.into_iter();
-    Ok(found.collect::<Result<_, _>>().map_err(|corrupt: CorruptKey| corrupt.corruption)?)
+    found.map(|key| Ok(key.map_err(|corrupt| corrupt.corruption)?)).collect()
 }
 
 /// Returns the keys that `sql` selects, and the corrupt rows.
@@ -178,12 +178,6 @@ pub(crate) fn renew(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached(RENEW)?.execute([]).map(drop)
 }
 
-/// Removes keys. The caller renews the revision in the same transaction.
-pub(crate) fn remove(connection: &Connection, keys: &[KeyId]) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(REMOVE)?;
-    keys.iter().try_for_each(|id| statement.execute([id.0]).map(drop))
-}
-
 /// Returns the key of a row.
 fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
     // `get_ref` takes fewer instructions than `get`.
@@ -203,16 +197,10 @@ fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
             last_used_at: optional(8)?,
         })
     };
-    stored().map_or_else(|error| Err(unreadable(row, &error)), ApiKey::from_stored)
-}
-
-/// Returns the error for a row with a column of the wrong type.
-fn unreadable(row: &Row<'_>, error: &rusqlite::Error) -> CorruptKey {
-    let id: Option<i64> = row.get(0).ok();
-    let what = id.map_or_else(|| "an API key".to_owned(), |id| format!("API key {id}"));
-    CorruptKey {
-        id: id.map(KeyId),
+    let unreadable = |error| CorruptKey {
+        id: row.get(0).ok().map(KeyId),
         name: row.get(1).ok(),
-        corruption: Corruption::new(what, error),
-    }
+        corruption: unreadable(row, "API key", &error),
+    };
+    ApiKey::from_stored(stored().map_err(unreadable)?)
 }

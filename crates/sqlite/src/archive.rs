@@ -18,11 +18,7 @@ use rusqlite::Connection;
 use tokio::task;
 
 use crate::{
-    api_keys as keys,
-    connection::Statements,
-    error::Failure,
-    pets::{idempotency, rows as pets},
-    readers::Pool,
+    api_keys as keys, connection::Statements, error::Failure, pets::rows as pets, readers::Pool,
     store::SqliteStore,
 };
 
@@ -82,7 +78,7 @@ impl ReadTransaction {
 
     async fn read<T: Send + 'static>(
         &mut self,
-        read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let connection = self.connection.take();
         let connection =
@@ -90,7 +86,7 @@ impl ReadTransaction {
         let reading = task::spawn_blocking(move || (read(&connection), connection));
         let (result, connection) = reading.await.map_err(StoreError::unavailable)?;
         self.connection = Some(connection);
-        result.map_err(Failure::into_error)
+        Ok(result?)
     }
 }
 
@@ -122,7 +118,7 @@ impl Snapshot for ReadTransaction {
         after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        self.read(move |connection| idempotency::after(connection, after, limit)).await
+        self.read(move |connection| pets::records_after(connection, after, limit)).await
     }
 }
 
@@ -135,15 +131,17 @@ pub(crate) fn counts(connection: &Connection) -> rusqlite::Result<StoreCounts> {
 }
 
 /// Writes rows under their own identifiers.
-fn write_rows(
-    statements: &mut Statements<'_>,
-    rows: &Rows,
-) -> Result<Written, Failure<ArchiveError>> {
+fn write_rows(statements: &mut Statements<'_>, rows: &Rows) -> Result<Written, Failure> {
     let connection = statements.connection;
     let Rows { pets, keys, records, highest } = rows;
     let mut added = 0;
     for pet in pets {
-        added += u64::from(write_pet(statements, pet)?);
+        if pets::restore(statements, pet)? {
+            added += 1;
+        } else {
+            let stored = pets::find(connection, pet.id, |_| Ok(()))?;
+            Resolution::of_pet(stored.value.as_ref(), pet)?;
+        }
     }
     keys.iter().try_for_each(|key| write_key(connection, key))?;
     if !keys.is_empty() {
@@ -160,57 +158,42 @@ fn add_new_pets(
     statements: &mut Statements<'_>,
     pets: &[NewPet],
     request: Option<IdempotencyRequest>,
-) -> Result<Written, Failure<ArchiveError>> {
-    let stored = match &request {
-        Some(request) => idempotency::find(statements, request.id)?,
-        None => None,
-    };
-    let resolution = request.map(|request| Resolution::of_new_pets(stored.as_ref(), &request));
-    if resolution.transpose().map_err(Failure::Answer)? == Some(Resolution::Keep) {
-        return Ok((0, None));
+) -> Result<Written, Failure> {
+    let mut stored = None;
+    if let Some(request) = &request {
+        stored = pets::find_record(statements, request.id)?;
+        if Resolution::of_new_pets(stored.as_ref(), request)? == Resolution::Keep {
+            return Ok((0, None));
+        }
     }
     pets::require_identifiers(statements.connection, pets.len())?;
-    let mut request = request;
-    for pet in pets {
+    for (index, pet) in pets.iter().enumerate() {
         let id = pets::insert(statements, pet)?;
-        if let Some(request) = request.take() {
-            idempotency::write(statements, stored.as_ref(), &request.into_record(id))?;
+        if let (0, Some(request)) = (index, request) {
+            pets::write_record(statements, stored.as_ref(), &request.into_record(id))?;
         }
     }
     Ok((pets.len() as u64, (!pets.is_empty()).then_some(0)))
 }
 
-/// Writes an animal under its own identifier. Returns `false` if it is stored already.
-fn write_pet(statements: &mut Statements<'_>, pet: &Pet) -> Result<bool, Failure<ArchiveError>> {
-    if pets::restore(statements, pet)? {
-        return Ok(true);
-    }
-    let stored = pets::find::<ArchiveError>(statements.connection, pet.id, |_| Ok(()))?;
-    Resolution::of_pet(stored.value.as_ref(), pet).map_err(Failure::Answer)?;
-    Ok(false)
-}
-
-fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<ArchiveError>> {
+fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure> {
     let found = keys::find(connection, key.id, &key.digest)?;
     let stored = found.iter().find(|stored| stored.id == key.id);
     let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
-    let resolved = Resolution::of_key(stored, owner, key).map_err(Failure::Answer)?;
+    let resolved = Resolution::of_key(stored, owner, key)?;
     keys::write(connection, &resolved)?;
-    match resolved.last_used_at {
-        Some(at) => Ok(keys::note_use(connection, resolved.id, at)?),
-        None => Ok(()),
-    }
+    Ok(resolved.last_used_at.map_or(Ok(()), |at| keys::note_use(connection, resolved.id, at))?)
 }
 
 fn write_record(
     statements: &mut Statements<'_>,
     record: &IdempotencyRecord,
-) -> Result<(), Failure<ArchiveError>> {
-    let stored = idempotency::find(statements, record.id)?;
-    match Resolution::of_record(stored.as_ref(), record).map_err(Failure::Answer)? {
-        Resolution::Keep => Ok(()),
-        Resolution::Write => Ok(idempotency::write(statements, stored.as_ref(), record)?),
+) -> Result<(), Failure> {
+    let stored = pets::find_record(statements, record.id)?;
+    if Resolution::of_record(stored.as_ref(), record)? == Resolution::Write {
+        pets::write_record(statements, stored.as_ref(), record)?;
     }
+    Ok(())
 }
 
 /// Raises the next identifier of a table above `id`.

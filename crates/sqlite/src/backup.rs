@@ -24,7 +24,7 @@ use crate::{
     archive,
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess, SharedMemory},
-    error::open::OpenError,
+    error::OpenError,
     inspection, open, schema,
     store::SqliteStore,
 };
@@ -35,15 +35,6 @@ const STEP_PAGES: i32 = 256;
 const STEPS_PER_SYNC: u32 = 8;
 /// The longest time that a step waits for a lock. It waits only while another process recovers the write-ahead log.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-
-/// The progress of a backup in pages.
-#[derive(Clone, Copy, Debug)]
-pub struct BackupProgress {
-    /// The number of copied pages.
-    pub done: u64,
-    /// The number of all pages.
-    pub total: u64,
-}
 
 /// The reason why a backup was not made.
 #[derive(Debug, thiserror::Error)]
@@ -70,14 +61,14 @@ impl SqliteStore {
     /// synchronizes it. Blocks the thread, for minutes if the store is large. A store with an older schema is copied
     /// unchanged.
     ///
-    /// Calls `watch` after each step. `watch` may cancel the backup, which leaves `to` incomplete.
+    /// Calls `watch` after each step with the numbers of copied pages and of all pages. `watch` may cancel the backup, which leaves `to` incomplete.
     ///
     /// # Errors
     /// [`BackupError`].
     pub fn back_up(
         config: &SqliteConfig,
         to: &Path,
-        watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<(), BackupError> {
         let path = path::absolute(&config.path)?;
         let _shared_memory = SharedMemory::guard(&path);
@@ -90,9 +81,9 @@ impl SqliteStore {
         // The snapshot begins with the first read, not with `BEGIN`.
         source.execute_batch("BEGIN")?;
         let counts = archive::counts(&source)?;
-        copy(&source, to, &mut |progress, took| {
-            let decision = watch(progress);
-            if decision.is_continue() && progress.done < progress.total {
+        copy(&source, to, &mut |done, total, took| {
+            let decision = watch(done, total);
+            if decision.is_continue() && done < total {
                 thread::sleep(took);
             }
             decision
@@ -103,11 +94,12 @@ impl SqliteStore {
     }
 }
 
-/// Copies the database of `source` to `to`. Calls `watch` after each step with the time that the step took.
+/// Copies the database of `source` to `to`. Calls `watch` after each step with the numbers of copied pages and of all
+/// pages, and with the time that the step took.
 pub(crate) fn copy(
     source: &Connection,
     to: &Path,
-    watch: &mut dyn FnMut(BackupProgress, Duration) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(u64, u64, Duration) -> ControlFlow<()>,
 ) -> Result<(), BackupError> {
     let file = File::open(to)?;
     source.busy_timeout(MAX_WAIT)?;
@@ -131,7 +123,7 @@ pub(crate) fn copy(
         let progress = backup.progress();
         let [total, left] =
             [progress.pagecount, progress.remaining].map(|n| n.unsigned_abs().into());
-        if watch(BackupProgress { done: total - left, total }, began.elapsed()).is_break() {
+        if watch(total - left, total, began.elapsed()).is_break() {
             return Err(BackupError::Canceled);
         }
         if result == StepResult::Done {

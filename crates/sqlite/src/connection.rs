@@ -184,21 +184,13 @@ fn is_open_elsewhere(path: &Path) -> rusqlite::Result<bool> {
 
 /// Opens a file as immutable: SQLite ignores its locks and its log, and adds no files.
 pub(crate) fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
-    open(&immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
-}
-
-/// Returns the URL that opens a file as immutable.
-fn immutable(path: &Path) -> PathBuf {
     let mut url = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' => url.push(char::from(*byte)),
-            _ if byte.is_ascii_alphanumeric() => url.push(char::from(*byte)),
-            // Writing to a string never fails.
-            _ => drop(write!(url, "%{byte:02X}")),
-        }
+        // Writing to a string never fails.
+        let _ = write!(url, "%{byte:02X}");
     }
-    PathBuf::from(url + "?immutable=1")
+    let url = PathBuf::from(url + "?immutable=1");
+    open(&url, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
 /// Returns the write-ahead log of the file at `path`, unless it is empty.

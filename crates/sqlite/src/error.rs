@@ -1,9 +1,11 @@
-//! The failures of statements, and their conversion to errors of the domain.
+//! The failures of statements and of opening a store, and their conversion to errors of the domain.
 
-pub(crate) mod open;
+use std::{fmt, io, path::PathBuf};
 
-use petstore_domain::{Corruption, StoreError};
-use rusqlite::{Connection, ErrorCode};
+use petstore_domain::{ArchiveError, Corruption, StoreError};
+use petstore_storage::{SchemaError, opening_error};
+use rusqlite::{Connection, ErrorCode, Row, ffi};
+use rustix::io::Errno;
 
 /// Selects the names of the unique indexes of table `?1` on the columns `?2`, which are named as in SQLite's messages.
 const UNIQUE_INDEXES: &str = "SELECT group_concat(name, ', ') FROM pragma_index_list(?1) AS list \
@@ -11,48 +13,60 @@ const UNIQUE_INDEXES: &str = "SELECT group_concat(name, ', ') FROM pragma_index_
      FROM pragma_index_info(list.name))";
 
 /// The failure of work on a connection.
-#[derive(Debug)]
-pub(crate) enum Failure<E> {
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
     /// A statement failed.
-    Sqlite(rusqlite::Error),
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
     /// The commit failed.
+    #[error(transparent)]
     Commit(rusqlite::Error),
     /// An error for the caller. An addition returns such an error only before its first write, because the rest of the
     /// group is committed.
-    Answer(E),
+    #[error(transparent)]
+    Answer(#[from] ArchiveError),
 }
 
-impl<E: From<StoreError>> Failure<E> {
-    /// Returns the error for the caller of a read, or of a write outside of a group.
-    pub(crate) fn into_error(self) -> E {
-        match self {
-            Self::Answer(error) => error,
-            Self::Sqlite(error) | Self::Commit(error) => of_statement(error).into(),
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Answer(error.into())
+    }
+}
+
+impl From<Corruption> for Failure {
+    fn from(corruption: Corruption) -> Self {
+        StoreError::from(corruption).into()
+    }
+}
+
+/// Makes the error for the caller of a read.
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Answer(error) => of_archive(error),
+            Failure::Sqlite(error) | Failure::Commit(error) => of_statement(error),
         }
     }
 }
 
-impl<E> From<rusqlite::Error> for Failure<E> {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl<E: From<StoreError>> From<Corruption> for Failure<E> {
-    fn from(corruption: Corruption) -> Self {
-        Self::Answer(StoreError::from(corruption).into())
-    }
-}
-
-impl<E: From<StoreError>> From<StoreError> for Failure<E> {
-    fn from(error: StoreError) -> Self {
-        Self::Answer(error.into())
+/// Converts the error of work that writes no archive rows. Such work makes only [`ArchiveError::Store`].
+pub(crate) fn of_archive(error: ArchiveError) -> StoreError {
+    match error {
+        ArchiveError::Store(error) => error,
+        error @ (ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
+            StoreError::refused(error)
+        }
     }
 }
 
 /// Returns whether a constraint refuses the row.
 pub(crate) fn is_refusal(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+}
+
+/// Returns whether the disk is full. SQLite also reports that if no identifier is left.
+pub(crate) fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 /// Returns the error of a statement: [`Refused`](StoreError::Refused) by a constraint, otherwise
@@ -74,6 +88,14 @@ pub(crate) fn of_write(connection: &Connection, error: rusqlite::Error) -> Store
     }
 }
 
+/// Returns the error for a row with a column of the wrong type. The first column is the identifier.
+pub(crate) fn unreadable(row: &Row<'_>, kind: &str, error: &rusqlite::Error) -> Corruption {
+    match row.get::<_, i64>(0) {
+        Ok(id) => Corruption::new(format_args!("{kind} {id}"), error),
+        Err(_) => Corruption::new(kind, error),
+    }
+}
+
 /// Returns a copy of the error for another caller.
 pub(crate) fn copy(error: &StoreError) -> StoreError {
     match error {
@@ -81,5 +103,144 @@ pub(crate) fn copy(error: &StoreError) -> StoreError {
         StoreError::Sealed(reason) => StoreError::sealed(reason),
         StoreError::Refused(reason) => StoreError::refused(reason),
         StoreError::Corrupt(corruption) => corruption.clone().into(),
+    }
+}
+
+/// A store could not be opened or upgraded. The message is one line with the cause and its repair.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open the store {}: {reason}", .path.display())]
+pub struct OpenError {
+    pub(crate) path: PathBuf,
+    pub(crate) reason: Reason,
+}
+
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later: another process has locked the file, or the
+/// disk is full, read-only or failing. Otherwise converts to [`StoreError::Refused`].
+impl From<OpenError> for StoreError {
+    fn from(error: OpenError) -> Self {
+        let may_pass = matches!(error.reason, Reason::Passing(_));
+        opening_error(error, may_pass)
+    }
+}
+
+/// The reason why a store could not be opened or upgraded, with its repair. The file stays unchanged.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Reason {
+    /// Opening may succeed later.
+    #[error("{0}")]
+    Passing(String),
+    /// Opening fails until an operator mends the cause.
+    #[error("{0}")]
+    Lasting(String),
+    #[error("it is not a petstore store but {0}; it was left untouched: name another path")]
+    Foreign(&'static str),
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+}
+
+impl Reason {
+    pub(crate) fn passing(message: impl Into<String>) -> Self {
+        Self::Passing(message.into())
+    }
+
+    pub(crate) fn lasting(message: impl Into<String>) -> Self {
+        Self::Lasting(message.into())
+    }
+
+    pub(crate) fn denied() -> Self {
+        Self::lasting(
+            "permission denied; give this user read and write access to the file and its directory",
+        )
+    }
+
+    fn unknown(error: &dyn fmt::Display, may_pass: bool) -> Self {
+        let message = format!("{error}; mend that, or name another path");
+        if may_pass { Self::Passing(message) } else { Self::Lasting(message) }
+    }
+}
+
+impl From<io::Error> for Reason {
+    fn from(error: io::Error) -> Self {
+        Self::unknown(&error, error.raw_os_error() == Some(Errno::IO.raw_os_error()))
+    }
+}
+
+impl From<rusqlite::Error> for Reason {
+    fn from(error: rusqlite::Error) -> Self {
+        let extended = error.sqlite_error().map(|error| error.extended_code);
+        match error.sqlite_error_code() {
+            Some(_) if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) => Self::passing(
+                "what SQLite has beside it cannot grow; free space on its disk, or raise the limit on the \
+                 size of files ('ulimit -f')",
+            ),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::passing(
+                "it is locked by another process; stop that process, or try again when it has finished",
+            ),
+            Some(ErrorCode::DiskFull) => {
+                Self::passing("there is no space left on its disk; free some")
+            }
+            Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Self::denied(),
+            Some(ErrorCode::CannotOpen) => Self::lasting(
+                "SQLite cannot open it; give this user access to the file and its directory, or allow more \
+                 open files ('ulimit -n')",
+            ),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Lasting(format!("it is damaged ({error}); restore it from a backup"))
+            }
+            code => Self::unknown(&error, code == Some(ErrorCode::SystemIoFailure)),
+        }
+    }
+}
+
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::StoreError;
+    use rusqlite::ffi;
+
+    use super::{OpenError, Reason};
+
+    #[test]
+    fn an_error_of_sqlite_says_what_to_do_and_whether_it_may_pass() {
+        let table = [
+            (
+                ffi::SQLITE_READONLY_DIRECTORY,
+                "permission denied; give this user read and write access to the file and its directory",
+                false,
+            ),
+            (
+                ffi::SQLITE_CANTOPEN,
+                "SQLite cannot open it; give this user access to the file and its directory, or allow \
+                 more open files ('ulimit -n')",
+                false,
+            ),
+            (ffi::SQLITE_FULL, "there is no space left on its disk; free some", true),
+            (
+                ffi::SQLITE_IOERR_SHMSIZE,
+                "what SQLite has beside it cannot grow; free space on its disk, or raise the limit on \
+                 the size of files ('ulimit -f')",
+                true,
+            ),
+            (
+                ffi::SQLITE_BUSY,
+                "it is locked by another process; stop that process, or try again when it has \
+                 finished",
+                true,
+            ),
+            (ffi::SQLITE_CORRUPT, "it is damaged (the cause); restore it from a backup", false),
+            (ffi::SQLITE_IOERR, "the cause; mend that, or name another path", true),
+            (ffi::SQLITE_MISUSE, "the cause; mend that, or name another path", false),
+        ];
+        for (code, message, passes) in table {
+            let cause = Some("the cause".to_owned());
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
+            let reason = Reason::from(error);
+            assert_eq!(reason.to_string(), message);
+            let error = StoreError::from(OpenError { path: "x".into(), reason });
+            assert_eq!(matches!(error, StoreError::Unavailable(_)), passes, "{error}");
+        }
     }
 }

@@ -44,9 +44,9 @@ impl SqliteStore {
                 Finding::ok(subject, detail)
             });
         }
-        let synchronous = self.synchronous.as_str().to_lowercase();
+        let synchronous = self.readers.pool().synchronous.as_str().to_lowercase();
         let settings = format!("journal_mode is wal, synchronous is {synchronous}");
-        Ok(match self.synchronous {
+        Ok(match self.readers.pool().synchronous {
             Synchronous::Full | Synchronous::Extra => Finding::ok(
                 subject,
                 format!("{settings}: what was acknowledged outlasts a power failure"),

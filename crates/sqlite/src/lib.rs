@@ -78,8 +78,8 @@ mod upgrade;
 mod version;
 mod writer;
 
-pub use backup::{BackupError, BackupProgress};
+pub use backup::BackupError;
 pub use config::{SqliteConfig, Synchronous};
-pub use error::open::OpenError;
+pub use error::OpenError;
 pub use store::{SqliteSettings, SqliteStore};
 pub use writer::Activity;

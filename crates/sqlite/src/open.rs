@@ -5,7 +5,7 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::{self, Path},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
     thread,
     time::{Duration, Instant},
 };
@@ -18,13 +18,13 @@ use tokio::runtime::Handle;
 use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess, SharedMemory},
-    error::open::{OpenError, Reason, is_busy},
+    error::{OpenError, Reason, is_busy},
     presence::Presence,
     readers::{Pool, Readers, queue},
     schema,
     store::{SqliteSettings, SqliteStore},
     version,
-    writer::{Committer, Writer},
+    writer::Writer,
 };
 
 impl SqliteStore {
@@ -73,52 +73,49 @@ fn try_to_open(
     // An absolute path is never a special name of SQLite (`:memory:`, `file:…`), and stays valid if the process changes
     // its directory.
     let (path, synchronous) = (path::absolute(&config.path)?, config.synchronous);
-    let access = if settings.read_only { ReadAccess::ReadOnly } else { ReadAccess::Shared };
-    let file = path.clone();
-    let open_writer = move || connection::open_writer(&file, synchronous, busy_timeout.writer);
-    let mut was_created = false;
-    let connection = if settings.read_only {
+    let (connection, access, was_created);
+    if settings.read_only {
+        access = ReadAccess::ReadOnly;
         require_store(&path, access)?;
-        let connection = connection::open_reader(&path, access, busy_timeout.reader)?;
+        connection = connection::open_reader(&path, access, busy_timeout.reader)?;
         schema::require_current(&connection)?;
-        connection
+        was_created = false;
     } else {
+        access = ReadAccess::Shared;
         create(&path)?;
         require_store(&path, access)?;
         require_companions(&path)?;
-        let mut connection = open_writer()?;
-        was_created = schema::create_or_check(&mut connection)?;
-        use_write_ahead_log(&connection, busy_timeout.writer)?;
-        connection
-    };
-    let (versions, began) = (Arc::new(VersionCache::default()), Instant::now());
+        let mut writer = connection::open_writer(&path, synchronous, busy_timeout.writer)?;
+        was_created = schema::create_or_check(&mut writer)?;
+        use_write_ahead_log(&writer, busy_timeout.writer)?;
+        connection = writer;
+    }
+    let (versions, began) = (VersionCache::default(), Instant::now());
     // This read opens the log. If the version cannot be read, requests report the error.
-    if let Ok(stored) = version::current::<petstore_domain::StoreError>(&connection) {
+    if let Ok(stored) = version::current(&connection) {
         versions.observe(stored, began);
     }
-    let presence = Arc::new(Presence::new(&path, access)?);
-    let (runtime, on_panic) =
-        (Handle::try_current().map_err(io::Error::other)?, &settings.on_task_panic);
-    let max_idle = runtime.metrics().num_workers() + queue::MIN_THREADS;
+    let runtime = Handle::try_current().map_err(io::Error::other)?;
     let pool = Arc::new(Pool {
+        presence: Presence::new(&path, access)?,
         path,
         access,
-        busy_timeout: busy_timeout.reader,
-        max_idle,
+        busy_timeout,
+        synchronous,
+        versions,
+        commits: AtomicU64::new(0),
+        writes: AtomicU64::new(0),
+        max_idle: runtime.metrics().num_workers() + queue::MIN_THREADS,
         idle: Mutex::default(),
-        _shared_memory: shared_memory,
+        // A writer uses the `-shm`, and SQLite removes it.
+        _shared_memory: shared_memory.filter(|_| settings.read_only),
     });
-    let (versions_read, presence_read) = (Arc::clone(&versions), Arc::clone(&presence));
-    let readers = Readers::start(pool, versions_read, presence_read, runtime.clone(), on_panic)?;
-    let writer = if settings.read_only {
-        None
-    } else {
-        let (open, versions) = (Box::new(open_writer), Arc::clone(&versions));
-        let committer = Committer { open, synchronous, versions, presence, tally: Arc::default() };
-        Some(Writer::start(committer, connection, runtime, on_panic)?)
-    };
+    let on_panic = &settings.on_task_panic;
+    let readers = Readers::start(Arc::clone(&pool), runtime.clone(), on_panic)?;
+    let start_writer = || Writer::start(pool, connection, runtime, on_panic);
+    let writer = (!settings.read_only).then(start_writer).transpose()?;
     let reads_while_sealed = settings.reads_while_sealed;
-    Ok(SqliteStore { readers, versions, writer, was_created, synchronous, reads_while_sealed })
+    Ok(SqliteStore { readers, writer, was_created, reads_while_sealed })
 }
 
 /// Returns the schema version of a store that this release knows; `None` if the database is empty. Changes no file.
@@ -167,7 +164,11 @@ pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
     for companion in ["-wal", "-shm"].map(|suffix| connection::beside(&path, suffix)) {
         let access = rustix::fs::access(&companion, Access::READ_OK | Access::WRITE_OK);
         if matches!(access, Err(Errno::ACCESS | Errno::PERM)) {
-            return Err(Reason::Companion(companion));
+            return Err(Reason::Lasting(format!(
+                "permission denied for {} beside it; give this user read and write access to that file, too \
+                 ('chmod u+rw')",
+                companion.display()
+            )));
         }
     }
     Ok(())
@@ -182,7 +183,12 @@ fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(),
             connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
         match mode {
             Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(_) => return Err(Reason::NoWriteAheadLog),
+            Ok(_) => {
+                return Err(Reason::lasting(
+                    "its file system cannot share memory between processes (no write-ahead log); put the \
+                     store on a local disk",
+                ));
+            }
             Err(error) if is_busy(&error) && Instant::now() < deadline => {
                 thread::sleep(Duration::from_millis(5));
             }
@@ -196,15 +202,20 @@ fn explain(error: io::Error, path: &Path) -> Reason {
     let directory = path.parent().unwrap_or(path);
     let kind = error.kind();
     if kind == NotFound && !directory.exists() {
-        Reason::NoDirectory(directory.to_owned())
+        let directory = directory.display();
+        let message =
+            format!("its directory {directory} does not exist; create it, or name another path");
+        Reason::Lasting(message)
     } else if kind == IsADirectory {
-        Reason::Directory(path.to_owned())
+        let file = path.join("petstore.db");
+        let message = format!("it is a directory; name a file in it, such as {}", file.display());
+        Reason::Lasting(message)
     } else if kind == PermissionDenied {
-        Reason::Denied
+        Reason::denied()
     } else if kind == ReadOnlyFilesystem {
-        Reason::ReadOnlyDisk
+        Reason::passing("its disk is mounted read-only; mount it for writing, or name another path")
     } else {
-        Reason::Io(error)
+        error.into()
     }
 }
 

@@ -1,7 +1,6 @@
 //! [`PetRepository`] on SQLite.
 
 pub(crate) mod addition;
-pub(crate) mod idempotency;
 pub(crate) mod rows;
 
 use async_trait::async_trait;
@@ -11,7 +10,7 @@ use petstore_domain::{
 };
 use rusqlite::Connection;
 
-use crate::{handover::rows as handover, store::SqliteStore, version};
+use crate::{handover, store::SqliteStore, version};
 
 #[async_trait]
 impl PetRepository for SqliteStore {
@@ -20,7 +19,7 @@ impl PetRepository for SqliteStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.writer()?.add(pet, request).await
+        self.writer()?.queue.add(pet, request).await
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
@@ -46,12 +45,12 @@ impl PetRepository for SqliteStore {
 
     fn version(&self) -> Option<CatalogueVersion> {
         self.readers.note_use();
-        self.versions.known()
+        self.readers.pool().versions.known()
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let purge = move |connection: &Connection| {
-            Ok(Purged::up_to(limit, idempotency::purge(connection, cutoff, limit)?))
+            Ok(Purged::up_to(limit, rows::purge(connection, cutoff, limit)?))
         };
         self.writer()?.write(purge).await
     }

@@ -13,7 +13,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, Thread},
     time::{Duration, Instant},
@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::queue::Queue;
 use crate::{
+    config::{BusyTimeout, Synchronous},
     connection::{self, ReadAccess, SharedMemory},
     error::Failure,
     presence::Presence,
@@ -39,7 +40,7 @@ const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 /// Runs reads. Dropping this value ends its threads.
 pub(crate) struct Readers {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     /// The threads of `watch.rs`, which sleep while there are no requests.
     watches: Vec<Thread>,
 }
@@ -47,11 +48,9 @@ pub(crate) struct Readers {
 /// The state that readers share with the threads of `queue.rs` and `watch.rs`.
 pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
-    pub(crate) versions: Arc<VersionCache>,
-    pub(crate) presence: Arc<Presence>,
     pub(crate) runtime: Handle,
     /// Counts the workers that read: each holds a clone.
-    workers: Arc<()>,
+    pub(crate) workers: Arc<()>,
     max_workers: usize,
     pub(crate) queue: Mutex<Queue>,
     pub(crate) changed: Condvar,
@@ -64,27 +63,18 @@ impl Shared {
     pub(crate) fn is_open(&self) -> bool {
         !self.closed.load(Ordering::SeqCst)
     }
-
-    /// Returns whether a worker reads.
-    pub(crate) fn has_reading_workers(&self) -> bool {
-        Arc::strong_count(&self.workers) > 1
-    }
 }
 
 impl Readers {
     /// Starts the threads. Reads run in `runtime`.
     pub(crate) fn start(
         pool: Arc<Pool>,
-        versions: Arc<VersionCache>,
-        presence: Arc<Presence>,
         runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let max_workers = runtime.metrics().num_workers().saturating_sub(1).max(1);
         let shared = Arc::new(Shared {
             pool,
-            versions,
-            presence,
             runtime,
             workers: Arc::default(),
             max_workers,
@@ -109,18 +99,14 @@ impl Readers {
     }
 
     /// Runs `read`. A read that has started runs to its end, even if the future is dropped.
-    pub(crate) async fn read<T, E>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        if let Err(lost) = self.shared.presence.require() {
+        read: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if let Err(lost) = self.pool().presence.require() {
             // An idle connection may have opened another file at the path.
             self.pool().clear();
-            return Err(lost.into());
+            return Err(lost);
         }
         let pool = Arc::clone(self.pool());
         let read = move || pool.read(read);
@@ -147,11 +133,6 @@ impl Readers {
         &self.shared.pool
     }
 
-    /// Returns the number of reads that wait for a thread.
-    pub(crate) fn queue_length(&self) -> usize {
-        self.shared.queue().len()
-    }
-
     /// Keeps the threads of `watch.rs` awake. Called for each read, and for each request for the version.
     pub(crate) fn note_use(&self) {
         // Usually only a load: a store would invalidate the cache line of the other threads.
@@ -175,15 +156,25 @@ impl Drop for Readers {
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
         }
+        self.pool().clear();
     }
 }
 
-/// Connections that cannot write. The pool opens a connection when a read finds no idle connection.
+/// The open store, which readers and the writer share, with connections that cannot write. The pool opens a connection
+/// when a read finds no idle connection.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
     pub(crate) access: ReadAccess,
-    pub(crate) busy_timeout: Duration,
+    pub(crate) busy_timeout: BusyTimeout,
+    /// The durability of additions.
+    pub(crate) synchronous: Synchronous,
+    pub(crate) presence: Presence,
+    pub(crate) versions: VersionCache,
+    /// The number of committed transactions of this process.
+    pub(crate) commits: AtomicU64,
+    /// The number of writes in the committed transactions.
+    pub(crate) writes: AtomicU64,
     /// The largest number of idle connections.
     pub(crate) max_idle: usize,
     /// The idle connections. The most recently used connection is taken first, because its page cache is warm.
@@ -193,27 +184,36 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
+    /// Opens a connection that can write.
+    pub(crate) fn open_writer(&self) -> rusqlite::Result<Connection> {
+        connection::open_writer(&self.path, self.synchronous, self.busy_timeout.writer)
+    }
+
+    /// Counts a committed transaction with this number of writes.
+    pub(crate) fn note_commit(&self, writes: usize) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.writes.fetch_add(writes as u64, Ordering::Relaxed);
+    }
+
     /// Opens a connection outside of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_reader(&self.path, self.access, self.busy_timeout)
+        connection::open_reader(&self.path, self.access, self.busy_timeout.reader)
     }
 
     /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new connection is cheap
     /// and certainly sound.
-    pub(crate) fn read<T, E: From<StoreError>>(
+    fn read<T>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
-    ) -> Result<T, E> {
+        read: impl FnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
         let idle = self.idle().pop();
-        let connection = idle
-            .map_or_else(|| self.open(), Ok)
-            .map_err(|error| Failure::Sqlite(error).into_error())?;
+        let connection = idle.map_or_else(|| self.open(), Ok).map_err(Failure::from)?;
         let result = read(&connection);
         let mut idle = self.idle();
         if !matches!(result, Err(Failure::Sqlite(_))) && idle.len() < self.max_idle {
             idle.push(connection);
         }
-        result.map_err(Failure::into_error)
+        Ok(result?)
     }
 
     /// Closes the idle connections.

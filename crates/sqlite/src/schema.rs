@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use petstore_storage::{SchemaError, Step};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
-use crate::{connection, error::open::Reason};
+use crate::{connection, error::Reason};
 
 /// The `PRAGMA application_id` of a petstore store: `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x7073_7430;
@@ -34,15 +34,13 @@ pub(crate) const STEPS: [Step; 4] = [
         include_str!("schema/9.sql"),
     )
     .unless(include_str!("schema/9.offending.sql")),
-    Step {
-        oldest_release: "2.0.0",
-        ..Step::new(
-            10,
-            10,
-            "keep idempotency records in the order of their animals",
-            include_str!("schema/10.sql"),
-        )
-    },
+    Step::new(
+        10,
+        10,
+        "keep idempotency records in the order of their animals",
+        include_str!("schema/10.sql"),
+    )
+    .since("2.0.0"),
 ];
 
 const ANOTHER_KIND: &str = "a file of another kind";
@@ -103,7 +101,7 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             Err(Reason::Foreign(ANOTHER_KIND))
         }
-        application => check(application?, number("user_version")?, || oldest_release(path)),
+        application => check(application?, number("user_version")?, || oldest_release(&connection)),
     }
 }
 
@@ -124,7 +122,14 @@ pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
     let identities = text(&file, IDENTITY).zip(text(&logged, IDENTITY));
     let is_foreign = identities.is_some_and(|(of_file, of_log)| of_file != of_log)
         && text(&logged, RENAMED_FROM).is_none_or(|from| Some(from) != text(&file, RENAMABLE));
-    if is_foreign { Err(Reason::ForeignLog(log)) } else { Ok(()) }
+    if !is_foreign {
+        return Ok(());
+    }
+    Err(Reason::Lasting(format!(
+        "{} beside it is the log of another store, with another identity; move that log away, to the file that \
+         it belongs to",
+        log.display()
+    )))
 }
 
 /// Returns whether the file has all the pages that its header counts.
@@ -177,7 +182,7 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     if (objects, application, oldest) == (0, 0, 0) {
         return Ok(None);
     }
-    check(application, oldest, || connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok())?;
+    check(application, oldest, || oldest_release(connection))?;
     Ok(Some(recorded_version(connection)?))
 }
 
@@ -210,7 +215,6 @@ fn check(
 }
 
 /// Returns the oldest release that can use the store, as a newer release has recorded it.
-fn oldest_release(path: &Path) -> Option<String> {
-    let connection = connection::open_unchanging(path).ok()?;
+fn oldest_release(connection: &Connection) -> Option<String> {
     connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok()
 }

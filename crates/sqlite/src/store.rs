@@ -1,13 +1,11 @@
 //! The store, its settings and its metrics.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::atomic::Ordering};
 
 use petstore_domain::StoreError;
-use petstore_storage::VersionCache;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::Synchronous,
     readers::Readers,
     writer::{Activity, Writer},
 };
@@ -31,11 +29,9 @@ pub struct SqliteSettings {
 pub struct SqliteStore {
     // Fields are dropped in this order, so the writer's connection is closed last and empties the log.
     pub(crate) readers: Readers,
-    pub(crate) versions: Arc<VersionCache>,
     /// The writer; `None` if the store is read-only.
     pub(crate) writer: Option<Writer>,
     pub(crate) was_created: bool,
-    pub(crate) synchronous: Synchronous,
     pub(crate) reads_while_sealed: bool,
 }
 
@@ -43,8 +39,13 @@ impl SqliteStore {
     /// Returns the activity of this process.
     #[must_use]
     pub fn activity(&self) -> Activity {
-        let writer = self.writer.as_ref().map(Writer::activity).unwrap_or_default();
-        Activity { read_queue: self.readers.queue_length(), ..writer }
+        let pool = self.readers.pool();
+        Activity {
+            commits: pool.commits.load(Ordering::Relaxed),
+            writes: pool.writes.load(Ordering::Relaxed),
+            write_queue: self.writer.as_ref().map_or(0, |writer| writer.queue.waiting()),
+            read_queue: self.readers.shared.queue().len(),
+        }
     }
 
     /// Returns whether the store was created when it was opened.

@@ -15,13 +15,13 @@ use std::{
 };
 
 use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode};
-use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::{
     backup::{self, BackupError},
     config::{BusyTimeout, SqliteConfig, Synchronous},
     connection::{self, ReadAccess, SharedMemory, beside},
-    error::open::{OpenError, Reason, is_busy},
+    error::{OpenError, Reason, is_busy, is_full},
     open,
     schema::{self, STEPS},
     store::SqliteStore,
@@ -88,8 +88,9 @@ fn run(path: &Path, steps: &[Step], copy: &Path) -> Result<Upgrade, Reason> {
     schema::refuse_offending(&transaction, &upgrade.steps)?;
     require_place(copy)?;
     save(path, copy).map_err(|error| {
-        let is_full = matches!(&error, BackupError::Sqlite(cause) if is_full(cause));
-        if is_full { Reason::Full } else { Reason::Copy(error.to_string()) }
+        let message = format!("the copy before the upgrade was not made: {error}");
+        let cause = if let BackupError::Sqlite(cause) = error { Some(cause) } else { None };
+        cause.filter(is_full).map_or(Reason::Lasting(message), Reason::from)
     })?;
     let applied = upgrade.steps.iter().try_for_each(|step| schema::apply(step, &transaction));
     let done = applied.and_then(|()| transaction.commit());
@@ -100,10 +101,6 @@ fn run(path: &Path, steps: &[Step], copy: &Path) -> Result<Upgrade, Reason> {
     }
     done?;
     Ok(upgrade)
-}
-
-fn is_full(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 /// Requires that no other process has the store open: only then does SQLite remove the write-ahead log. (The next opening
@@ -133,7 +130,9 @@ fn require_no_other(path: &Path, step: &Step) -> Result<(), Reason> {
 /// Fails if a file of another kind has the name of the copy.
 fn require_place(copy: &Path) -> Result<(), Reason> {
     if copy.try_exists()? && matches!(schema::check_file(copy), Err(Reason::Foreign(_))) {
-        return Err(Reason::Occupied(copy.to_owned()));
+        let copy = copy.display();
+        let message = format!("{copy} exists, and is no copy of a petstore store; move it away");
+        return Err(Reason::Lasting(message));
     }
     Ok(())
 }
@@ -145,7 +144,7 @@ fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
     options.write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
     let saved = (|| {
         let reader = connection::open_reader(path, ReadAccess::Shared, Duration::from_secs(3))?;
-        backup::copy(&reader, &partial, &mut |_, _| ControlFlow::Continue(()))?;
+        backup::copy(&reader, &partial, &mut |_, _, _| ControlFlow::Continue(()))?;
         File::open(&partial)?.sync_all()?;
         fs::rename(&partial, copy)?;
         Ok(File::open(path.parent().unwrap_or(path))?.sync_all()?)

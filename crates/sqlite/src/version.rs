@@ -4,7 +4,7 @@
 //! operator's, are off on the connections of petstore's writes. There, [`renew`] renews the version once for each
 //! transaction: an addition in a group of 50 takes 35 % fewer instructions.
 
-use petstore_domain::{CatalogueVersion, Corruption, StoreError};
+use petstore_domain::{CatalogueVersion, Corruption};
 use petstore_storage::StoredVersion;
 use rusqlite::{Connection, Row, Statement};
 
@@ -20,23 +20,21 @@ pub(crate) const RENEW: &str = "UPDATE petstore_state SET \
      WHERE only = 1";
 
 /// Returns the current version.
-pub(crate) fn current<E: From<StoreError>>(
-    connection: &Connection,
-) -> Result<StoredVersion, Failure<E>> {
+pub(crate) fn current(connection: &Connection) -> Result<StoredVersion, Failure> {
     read(&mut *connection.prepare_cached(SELECT_STORED)?)
 }
 
-fn read<E: From<StoreError>>(statement: &mut Statement<'_>) -> Result<StoredVersion, Failure<E>> {
+fn read(statement: &mut Statement<'_>) -> Result<StoredVersion, Failure> {
     let mut rows = statement.query([])?;
     Ok(stored(rows.next()?.ok_or_else(missing)?)?)
 }
 
 /// Renews the version at the end of a transaction that has changed animals. `rewrites` is 0 if it has only added
 /// animals, otherwise 1.
-pub(crate) fn renew<E: From<StoreError>>(
+pub(crate) fn renew(
     statements: &mut Statements<'_>,
     rewrites: i64,
-) -> Result<StoredVersion, Failure<E>> {
+) -> Result<StoredVersion, Failure> {
     // `RETURNING` would take 11,000 more instructions, because SQLite makes a temporary table for it.
     statements.get(RENEW)?.execute([rewrites])?;
     read(statements.get(SELECT_STORED)?)
@@ -48,8 +46,8 @@ pub(crate) fn renew<E: From<StoreError>>(
 /// version still runs during `read`, so both see one snapshot without `BEGIN`.
 pub(crate) fn in_snapshot<T>(
     connection: &Connection,
-    read: impl FnOnce(Option<CatalogueVersion>) -> Result<T, Failure<StoreError>>,
-) -> Result<T, Failure<StoreError>> {
+    read: impl FnOnce(Option<CatalogueVersion>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
     read(of_column(rows.next()?.ok_or_else(missing)?, 0)?)

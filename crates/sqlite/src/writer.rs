@@ -4,15 +4,12 @@ mod group;
 
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError, WriterRole};
+use petstore_domain::{ArchiveError, StoreError, WriterRole};
 use petstore_storage::{
     PanicGuard,
     writer::{self as queue, Add, Job, Jobs, Reply},
@@ -21,15 +18,15 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::group::Committer;
-use self::group::Session;
+pub(crate) use self::group::Session;
 use crate::{
     connection::Statements,
     error::{self, Failure},
+    readers::Pool,
 };
 
 /// The largest number of writes in one transaction.
-const MAX_GROUP: usize = 1024;
+pub(crate) const MAX_GROUP: usize = 1024;
 
 /// The longest time that this process writes without releasing SQLite's write lock for [`FREE`]. The lock has no queue:
 /// processes that poll for it would starve beside a writer without pauses.
@@ -40,7 +37,7 @@ const FREE: Duration = Duration::from_millis(2);
 
 /// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if the connection
 /// was lost, or if an earlier write of the group failed.
-type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
+pub(crate) type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
 type Group = (Vec<Add>, Vec<Work>);
@@ -61,74 +58,45 @@ pub struct Activity {
 /// Sends writes to the writing thread. Dropping this value waits until the queued writes are done.
 pub(crate) struct Writer {
     // Fields are dropped in this order: the thread ends once the queue is closed and empty.
-    queue: queue::Writer<Work>,
-    tally: Arc<Tally>,
+    pub(crate) queue: queue::Writer<Work>,
     _thread: JoinOnDrop,
 }
 
-/// The number of transactions, and of writes in them, since the store was opened.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    commits: AtomicU64,
-    writes: AtomicU64,
-}
-
-impl Tally {
-    fn note(&self, writes: usize) {
-        self.commits.fetch_add(1, Ordering::Relaxed);
-        self.writes.fetch_add(writes as u64, Ordering::Relaxed);
-    }
-}
-
 impl Writer {
-    /// Starts the thread, which writes through `connection` and answers on `runtime`. `committer` opens a new connection when
-    /// the old one is in doubt.
+    /// Starts the thread, which writes through `connection` and answers on `runtime`.
     pub(crate) fn start(
-        committer: Committer,
+        pool: Arc<Pool>,
         connection: Connection,
         runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         // Callers need no timeout, because a transaction waits only for the busy timeout.
         let (queue, jobs) = queue::channel(MAX_GROUP, None);
-        let (guard, tally) = (PanicGuard(on_panic.clone()), Arc::clone(&committer.tally));
+        let guard = PanicGuard(on_panic.clone());
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
             let _guard = guard;
-            run(&committer, connection, Groups::new(jobs), &runtime);
+            run(&pool, connection, Groups::new(jobs), &runtime);
         })?;
-        Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
-    }
-
-    /// Implements `PetRepository::add`.
-    pub(crate) async fn add(
-        &self,
-        pet: NewPet,
-        request: Option<IdempotencyRequest>,
-    ) -> Result<Added, AddError> {
-        self.queue.add(pet, request).await
+        Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
     }
 
     /// Runs `work`, which changes no animals, in a transaction. Returns its result after the commit.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let work = |statements: &mut Statements<'_>| Ok((work(statements.connection)?, None));
-        self.transaction(WriterRole::Service, work).await
+        self.transaction(WriterRole::Service, work).await.map_err(error::of_archive)
     }
 
     /// Runs `work` in a transaction. Returns the result of `work` after the commit. Beside the result, `work` returns
     /// the increase of `rewrites`: `None` if no animal has changed, 0 if animals were only added, otherwise 1.
-    pub(crate) async fn transaction<T, E>(
+    pub(crate) async fn transaction<T: Send + 'static>(
         &self,
         writer: WriterRole,
-        work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure<E>> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let write = |reply: Reply<T, E>| -> Work {
+        work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure> + Send + 'static,
+    ) -> Result<T, ArchiveError> {
+        let write = |reply: Reply<T, ArchiveError>| -> Work {
             Box::new(move |session| {
                 let work = |statements: &mut Statements<'_>| {
                     if reply.is_abandoned() {
@@ -136,31 +104,22 @@ impl Writer {
                     }
                     work(statements)
                 };
-                let done = session.map_err(E::from).and_then(|it| it.write(writer, work));
+                let done =
+                    session.map_err(ArchiveError::from).and_then(|it| it.write(writer, work));
                 reply.send(done);
             })
         };
         self.queue.run(write).await
     }
-
-    /// Returns the activity of the writer, without reads.
-    pub(crate) fn activity(&self) -> Activity {
-        Activity {
-            commits: self.tally.commits.load(Ordering::Relaxed),
-            writes: self.tally.writes.load(Ordering::Relaxed),
-            write_queue: self.queue.waiting(),
-            read_queue: 0,
-        }
-    }
 }
 
 /// Writes until the queue is closed and empty. A failure does not end the loop.
-fn run(committer: &Committer, connection: Connection, mut groups: Groups, runtime: &Handle) {
+fn run(pool: &Pool, connection: Connection, mut groups: Groups, runtime: &Handle) {
     let mut opened = Ok(connection);
     let mut next = groups.next();
     while let Some(group) = next {
         next = match &opened {
-            Ok(connection) => committer.session(connection).run(group, &mut groups, runtime),
+            Ok(connection) => Session::new(pool, connection).run(group, &mut groups, runtime),
             Err(error) => {
                 let (adds, others) = group;
                 group::failed(adds, error).send_on(runtime);
@@ -172,7 +131,7 @@ fn run(committer: &Committer, connection: Connection, mut groups: Groups, runtim
         };
         if next.is_some() {
             // The connection is in doubt, or there is none.
-            opened = committer.reopen();
+            opened = group::reopen(pool);
         }
     }
 }

@@ -22,10 +22,16 @@ pub struct Step {
 }
 
 impl Step {
-    /// Makes a step that is compatible with all releases since 1.0.0, whose version is `oldest`.
+    /// Makes a step whose `oldest_release` is 1.0.0.
     #[must_use]
     pub const fn new(version: i64, oldest: i64, summary: &'static str, sql: &'static str) -> Self {
         Self { version, summary, sql, oldest, oldest_release: "1.0.0", offending: None }
+    }
+
+    /// Returns the step with another [`oldest_release`](Self::oldest_release).
+    #[must_use]
+    pub const fn since(self, oldest_release: &'static str) -> Self {
+        Self { oldest_release, ..self }
     }
 
     /// Returns the step with the query [`offending`](Self::offending): the step is refused while `sql` selects a row.
@@ -139,7 +145,7 @@ mod tests {
 
     const STEPS: [Step; 2] = [
         Step::new(1, 1, "first", ""),
-        Step { oldest_release: "1.2.0", ..Step::new(2, 1, "second", "").unless("SELECT 1") },
+        Step::new(2, 1, "second", "").unless("SELECT 1").since("1.2.0"),
     ];
 
     #[test]

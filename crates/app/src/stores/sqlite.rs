@@ -10,9 +10,7 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::StoreError;
 use petstore_http::Sample;
-use petstore_sqlite::{
-    Activity, BackupProgress, SqliteConfig, SqliteSettings, SqliteStore, Synchronous,
-};
+use petstore_sqlite::{Activity, SqliteConfig, SqliteSettings, SqliteStore, Synchronous};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use rustix::fs::statvfs;
 use tokio::task;
@@ -108,11 +106,8 @@ impl StoreLocation for DatabaseFile {
     async fn back_up(&self, to: &Path, mut on_progress: OnBackupProgress) -> Result<(), BoxError> {
         require_store(&self.0.path)?;
         let (config, to) = (self.0.clone(), to.to_owned());
-        task::spawn_blocking(move || {
-            let mut on_progress = |BackupProgress { done, total }| on_progress(done, total);
-            Ok(SqliteStore::back_up(&config, &to, &mut on_progress)?)
-        })
-        .await?
+        task::spawn_blocking(move || Ok(SqliteStore::back_up(&config, &to, &mut on_progress)?))
+            .await?
     }
 }
 

@@ -56,11 +56,6 @@ impl Stream {
         written
     }
 
-    fn note_flush(&mut self, flushed: Poll<io::Result<()>>) -> Poll<io::Result<()>> {
-        self.set_blocked(flushed.is_pending());
-        flushed
-    }
-
     fn set_blocked(&mut self, is_blocked: bool) {
         if let Some(activity) = &self.activity
             && self.is_blocked != is_blocked
@@ -118,11 +113,13 @@ impl AsyncWrite for Stream {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.io).poll_flush(cx);
-        self.note_flush(flushed)
+        self.set_blocked(flushed.is_pending());
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ended = Pin::new(&mut self.io).poll_shutdown(cx);
-        self.note_flush(ended)
+        self.set_blocked(ended.is_pending());
+        ended
     }
 }

@@ -54,20 +54,14 @@ impl Monitor {
             timeout(READ_TIMEOUT, ports.authenticator.live_keys()),
         );
         let ready = ready.is_ok_and(|ready| ready.is_ok()).into();
+        let pages = page_cache.len() as u64;
         let mut samples = (self.samples)();
-        samples.extend([
-            Sample::gauge("petstore_ready", "1 if /readyz is 200.", ready),
-            Sample::gauge(
-                "petstore_page_cache_pages",
-                "Pages and animals in the cache.",
-                page_cache.len() as u64,
-            ),
-            Sample::gauge(
-                "petstore_page_cache_bytes",
-                "Memory of the pages and animals in the cache.",
-                page_cache.bytes(),
-            ),
-        ]);
+        let gauges = [
+            ("petstore_ready", "1 if /readyz is 200.", ready),
+            ("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
+            ("petstore_page_cache_bytes", "Memory of these pages and animals.", page_cache.bytes()),
+        ];
+        samples.extend(gauges.map(|(name, help, value)| Sample::gauge(name, help, value)));
         if let Ok(Ok(count)) = live {
             let help = "Live API keys in the store.";
             samples.push(Sample::gauge("petstore_live_keys", help, count as u64));
@@ -101,10 +95,8 @@ fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Sample> {
     let ending = ends.into_iter().filter_map(|(name, end)| Some((end?.0 / 1000, name)));
     let mut ending: Vec<_> = ending.collect();
     ending.sort_unstable();
-    let (name, help) = (
-        "petstore_key_expiry_timestamp_seconds",
-        "When the newest live API key of a name expires, in seconds since 1970.",
-    );
+    let name = "petstore_key_expiry_timestamp_seconds";
+    let help = "When the newest live API key of a name expires, in seconds since 1970.";
     ending.into_iter().take(MAX_NAMES).map(move |(seconds, key)| {
         Sample::gauge(name, help, u64::try_from(seconds).unwrap_or(0)).with_label("key", key)
     })

@@ -108,53 +108,42 @@ impl Handshake {
 
 /// Makes the server probe an idle client after 10 seconds and give it up after 30. With the system's default of two
 /// hours, the server would hold the locks of a vanished client.
-const KEEPALIVES: [(&str, &str); 3] = [
-    ("tcp_keepalives_idle", "10"),
-    ("tcp_keepalives_interval", "5"),
-    ("tcp_keepalives_count", "4"),
-];
+const KEEPALIVES: &str = "SET SESSION tcp_keepalives_idle = 10; SET SESSION tcp_keepalives_interval = 5; \
+     SET SESSION tcp_keepalives_count = 4; ";
 
 /// Makes plans of short statements use indexes from the start. A statement may be planned while its table is small, or
 /// before the server has statistics, and must not read a whole large table later. Disabled plans have a huge estimated
 /// cost. The server would therefore compile the statement (`jit`), which takes longer than running it. Generic plans
 /// are made once; planning a page takes longer than reading it.
-const FOR_SHORT_STATEMENTS: [(&str, &str); 5] = [
-    ("enable_seqscan", "off"),
-    ("enable_hashjoin", "off"),
-    ("enable_mergejoin", "off"),
-    ("jit", "off"),
-    ("plan_cache_mode", "force_generic_plan"),
-];
+const FOR_SHORT_STATEMENTS: &str = "SET SESSION enable_seqscan = off; SET SESSION enable_hashjoin = off; \
+     SET SESSION enable_mergejoin = off; SET SESSION jit = off; SET SESSION plan_cache_mode = force_generic_plan; ";
+
+/// Settings of every session. The warning about a commit that did not wait for its standby must arrive. Where a policy
+/// would hide rows, statements fail instead of returning too few.
+const FOR_ALL: &str = "SET SESSION client_min_messages = warning; SET SESSION row_security = off; ";
 
 /// Returns the SQL that sets up a session, or one transaction in a session that a pooler lends. The pooler sets its own
 /// keep-alives.
 fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> String {
-    let scope = if is_shared { "LOCAL" } else { "SESSION" };
-    let set = |name: &str, value: &str| format!("SET {scope} {name} = {value}");
-    let statement = purpose.timeout(config.statement_timeout);
+    let is_short = purpose == Purpose::Calls;
+    let statement = purpose.timeout(config.statement_timeout).as_millis();
     // A batch limits its own idle time while it holds locks.
-    let idle =
-        if purpose == Purpose::Calls { config.call_timeout.min(MAX_IDLE) } else { Duration::ZERO };
-    let mut sql = vec![
-        set("statement_timeout", &statement.as_millis().to_string()),
-        set("idle_in_transaction_session_timeout", &idle.as_millis().to_string()),
-        // The warning about a commit that did not wait for its standby must arrive.
-        set("client_min_messages", "warning"),
-        // Where a policy would hide rows, statements fail instead of returning too few.
-        set("row_security", "off"),
-    ];
-    if let Some(schema) = &config.schema {
-        sql.push(set("search_path", &format!("\"{}\"", schema.replace('"', "\"\""))));
+    let idle = if is_short { config.call_timeout.min(MAX_IDLE).as_millis() } else { 0 };
+    let timeouts = format!(
+        "SET SESSION statement_timeout = {statement}; SET SESSION idle_in_transaction_session_timeout = {idle}; "
+    );
+    let short = if is_short { FOR_SHORT_STATEMENTS } else { "" };
+    let keepalives = if is_shared { "" } else { KEEPALIVES };
+    let mut settings = [&timeouts, FOR_ALL, short, keepalives].concat();
+    let scope = if is_shared { "LOCAL" } else { "SESSION" };
+    if is_shared {
+        settings = settings.replace("SESSION", scope);
     }
-    if purpose == Purpose::Calls {
-        sql.extend(FOR_SHORT_STATEMENTS.map(|(name, value)| set(name, value)));
-    }
-    if !is_shared {
-        sql.extend(KEEPALIVES.map(|(name, value)| set(name, value)));
-    }
-    sql.push(format!(
-        "SELECT set_config('synchronous_commit', 'on', {is_shared}) \
+    let search_path = config.schema.as_ref().map_or_else(String::new, |schema| {
+        format!("SET {scope} search_path = \"{}\"; ", schema.replace('"', "\"\""))
+    });
+    format!(
+        "{settings}{search_path}SELECT set_config('synchronous_commit', 'on', {is_shared}) \
          WHERE current_setting('synchronous_commit') = 'off'"
-    ));
-    sql.join("; ")
+    )
 }

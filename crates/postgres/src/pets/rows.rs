@@ -1,16 +1,18 @@
-//! Rows of the table `pet`.
+//! Rows of the tables `pet` and `idempotency`.
 
-use petstore_domain::{Corruption, Pet, PetStatus};
+use petstore_domain::{
+    Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, Pet, PetId, PetStatus, Timestamp,
+};
 use tokio_postgres::Row;
 
 use crate::{
-    values::Fields,
-    version::{select_with_version, state},
+    values::{Bytes, named},
+    version::state,
 };
 
 /// Selects the version and an animal. There is one row even without such an animal.
-pub(crate) const FIND: &str = select_with_version!(
-    ", p.id, p.name, p.category_id, p.status FROM ",
+pub(crate) const FIND: &str = concat!(
+    "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status FROM ",
     state!(),
     " c LEFT JOIN pet p ON p.id = $1"
 );
@@ -19,8 +21,8 @@ pub(crate) const FIND: &str = select_with_version!(
 /// status is part of the text, not a value, so that the planner can choose its index.
 macro_rules! page {
     ($and:literal) => {
-        select_with_version!(
-            ", p.id, p.name, p.category_id, p.status FROM ",
+        concat!(
+            "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status FROM ",
             state!(),
             " c LEFT JOIN (SELECT id, name, category_id, status FROM pet WHERE id > $1",
             $and,
@@ -50,6 +52,35 @@ pub(crate) fn pets(rows: &[Row]) -> Result<Vec<Pet>, Corruption> {
 
 /// Reads the animal in the four columns from `first` on.
 pub(crate) fn pet(row: &Row, first: usize) -> Result<Pet, Corruption> {
-    let fields = Fields::new(row, first, "animal", 0)?;
-    Pet::from_stored(fields.id(), fields.get::<String>(1)?, fields.get(2)?, fields.get(3)?)
+    let read = || {
+        let name = row.try_get::<_, String>(first + 1)?;
+        Ok((row.try_get(first)?, name, row.try_get(first + 2)?, row.try_get(first + 3)?))
+    };
+    let (id, name, category_id, status) = named(row, "animal", first, read)?;
+    Pet::from_stored(id, name, category_id, status)
+}
+
+/// Selects the records with these ids.
+pub(crate) const RECORDS: &str =
+    "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ANY($1)";
+/// Selects up to `$3` records behind the record `$2` of the animal `$1`.
+pub(crate) const RECORDS_AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
+     WHERE (pet_id, id) > ($1, $2) ORDER BY pet_id, id LIMIT $3";
+/// Deletes the oldest records, and counts them. Locks the row of the state first, as additions do.
+pub(crate) const PURGE: &str = "WITH purged AS (DELETE FROM idempotency WHERE id IN \
+       (SELECT i.id FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, idempotency i \
+        WHERE i.created_at <= $1 ORDER BY i.created_at LIMIT $2) \
+     RETURNING 1) SELECT count(*) FROM purged";
+
+/// Reads the record in the four columns from `first` on.
+pub(crate) fn record(row: &Row, first: usize) -> Result<IdempotencyRecord, Corruption> {
+    named(row, "an idempotency record of animal", first + 2, || {
+        let (Bytes(id), Bytes(fingerprint)) = (row.try_get(first)?, row.try_get(first + 1)?);
+        Ok(IdempotencyRecord {
+            id: IdempotencyId(id),
+            fingerprint: Fingerprint(fingerprint),
+            pet: PetId(row.try_get(first + 2)?),
+            at: Timestamp(row.try_get(first + 3)?),
+        })
+    })
 }

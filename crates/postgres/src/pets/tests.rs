@@ -4,7 +4,7 @@ use petstore_domain::PetStatus;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio_postgres::Row;
 
-use super::{addition, idempotency, rows};
+use super::{addition, rows};
 use crate::{
     config::PostgresConfig,
     connection::{APPENDING_LOCKED, SNAPSHOT},
@@ -54,26 +54,39 @@ async fn records_are_found_by_their_index_even_if_planned_for_a_small_table() {
     let database = postgres_or_skip("records_are_found_by_their_index").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
-    let (ids, cutoffs) = (vec![&[1_u8; 16][..]], vec![0_i64]);
+    let ids = vec![&[1_u8; 16][..]];
     let one = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1); \
         INSERT INTO idempotency VALUES ('', '', 1, 1); ANALYZE pet, idempotency";
     for before in ["SELECT 1", one] {
         database.sql(before).unwrap();
         let connection = Connector::new(&config).unwrap().connect(Purpose::Calls).await.unwrap();
-        connection.query(idempotency::PURGE_IDS, &[&ids, &cutoffs]).await.unwrap();
-        connection.query(idempotency::FIND, &[&ids]).await.unwrap();
-        connection.query(idempotency::AFTER, &[&0_i64, &ids[0], &9_i64]).await.unwrap();
+        connection.query(rows::RECORDS, &[&ids]).await.unwrap();
+        connection.query(rows::RECORDS_AFTER, &[&0_i64, &ids[0], &9_i64]).await.unwrap();
         let names = "SELECT name FROM pg_prepared_statements WHERE statement = $1";
         for (sql, values, by) in [
-            (idempotency::PURGE_IDS, "'{a}', '{0}'", "(id = ANY ($1))"),
-            (idempotency::FIND, "'{a}'", "(id = ANY ($1))"),
-            (idempotency::AFTER, "1, 'a', 9", "(ROW(pet_id, id) > ROW($1, $2))"),
+            (rows::RECORDS, "'{a}'", "(id = ANY ($1))"),
+            (rows::RECORDS_AFTER, "1, 'a', 9", "(ROW(pet_id, id) > ROW($1, $2))"),
         ] {
             let name = &connection.query(names, &[&sql]).await.unwrap()[0];
             let explain = format!("EXPLAIN EXECUTE {}({values})", name.get::<_, &str>(0)).leak();
             let plan = text(&connection.query_alone(explain, &[]).await.unwrap());
             assert!(plan.contains(&format!("Index Cond: {by}")), "{before}\n{plan}");
         }
+        // The function that adds animals deletes expired records, and reads the records of repeats.
+        connection.begin(APPENDING_LOCKED).await.unwrap();
+        let add = addition::ADD.replace("$8", "'\\x00'");
+        let array = |value: &str, kind: &str| format!("ARRAY[{value}, {value}]::{kind}[]");
+        let values = [("'Rex'", "text"), ("1", "bigint"), ("'sold'", "text"), ("'k'", "bytea")];
+        let values = values.into_iter().chain([("'f'", "bytea"), ("9", "bigint"), ("5", "bigint")]);
+        let add = (1..).zip(values).fold(add, |sql, (number, (value, kind))| {
+            sql.replace(&format!("${number}::{kind}[]"), &array(value, kind))
+        });
+        let added = connection.query(add.leak(), &[]).await.unwrap();
+        assert!(added[0].get::<_, Option<i64>>(2).is_some());
+        assert_eq!(added[1].get::<_, Option<&[u8]>>(6), Some(&b"k"[..]));
+        let scans = "SELECT coalesce(sum(seq_scan), 0)::bigint FROM pg_stat_xact_user_tables \
+            WHERE relname IN ('pet', 'idempotency')";
+        assert_eq!(connection.query(scans, &[]).await.unwrap()[0].get::<_, i64>(0), 0, "{before}");
     }
 }
 
@@ -98,9 +111,9 @@ async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps(
     let connection = connector.connect(Purpose::Calls).await.unwrap();
     let list = rows::page(None).replace("$1", "0").replace("$2", "21");
     let find = rows::FIND.replace("$1", "1");
-    let purge = idempotency::PURGE.replace("$1", "0").replace("$2", "1");
-    let add = addition::ADD.replace("$7", "'\\x00'");
-    let add = (1..7).fold(add, |sql, n| sql.replace(&format!("${n}"), "NULL"));
+    let purge = rows::PURGE.replace("$1", "0").replace("$2", "1");
+    let add = addition::ADD.replace("$8", "'\\x00'");
+    let add = (1..8).fold(add, |sql, n| sql.replace(&format!("${n}"), "NULL"));
     connection.begin(APPENDING_LOCKED).await.unwrap();
     for sql in [version::SELECT, version::LOCK, &list, &find, &purge, &add] {
         // The first run marks index entries of dead rows.
@@ -118,7 +131,7 @@ async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps(
 async fn plan_of_the_purge(url: &str) -> String {
     let connector = Connector::new(&PostgresConfig::parse(url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
-    let purge = idempotency::PURGE.replace("$1", "500").replace("$2", "500");
+    let purge = rows::PURGE.replace("$1", "500").replace("$2", "500");
     text(&connection.query_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap())
 }
 

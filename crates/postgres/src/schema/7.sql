@@ -48,28 +48,18 @@ BEGIN
 END
 $$;
 
--- Fails outside of a transaction of petstore's writer, and if the lock of the row of `petstore_state` came late. petstore
--- then starts the transaction again, without additions whose callers are gone.
-CREATE FUNCTION petstore_may_add() RETURNS boolean LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    IF coalesce(current_setting('petstore.writer', true), '') <> 'on' THEN
-        RAISE EXCEPTION USING ERRCODE = '25P01', MESSAGE = 'no transaction has begun';
-    ELSIF coalesce(current_setting('petstore.locked', true), '') <> 'on'
-        AND clock_timestamp() > transaction_timestamp() + interval '300 ms' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PSLAT', MESSAGE = 'the lock came late';
-    END IF;
-    RETURN true;
-END
-$$;
-
 -- Adds animals with their idempotency records, except those whose keys have records already. All animals share one
 -- savepoint; if the server refuses one of them, the function tries sixteen at a time, then four, and then each alone.
--- Returns the place of each animal in the arrays, and its identifier or the server's refusal with its SQLSTATE. `is_own`
--- is true if the statement itself failed; an operator's trigger may raise any SQLSTATE. A store that is not open draws no
--- identifiers, because a rollback would not return them.
+-- Returns the place of each animal in the arrays, and one of these: its identifier, the server's refusal with its SQLSTATE,
+-- or the record of its key. `is_own` is true if the statement itself failed; an operator's trigger may raise any SQLSTATE.
+-- A store that is not open draws no identifiers, because a rollback would not return them. The function fails outside of a
+-- transaction of petstore's writer, and if the lock of the row of `petstore_state` came late. petstore then starts the
+-- transaction again, without additions whose callers are gone.
 CREATE FUNCTION petstore_add(
-    state text, names text[], categories bigint[], statuses text[], keys bytea[], fingerprints bytea[], times bigint[]
-) RETURNS TABLE (nth bigint, new_id bigint, refusal text, code text, is_own boolean) LANGUAGE plpgsql AS $$
+    state text, names text[], categories bigint[], statuses text[],
+    keys bytea[], fingerprints bytea[], times bigint[], cutoffs bigint[]
+) RETURNS TABLE (nth bigint, new_id bigint, refusal text, code text, is_own boolean, known idempotency)
+LANGUAGE plpgsql AS $$
 DECLARE
     first_place integer := 1;
     last_place integer;
@@ -78,10 +68,19 @@ DECLARE
     rule text;
     context text;
 BEGIN
-    PERFORM petstore_may_add();
+    IF coalesce(current_setting('petstore.writer', true), '') <> 'on' THEN
+        RAISE EXCEPTION USING ERRCODE = '25P01', MESSAGE = 'no transaction has begun';
+    ELSIF coalesce(current_setting('petstore.locked', true), '') <> 'on'
+        AND clock_timestamp() > transaction_timestamp() + interval '300 ms' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PSLAT', MESSAGE = 'the lock came late';
+    END IF;
     SET CONSTRAINTS ALL IMMEDIATE;
+    IF array_remove(keys, NULL) <> '{}' THEN
+        -- Deletes the expired records of these keys. The plan of a join could read the whole table.
+        DELETE FROM idempotency i WHERE i.id = ANY (keys)
+            AND i.created_at <= (SELECT max(u.cutoff) FROM unnest(keys, cutoffs) AS u (id, cutoff) WHERE u.id = i.id);
+    END IF;
     WHILE state = 'open' AND first_place <= cardinality(names) LOOP
-        shared := coalesce(shared, CASE WHEN first_place % 16 = 1 THEN 16 WHEN first_place % 4 = 1 THEN 4 ELSE 1 END);
         last_place := least(first_place + shared - 1, cardinality(names));
         refusal := NULL;
         BEGIN
@@ -124,10 +123,13 @@ BEGIN
         FOR place IN first_place..last_place LOOP
             nth := place;
             new_id := new_ids[place - first_place + 1];
+            IF new_id IS NULL AND refusal IS NULL THEN
+                SELECT * INTO known FROM idempotency i WHERE i.id = keys[place];
+            END IF;
             RETURN NEXT;
         END LOOP;
         first_place := last_place + 1;
-        shared := NULL;
+        shared := CASE WHEN first_place % 16 = 1 THEN 16 WHEN first_place % 4 = 1 THEN 4 ELSE 1 END;
     END LOOP;
 END
 $$;

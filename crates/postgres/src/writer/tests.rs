@@ -9,7 +9,10 @@ use std::{
 use petstore_domain::{
     Added, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetName, Timestamp,
 };
-use petstore_storage::writer::{Job, Jobs, Writer, channel};
+use petstore_storage::{
+    VersionCache,
+    writer::{Job, Jobs, Writer, channel},
+};
 use petstore_testing::{needs, postgres_or_skip};
 
 use super::{
@@ -96,7 +99,9 @@ async fn nothing_is_written_if_begin_is_refused() {
         let connection = connector.connect(Purpose::Calls).await.unwrap();
         let connection = connection.with_shared_session("ROLLBACK; SELECT 1 / 0".to_owned());
         let mut group = vec![attempt(with_key, 0, false)];
-        let Err(failed) = Box::pin(group::write(&connection, &mut group)).await else {
+        let Err(failed) =
+            Box::pin(group::write(&connection, &mut group, &VersionCache::default())).await
+        else {
             panic!("written");
         };
         assert!(!failed.in_doubt);

@@ -1,14 +1,16 @@
-//! Rows of the table `pet`.
-
-use std::fmt;
+//! Rows of the tables `pet` and `idempotency`.
 
 use petstore_domain::{
-    CatalogueVersion, Corruption, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, StoreError,
-    Versioned,
+    CatalogueVersion, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, NewPet, Pet,
+    PetId, PetPage, PetQuery, PetStatus, RecordPosition, StoreError, Timestamp, Versioned,
 };
-use rusqlite::{Connection, Params, Row, params, types::ValueRef};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, params, types::ValueRef};
 
-use crate::{connection::Statements, error::Failure, version};
+use crate::{
+    connection::Statements,
+    error::{Failure, unreadable},
+    version,
+};
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
 /// Selects the highest identifier ever assigned or stored; 0 if there was none.
@@ -78,11 +80,11 @@ pub(crate) fn restore(statements: &mut Statements<'_>, pet: &Pet) -> rusqlite::R
 }
 
 /// Returns the animal `id` with the version of its snapshot, unless `permit` refuses that version.
-pub(crate) fn find<E: From<StoreError>>(
+pub(crate) fn find(
     connection: &Connection,
     id: PetId,
-    permit: impl FnOnce(Option<CatalogueVersion>) -> Result<(), Failure<E>>,
-) -> Result<Versioned<Option<Pet>>, Failure<E>> {
+    permit: impl FnOnce(Option<CatalogueVersion>) -> Result<(), Failure>,
+) -> Result<Versioned<Option<Pet>>, Failure> {
     let mut statement = connection.prepare_cached(FIND)?;
     // The snapshot lasts as long as the rows.
     let mut rows = statement.query([id.0])?;
@@ -99,16 +101,13 @@ pub(crate) fn after(
     connection: &Connection,
     after: Option<PetId>,
     limit: u32,
-) -> Result<Vec<Pet>, Failure<StoreError>> {
+) -> Result<Vec<Pet>, Failure> {
     let Some(first) = first_after(after) else { return Ok(Vec::new()) };
     Ok(select(connection, PAGE, params![first, limit], None, limit as usize)?.pets)
 }
 
 /// Returns a page.
-pub(crate) fn page(
-    connection: &Connection,
-    query: &PetQuery,
-) -> Result<PetPage, Failure<StoreError>> {
+pub(crate) fn page(connection: &Connection, query: &PetQuery) -> Result<PetPage, Failure> {
     let Some(first) = first_after(query.after) else { return Ok(PetPage::default()) };
     let (sql, limit) = (query.status.map_or(PAGE, page_with), query.limit.get());
     let values = params![first, i64::from(limit) + 1];
@@ -127,7 +126,7 @@ fn select(
     values: impl Params,
     known_status: Option<PetStatus>,
     limit: usize,
-) -> Result<PetPage, Failure<StoreError>> {
+) -> Result<PetPage, Failure> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;
     let mut pets = Vec::with_capacity(limit);
@@ -142,20 +141,86 @@ fn select(
 
 /// Returns the animal of a row. If the status is `known`, its column is not read.
 fn pet(row: &Row<'_>, known: Option<PetStatus>) -> Result<Pet, Corruption> {
-    // `get_ref` takes fewer instructions than `get`.
-    let id = row.get_ref(0).and_then(|id| Ok(id.as_i64()?));
-    let id = id.map_err(|error| Corruption::new("an animal", error))?;
-    let broken = |field: &str, rule: &dyn fmt::Display| {
-        Corruption::new(format_args!("animal {id}"), format_args!("its {field} {rule}"))
+    let read = || -> rusqlite::Result<_> {
+        // `get_ref` takes fewer instructions than `get`.
+        let status = if known.is_none() { row.get_ref(3)?.as_str_or_null()? } else { None };
+        Ok((
+            row.get_ref(0)?.as_i64()?,
+            row.get_ref(1)?.as_str()?,
+            row.get_ref(2)?.as_i64()?,
+            status,
+        ))
     };
-    let name = row.get_ref(1).and_then(|name| Ok(name.as_str()?));
-    let name = name.map_err(|error| broken("name", &error))?;
-    let category = row.get_ref(2).and_then(|category| Ok(category.as_i64()?));
-    let category = category.map_err(|error| broken("category", &error))?;
-    if known.is_some() {
-        return Ok(Pet { status: known, ..Pet::from_stored(id, name, category, None)? });
+    let (id, name, category, status) = read().map_err(|error| unreadable(row, "animal", &error))?;
+    let pet = Pet::from_stored(id, name, category, status)?;
+    Ok(Pet { status: known.or(pet.status), ..pet })
+}
+
+pub(crate) const RECORD: &str =
+    "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ?1";
+pub(crate) const RECORDS_AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
+     WHERE (pet_id, id) > (?1, ?2) ORDER BY pet_id, id LIMIT ?3";
+pub(crate) const INSERT_RECORD: &str =
+    "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) VALUES (?1, ?2, ?3, ?4)";
+pub(crate) const DELETE_RECORD: &str = "DELETE FROM idempotency WHERE id = ?1";
+pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE id IN \
+     (SELECT id FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
+
+/// Returns the record `id`.
+pub(crate) fn find_record(
+    statements: &mut Statements<'_>,
+    id: IdempotencyId,
+) -> Result<Option<IdempotencyRecord>, Failure> {
+    let found = statements.get(RECORD)?.query_row([id.0], |row| Ok(record(row)));
+    Ok(found.optional()?.transpose()?)
+}
+
+/// Returns up to `limit` records after `after`, in the order of [`RecordPosition`].
+pub(crate) fn records_after(
+    connection: &Connection,
+    after: Option<RecordPosition>,
+    limit: u32,
+) -> Result<Vec<IdempotencyRecord>, Failure> {
+    // Every id is greater than the empty blob.
+    let (pet, id) = after.as_ref().map_or((i64::MIN, &[][..]), |after| (after.pet.0, &after.id.0));
+    let mut statement = connection.prepare_cached(RECORDS_AFTER)?;
+    let records = statement.query_map(params![pet, id, limit], |row| Ok(record(row)))?;
+    records.map(|record| Ok(record??)).collect()
+}
+
+/// Stores a record, which replaces `stored`.
+pub(crate) fn write_record(
+    statements: &mut Statements<'_>,
+    stored: Option<&IdempotencyRecord>,
+    record: &IdempotencyRecord,
+) -> rusqlite::Result<()> {
+    let IdempotencyRecord { id, fingerprint, pet, at } = record;
+    if stored.is_some() {
+        statements.get(DELETE_RECORD)?.execute([id.0])?;
     }
-    let status = row.get_ref(3).and_then(|status| Ok(status.as_str_or_null()?));
-    let status = status.map_err(|error| broken("status", &error))?;
-    Pet::from_stored(id, name, category, status)
+    let values = params![id.0, fingerprint.0, pet.0, at.0];
+    statements.get(INSERT_RECORD)?.execute(values).map(drop)
+}
+
+/// Deletes up to `limit` records made at or before `cutoff`, the oldest first. Returns their number.
+pub(crate) fn purge(
+    connection: &Connection,
+    cutoff: Timestamp,
+    limit: u32,
+) -> rusqlite::Result<u32> {
+    let deleted = connection.prepare_cached(PURGE)?.execute(params![cutoff.0, limit])?;
+    Ok(u32::try_from(deleted).unwrap_or(u32::MAX))
+}
+
+/// Returns the record of a row.
+fn record(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
+    let read = || -> rusqlite::Result<_> {
+        Ok(IdempotencyRecord {
+            id: IdempotencyId(row.get(0)?),
+            fingerprint: Fingerprint(row.get(1)?),
+            pet: PetId(row.get(2)?),
+            at: Timestamp(row.get(3)?),
+        })
+    };
+    read().map_err(|rule| Corruption::new("an idempotency record", rule))
 }

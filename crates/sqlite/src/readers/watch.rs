@@ -11,7 +11,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::StoreError;
 use petstore_storage::StoredVersion;
 use rusqlite::Connection;
 
@@ -44,14 +43,14 @@ impl Shared {
 
     fn poll(&self, reader: &mut VersionReader, began: Instant) {
         // Checks the files before it opens a connection, because SQLite removes the log of an emptied file.
-        let was_present = self.presence.check().is_ok();
+        let was_present = self.pool.presence.check().is_ok();
         // An error is ignored here: requests fail for the same cause and report the error.
         let version = if was_present { reader.read(&self.pool).ok() } else { None };
-        if !was_present || self.presence.check().is_err() {
+        if !was_present || self.pool.presence.check().is_err() {
             *reader = VersionReader::default();
             self.pool.clear();
         } else if let Some(stored) = version {
-            self.versions.observe(stored, began);
+            self.pool.versions.observe(stored, began);
         }
     }
 
@@ -60,7 +59,7 @@ impl Shared {
         while self.is_open() {
             // Loads `in_use` first, because a read is counted before its use is noted.
             let in_use = self.in_use.load(Ordering::SeqCst);
-            let has_reads = self.has_reading_workers() || self.queue().len() > 0;
+            let has_reads = Arc::strong_count(&self.workers) > 1 || self.queue().len() > 0;
             if has_reads {
                 // The worker that runs this task drives sockets and timers afterwards.
                 self.runtime.spawn(async {});
@@ -85,7 +84,7 @@ struct VersionReader {
 impl VersionReader {
     /// Reads the version. The transaction stays open only if the version has not changed. While the log grows, an open
     /// transaction would prevent SQLite from resetting the log.
-    fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure<StoreError>> {
+    fn read(&mut self, pool: &Pool) -> Result<StoredVersion, Failure> {
         self.release();
         let connection = self.connection.take().map_or_else(|| pool.open(), Ok)?;
         connection.execute_batch("BEGIN")?;

@@ -91,7 +91,7 @@ async fn a_reader_that_fails_is_replaced() {
     add(&store).await;
     let failing = store
         .readers
-        .read::<(), StoreError>(|connection| Ok(connection.execute_batch("DELETE FROM pet")?))
+        .read::<()>(|connection| Ok(connection.execute_batch("DELETE FROM pet")?))
         .await;
     let message = failing.unwrap_err().to_string();
     assert!(message.contains("readonly"), "a reader cannot write: {message}");

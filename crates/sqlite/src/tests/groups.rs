@@ -85,7 +85,7 @@ async fn a_write_that_returns_an_error_leaves_the_additions_beside_it() {
     let release = block_writer(&store).await;
     let refusing = Arc::clone(&store);
     let refused = tokio::spawn(async move {
-        let work = |_: &Connection| Err(Failure::Answer(StoreError::sealed("as asked")));
+        let work = |_: &Connection| Err(Failure::from(StoreError::sealed("as asked")));
         refusing.writer().unwrap().write::<()>(work).await
     });
     let adding = Arc::clone(&store);

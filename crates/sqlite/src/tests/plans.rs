@@ -6,12 +6,7 @@ use petstore_domain::{
 use rusqlite::{Connection, params_from_iter};
 
 use super::{Place, rex};
-use crate::{
-    api_keys as keys,
-    handover::rows as handover,
-    pets::{idempotency, rows as pets},
-    version,
-};
+use crate::{api_keys as keys, handover, pets::rows as pets, version};
 
 fn plan(connection: &Connection, sql: &str) -> String {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
@@ -28,11 +23,11 @@ const SEARCHED: [&str; 21] = [
     pets::RESTORE,
     pets::FIND,
     pets::PAGE,
-    idempotency::FIND,
-    idempotency::INSERT,
-    idempotency::PURGE,
-    idempotency::DELETE,
-    idempotency::AFTER,
+    pets::RECORD,
+    pets::INSERT_RECORD,
+    pets::PURGE,
+    pets::DELETE_RECORD,
+    pets::RECORDS_AFTER,
     pets::HIGHEST_ID,
     version::SELECT_STORED,
     handover::IS_OPEN,
@@ -87,11 +82,11 @@ async fn a_record_is_found_by_id_or_position_and_purged_by_age() {
     let store = place.open();
     let connection = store.readers.pool().open().unwrap();
     let by_id = "SEARCH idempotency USING INDEX idempotency_by_id (id=?)\n";
-    assert_eq!(plan(&connection, idempotency::FIND), by_id);
+    assert_eq!(plan(&connection, pets::RECORD), by_id);
     let by_place = "SEARCH idempotency USING PRIMARY KEY ((pet_id,id)>(?,?))\n";
-    assert_eq!(plan(&connection, idempotency::AFTER), by_place);
+    assert_eq!(plan(&connection, pets::RECORDS_AFTER), by_place);
     let by_age = "SEARCH idempotency USING COVERING INDEX idempotency_by_age (created_at<?)\n";
-    let purge = plan(&connection, idempotency::PURGE);
+    let purge = plan(&connection, pets::PURGE);
     assert!(purge.starts_with("SEARCH idempotency USING") && purge.contains("(id=?)"), "{purge}");
     assert!(purge.contains(by_age), "{purge}");
 }
@@ -105,7 +100,7 @@ async fn the_oldest_records_are_purged_first() {
         store.add(rex(), Some(request)).await.unwrap();
     }
     store.purge_expired(Timestamp(30), 2).await.unwrap();
-    let mut records = idempotency::after(&store.readers.pool().open().unwrap(), None, 9).unwrap();
+    let mut records = pets::records_after(&store.readers.pool().open().unwrap(), None, 9).unwrap();
     records.sort_by_key(|record| record.at);
     assert_eq!(records.iter().map(|record| record.at.0).collect::<Vec<_>>(), [30, 40]);
 }

@@ -36,7 +36,7 @@ fn block(
                 let _ = released.lock().unwrap().recv();
                 Ok(())
             };
-            store.readers.read::<(), StoreError>(read).await
+            store.readers.read::<()>(read).await
         })
     });
     (release, reads.collect())
@@ -57,7 +57,7 @@ async fn reads_that_hang_take_all_workers_but_one_and_sixteen_threads() {
     assert_eq!((begun.load(Ordering::SeqCst), store.activity().read_queue), (MOST, 7));
     // A queued read whose caller leaves does not run.
     let counted = Arc::clone(&begun);
-    let mut abandoned = Box::pin(store.readers.read::<(), StoreError>(move |_| {
+    let mut abandoned = Box::pin(store.readers.read::<()>(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }));
@@ -84,7 +84,7 @@ async fn a_read_that_panics_is_unavailable_and_its_worker_or_thread_continues() 
         })
         .await;
         for _ in 0..4 {
-            let failed = store.readers.read::<(), StoreError>(|_| panic!("as asked")).await;
+            let failed = store.readers.read::<()>(|_| panic!("as asked")).await;
             assert!(matches!(failed, Err(StoreError::Unavailable(_))), "{failed:?}");
         }
         assert!(!found(&store, PetId(1)).await);

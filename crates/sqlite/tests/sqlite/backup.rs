@@ -2,7 +2,7 @@
 
 use std::{fs::File, ops::ControlFlow, path::PathBuf};
 
-use petstore_sqlite::{BackupError, BackupProgress, SqliteConfig, SqliteStore, Synchronous};
+use petstore_sqlite::{BackupError, SqliteConfig, SqliteStore, Synchronous};
 use rusqlite::Connection;
 
 use crate::support::{Place, add, rex};
@@ -33,7 +33,7 @@ async fn writes_during_a_backup_do_not_wait_and_are_not_in_the_copy() {
     let path = empty_file(&folder);
     let (runtime, mut steps, mut dones) = (tokio::runtime::Handle::current(), 0, Vec::new());
     tokio::task::block_in_place(|| {
-        let mut watch = |BackupProgress { done, total }| {
+        let mut watch = |done: u64, total: u64| {
             // Adds an animal between two steps, while the backup holds its read transaction.
             runtime.block_on(add(&store, rex()));
             steps += 1;
@@ -66,7 +66,7 @@ async fn a_backup_is_canceled_between_two_steps() {
     let store = filled(&place);
     let path = empty_file(&folder);
     let mut steps = 0;
-    let canceled = SqliteStore::back_up(&place.config(), &path, &mut |_| {
+    let canceled = SqliteStore::back_up(&place.config(), &path, &mut |_, _| {
         steps += 1;
         ControlFlow::Break(())
     });
@@ -81,6 +81,7 @@ async fn a_backup_refuses_a_file_that_is_not_empty() {
     drop(place.open());
     let path = empty_file(&folder);
     std::fs::write(&path, "mine".repeat(2000)).unwrap();
-    let refused = SqliteStore::back_up(&place.config(), &path, &mut |_| ControlFlow::Continue(()));
+    let refused =
+        SqliteStore::back_up(&place.config(), &path, &mut |_, _| ControlFlow::Continue(()));
     assert!(matches!(refused, Err(BackupError::Sqlite(_))), "{refused:?}");
 }

@@ -155,7 +155,7 @@ async fn the_log_of_another_store_is_refused_and_both_files_stay_as_they_are() {
         place.try_open().unwrap_err().to_string(),
         SqliteStore::open_read_only(&place.config()).unwrap_err().to_string(),
         SqliteStore::upgrade(&place.config(), UpgradeMode::DryRun).unwrap_err().to_string(),
-        SqliteStore::back_up(&place.config(), &copy, &mut |_| ControlFlow::Continue(()))
+        SqliteStore::back_up(&place.config(), &copy, &mut |_, _| ControlFlow::Continue(()))
             .unwrap_err()
             .to_string(),
     ] {

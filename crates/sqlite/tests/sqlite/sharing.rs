@@ -191,7 +191,7 @@ async fn opening_a_store_again_does_not_release_its_locks() {
     assert_eq!(locks(), held, "after another store was opened and closed");
     drop(SqliteStore::open_read_only(&place.config()).unwrap());
     assert_eq!(locks(), held, "after a read-only opening");
-    SqliteStore::back_up(&place.config(), &copy, &mut |_| ControlFlow::Continue(())).unwrap();
+    SqliteStore::back_up(&place.config(), &copy, &mut |_, _| ControlFlow::Continue(())).unwrap();
     assert_eq!(locks(), held, "after a backup");
     for mode in [UpgradeMode::DryRun, UpgradeMode::Run] {
         SqliteStore::upgrade(&place.config(), mode).unwrap();
