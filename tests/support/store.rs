@@ -7,6 +7,7 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -232,7 +233,7 @@ impl Store {
         self.folder.path().join("petstore.db")
     }
 
-    /// Writes a file into the folder. Returns its path.
+    /// Writes a file into the folder. Returns the path of the file.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.folder.path().join(name);
         fs::write(&path, text).unwrap();
@@ -298,18 +299,21 @@ impl Store {
     pub(crate) fn pets(&self) -> usize {
         match &self.prefix {
             Some(prefix) => prefix.count("pets/"),
-            None => self.text("SELECT count(*) || '' FROM pet").unwrap().parse().unwrap(),
+            None => {
+                self.text("SELECT count(*) || '' FROM pet", wait::LIMIT).unwrap().parse().unwrap()
+            }
         }
     }
 
-    /// Returns the text that a query finds in a SQL store; `None` until the store is made.
-    fn text(&self, query: &str) -> Option<String> {
+    /// Returns the text that a query finds in a SQL store; `None` until the store is made, or if the file is locked for
+    /// longer than `busy_timeout`.
+    fn text(&self, query: &str, busy_timeout: Duration) -> Option<String> {
         if let Some(database) = &self.database {
             return Some(database.sql(query).ok()?.trim().to_owned());
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let file = Connection::open_with_flags(self.file(), flags).ok()?;
-        file.busy_timeout(wait::LIMIT).unwrap();
+        file.busy_timeout(busy_timeout).unwrap();
         file.query_row(query, [], |row| row.get(0)).ok()
     }
 
@@ -317,7 +321,8 @@ impl Store {
     pub(crate) fn state(&self) -> Option<String> {
         match &self.prefix {
             Some(prefix) => prefix.phase(),
-            None => self.text("SELECT state FROM petstore_state"),
+            // A mover that was stopped may hold the lock.
+            None => self.text("SELECT state FROM petstore_state", Duration::from_secs(1)),
         }
     }
 

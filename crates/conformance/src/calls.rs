@@ -1,12 +1,6 @@
 //! The calls that most promises make.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
     AddError, Added, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError, NewPet,
@@ -49,9 +43,7 @@ pub(crate) async fn add_many(store: &Store, count: usize) -> PromiseResult<Vec<P
 pub(crate) fn created(added: Added) -> PromiseResult<Pet> {
     match added {
         Added::Created(pet) => Ok(pet),
-        Added::Replayed(pet) => {
-            Err(Failure::new(format!("{pet:?} is called a repeat, but it is new")))
-        }
+        Added::Replayed(pet) => Err(Failure::new(format!("the new {pet:?} is called a repeat"))),
     }
 }
 
@@ -203,22 +195,20 @@ pub(crate) async fn watch<F>(
 where
     F: Future<Output = PromiseResult> + Send,
 {
-    let (done, mut watching) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
+    let mut watching = JoinSet::new();
     for number in 0..watchers {
-        let (store, done) = (fixture.handle(number).clone(), Arc::clone(&done));
-        let watch = watch.clone();
+        let (store, watch) = (fixture.handle(number).clone(), watch.clone());
         watching.spawn(async move {
-            while !done.load(Ordering::SeqCst) {
+            loop {
                 watch(store.clone()).await?;
                 yield_now().await;
             }
-            Ok(())
         });
     }
-    let written = join(writers).await;
-    done.store(true, Ordering::SeqCst);
-    join(watching).await?;
-    written.map(drop)
+    tokio::select! {
+        written = join(writers) => written.map(drop),
+        broken = join::<()>(watching) => broken.map(drop),
+    }
 }
 
 /// Waits for every task. The first task that fails breaks the promise.

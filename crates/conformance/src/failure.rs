@@ -93,20 +93,10 @@ pub(crate) fn ensure_eq_lists<T: PartialEq + fmt::Debug>(
     actual: &[T],
     expected: &[T],
 ) -> PromiseResult {
-    if actual == expected {
-        return Ok(());
-    }
     let equal = actual.iter().zip(expected).take_while(|(actual, expected)| actual == expected);
     let index = equal.count();
-    let element = |list: &[T]| list.get(index).map_or_else(|| "none".to_owned(), |it| short(it));
-    let lengths = (actual.len(), expected.len());
-    Err(Failure::new(format_args!(
-        "{what}: element {index} is {} instead of {} ({} elements instead of {})",
-        element(actual),
-        element(expected),
-        lengths.0,
-        lengths.1
-    )))
+    let [actual, expected] = [actual, expected].map(|list| (list.get(index), list.len()));
+    ensure_eq(format_args!("{what}: element {index} and the length"), &actual, &expected)
 }
 
 /// Returns the `Debug` form of `value` on one line, truncated to a readable length.
@@ -155,10 +145,10 @@ mod tests {
     #[test]
     fn of_two_lists_the_first_difference_is_named() {
         let failure = ensure_eq_lists("pets", &[1, 2, 4], &[1, 2, 3]).unwrap_err();
-        let expected = "pets: element 2 is 4 instead of 3 (3 elements instead of 3)";
+        let expected = "pets: element 2 and the length: (Some(4), 3) instead of (Some(3), 3)";
         assert_eq!(failure.to_string(), expected);
         let failure = ensure_eq_lists("pets", &[1], &[1, 2]).unwrap_err();
-        let expected = "pets: element 1 is none instead of 2 (1 elements instead of 2)";
+        let expected = "pets: element 1 and the length: (None, 1) instead of (Some(2), 2)";
         assert_eq!(failure.to_string(), expected);
     }
 

@@ -21,15 +21,11 @@ pub(crate) struct Fixture {
 pub(crate) type Scratches = Arc<Mutex<Vec<Arc<dyn ScratchStore>>>>;
 
 impl Fixture {
-    /// Creates a store, adds it to `scratches`, and opens it.
-    pub(crate) async fn new(
+    /// Creates a store and adds it to `scratches`, without opening it.
+    pub(crate) async fn unopened(
         harness: Arc<dyn Harness>,
         scratches: Scratches,
     ) -> PromiseResult<Self> {
-        Self::unopened(harness, scratches).await?.opened(false).await
-    }
-
-    async fn unopened(harness: Arc<dyn Harness>, scratches: Scratches) -> PromiseResult<Self> {
         let scratch = tried("the harness has no fresh store", harness.fresh().await)?;
         let scratch: Arc<dyn ScratchStore> = scratch.into();
         scratches.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&scratch));
@@ -46,7 +42,7 @@ impl Fixture {
 
     /// Creates another store.
     pub(crate) async fn another(&self) -> PromiseResult<Self> {
-        Self::new(Arc::clone(&self.harness), Arc::clone(&self.scratches)).await
+        self.another_unopened().await?.opened(false).await
     }
 
     /// Creates another store without opening it.

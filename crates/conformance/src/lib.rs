@@ -43,7 +43,6 @@ mod elsewhere;
 mod failure;
 mod fixture;
 mod harness;
-mod model;
 mod outcome;
 mod promises;
 mod random;

@@ -39,8 +39,7 @@ macro_rules! __for_each_promise {
     ($then:ident! { $($with:tt)* }) => { $crate::$then! { { $($with)* }
         values::what_is_declared_unsupported_is_not_there [];
         values::a_fresh_store_is_empty [];
-        values::a_name_comes_back_as_it_was_given [];
-        values::categories_and_statuses_come_back_as_given [];
+        values::an_animal_comes_back_as_it_was_given [];
 
         identifiers::identifiers_grow_and_none_is_assigned_twice [];
         identifiers::no_identifier_of_a_copied_store_comes_back [Archive];
@@ -79,7 +78,6 @@ macro_rules! __for_each_promise {
         keys::a_key_ring_follows_every_change [];
 
         outage::an_unreachable_store_is_unavailable_and_comes_back [Outage];
-        outage::a_retry_after_an_outage_adds_one_animal [Outage];
 
         model::random_commands_do_as_the_model_does [];
 
@@ -88,7 +86,6 @@ macro_rules! __for_each_promise {
         rows::rows_come_back_and_may_be_written_again [Archive];
         rows::many_animals_are_added_in_their_order [Archive];
         rows::a_repeated_batch_adds_nothing [Archive];
-        rows::of_equal_batches_at_once_one_is_added [Archive];
         rows::a_key_that_is_there_already_is_merged [Archive];
         rows::rows_in_the_place_of_others_are_refused [Archive];
 

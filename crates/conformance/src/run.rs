@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use tokio::{runtime, task::JoinError, time::timeout};
+use tokio::{runtime, time::timeout};
 
 use crate::{
     failure::{Failure, PromiseResult, tried},
@@ -25,12 +25,12 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
     }
     let limit = harness.time_limit();
     let scratches = Scratches::default();
-    let (fixture, check) =
-        (Fixture::new(Arc::clone(harness), Arc::clone(&scratches)), promise.check);
-    let mut task = tokio::spawn(async move { check(fixture.await?).await });
+    let fixture = Fixture::unopened(Arc::clone(harness), Arc::clone(&scratches));
+    let check = promise.check;
+    let mut task = tokio::spawn(async move { check(fixture.await?.opened(false).await?).await });
     let end = match timeout(limit, &mut task).await {
         Ok(Ok(end)) => end,
-        Ok(Err(error)) => Err(panicked(&error)),
+        Ok(Err(error)) => Err(Failure::new(format!("the promise panicked: {error}"))),
         Err(_) => {
             task.abort();
             Err(Failure::new(format!("the promise did not end within {limit:?}")))
@@ -58,10 +58,6 @@ async fn remove(scratches: &Scratches) -> PromiseResult {
 /// Returns the first needed capability that the adapter does not support, and the reason.
 fn unsupported(harness: &dyn Harness, promise: &Promise) -> Option<(Capability, &'static str)> {
     promise.needs.iter().find_map(|&need| Some((need, harness.unsupported(need)?)))
-}
-
-fn panicked(error: &JoinError) -> Failure {
-    Failure::new(format!("the promise panicked: {error}"))
 }
 
 /// Checks the promise `name` on a new runtime. This function is the body of each test.

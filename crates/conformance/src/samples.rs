@@ -63,15 +63,11 @@ pub(crate) fn request_with(id: IdempotencyId, pet: &NewPet, millis: i64) -> Idem
     }
 }
 
-pub(crate) fn limit(animals: u8) -> PageLimit {
-    PageLimit::new(animals).expect("a valid limit")
-}
-
 pub(crate) fn query(animals: u8, status: Option<PetStatus>, after: Option<PetId>) -> PetQuery {
-    PetQuery { limit: limit(animals), status, after }
+    PetQuery { limit: PageLimit::new(animals).expect("a valid limit"), status, after }
 }
 
-pub(crate) fn key_name(name: &str) -> KeyName {
+fn key_name(name: &str) -> KeyName {
     KeyName::parse(name).expect("a valid key name")
 }
 
@@ -81,28 +77,13 @@ pub(crate) fn by_name(name: &str) -> KeySelector {
 
 /// Returns an API key with the name `name`, created at `created`, which expires at `expires`.
 pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> NewApiKey {
-    key_with(KeyRights::Full, seed, name, created, expires)
-}
-
-/// Returns the same key with the right to read alone.
-pub(crate) fn read_only_key(seed: u16, name: &str, created: i64) -> NewApiKey {
-    key_with(KeyRights::ReadOnly, seed, name, created, None)
-}
-
-fn key_with(
-    rights: KeyRights,
-    seed: u16,
-    name: &str,
-    created: i64,
-    expires: Option<i64>,
-) -> NewApiKey {
     let mut entropy = [0; 32];
     entropy[..2].copy_from_slice(&seed.to_be_bytes());
-    let secret = ApiKeySecret::with_rights(&entropy, rights);
+    let secret = ApiKeySecret::from_entropy(&entropy);
     NewApiKey::new(key_name(name), &secret, at(created), expires.map(at))
 }
 
-/// Returns the animals of random commands: few, so that the commands repeat animals.
-pub(crate) fn few() -> [NewPet; 4] {
-    [0, 1, 2, 3].map(numbered)
+/// Returns a key with the right to read alone. The prefix of its text names other rights, but it is only for people.
+pub(crate) fn read_only_key(seed: u16, name: &str, created: i64) -> NewApiKey {
+    NewApiKey { rights: KeyRights::ReadOnly, ..key(seed, name, created, None) }
 }

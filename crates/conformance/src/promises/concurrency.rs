@@ -1,20 +1,16 @@
 //! Calls that run beside others.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+    pin::pin,
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
 use petstore_domain::Rows;
 use tokio::{
     runtime,
-    sync::oneshot,
-    task::{JoinSet, yield_now},
-    time::{sleep, timeout},
+    task::{JoinSet, spawn_blocking, yield_now},
+    time::timeout,
 };
 
 use super::{
@@ -102,17 +98,13 @@ pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult
 
 /// Contract: methods are asynchronous. A write that waits for the store blocks no other task of its thread.
 pub(super) async fn a_write_that_waits_holds_up_no_other_task(fixture: Fixture) -> PromiseResult {
-    let (send, result) = oneshot::channel();
-    thread::spawn(move || {
-        let result = runtime::Builder::new_current_thread().enable_all().build();
-        let result = result.map_err(Failure::from).and_then(|runtime| {
-            let result = runtime.block_on(on_one_thread(&fixture));
-            runtime.shutdown_background();
-            result
-        });
-        let _ = send.send(result);
-    });
-    result.await?
+    let check = move || {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let result = runtime.block_on(on_one_thread(&fixture));
+        runtime.shutdown_background();
+        result
+    };
+    spawn_blocking(check).await?
 }
 
 async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
@@ -140,28 +132,23 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
         gap = longest_gap(refused).await?;
         reconnect(&fixture).await?;
     }
-    let held_up = |gap| Failure::new(format!("a write has held up its thread for {gap:?}"));
-    gap.map_or(Ok(()), |gap| Err(held_up(gap)))
+    ensure!(gap.is_none(), "a write has held up its thread for {gap:?}");
+    Ok(())
 }
 
 /// Runs `call` beside a timer. Returns the longest gap between two ticks if the gap is most of a slow call.
 async fn longest_gap(call: impl Future<Output = PromiseResult>) -> PromiseResult<Option<Duration>> {
     const LONG: Duration = Duration::from_millis(100);
-    let (begun, done) = (Instant::now(), Arc::new(AtomicBool::new(false)));
-    let is_done = Arc::clone(&done);
-    let timer = tokio::spawn(async move {
-        let (mut longest, mut last) = (Duration::ZERO, Instant::now());
-        while !is_done.load(Ordering::SeqCst) {
-            sleep(Duration::from_millis(2)).await;
-            longest = longest.max(last.elapsed());
-            last = Instant::now();
+    let (begun, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
+    let mut call = pin!(call);
+    let took = loop {
+        let end = timeout(Duration::from_millis(2), &mut call).await;
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+        if let Ok(end) = end {
+            end?;
+            break begun.elapsed();
         }
-        longest
-    });
-    yield_now().await;
-    call.await?;
-    let took = begun.elapsed();
-    done.store(true, Ordering::SeqCst);
-    let longest = timer.await?;
+    };
     Ok((took > LONG && longest > took / 2).then_some(longest))
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, ApiKey, HighestIds, Pet, PetId, Phase, Rows, StoreError, StoreId, StoreState,
-    WriterRole, add_key, roll_key,
+    Added, HighestIds, Pet, PetId, Phase, Rows, StoreError, StoreId, StoreState, WriterRole,
+    add_key, roll_key,
 };
 use tokio::time::sleep;
 
@@ -135,11 +135,8 @@ pub(super) async fn a_sealed_store_is_read_by_handles_opened_for_it(
         ensure_eq("its version", &page.version, &None)?;
         for (id, expected) in [(pets[0].id, Some(&pets[0])), (PetId(77), None)] {
             let found = store.pets.find(id).await?;
-            ensure_eq(
-                "an animal and its version",
-                &(found.value.as_ref(), found.version),
-                &(expected, None),
-            )?;
+            let found = (found.value.as_ref(), found.version);
+            ensure_eq("an animal and its version", &found, &(expected, None))?;
         }
         ensure_sealed("an addition", store.pets.add(rex(), None).await)?;
     }
@@ -332,10 +329,8 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     let (next, last) = (add(to, rex()).await?.id, content.pets.last().map(|pet| pet.id));
     ensure!(Some(next) > last, "{next} is not above all that was written");
     let next = keys::add(to, key(60, "next", 30, None)).await?.id;
-    ensure!(
-        content.keys.iter().all(|key: &ApiKey| key.id < next),
-        "{next:?} is not above all keys"
-    );
+    let is_above = content.keys.iter().all(|key| key.id < next);
+    ensure!(is_above, "{next:?} is not above all keys");
     Ok(())
 }
 

@@ -47,33 +47,19 @@ impl Content {
     /// Reads the content of a snapshot in batches of `limit` rows. The rows must ascend.
     async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> PromiseResult<Self> {
         let mut content = Self { keys: snapshot.keys().await?, ..Self::default() };
-        let mut is_end = false;
         loop {
             let after = content.pets.last().map(|pet| pet.id);
             let batch = snapshot.pets(after, limit).await?;
-            if batch.is_empty() {
+            if append(&mut content.pets, batch, limit, |pet| pet.id)? {
                 break;
             }
-            ensure!(batch.len() <= limit as usize, "a batch of {} animals", batch.len());
-            ensure!(!is_end, "animals follow a list of less than {limit}");
-            is_end = batch.len() < limit as usize;
-            content.pets.extend(batch);
-            let sorted = content.pets.is_sorted_by(|one, next| one.id < next.id);
-            ensure!(sorted, "animals out of order");
         }
-        is_end = false;
         loop {
             let after = content.records.last().map(IdempotencyRecord::position);
             let batch = snapshot.records(after, limit).await?;
-            if batch.is_empty() {
+            if append(&mut content.records, batch, limit, IdempotencyRecord::position)? {
                 return Ok(content);
             }
-            ensure!(batch.len() <= limit as usize, "a batch of {} records", batch.len());
-            ensure!(!is_end, "records follow a list of less than {limit}");
-            is_end = batch.len() < limit as usize;
-            content.records.extend(batch);
-            let sorted = content.records.is_sorted_by(|one, next| one.position() < next.position());
-            ensure!(sorted, "records are not in the order of their animals and ids");
         }
     }
 
@@ -89,6 +75,22 @@ impl Content {
         self.keys.sort_by_key(|key| key.id);
         self.records.sort_by_key(IdempotencyRecord::position);
     }
+}
+
+/// Appends a batch to the rows before it. Returns `true` if the batch is empty, which ends the list.
+fn append<T, K: PartialOrd>(
+    rows: &mut Vec<T>,
+    batch: Vec<T>,
+    limit: u32,
+    position: impl Fn(&T) -> K,
+) -> PromiseResult<bool> {
+    let (limit, is_end) = (limit as usize, batch.is_empty());
+    ensure!(batch.len() <= limit, "a batch of {} rows", batch.len());
+    ensure!(is_end || rows.len().is_multiple_of(limit), "rows follow a list of less than {limit}");
+    rows.extend(batch);
+    let is_sorted = rows.is_sorted_by(|one, next| position(one) < position(next));
+    ensure!(is_sorted, "the rows of a snapshot are out of order");
+    Ok(is_end)
 }
 
 /// Returns ids out of order: together they contain every byte value, and the lowest and the highest id are included.
@@ -133,11 +135,9 @@ pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> Pr
     write_rows(fixture.store(), Rows { records: records.to_vec(), ..Rows::default() }).await?;
     for (number, limit) in [1, 4, 1000].into_iter().enumerate() {
         let mut snapshot = archive(fixture.handle(number))?.snapshot().await?;
-        let counts = StoreCounts {
-            pets: expected.pets.len() as u64,
-            keys: expected.keys.len() as u64,
-            records: expected.records.len() as u64,
-        };
+        let Content { pets, keys, records } = &expected;
+        let [pets, keys, records] = [pets.len(), keys.len(), records.len()].map(|n| n as u64);
+        let counts = StoreCounts { pets, keys, records };
         ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
         Content::read_batches(&mut *snapshot, limit).await?.require(&expected)?;
         ensure_eq("behind the end", &snapshot.pets(Some(PetId(i64::MAX)), 5).await?, &Vec::new())?;

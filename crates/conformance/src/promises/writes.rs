@@ -146,11 +146,9 @@ impl Run {
     }
 
     async fn versions(&self) -> PromiseResult<Vec<CatalogueVersion>> {
-        let mut versions = Vec::new();
-        if self.fixture.supports(Capability::Version) {
-            for store in &self.fixture.handles {
-                versions.push(version(store).await?);
-            }
+        let (mut versions, fixture) = (Vec::new(), &self.fixture);
+        for store in fixture.handles.iter().filter(|_| fixture.supports(Capability::Version)) {
+            versions.push(version(store).await?);
         }
         Ok(versions)
     }

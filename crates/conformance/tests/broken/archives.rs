@@ -234,11 +234,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new(
-        "a repeated batch is added again",
-        &["a_repeated_batch_adds_nothing", "of_equal_batches_at_once_one_is_added"],
-        |_| requested(|_| None),
-    ),
+    Flaw::new("a repeated batch is added again", &["a_repeated_batch_adds_nothing"], |_| {
+        requested(|_| None)
+    }),
     Flaw::new("a repeated batch counts for ever", &["a_repeated_batch_adds_nothing"], |_| {
         requested(|request| {
             request.map(|mut request| {
@@ -249,7 +247,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "a repeated batch is found before it is written, and not with it",
-        &["of_equal_batches_at_once_one_is_added"],
+        &["a_repeated_batch_adds_nothing"],
         |_| {
             Faults::default().add_new(|store, (pets, mut request)| async move {
                 let records = store.snapshot().await?.records(None, u32::MAX).await?;

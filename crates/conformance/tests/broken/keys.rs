@@ -108,7 +108,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "a save merges a key with the stored one: an end cannot be taken back",
-        &["a_save_keeps_the_latest_use", "random_commands_do_as_the_model_does"],
+        &["random_commands_do_as_the_model_does"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
                 let stored = load_keys(&*store).await?.keys;

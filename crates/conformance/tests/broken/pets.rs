@@ -16,10 +16,10 @@ fn is_lost(id: PetId) -> bool {
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a name is trimmed", &["a_name_comes_back_as_it_was_given"], |_| {
+    Flaw::new("a name is trimmed", &["an_animal_comes_back_as_it_was_given"], |_| {
         Faults::change_pet(|pet| renamed(&pet, pet.name.as_str().trim()))
     }),
-    Flaw::new("a name is cut to 255 bytes", &["a_name_comes_back_as_it_was_given"], |_| {
+    Flaw::new("a name is cut to 255 bytes", &["an_animal_comes_back_as_it_was_given"], |_| {
         Faults::change_pet(|pet| {
             let name = pet.name.as_str();
             renamed(&pet, &name[..name.floor_char_boundary(255)])
@@ -27,7 +27,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "a status is made up",
-        &["categories_and_statuses_come_back_as_given", "a_walk_meets_what_was_there_exactly_once"],
+        &["an_animal_comes_back_as_it_was_given", "a_walk_meets_what_was_there_exactly_once"],
         |_| {
             Faults::change_pet(|pet| NewPet {
                 status: pet.status.or(Some(PetStatus::Available)),
@@ -35,16 +35,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new(
-        "a category is cut to 32 bits",
-        &["categories_and_statuses_come_back_as_given"],
-        |_| {
-            Faults::change_pet(|pet| {
-                let category = pet.category_id.0.clamp(i32::MIN.into(), i32::MAX.into());
-                NewPet { category_id: CategoryId(category), ..pet }
-            })
-        },
-    ),
+    Flaw::new("a category is cut to 32 bits", &["an_animal_comes_back_as_it_was_given"], |_| {
+        Faults::change_pet(|pet| {
+            let category = pet.category_id.0.clamp(i32::MIN.into(), i32::MAX.into());
+            NewPet { category_id: CategoryId(category), ..pet }
+        })
+    }),
     Flaw::new(
         "every seventh animal is acknowledged under the identifier of the one before",
         &[
@@ -92,7 +88,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "finding an animal that is not there panics",
-        &["categories_and_statuses_come_back_as_given"],
+        &["an_animal_comes_back_as_it_was_given"],
         |_| {
             Faults::default().find(|store, id| async move {
                 let found = store.find(id).await?;
