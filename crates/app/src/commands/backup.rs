@@ -93,7 +93,10 @@ fn note_success(file: &Path) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{
+        fs::{self, Permissions},
+        os::unix::fs::PermissionsExt as _,
+    };
 
     use petstore_domain::Clock as _;
 
@@ -110,5 +113,17 @@ mod tests {
         let (_, sample) = text.rsplit_once(&format!("\n{METRIC} ")).unwrap();
         let noted = sample.trim_end().parse().unwrap();
         assert!((before..=SystemClock.now().0 / 1_000).contains(&noted), "{text}");
+    }
+
+    /// Prometheus's exporter runs as another user.
+    #[test]
+    fn every_user_may_read_the_metric_also_after_its_owner_hid_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.prom");
+        for _ in 0..2 {
+            note_success(&file).unwrap();
+            assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
+            fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        }
     }
 }

@@ -209,6 +209,19 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Ok(store.write_rows(writer, rows).await.unwrap_or_default())
         })
     }),
+    Flaw::new(
+        "a key with the digest of another is passed over",
+        &["rows_in_the_place_of_others_are_refused"],
+        |_| {
+            Faults::default().write_rows(|store, (writer, mut rows)| async move {
+                let keys = store.snapshot().await?.keys().await?;
+                let is_other =
+                    |old: &ApiKey, key: &ApiKey| old.id != key.id && old.digest == key.digest;
+                rows.keys.retain(|key| !keys.iter().any(|old| is_other(old, key)));
+                store.write_rows(writer, rows).await
+            })
+        },
+    ),
     Flaw::new("animals that were there are counted as new", &[WRITTEN], |_| {
         Faults::default().write_rows(|store, (writer, rows)| async move {
             let added = rows.pets.len() as u64;

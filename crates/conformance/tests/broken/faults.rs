@@ -30,6 +30,8 @@ macro_rules! faults {
             pub(crate) reopened: Option<fn(&mut Content)>,
             /// `true` if two callers that open a new store at once create a store each.
             pub(crate) made_twice: bool,
+            /// `true` if uses of keys are acknowledged while the store cannot be reached.
+            pub(crate) forgets_uses: bool,
             /// `true` if changes by another process are not seen.
             pub(crate) alone: bool,
         }

@@ -123,6 +123,9 @@ impl KeyStore for Faulty {
     }
 
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        if self.faults.forgets_uses && self.cut_off.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         call!(self.note_uses(uses), KeyStore::note_uses)
     }
 }

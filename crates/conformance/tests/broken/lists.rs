@@ -66,6 +66,11 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
+        "`more` counts animals that the filter leaves out",
+        &["a_page_is_the_query_s_and_says_whether_more_follow"],
+        |_| Faults::change_page(|query, page| page.more |= query.status.is_some()),
+    ),
+    Flaw::new(
         "a page is one animal short",
         &["a_page_is_the_query_s_and_says_whether_more_follow"],
         |_| {

@@ -12,6 +12,11 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a call panics during an outage", EVERY, |_| {
         Faults::default().unreachable(|_, ()| async { panic!("no connection") })
     }),
+    Flaw::new(
+        "uses of keys are acknowledged during an outage, and lost",
+        &["an_unreachable_store_is_unavailable_and_comes_back"],
+        |_| Faults { forgets_uses: true, ..Faults::default() },
+    ),
     Flaw::new("a call does not end during an outage", EVERY, |_| {
         Faults::default().unreachable(|_, ()| std::future::pending())
     }),

@@ -123,8 +123,10 @@ async fn a_failed_transaction_fails_its_own_additions_alone() {
         if is_third { Fate::Refused } else { Fate::Answered }
     };
     let proxy = proxy(etcd.endpoints(), Arc::new(fates));
-    // The first transaction creates the store, and the second one holds the first addition.
-    let store = Arc::new(open(&format!("etcd://{proxy}/zoo")).await);
+    // The first transaction creates the store, and the second one holds the first addition. On a busy machine, the large
+    // ones take longer than a call may by default.
+    let patient = format!("etcd://{proxy}/zoo?request_timeout=60s&call_timeout=60s");
+    let store = Arc::new(open(&patient).await);
     let add_one = |key: u16| {
         let store = Arc::clone(&store);
         async move {

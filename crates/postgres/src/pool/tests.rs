@@ -1,22 +1,28 @@
-//! The bound on calls that wait for a connection.
+//! The bound on calls that wait for a connection, and the connections of a call that took too long.
 
 use std::{
+    future,
     net::TcpListener,
     pin::pin,
     task::{Context, Poll, Waker},
 };
 
-use super::{MAX_WAITING, Pool};
+use petstore_domain::StoreError;
+
+use super::{MAX_WAITING, Pool, lock};
 use crate::{config::PostgresConfig, connector::Connector, error::StoreFailure};
+
+fn pool(port: u16, query: &str) -> Pool {
+    let url = format!("postgres://u:p@127.0.0.1:{port}/d?{query}");
+    Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap())
+}
 
 #[tokio::test]
 async fn calls_that_wait_for_a_connection_are_bounded() {
     // The listener accepts connections and sends nothing, so no call gets a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
-    let url = format!("postgres://u:p@127.0.0.1:{port}/d?pool_size=1&pool_timeout=3600s");
-    let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
-    let pool = Pool::new(connector);
+    let pool = pool(port, "pool_size=1&pool_timeout=3600s");
 
     let mut context = Context::from_waker(Waker::noop());
     let mut waiting = Vec::new();
@@ -31,4 +37,16 @@ async fn calls_that_wait_for_a_connection_are_bounded() {
     assert!(is_full(&refused), "{refused:?}");
     drop(waiting.pop());
     assert!(pin!(pool.query("SELECT 1", &[])).poll(&mut context).is_pending());
+}
+
+/// A firewall may have dropped the connection of the call, and only that one. Each later call on it would take as long.
+#[tokio::test]
+async fn no_connection_is_used_again_after_a_call_past_its_deadline() {
+    let pool = pool(1, "call_timeout=10ms");
+    let generation = || lock(&pool.state).generation;
+    pool.within_deadline(async { Ok(()) }).await.unwrap();
+    assert_eq!(generation(), 0);
+    let ended: Result<(), _> = pool.within_deadline(future::pending()).await;
+    assert!(matches!(ended, Err(StoreError::Unavailable(_))), "{ended:?}");
+    assert_eq!(generation(), 1);
 }

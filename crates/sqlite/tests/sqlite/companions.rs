@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     ops::ControlFlow,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -161,6 +161,11 @@ async fn the_log_of_another_store_is_refused_and_both_files_stay_as_they_are() {
     ] {
         assert!(refusal.contains(&expected), "{refusal}");
     }
+    // SQLite takes the log beside the file, not beside a link to the file.
+    let link = other.directory().join("link.db");
+    symlink(place.path(), &link).unwrap();
+    let refusal = open(&link).unwrap_err().to_string();
+    assert!(refusal.contains(&expected), "{refusal}");
     let after = [place.path(), log.clone()].map(|path| fs::read(path).unwrap());
     assert!(before == after);
     // Without the log, the store opens.

@@ -1,5 +1,6 @@
-use std::future;
+use std::{future, time::Duration};
 
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::StoreTasks;
@@ -19,6 +20,6 @@ async fn a_panic_of_either_task_cancels_the_token() {
         };
         let tasks: StoreTasks = StoreTasks::spawn(&token, <_>::default(), (1, None), write, read);
         tasks.version.get();
-        token.cancelled().await;
+        timeout(Duration::from_secs(10), token.cancelled()).await.unwrap();
     }
 }

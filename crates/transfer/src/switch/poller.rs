@@ -260,3 +260,30 @@ pub(crate) fn takes_over(other: &StoreState, current: &StoreState) -> bool {
     let is_filled = current.phase == Phase::Filling { from: other.id } && other.phase.is_open();
     other.is_successor_of(current) || is_filled
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::{Instant, advance};
+
+    use super::View;
+
+    /// A next store may be missing for days.
+    #[tokio::test(start_paused = true)]
+    async fn a_warning_is_not_repeated_and_another_follows_after_ten_seconds() {
+        let (mut view, began) = (View::default(), Instant::now());
+        for (second, reason, last) in [
+            (0, "missing", ("missing", 0)),
+            (100, "missing", ("missing", 0)),
+            (101, "refused", ("refused", 101)),
+            (110, "missing", ("refused", 101)),
+            (111, "missing", ("missing", 111)),
+        ] {
+            advance(Duration::from_secs(second) - began.elapsed()).await;
+            view.warn(reason.to_owned());
+            let (warning, at) = view.warning.as_ref().unwrap();
+            assert_eq!((warning.as_str(), (*at - began).as_secs()), last, "second {second}");
+        }
+    }
+}

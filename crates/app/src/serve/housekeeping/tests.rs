@@ -50,7 +50,7 @@ fn house(fails: bool, batches: usize) -> House {
     keys.expect_load_changes().returning(move |_| Ok(changes.clone()));
     keys.expect_load().returning(move |_| {
         listed.fetch_add(1, Ordering::Relaxed);
-        Ok(Some(stored.clone()))
+        if fails { Err(StoreError::unavailable("gone")) } else { Ok(Some(stored.clone())) }
     });
     keys.expect_note_uses().returning(move |_| {
         note.fetch_add(1, Ordering::Relaxed);
@@ -112,6 +112,8 @@ async fn a_failing_store_is_tried_again_in_the_next_round() {
     time::sleep(Duration::from_secs(121)).await;
     assert_eq!(house.noted.load(Ordering::Relaxed), 24);
     assert_eq!(house.purged.load(Ordering::Relaxed), 2);
+    // The search for keys that expire soon does not wait for the next day.
+    assert_eq!(house.loaded.load(Ordering::Relaxed), 3);
     house.stop().await;
 }
 

@@ -84,6 +84,20 @@ async fn the_metrics_have_the_readiness_of_readyz() {
     }
 }
 
+/// An alert on the increase of a counter misses the first call if the counter starts with it.
+#[tokio::test]
+async fn every_key_has_its_counters_before_the_first_call() {
+    let service = NamedKey { label: KeyLabel::Service, expires_at: None };
+    let text = scrape(Keys { hang: false, named: vec![named("web", None), service] }, false).await;
+    for counter in [
+        "petstore_deprecated_requests_total{key=\"service key\"} 0",
+        "petstore_deprecated_requests_total{key=\"web\"} 0",
+        "petstore_revoked_key_requests_total{key=\"web\"} 0",
+    ] {
+        assert!(text.contains(&format!("\n{counter}\n")), "{counter}: {text}");
+    }
+}
+
 /// Returns a key of this name that expires `end` milliseconds after 1970.
 fn named(name: &str, end: Option<i64>) -> NamedKey {
     let label = KeyLabel::Stored(KeyName::parse(name).unwrap());
