@@ -10,7 +10,7 @@ mod tests;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, error::ErrorKind};
 use clap_complete::Shell;
 
 pub(crate) use self::settings::{ConfigCommand, Sources, unknown_variables};
@@ -30,13 +30,6 @@ const EXAMPLES: &str = include_str!("cli/examples.txt");
 /// The animal store service: lists, adds and fetches animals as JSON over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "petstore", bin_name = "petstore", version)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-/// The commands.
-#[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the service
     Serve(Box<ServeArgs>),
@@ -93,7 +86,7 @@ pub(crate) enum Command {
 
 /// Returns the definition of all commands and flags, for `stores`.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
-    let definition = with_examples(Cli::command(), "", "");
+    let definition = with_examples(Command::command(), "", "");
     let definition = stores::with_stores(definition, stores);
     let settings = settings::settings(&definition);
     settings::with_sources(definition, &settings)
@@ -113,8 +106,8 @@ fn with_examples(command: clap::Command, path: &str, inherited: &str) -> clap::C
 pub(crate) fn parse(sources: &Sources) -> Result<Command, clap::Error> {
     let mut definition = sources.definition.clone();
     let mut matches = definition.try_get_matches_from_mut(&sources.words)?;
-    let cli = Cli::from_arg_matches_mut(&mut matches);
-    cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
+    let command = Command::from_arg_matches_mut(&mut matches);
+    command.map_err(|error| error.format(&mut definition))
 }
 
 /// Prints the help or the version if clap returned it as `error`; otherwise returns the error as one line.

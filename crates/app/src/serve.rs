@@ -21,7 +21,7 @@ use std::{
 };
 
 use petstore_domain::{Catalogue, Clock, KeyRing, PetService};
-use petstore_http::{DrainOutcome, KeyRingAuthenticator, Listener, Ports, Server, Settings};
+use petstore_http::{DrainOutcome, KeyRingAuthenticator, Listener, Ports, Server};
 use sd_notify::NotifyState;
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -35,7 +35,7 @@ use self::{
     tls::Tls,
 };
 use crate::{
-    stores::{StoreArg, StoreLocation, require_folder},
+    stores::{StoreArg, require_folder},
     system::{Console, Failure, Output as _, Signals, SystemClock, process},
 };
 
@@ -44,7 +44,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let (signals, hangups) = (Signals::take_over()?, process::hangups()?);
     let max_connections = &mut config.settings.limits.max_connections;
     *max_connections = process::raise_open_files(*max_connections)?;
-    let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
+    let (tls, certificate) = config.args.tls.take().map(Tls::new).transpose()?.unzip();
     let watched: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let reloads: Vec<_> = watched.iter().map(|files| Arc::clone(&files.reloads)).collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
@@ -53,16 +53,12 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         let sockets = listener::listen(listen, *listen_backlog, scheme).await?;
         let (listeners, addresses): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
         let metrics = listener::listen_for_metrics(metrics_listen.as_deref()).await?;
-        let location = Arc::clone(&config.args.store.store.location);
-        require_folder(&*location)?;
+        require_folder(&*config.args.store.store.location)?;
         let opening = Opening {
-            location: Arc::clone(&location),
-            next: config.args.next_store.as_ref().map(|next| Arc::clone(&next.location)),
-            upgrade: !config.args.no_upgrade,
+            args: config.args.clone(),
             first_key: first_key(&config, &addresses),
-            seed: config.args.seed.clone(),
             signals: signals.clone(),
-            on_started: started(addresses, location, &config.settings),
+            on_started: started(addresses, &config),
         };
         Ok::<_, Failure>((listeners, metrics, ServedStore::open(opening).await?))
     };
@@ -175,19 +171,17 @@ fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<FirstKey> {
 
 /// Returns a function that announces the addresses of the service on stdout and in the log, and notifies the service
 /// manager. A terminal that shows both gets only the lines of stdout.
-fn started(
-    addresses: Vec<BoundAddress>,
-    store: Arc<dyn StoreLocation>,
-    settings: &Settings,
-) -> Box<dyn Fn() + Send + Sync> {
-    let environment = settings.environment.clone();
+fn started(addresses: Vec<BoundAddress>, config: &Config) -> Box<dyn Fn() + Send + Sync> {
+    let store = Arc::clone(&config.args.store.store.location);
+    let environment = config.settings.environment.clone();
     Box::new(move || {
-        let lines = addresses.iter().map(|address| format!("petstore listens on {address}\n"));
+        let lines =
+            addresses.iter().map(|address| format!("petstore listens on {}\n", address.shown));
         if let Err(failure) = Console.print(lines.collect::<String>()) {
             tracing::warn!("{failure}");
         }
         let is_seen = Console.is_terminal() && io::stderr().is_terminal();
-        for address in addresses.iter().filter(|_| !is_seen) {
+        for BoundAddress { shown: address, .. } in addresses.iter().filter(|_| !is_seen) {
             let version = env!("CARGO_PKG_VERSION");
             tracing::info!(%address, %store, environment, version, "petstore listens");
         }

@@ -135,7 +135,7 @@ impl FromStr for StoreArg {
 }
 
 /// The store that a command works on.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct StoreArgs {
     /// Store of the catalogue
     #[arg(long)]
@@ -147,17 +147,15 @@ pub(crate) struct StoreArgs {
 pub(crate) fn with_stores(command: Command, stores: &Arc<Registry>) -> Command {
     let serves = command.get_arguments().any(|arg| arg.get_id() == "next-store");
     command
-        .mut_args(|arg| {
-            let must_last = !serves || arg.get_id() != "store";
-            with_parser(arg, stores, must_last)
-        })
+        .mut_args(|arg| with_parser(arg, stores, serves))
         .mut_subcommands(|inner| with_stores(inner, stores))
 }
 
-fn with_parser(arg: Arg, stores: &Arc<Registry>, must_last: bool) -> Arg {
+fn with_parser(arg: Arg, stores: &Arc<Registry>, serves: bool) -> Arg {
     if arg.get_value_parser().type_id() != TypeId::of::<StoreArg>() {
         return arg;
     }
+    let must_last = !serves || arg.get_id() != "store";
     let registry = Arc::clone(stores);
     let parse = move |url: &str| registry.parse(url, must_last);
     let lines = stores.help(must_last);

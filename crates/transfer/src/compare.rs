@@ -98,8 +98,8 @@ impl Pair {
     async fn highest_ids(&mut self) -> Result<(), TransferError> {
         let source = self.source.highest_ids().await.map_err(TransferError::Source)?;
         let target = self.target.highest_ids().await.map_err(TransferError::target)?;
-        let pets = [ours.pet, theirs.pet].map(|id| id.map(|id| id.0));
-        let keys = [ours.key, theirs.key].map(|id| id.map(|id| id.0));
+        let pets = [source.pet, target.pet].map(|id| id.map(|id| id.0));
+        let keys = [source.key, target.key].map(|id| id.map(|id| id.0));
         for (rows, [source, target]) in [("animals", pets), ("API keys", keys)] {
             if target < source {
                 let what = format!("the highest identifier of {rows} ever assigned");

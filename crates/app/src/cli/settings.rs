@@ -43,7 +43,10 @@ pub(crate) enum ConfigCommand {
 pub(super) fn with_sources(command: Command, settings: &BTreeMap<String, bool>) -> Command {
     let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
     let of_secret = |name| {
-        (file_of(name), format!("File with the value of --{name}, which may contain a password"))
+        (
+            format!("{name}-file"),
+            format!("File with the value of --{name}, which may contain a password"),
+        )
     };
     let mut files: Vec<_> = secrets.filter_map(Arg::get_long).map(of_secret).collect();
     if command.get_arguments().filter_map(Arg::get_long).any(|flag| settings.contains_key(flag)) {
@@ -66,11 +69,6 @@ fn with_variable(arg: Arg, settings: &BTreeMap<String, bool>) -> Arg {
     let is_empty = env::var_os(&variable).is_some_and(|value| value.is_empty());
     let has_variable = is_setting(name) || name.strip_suffix("-file").is_some_and(is_setting);
     if has_variable && !is_empty { arg.env(variable) } else { arg }
-}
-
-/// Returns the flag that names a file with the value of `secret`.
-fn file_of(secret: &str) -> String {
-    format!("{secret}-file")
 }
 
 /// Returns the flags of `serve`, which are the keys of the settings file, and whether each takes several values.
@@ -99,16 +97,14 @@ pub(crate) fn unknown_variables(
     let unknown = names.iter().filter_map(|name| {
         let rest = name.strip_prefix("PETSTORE_")?;
         let is_known = known.keys().any(|known| variable_of(known) == *name);
-        if is_known || has_service && is_of_service(rest) {
-            return None;
-        }
-        Some(format!("{} is not a setting", quotable(name)))
+        let is_expected = is_known || has_service && is_of_service(rest);
+        (!is_expected).then(|| format!("{} is not a setting", quotable(name)))
     });
     unknown.take(MAX_UNKNOWN).collect()
 }
 
 /// The command line with the settings of files.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sources {
     pub(crate) definition: Command,
     /// The command line, with a flag for each setting that a file gives.
@@ -124,9 +120,7 @@ pub(crate) struct Sources {
 impl Sources {
     /// Reads the files that the command line or variables name.
     pub(crate) fn read(words: &[OsString], root: &Command) -> Result<Self, Failure> {
-        let (definition, words) = (root.clone(), words.to_vec());
-        let (path, places, passwords) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let mut read = Self { definition, words, path, places, passwords };
+        let mut read = Self { definition: root.clone(), words: words.to_vec(), ..Self::default() };
         // The command line is parsed again with the values of files. Until then, only a request for help is an error.
         let parsed = root.clone().ignore_errors(true).try_get_matches_from(&read.words);
         let Ok(matches) = parsed else { return Ok(read) };
@@ -193,7 +187,7 @@ impl Layers<'_> {
         source: Option<ValueSource>,
         is_secret: bool,
     ) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
-        let file = file_of(name);
+        let file = format!("{name}-file");
         let by_file = is_secret.then(|| self.source(&file, &file)).flatten();
         if by_file > source {
             let given = self.given.get_one(&file).cloned();

@@ -114,12 +114,10 @@ pub(crate) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
 
 /// Parses the name of a deployment: 1 to 64 characters without control characters.
 pub(crate) fn environment(text: &str) -> Result<String, String> {
-    let fits = (1..=64).contains(&text.chars().count());
-    if fits && !text.chars().any(char::is_control) {
-        Ok(text.to_owned())
-    } else {
-        Err("the name must have 1 to 64 characters, none of them a control character".to_owned())
-    }
+    let fits = (1..=64).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    fits.then(|| text.to_owned()).ok_or_else(|| {
+        "the name must have 1 to 64 characters, none of them a control character".to_owned()
+    })
 }
 
 /// Returns the value of an environment variable; `None` if it is empty or not set.

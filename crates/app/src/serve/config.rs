@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// The flags of `serve`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Address and port to listen on, or unix:PATH for a Unix socket; with port 0, a free port, which is printed; may be
     /// repeated, also with commas
@@ -45,13 +45,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = values::listen_address)]
     pub(crate) metrics_listen: Option<String>,
 
-    /// Certificate chain for HTTPS, without the root: a PEM file, read again when it changes and at SIGHUP
-    #[arg(long, value_name = "PATH", requires = "tls_key")]
-    pub(crate) tls_cert: Option<PathBuf>,
-
-    /// Private key of the certificate: a PEM file
-    #[arg(long, value_name = "PATH", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
+    /// `None` for plain HTTP.
+    #[command(flatten)]
+    pub(super) tls: Option<PairFiles>,
 
     #[command(flatten)]
     pub(crate) store: StoreArgs,
@@ -282,8 +278,6 @@ impl DeploymentArgs {
 /// The checked settings of `serve`.
 pub(crate) struct Config {
     pub(crate) args: ServeArgs,
-    /// `None` for plain HTTP.
-    pub(super) tls: Option<PairFiles>,
     pub(super) service_key: Option<ServiceKey>,
     /// The file of `service_key`, if a file gives it.
     pub(super) key_file: Option<WatchedFiles>,
@@ -304,9 +298,7 @@ impl Config {
         }
         let (service_key, key_file) =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
-        let pair = args.tls_cert.clone().zip(args.tls_key.clone());
-        let tls = pair.map(|(certificate, key)| PairFiles { certificate, key });
-        Ok(Self { tls, service_key, key_file, settings, args, passwords: Vec::new() })
+        Ok(Self { service_key, key_file, settings, args, passwords: Vec::new() })
     }
 
     /// Checks the TLS files, the seed file and the directory of the store.
@@ -316,7 +308,7 @@ impl Config {
             File::open(file).map_err(|error| Failure::usage(cannot(error)))?;
         }
         require_folder(&*self.args.store.store.location)?;
-        self.tls.map(Tls::new).transpose().map(drop)
+        self.args.tls.map(Tls::new).transpose().map(drop)
     }
 }
 

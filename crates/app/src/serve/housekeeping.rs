@@ -13,7 +13,7 @@ use petstore_domain::{
     Catalogue, Clock as _, Corruption, KeyId, KeyRing, KeyStore, RevokedUse, StoreError, load_keys,
 };
 use petstore_http::RevokedKeyCounter;
-use tokio::time::{self, Instant, MissedTickBehavior};
+use tokio::time::{self, Instant};
 
 use crate::system::{SystemClock, rfc3339};
 
@@ -56,10 +56,8 @@ pub(super) async fn finish(keys: &KeyRing) {
 /// Writes key uses back, and logs corrupt keys and uses of revoked keys. Never ends.
 async fn watch_keys(keys: &KeyRing, count: &RevokedKeyCounter) {
     let (mut corrupt, mut revoked) = (HashSet::new(), BTreeMap::new());
-    let mut tick = time::interval_at(Instant::now() + KEYS_EVERY, KEYS_EVERY);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        tick.tick().await;
+        time::sleep(KEYS_EVERY).await;
         for corruption in take_new(&mut corrupt, keys.corruptions()) {
             tracing::error!(%corruption, "an API key is corrupt, so it is refused");
         }

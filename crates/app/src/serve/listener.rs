@@ -1,7 +1,6 @@
 //! The listening sockets of the service, for clients and for metrics.
 
 use std::{
-    fmt,
     fs::{self, Permissions},
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -34,7 +33,7 @@ pub(super) const MAX_SOCKETS: usize = 16;
 #[derive(Clone, Debug)]
 pub(super) struct BoundAddress {
     /// The bound address with its scheme, or `unix:` and the absolute path of the socket file.
-    shown: String,
+    pub(super) shown: String,
     /// The URL of the service from this machine, without a path; `None` for a Unix socket.
     pub(super) url: Option<String>,
     /// The arguments of `curl` for a request from this machine, up to the path.
@@ -56,12 +55,6 @@ impl BoundAddress {
         let path = path.display();
         let curl = format!("--unix-socket '{path}' http://localhost");
         Self { shown: format!("unix:{path}"), url: None, curl }
-    }
-}
-
-impl fmt::Display for BoundAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
     }
 }
 
@@ -237,7 +230,7 @@ mod tests {
             ("[::1]:80", "[::1]:80"),
         ] {
             let bound = BoundAddress::tcp("https", address.parse().unwrap());
-            assert_eq!(bound.to_string(), format!("https://{address}"));
+            assert_eq!(bound.shown, format!("https://{address}"));
             assert_eq!(
                 [bound.curl, bound.url.unwrap()],
                 [(); 2].map(|()| format!("https://{shown}"))

@@ -15,7 +15,7 @@ use tokio::{
     signal::unix::Signal,
     sync::watch,
     task::spawn_blocking,
-    time::{Instant, MissedTickBehavior, interval},
+    time::{Instant, sleep},
 };
 
 use crate::system::{Failure, quotable_path, read_secret};
@@ -43,22 +43,7 @@ pub(super) struct Reloads {
     /// The label in the metrics.
     pub(super) file: &'static str,
     /// The number of reloads, the number of failures, and whether the last reload has failed.
-    counts: watch::Sender<(u64, u64, bool)>,
-}
-
-impl Reloads {
-    fn count(&self, failed: bool) {
-        self.counts.send_modify(|(all, failures, last_failed)| {
-            *all += 1;
-            *failures += u64::from(failed);
-            *last_failed = failed;
-        });
-    }
-
-    /// Returns the number of reloads, the number of failures, and whether the last reload has failed.
-    pub(super) fn counts(&self) -> (u64, u64, bool) {
-        *self.counts.borrow()
-    }
+    pub(super) counts: watch::Sender<(u64, u64, bool)>,
 }
 
 /// Watched files.
@@ -107,7 +92,11 @@ impl WatchedFiles {
                 return;
             }
             self.stamp.clone_from(&stamp);
-            self.reloads.count(outcome.is_err());
+            self.reloads.counts.send_modify(|(all, failures, last_failed)| {
+                *all += 1;
+                *last_failed = outcome.is_err();
+                *failures += u64::from(*last_failed);
+            });
             match outcome {
                 Ok(()) => tracing::info!("{} was read again", self.name),
                 Err(error) => tracing::error!(error, "{} in force is kept", self.name),
@@ -120,11 +109,9 @@ impl WatchedFiles {
 
 /// Polls the watched files, and reloads all of them at SIGHUP. Never ends.
 pub(super) async fn watch(mut watched: Vec<WatchedFiles>, mut hangup: Signal) {
-    let mut tick = interval(POLL_INTERVAL);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_asked = tokio::select! {
-            _ = tick.tick() => false,
+            () = sleep(POLL_INTERVAL) => false,
             _ = hangup.recv() => true,
         };
         if is_asked && watched.is_empty() {

@@ -31,7 +31,7 @@ pub(super) fn with_own(
 }
 
 fn of_reloads(reloads: &Reloads) -> [Sample; 3] {
-    let (all, failed, last_failed) = reloads.counts();
+    let (all, failed, last_failed) = *reloads.counts.borrow();
     [
         Sample::counter("petstore_reloads_total", "Reloads of a file, successful or not.", all),
         Sample::counter(
@@ -72,13 +72,12 @@ fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
     let (_, fields) = process.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let page_size = page_size() as u64;
     let time = |ticks: u64| {
         Duration::from_millis(ticks.saturating_mul(1000) / clock_ticks_per_second().max(1))
     };
     let used = time(field(14)?.saturating_add(field(15)?));
     let started = time(field(22)?).saturating_add(Duration::from_secs(booted));
-    let resident = field(24)?.saturating_mul(page_size);
+    let resident = field(24)?.saturating_mul(page_size() as u64);
     let seconds = |sample, time: Duration| Sample { value: time.as_secs_f64(), ..sample };
     let cpu =
         Sample::counter("process_cpu_seconds_total", "Processor time in user and system mode.", 0);

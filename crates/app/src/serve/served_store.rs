@@ -6,7 +6,6 @@ mod tests;
 
 use std::{
     future,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,10 +27,11 @@ use tokio::{
 use crate::{
     commands::{import, upgrade},
     serve::{
+        ServeArgs,
         first_key::{self, FirstKey},
-        service_manager::{extending, notify},
+        service_manager::{extend_start, extending, notify},
     },
-    stores::{OpenMode, OpenOptions, OpenStore, StoreLocation, not_open, not_open_but},
+    stores::{OpenMode, OpenOptions, OpenStore, StoreArg, StoreLocation, not_open, not_open_but},
     system::{Console, Failure, Signals},
 };
 
@@ -50,15 +50,9 @@ const NEXT_MAKER: &str = "'petstore store move' makes it";
 
 /// The configuration of the service's store.
 pub(super) struct Opening {
-    pub(super) location: Arc<dyn StoreLocation>,
-    /// The store of `--next-store`.
-    pub(super) next: Option<Arc<dyn StoreLocation>>,
-    /// `true` to upgrade an older schema.
-    pub(super) upgrade: bool,
+    pub(super) args: ServeArgs,
     /// The text that accompanies the first API key; `None` to create no key.
     pub(super) first_key: Option<FirstKey>,
-    /// The file of `--seed`.
-    pub(super) seed: Option<PathBuf>,
     pub(super) signals: Signals,
     /// Called once, when the store is open or the first attempt to reach the store has failed.
     pub(super) on_started: Box<dyn Fn() + Send + Sync>,
@@ -90,7 +84,7 @@ impl ServedStore {
     /// # Errors
     /// The reason why the store is unusable, if it is known within [`BACKLOG_WAIT`].
     pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
-        let has_next = opening.next.is_some();
+        let has_next = opening.args.next_store.is_some();
         let (stores, started) = (Stores::default(), Arc::new(Notify::new()));
         let mut watching = JoinSet::new();
         watching.spawn(opening.run(stores.clone(), started.clone()));
@@ -122,8 +116,7 @@ impl ServedStore {
         stores.current.clear();
         drop((pets, keys, samples));
         for slot in stores.opened.iter().rev() {
-            let store = slot.send_replace(None);
-            if let Some(store) = store {
+            if let Some(store) = slot.send_replace(None) {
                 store.close().await;
             }
         }
@@ -133,7 +126,7 @@ impl ServedStore {
 impl Opening {
     /// Opens the store, with retries, and then watches it. Returns why the service cannot continue.
     async fn run(self, stores: Stores, started: Arc<Notify>) -> Failure {
-        let (mut is_late, store) = (false, self.location.to_string());
+        let (mut is_late, store) = (false, self.args.store.store.location.to_string());
         let poller = loop {
             match self.open(&stores).await {
                 Ok(poller) => break poller,
@@ -177,22 +170,25 @@ impl Opening {
 
     /// Opens the store and makes it the current store. Returns the poller of both stores if there is a next store.
     async fn open(&self, stores: &Stores) -> Result<Option<Poller>, Failure> {
+        let ServeArgs { store, next_store, no_upgrade, seed, .. } = &self.args;
+        let location = &*store.store.location;
         let opening = async {
-            if self.upgrade {
+            if !no_upgrade {
                 let began = Instant::now();
-                let upgrade = upgrade::before_serving(&*self.location);
-                extending(upgrade, || began.elapsed() < LONGEST_UPGRADE).await?;
+                let upgrade = upgrade::before_serving(location);
+                extending(upgrade, || began.elapsed() < LONGEST_UPGRADE, extend_start).await?;
             }
             let options = OpenOptions::new(OpenMode::Create);
-            let options = options.reads_while_sealed(self.next.is_some());
-            self.location.open(options).await.map_err(not_open)
+            let options = options.reads_while_sealed(next_store.is_some());
+            location.open(options).await.map_err(not_open)
         };
         let store = opening.await.map_err(Failure::of_unusable_store)?;
         let completing = async {
-            if let (Some(file), Some(archive)) = (&self.seed, &store.archive) {
+            if let (Some(file), Some(archive)) = (seed, &store.archive) {
                 let advanced = Arc::<AtomicBool>::default();
                 let import = import::all_of(file, &**archive, &self.signals, &advanced);
-                let done = extending(import, || advanced.swap(false, Ordering::Relaxed)).await?;
+                let advances = || advanced.swap(false, Ordering::Relaxed);
+                let done = extending(import, advances, extend_start).await?;
                 tracing::info!("--seed: {done}");
             }
             self.complete(&store, stores).await.map_err(Failure::of_unusable_store)
@@ -218,18 +214,18 @@ impl Opening {
         store: &OpenStore,
         stores: &Stores,
     ) -> Result<Option<Poller>, Failure> {
-        let mut poller = None;
-        if let Some(location) = self.next.clone() {
-            let first = store.ports(&*self.location).map_err(Failure::runtime)?;
-            let next = Box::new(Opener { location, stores: stores.clone() });
+        let (mut poller, location) = (None, &*self.args.store.store.location);
+        if let Some(StoreArg { location: next, .. }) = self.args.next_store.clone() {
+            let first = store.ports(location).map_err(Failure::runtime)?;
+            let next = Box::new(Opener { location: next, stores: stores.clone() });
             let started = Poller::start(Arc::clone(&stores.current), first, next).await;
             poller = Some(started.map_err(Failure::of_store)?);
         } else {
-            store.require_open(&*self.location).await?;
+            store.require_open(location).await?;
             stores.current.set(store.pets.clone(), store.keys.clone());
         }
         if let Some(first_key) = &self.first_key {
-            let file = self.location.first_key_path();
+            let file = location.first_key_path();
             first_key::ensure(&*stores.current, file, first_key, &mut Console).await?;
         }
         if let Some(store) = &store.created_at {

@@ -3,7 +3,7 @@
 use std::{future, pin::pin, time::Duration};
 
 use sd_notify::NotifyState;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{sleep, timeout};
 
 /// The interval at which [`extending`] checks the progress of its work.
 const EXTENSION_INTERVAL: Duration = Duration::from_secs(5);
@@ -21,25 +21,20 @@ pub(super) async fn ping_watchdog() {
 
 /// Pings twice in each `limit`.
 pub(super) async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
-    let mut tick = interval(limit / 2);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        tick.tick().await;
         ping();
+        sleep(limit / 2).await;
     }
 }
 
-/// Runs `work`, a part of the start. Asks the service manager for more time at the end of each interval in which
-/// `advances` returns `true`. Work that hangs runs into the manager's own time limit.
-pub(super) async fn extending<T>(
-    work: impl Future<Output = T>,
-    advances: impl FnMut() -> bool,
-) -> T {
-    let extend = || notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)]);
-    extending_by(work, advances, extend).await
+/// Asks the service manager for more time to start.
+pub(super) fn extend_start() {
+    notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)]);
 }
 
-async fn extending_by<T>(
+/// Runs `work`, a part of the start. Calls `extend` at the end of each interval in which `advances` returns `true`. Work
+/// that hangs runs into the time limit of the service manager.
+pub(super) async fn extending<T>(
     work: impl Future<Output = T>,
     mut advances: impl FnMut() -> bool,
     mut extend: impl FnMut(),
@@ -70,7 +65,7 @@ mod tests {
 
     use tokio::time::sleep;
 
-    use super::{EXTENSION_INTERVAL, EXTENSION_USEC, extending_by};
+    use super::{EXTENSION_INTERVAL, EXTENSION_USEC, extending};
 
     #[test]
     fn an_extension_outlasts_the_interval_at_which_it_is_asked_for() {
@@ -90,7 +85,7 @@ mod tests {
             "done"
         };
         let advances = || done.swap(false, Ordering::Relaxed);
-        assert_eq!(extending_by(work, advances, || extensions += 1).await, "done");
+        assert_eq!(extending(work, advances, || extensions += 1).await, "done");
         assert_eq!(extensions, 3);
     }
 }

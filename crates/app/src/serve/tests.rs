@@ -64,7 +64,7 @@ async fn stops_with_a_failure(broken: Broken) {
     assert!(why.contains("a bug has ended a task of the service"), "{why}");
 }
 
-fn config(words: &str) -> Config {
+pub(super) fn config(words: &str) -> Config {
     let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
     let settings = cli::Sources::read(&words, &definition).unwrap();
@@ -75,14 +75,14 @@ fn config(words: &str) -> Config {
 /// Returns the configuration of a command line as text. A new field of `Config` does not compile until this function
 /// shows it.
 fn configured(words: &str) -> String {
-    let Config { args, tls, service_key, key_file, settings, passwords: _ } = config(words);
+    let Config { args, service_key, key_file, settings, passwords: _ } = config(words);
     let next_store = args.next_store.map(|next| next.location.to_string());
     let sockets = (args.listen, args.listen_backlog, args.metrics_listen);
     let stores = (args.store.store.location.to_string(), next_store, args.no_upgrade);
     let key = (service_key, key_file.map(|file| file.paths));
     let for_tests = (args.seed, args.simulate);
     let log = (args.log_format, args.log);
-    format!("{sockets:?} {tls:?} {stores:?} {for_tests:?} {key:?} {settings:?} {log:?}")
+    format!("{sockets:?} {:?} {stores:?} {for_tests:?} {key:?} {settings:?} {log:?}", args.tls)
 }
 
 /// Returns the settings file with the content of `flags`.

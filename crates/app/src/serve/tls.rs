@@ -10,10 +10,11 @@ use std::{
     time::Duration,
 };
 
+use clap::Args;
 use petstore_domain::{Clock as _, Timestamp};
 use rustls::{
     ServerConfig,
-    crypto::{CryptoProvider, ring},
+    crypto::ring,
     pki_types::{
         CertificateDer, PrivateKeyDer,
         pem::{self, PemObject as _},
@@ -54,7 +55,6 @@ const ENCRYPTED: &[u8] = b"ENCRYPTED";
 #[derive(Debug)]
 pub(super) struct Tls {
     files: PairFiles,
-    provider: Arc<CryptoProvider>,
     current: watch::Sender<Pair>,
 }
 
@@ -71,11 +71,10 @@ impl Tls {
     /// The reason why the pair is unusable.
     pub(super) fn new(files: PairFiles) -> Result<(Arc<Self>, WatchedFiles), Failure> {
         let failed = |error| Failure::runtime(format!("TLS: {error}"));
-        let provider = Arc::new(ring::default_provider());
         let paths = vec![files.certificate.clone(), files.key.clone()];
         let before = reload::stamp(&paths);
-        let pair = files.read(&provider).map_err(failed)?;
-        let tls = Arc::new(Self { files, provider, current: watch::Sender::new(pair) });
+        let pair = files.read().map_err(failed)?;
+        let tls = Arc::new(Self { files, current: watch::Sender::new(pair) });
         tls.log_validity();
         let reloading = Arc::clone(&tls);
         Ok((tls, WatchedFiles::new(NAMES, paths, before, move || reloading.reload())))
@@ -86,7 +85,7 @@ impl Tls {
     /// # Errors
     /// The crypto provider supports neither version.
     pub(super) fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Failure> {
-        let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| Failure::runtime(format!("TLS: {error}")))?
             .with_no_client_auth()
@@ -99,7 +98,7 @@ impl Tls {
 
     /// Reloads the pair. Keeps the current pair if the new one is unusable.
     fn reload(&self) -> Result<(), String> {
-        self.current.send_replace(self.files.read(&self.provider)?);
+        self.current.send_replace(self.files.read()?);
         self.log_validity();
         Ok(())
     }
@@ -132,13 +131,16 @@ impl Tls {
     }
 }
 
-/// The paths of the pair.
-#[derive(Clone, Debug)]
-pub(crate) struct PairFiles {
-    /// PEM: the certificate of the service, then the intermediate certificates.
-    pub(crate) certificate: PathBuf,
-    /// PEM: one unencrypted private key.
-    pub(crate) key: PathBuf,
+/// The flags with the paths of the pair.
+#[derive(Clone, Debug, Args)]
+pub(super) struct PairFiles {
+    /// Certificate chain for HTTPS, without the root: a PEM file, read again when it changes and at SIGHUP
+    #[arg(long = "tls-cert", value_name = "PATH", required = false, requires = "key")]
+    certificate: PathBuf,
+
+    /// Private key of the certificate: a PEM file
+    #[arg(long = "tls-key", value_name = "PATH", required = false, requires = "certificate")]
+    key: PathBuf,
 }
 
 /// A loaded pair, and the validity of its certificate.
@@ -155,7 +157,7 @@ impl PairFiles {
     /// # Errors
     /// The reason why a file or the pair is unusable. No error quotes a parser's message, because the message may
     /// contain a part of the private key.
-    fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
+    fn read(&self) -> Result<Pair, String> {
         let [chain, key] = [&self.certificate, &self.key].map(|path| read(path));
         let (chain, key) = (self.chain(&chain?, key.as_deref().unwrap_or_default())?, key?);
         let first =
@@ -165,7 +167,7 @@ impl PairFiles {
         let validity =
             Certificate::from_der(first).map_err(|_| invalid())?.tbs_certificate.validity;
         let key = self.private_key(&key)?;
-        let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
+        let key = CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(|error| {
             if let rustls::Error::InconsistentKeys(_) = error {
                 let [key, certificate] = [&self.key, &self.certificate].map(|path| path.display());
                 format!(

@@ -1,7 +1,10 @@
 //! The samples of a built-in store. Some samples need a query or a file system call, and no scrape may wait for them. A
 //! background task reads these samples at most once a minute, and only while metrics are scraped.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
 use petstore_http::Sample;
@@ -25,11 +28,8 @@ where
     S: PetRepository + KeyStore + Archive + Handover + 'static,
     R: Future<Output = Vec<Sample>> + Send + 'static,
 {
-    let (open, measured) = (Arc::downgrade(store), Arc::downgrade(store));
-    let measured = in_background(move || {
-        let measuring = measured.upgrade().map(&measure);
-        async { if let Some(measuring) = measuring { measuring.await } else { Vec::new() } }
-    });
+    let open = Arc::downgrade(store);
+    let measured = in_background(open.clone(), measure);
     let samples = move || {
         let Some(store) = open.upgrade() else { return Vec::new() };
         let mut samples = activity(&store);
@@ -43,10 +43,15 @@ where
         .with_panic_token(panicked)
 }
 
-/// Returns a function that returns the value of the last read, and asks for another read. A read begins when it is asked
-/// for, at least one interval after the last read. The value is the default before the end of the first read. Dropping the function aborts a running read.
-fn in_background<T, R>(read: impl Fn() -> R + Send + Sync + 'static) -> impl Fn() -> T + Send + Sync
+/// Returns a function that returns the value of the last read of `store`, and asks for another read. A read begins when
+/// it is asked for, at least one interval after the last read. The value is the default before the end of the first
+/// read. Dropping the function aborts a running read.
+fn in_background<S, T, R>(
+    store: Weak<S>,
+    read: impl Fn(Arc<S>) -> R + Send + Sync + 'static,
+) -> impl Fn() -> T + Send + Sync
 where
+    S: Send + Sync + 'static,
     T: Clone + Default + Send + Sync + 'static,
     R: Future<Output = T> + Send + 'static,
 {
@@ -55,7 +60,8 @@ where
     let mut reading = JoinSet::new();
     reading.spawn(async move {
         while asks.changed().await.is_ok() {
-            newest.send_replace(read().await);
+            let Some(reading) = store.upgrade().map(&read) else { return };
+            newest.send_replace(reading.await);
             sleep(INTERVAL).await;
             asks.mark_unchanged();
         }
@@ -83,7 +89,8 @@ mod tests {
     async fn a_value_is_read_once_a_minute_and_only_when_it_is_asked_for() {
         let reads = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&reads);
-        let value = in_background(move || {
+        let store = Arc::new(());
+        let value = in_background(Arc::downgrade(&store), move |_| {
             let read = counted.fetch_add(1, Ordering::Relaxed);
             async move { (read < 2).then_some(read) }
         });
@@ -102,7 +109,8 @@ mod tests {
     async fn a_read_that_hangs_is_the_only_one_and_ends_with_its_owner() {
         let under_way = Arc::new(());
         let held = Arc::clone(&under_way);
-        let value = in_background(move || {
+        let store = Arc::new(());
+        let value = in_background(Arc::downgrade(&store), move |_| {
             let held = Arc::clone(&held);
             async move {
                 std::future::pending::<()>().await;

@@ -164,7 +164,8 @@ impl From<OpenMode> for OpenOptions {
 }
 
 /// The error of opening a store that does not exist yet. The command adds how to create it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct StoreNotFound(String);
 
 impl StoreNotFound {
@@ -173,14 +174,6 @@ impl StoreNotFound {
         Self(line.to_string())
     }
 }
-
-impl fmt::Display for StoreNotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for StoreNotFound {}
 
 /// The ports of an open store, and how to close it.
 pub struct OpenStore {
@@ -225,17 +218,11 @@ impl OpenStore {
     /// # Errors
     /// One line if the store lacks an archive or the handover port.
     pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, String> {
-        let label = location.to_string();
+        let (pets, keys, label) = (self.pets.clone(), self.keys.clone(), location.to_string());
         let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
             return Err(format!("{label} cannot be handed over: copy it with 'store copy'"));
         };
-        Ok(StorePorts {
-            pets: self.pets.clone(),
-            keys: self.keys.clone(),
-            archive,
-            handover,
-            label,
-        })
+        Ok(StorePorts { pets, keys, archive, handover, label })
     }
 
     /// Refuses a store that is not open.

@@ -1,6 +1,7 @@
 //! The output of commands: results on stdout, notes on stderr.
 
 use std::{
+    array,
     fs::{self, File},
     io::{self, IsTerminal as _, Write as _},
     os::{fd::AsFd as _, unix::fs::MetadataExt as _},
@@ -76,12 +77,8 @@ fn cannot_write(error: io::Error) -> Failure {
 
 /// Returns a line for each row. Each column is as wide as its widest cell.
 pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
-    let mut widths = [0; N];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: [_; N] = array::from_fn(|column| width(column).unwrap_or_default());
     let lines = rows.iter().map(|row| {
         let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
         format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())

@@ -7,16 +7,21 @@ use petstore_domain::StoreError;
 /// `EX_CONFIG` of sysexits.h: restarting the service would fail again.
 const UNUSABLE: u8 = 78;
 
-/// The message and the kind of a failure, which decides the exit code.
-#[derive(Debug, PartialEq, Eq)]
+/// The message and the kind of a failure, which decides the exit code. Displayed as one line, because a message may quote
+/// a line break.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
     /// The command line or the environment is wrong: exit code 2.
+    #[error("{}", one_line_of(.0))]
     Usage(String),
     /// The command failed: exit code 1.
+    #[error("{}", one_line_of(.0))]
     Runtime(String),
     /// The store is unavailable, and a later attempt may succeed: exit code 1.
+    #[error("{}", one_line_of(.0))]
     Unreachable(String),
     /// The store cannot be served until somebody changes something: exit code 78.
+    #[error("{}", one_line_of(.0))]
     Unusable(String),
 }
 
@@ -60,17 +65,6 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
-    /// Formats one line, because a message may quote a line break.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(line)
-        | Self::Runtime(line)
-        | Self::Unreachable(line)
-        | Self::Unusable(line)) = self;
-        f.write_str(&one_line_of(line))
-    }
-}
-
 /// Returns `text` as one line for a message, or `…` if the text may contain a password. Examples are a URL, a
 /// connection string or a line of a password file.
 pub(crate) fn quotable(text: &str) -> String {
@@ -95,15 +89,9 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
 
 /// Returns `text` with escaped control characters.
 pub(crate) fn one_line_of(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
-    line
+    let escaped =
+        |it: char| if it.is_control() { it.escape_default().to_string() } else { it.into() };
+    text.chars().map(escaped).collect()
 }
 
 #[cfg(test)]

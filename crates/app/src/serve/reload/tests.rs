@@ -79,7 +79,7 @@ async fn a_pair_fails_once_per_change_if_its_second_file_is_not_written() {
             files.poll(false).await;
             tokio::time::sleep(POLL_INTERVAL).await;
         }
-        counts.push(files.reloads.counts());
+        counts.push(*files.reloads.counts.borrow());
     }
     assert!(20 * POLL_INTERVAL > 2 * FAILURE_GRACE);
     assert_eq!(counts, [(1, 0, false), (2, 1, true)]);

@@ -14,7 +14,8 @@ use tokio::{runtime::Handle, time::timeout};
 
 use super::{Opening, ServedStore};
 use crate::{
-    stores::{BoxError, OpenOptions, OpenStore, StoreLocation},
+    serve::tests::config,
+    stores::{BoxError, OpenOptions, OpenStore, StoreArg, StoreLocation},
     system::Signals,
 };
 
@@ -65,12 +66,12 @@ impl StoreLocation for Late {
 }
 
 fn opening(first: Late, next: Late) -> Opening {
+    let mut args = config("petstore serve --no-upgrade").args;
+    args.store.store = StoreArg { location: Arc::new(first), is_persistent: true };
+    args.next_store = Some(StoreArg { location: Arc::new(next), is_persistent: true });
     Opening {
-        location: Arc::new(first),
-        next: Some(Arc::new(next)),
-        upgrade: false,
+        args,
         first_key: None,
-        seed: None,
         signals: Signals::take_over().unwrap(),
         on_started: Box::new(|| {}),
     }

@@ -1,7 +1,6 @@
 use std::{fs, path::PathBuf, process::Command};
 
 use petstore_testing::or_skip_without;
-use rustls::crypto::ring;
 use tempfile::TempDir;
 
 use super::PairFiles;
@@ -44,7 +43,7 @@ impl Files {
     }
 
     fn refusal(&self) -> Option<String> {
-        self.files.read(&ring::default_provider()).err()
+        self.files.read().err()
     }
 
     /// Asserts that the key is refused for `reason`. The message must not contain a piece of the key.
