@@ -143,10 +143,11 @@ pub(crate) fn record(entry: &KeyValue) -> Result<IdempotencyRecord, Corruption> 
     let row: RecordRow =
         serde_json::from_slice(&entry.value.0).map_err(|_| corrupt("it is JSON"))?;
     let fingerprint = row.fingerprint.0.try_into();
-    let fingerprint = fingerprint.map_err(|_| corrupt("its fingerprint has 32 bytes"))?;
     Ok(IdempotencyRecord {
         id: IdempotencyId(id.ok_or_else(|| corrupt("its id is 32 digits"))?.to_be_bytes()),
-        fingerprint: Fingerprint(fingerprint),
+        fingerprint: fingerprint
+            .map(Fingerprint)
+            .map_err(|_| corrupt("its fingerprint has 32 bytes"))?,
         pet: PetId(row.pet),
         at: Timestamp(row.at),
     })
