@@ -232,7 +232,7 @@ impl Client {
     }
 }
 
-/// Returns the error for a response without a success status. Its body has a message and a gRPC status code.
+/// Returns the error for a response without a success status. `body` has a message and a gRPC status code.
 fn try_error(status: u16, body: &[u8]) -> TryError {
     let refusal: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = refusal["message"].as_str().unwrap_or_default().to_owned();
