@@ -55,7 +55,7 @@ pub(super) async fn write(
     }
     let written = Box::pin(transaction(connection, group, versions, false)).await;
     let is_late = written.as_ref().is_err_and(|failed| failed.failure.is_late());
-    if !is_late || connection.rollback().await.is_err() {
+    if !is_late || connection.batch("ROLLBACK").await.is_err() {
         return written;
     }
     let (begun, locked) = tokio::join!(
