@@ -141,10 +141,6 @@ struct EtcdSnapshot {
 }
 
 impl EtcdSnapshot {
-    async fn count(&self, folder: &str) -> Result<u64, StoreError> {
-        self.core.count(folder, self.read.revision).await
-    }
-
     async fn scan(
         &self,
         folder: &str,
@@ -160,11 +156,11 @@ impl EtcdSnapshot {
 #[async_trait]
 impl Snapshot for EtcdSnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        let keys = &self.core.keys;
+        let (core, revision) = (&self.core, self.read.revision);
         Ok(StoreCounts {
-            pets: self.count(&keys.pets(None)).await?,
-            keys: self.count(&keys.folder("keys")).await?,
-            records: self.count(&keys.folder("recorded")).await?,
+            pets: core.count(&core.keys.pets(None), revision).await?,
+            keys: core.count(&core.keys.folder("keys"), revision).await?,
+            records: core.count(&core.keys.folder("recorded"), revision).await?,
         })
     }
 

@@ -22,7 +22,7 @@ use hyper_util::{
 };
 use petstore_domain::StoreError;
 use petstore_storage::error_chain;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
     sync::{Mutex, Semaphore},
@@ -232,20 +232,12 @@ impl Client {
     }
 }
 
-/// The body of an error response, with a gRPC status code.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Refusal {
-    message: String,
-    code: u32,
-}
-
-/// Returns the error for a response without a success status.
+/// Returns the error for a response without a success status. `body` has a message and a gRPC status code.
 fn try_error(status: u16, body: &[u8]) -> TryError {
-    let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
-    let Refusal { message, code } = refusal;
+    let refusal: Value = serde_json::from_slice(body).unwrap_or_default();
+    let message = refusal["message"].as_str().unwrap_or_default().to_owned();
     let says = |words: &str| message.contains(words);
-    match code {
+    match refusal["code"].as_u64().unwrap_or_default() {
         16 => TryError::Unauthenticated(message),
         3 if says("auth store is old") => TryError::Unauthenticated(message),
         3 if says("too many operations") => {

@@ -15,6 +15,7 @@ const PREFIX: &str = "the prefix behind the host is 1 to 63 letters, digits, '.'
 const NO_PASSWORD: &str =
     "user and password belong together; write etcd://USER:PASSWORD@HOST/PREFIX";
 const FILE: &str = "it is the path of a PEM file";
+const UNUSED_FILES: &str = "sslrootcert, sslcert and sslkey need sslmode=verify-full";
 /// The longest prefix.
 const MAX_PREFIX: usize = 63;
 /// The port of a host without one.
@@ -62,7 +63,13 @@ impl EtcdConfig {
             if let Some(query) = query {
                 parameters(query, NAMES, "", |name, value| config.set(name, value))?;
             }
-            config.require_consistent()?;
+            let files = [&config.root_certificates, &config.certificate, &config.key];
+            if !config.is_encrypted && files.iter().any(|file| file.is_some()) {
+                return Err(InvalidUrl::new(UNUSED_FILES));
+            }
+            if config.certificate.is_some() != config.key.is_some() {
+                return Err(InvalidUrl::new("sslcert and sslkey belong together"));
+            }
             Ok(config)
         })
     }
@@ -110,20 +117,6 @@ impl EtcdConfig {
             "connect_timeout" => self.connect_timeout = seconds(value)?,
             "request_timeout" => self.request_timeout = millis(value)?,
             _ => self.call_timeout = millis(value)?,
-        }
-        Ok(())
-    }
-
-    /// Refuses parameters that would be ignored.
-    fn require_consistent(&self) -> Result<(), InvalidUrl> {
-        let files = [&self.root_certificates, &self.certificate, &self.key];
-        if !self.is_encrypted && files.iter().any(|file| file.is_some()) {
-            return Err(InvalidUrl::new(
-                "sslrootcert, sslcert and sslkey need sslmode=verify-full",
-            ));
-        }
-        if self.certificate.is_some() != self.key.is_some() {
-            return Err(InvalidUrl::new("sslcert and sslkey belong together"));
         }
         Ok(())
     }

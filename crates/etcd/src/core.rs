@@ -230,7 +230,7 @@ impl Core {
                 Some(read) => read,
                 None => self.read(&ranges, deadline).await?,
             };
-            let group = head::new_group()?;
+            let group = u64::from_be_bytes(head::random()?);
             let mut draft = Draft::new(&self.keys, &read);
             let planned = plan(&mut draft);
             let drafted = if planned.is_ok() { draft.finish(group) } else { None };
@@ -331,7 +331,7 @@ impl Core {
 }
 
 /// Returns a transaction that reads all ranges at one revision.
-fn reads(ranges: Vec<Range>) -> Txn {
+pub(crate) fn reads(ranges: Vec<Range>) -> Txn {
     Txn { success: ranges.into_iter().map(Op::Range).collect(), ..Txn::default() }
 }
 

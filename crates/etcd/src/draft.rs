@@ -18,8 +18,9 @@ pub(crate) struct Draft<'a> {
     pub(crate) keys: &'a Keys,
     read: &'a HeadRead,
     pub(crate) head: Head,
-    changes: Changes,
-    expiry: Expiry,
+    pub(crate) changes: Changes,
+    /// The records of the expiry entry of the transaction.
+    pub(crate) expiry: Expiry,
 }
 
 impl<'a> Draft<'a> {
@@ -57,11 +58,6 @@ impl<'a> Draft<'a> {
         rows::api_key(&self.entry(&self.keys.api_key(id))?).ok()
     }
 
-    /// Returns whether the transaction changes the entry under `key`. A transaction can change an entry once.
-    pub(crate) fn puts(&self, key: &str) -> bool {
-        self.changes.contains_key(key)
-    }
-
     pub(crate) fn put_pet(&mut self, pet: &Pet) {
         let row = rows::of_pet(pet);
         if pet.status.is_some() {
@@ -82,7 +78,7 @@ impl<'a> Draft<'a> {
         let row = rows::of_record(record);
         self.put(self.keys.recorded(record.position()), row.clone());
         self.put(self.keys.record(&record.id), row);
-        self.expires(record.id.to_string(), record.at.0);
+        self.expiry.push((record.id.to_string(), record.at.0));
     }
 
     pub(crate) fn put_api_key(&mut self, key: &ApiKey) {
@@ -96,11 +92,6 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn delete(&mut self, key: String) {
         self.changes.insert(key, None);
-    }
-
-    /// Adds a record to the expiry entry of the transaction.
-    pub(crate) fn expires(&mut self, record: String, at: i64) {
-        self.expiry.push((record, at));
     }
 
     /// Returns the new head and the changes; `None` if nothing changes.

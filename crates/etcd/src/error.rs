@@ -22,10 +22,8 @@ pub(crate) enum Cause {
 
 impl Cause {
     fn of(error: &StoreError) -> Option<&Self> {
-        match error {
-            StoreError::Unavailable(cause) => cause.downcast_ref(),
-            StoreError::Sealed(_) | StoreError::Refused(_) | StoreError::Corrupt(_) => None,
-        }
+        let StoreError::Unavailable(cause) = error else { return None };
+        cause.downcast_ref()
     }
 }
 
@@ -63,15 +61,11 @@ pub(crate) fn refused(message: String) -> StoreError {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
-    config: EtcdConfig,
-    reason: Reason,
+    pub(crate) config: EtcdConfig,
+    pub(crate) reason: Reason,
 }
 
 impl OpenError {
-    pub(crate) fn new(config: &EtcdConfig, reason: Reason) -> Self {
-        Self { config: config.clone(), reason }
-    }
-
     /// Returns whether the reason is that there is no store.
     #[must_use]
     pub fn is_missing(&self) -> bool {

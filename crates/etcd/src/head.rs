@@ -15,10 +15,8 @@ pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 /// The schema versions. The steps have no SQL; [`upgrade`](crate::schema::upgrade) has the code of each step.
 pub(crate) const STEPS: [Step; 2] = [
     Step::new(1, 1, "the entries of petstore 1.2.0", ""),
-    Step {
-        oldest_release: "2.0.0",
-        ..Step::new(2, 2, "list idempotency records by their animals; refuse older releases", "")
-    },
+    Step::new(2, 2, "list idempotency records by their animals; refuse older releases", "")
+        .since("2.0.0"),
 ];
 
 /// The number of transactions that the head remembers. After a lost answer, the head shows whether the transaction was
@@ -59,10 +57,10 @@ impl Head {
             schema: newest.version,
             oldest: newest.oldest,
             oldest_release: newest.oldest_release.to_owned(),
-            identity: random()?,
+            identity: u128::from_be_bytes(random()?),
             phase: "open".to_owned(),
-            version: random()?,
-            key_revision: random()?,
+            version: u128::from_be_bytes(random()?),
+            key_revision: u128::from_be_bytes(random()?),
             ..Self::default()
         })
     }
@@ -99,13 +97,13 @@ impl Head {
 
     /// Changes the catalogue's version after a change of animals.
     pub(crate) fn renew(&mut self) -> Result<(), StoreError> {
-        self.version = random()?;
+        self.version = u128::from_be_bytes(random()?);
         Ok(())
     }
 
     /// Changes the revision of the keys.
     pub(crate) fn renew_keys(&mut self) -> Result<(), StoreError> {
-        self.key_revision = random()?;
+        self.key_revision = u128::from_be_bytes(random()?);
         Ok(())
     }
 
@@ -128,19 +126,11 @@ impl Head {
     }
 }
 
-fn random() -> Result<u128, StoreError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(no_random)?;
-    Ok(u128::from_be_bytes(bytes))
-}
-
-/// Returns a new name of a transaction.
-pub(crate) fn new_group() -> Result<u64, StoreError> {
-    getrandom::u64().map_err(no_random)
-}
-
-fn no_random(error: getrandom::Error) -> StoreError {
-    StoreError::unavailable(format!("no random bytes: {error}"))
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
+    let mut bytes = [0; N];
+    let failed = |error| StoreError::unavailable(format!("no random bytes: {error}"));
+    getrandom::fill(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 /// The head at one revision of etcd, with other entries at the same revision.

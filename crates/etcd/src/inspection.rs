@@ -2,23 +2,11 @@
 
 use petstore_domain::StoreError;
 use petstore_storage::Finding;
-use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{head::VERSION, store::EtcdStore};
 
 const MIB: f64 = 1_048_576.0;
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    version: String,
-    #[serde(rename = "dbSize")]
-    size: String,
-    #[serde(rename = "dbSizeInUse")]
-    size_in_use: String,
-    errors: Vec<String>,
-}
 
 impl EtcdStore {
     /// Returns the size in bytes of one node's data, all prefixes together.
@@ -26,10 +14,11 @@ impl EtcdStore {
     /// # Errors
     /// [`StoreError`] if no node answers.
     pub async fn database_bytes(&self) -> Result<u64, StoreError> {
-        Ok(self.status().await?.size.parse().unwrap_or_default())
+        let status = self.status().await?;
+        Ok(status["dbSize"].as_str().and_then(|size| size.parse().ok()).unwrap_or_default())
     }
 
-    async fn status(&self) -> Result<Status, StoreError> {
+    async fn status(&self) -> Result<Value, StoreError> {
         let (client, path) = (&self.core.client, "/v3/maintenance/status");
         Ok(client.call(path, &json!({}), client.deadline()).await?.answer)
     }
@@ -45,15 +34,19 @@ impl EtcdStore {
             VERSION => Finding::ok("schema", format!("version {VERSION}")),
             newer => Finding::warning("schema", format!("version {newer}, of a newer release")),
         };
-        let Status { version, size, size_in_use, errors } = self.status().await?;
+        let status = self.status().await?;
+        let text = |name: &str| status[name].as_str().unwrap_or_default();
+        let alarms = status["errors"].as_array().into_iter().flatten();
+        let alarms: Vec<_> = alarms.filter_map(Value::as_str).collect();
         let quota = client.metric("etcd_server_quota_backend_bytes ").await.ok().flatten();
-        let mib = |bytes: &str| bytes.parse::<f64>().unwrap_or_default() / MIB;
-        let (size, used, quota) = (mib(&size), mib(&size_in_use), quota.map(|bytes| bytes / MIB));
+        let mib = |name| text(name).parse::<f64>().unwrap_or_default() / MIB;
+        let (size, used) = (mib("dbSize"), mib("dbSizeInUse"));
+        let quota = quota.map(|bytes| bytes / MIB);
         let quota_text = quota.map_or("unknown".to_owned(), |quota| format!("{quota:.0} MiB"));
         let space = format!("{used:.1} MiB in use, database {size:.1} MiB, quota {quota_text}");
         Ok(vec![
             schema,
-            Finding::ok("server", format!("etcd {version}")),
+            Finding::ok("server", format!("etcd {}", text("version"))),
             if quota.is_some_and(|quota| used > 0.8 * quota) {
                 let remedy = "let etcd compact its history, or raise --quota-backend-bytes";
                 Finding::warning("space", format!("{space}: {remedy}"))
@@ -63,10 +56,10 @@ impl EtcdStore {
             } else {
                 Finding::ok("space", space)
             },
-            if errors.is_empty() {
+            if alarms.is_empty() {
                 Finding::ok("alarms", "none")
             } else {
-                Finding::error("alarms", errors.join(", "))
+                Finding::error("alarms", alarms.join(", "))
             },
         ])
     }

@@ -20,7 +20,7 @@ impl EtcdStore {
     /// # Errors
     /// [`OpenError`], also if there is no store and `settings.create` is `false`.
     pub async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<Self, OpenError> {
-        open(config, settings).await.map_err(|reason| OpenError::new(config, reason))
+        open(config, settings).await.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 
     /// Upgrades the schema of the store to this release's. Returns `None` if there is no store.
@@ -32,7 +32,7 @@ impl EtcdStore {
         mode: UpgradeMode,
     ) -> Result<Option<Upgrade>, OpenError> {
         let upgraded = async { schema::upgrade(&connect(config, false).await?, mode).await };
-        upgraded.await.map_err(|reason| OpenError::new(config, reason))
+        upgraded.await.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 }
 

@@ -104,7 +104,7 @@ impl PetRepository for EtcdStore {
                         draft.delete(core.keys.recorded(record.position()));
                     } else {
                         purged.more |= at <= cutoff.0;
-                        draft.expires(id, at);
+                        draft.expiry.push((id, at));
                     }
                 }
             }

@@ -11,7 +11,7 @@ use petstore_storage::{SchemaError, Upgrade, UpgradeMode, require_known};
 use tokio::time;
 
 use crate::{
-    core::{Core, is_absent, no_head},
+    core::{Core, is_absent, no_head, reads},
     error::Reason,
     head::{HeadRead, STEPS},
     kv::{Bytes, KeyValue, Op, Range, Txn},
@@ -41,10 +41,8 @@ pub(crate) fn fence(core: &Core) -> Op {
 pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     // After the store was deleted, a service that was not stopped may have put its name under `contender`.
     let any = Range { limit: 2, ..Range::after(None, &core.keys.prefix) };
-    let ranges = [Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
-    let success = ranges.into_iter().map(Op::Range).collect();
-    let txn = Txn { success, ..Txn::default() };
-    let answer = core.transact(&txn).await?;
+    let ranges = vec![Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
+    let answer = core.transact(&reads(ranges)).await?;
     let revision = answer.header.revision;
     let mut found = answer.found();
     let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(StoreError::from);

@@ -79,7 +79,8 @@ fn decide(
         }
         IdempotencyDecision::Create => {}
     }
-    if request.is_some_and(|request| draft.puts(&draft.keys.record(&request.id))) {
+    // A transaction can change an entry once.
+    if request.is_some_and(|it| draft.changes.contains_key(&draft.keys.record(&it.id))) {
         return Ok(None);
     }
     let pet = pet.clone().with_id(draft.head.next_pet()?);

@@ -1,6 +1,6 @@
 //! The form of store errors for the log and for callers.
 
-use std::{error::Error, fmt::Write as _};
+use std::{error::Error, iter};
 
 use petstore_domain::StoreError;
 
@@ -9,14 +9,9 @@ use crate::tls::in_words;
 /// Returns the messages of an error and all its causes in one line.
 #[must_use]
 pub fn error_chain(error: &(dyn Error + 'static)) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Writing to a string never fails.
-        let _ = write!(line, ": {error}");
-        cause = error.source();
-    }
-    in_words(&line.replace('\n', " "))
+    let errors = iter::successors(Some(error), |&error| error.source());
+    let messages: Vec<_> = errors.map(ToString::to_string).collect();
+    in_words(&messages.join(": ").replace('\n', " "))
 }
 
 /// Makes the error of a store that could not be opened. `may_pass` means that the error can disappear without a change

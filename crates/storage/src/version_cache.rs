@@ -75,26 +75,19 @@ impl VersionCache {
     }
 
     /// Notes the version of a snapshot that was made after `began`.
+    ///
+    /// Answers may arrive in another order than their reads. Of two reads that overlap, the one with more changes is
+    /// later. A read that began after the other had ended is later even with fewer changes: a restored backup or a
+    /// failover has undone changes.
     pub fn observe(&self, stored: StoredVersion, began: Instant) {
         let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
         let new = Observation { stored, began, ended: Instant::now() };
-        *latest = Some(latest.map_or(new, |old| later_of(old, new)));
-    }
-}
-
-/// Returns the observation of the later state.
-///
-/// Answers may arrive in another order than their reads. Of two reads that overlap, the one with more changes is later.
-/// A read that began after the other had ended is later even with fewer changes: a restored backup or a failover has
-/// undone changes.
-fn later_of(old: Observation, new: Observation) -> Observation {
-    if new.began >= old.ended {
-        new
-    } else if new.stored.changes > old.stored.changes {
-        // The older read saw an earlier state, so `new` was current when either read began.
-        Observation { began: new.began.max(old.began), ..new }
-    } else {
-        old
+        *latest = Some(match *latest {
+            Some(old) if began < old.ended && stored.changes <= old.stored.changes => old,
+            // If the reads overlap, `old` saw an earlier state. So `new` was current when either read began.
+            Some(old) => Observation { began: began.max(old.began), ..new },
+            None => new,
+        });
     }
 }
 

@@ -145,12 +145,11 @@ impl<W> Writer<W> {
         let (caller, answer) = oneshot::channel();
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let job = make(Reply { caller, deadline });
-        let full = || {
-            StoreError::unavailable(format!("the writer's queue is full ({MAX_QUEUE} writes wait)"))
-        };
         let stopped = || StoreError::unavailable("the writer has stopped");
         self.queue.try_send(Some(job)).map_err(|refusal| match refusal {
-            TrySendError::Full(_) => full(),
+            TrySendError::Full(_) => StoreError::unavailable(format!(
+                "the writer's queue is full ({MAX_QUEUE} writes wait)"
+            )),
             TrySendError::Closed(_) => stopped(),
         })?;
         let answered = match (deadline, self.timeout) {

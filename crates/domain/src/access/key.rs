@@ -65,10 +65,8 @@ impl ApiKey {
 
     /// Returns the time from which the key is refused; `None` if it is live at `now`.
     pub(crate) fn ended_at(&self, now: Timestamp) -> Option<Timestamp> {
-        match self.state(now) {
-            KeyState::Live => None,
-            KeyState::Expired | KeyState::Revoked => earlier(self.expires_at, self.revoked_at),
-        }
+        let end = earlier(self.expires_at, self.revoked_at);
+        end.filter(|_| self.state(now) != KeyState::Live)
     }
 
     /// Returns the key with an expiry of `at` or earlier. A roll retires the older keys.

@@ -149,15 +149,11 @@ impl KeyRing {
         let Some(held) = held.keys.get(&digest) else { return KeyCheck::NotLive(None) };
         let HeldKey { key, uses, .. } = &**held;
         let now = self.clock.now();
-        match key.state(now) {
-            KeyState::Live => {
-                uses.note(now);
-                KeyCheck::Granted(Caller { digest, rights: key.rights })
-            }
-            KeyState::Expired | KeyState::Revoked => {
-                KeyCheck::NotLive(Some(KeyLabel::Stored(key.name.clone())))
-            }
+        if key.state(now) != KeyState::Live {
+            return KeyCheck::NotLive(Some(KeyLabel::Stored(key.name.clone())));
         }
+        uses.note(now);
+        KeyCheck::Granted(Caller { digest, rights: key.rights })
     }
 
     /// Returns the label of the caller's key; `None` if the store no longer holds the key.
@@ -199,14 +195,13 @@ impl KeyRing {
         let (held, now) = (self.held(), self.clock.now());
         let due = held.keys.values().filter_map(|held| {
             let at = held.uses.due(held.key.state(now) == KeyState::Live)?;
-            Some((held.key.id, (&held.uses.written, at)))
+            Some((held.key.id, at, &held.uses.written))
         });
-        let due: Vec<(KeyId, (&AtomicI64, Timestamp))> = due.collect();
+        let due: Vec<_> = due.collect();
         for some in due.chunks(MAX_KEYS_PER_SAVE) {
-            let uses = some.iter().map(|&(id, (_, at))| (id, at)).collect();
-            self.keys.note_uses(uses).await?;
-            for (_, (written, Timestamp(at))) in some {
-                written.store(*at, Ordering::Relaxed);
+            self.keys.note_uses(some.iter().map(|&(id, at, _)| (id, at)).collect()).await?;
+            for (_, at, written) in some {
+                written.store(at.0, Ordering::Relaxed);
             }
         }
         Ok(())
@@ -245,20 +240,17 @@ impl HeldKeys {
     /// are not all rows of the store. The stamp of a corrupt row is not held. So the result is also `None` while the
     /// store has a corrupt row that is not in `changes`.
     fn unchanged_by(&self, changes: &KeyChanges) -> Option<BTreeMap<KeyDigest, Arc<HeldKey>>> {
-        let mut sum = changes.sum_of_rows();
+        let sum = changes.sum_of_rows();
         if sum == changes.sum {
             return Some(BTreeMap::new());
         }
-        let ids = changes.rows.iter().filter_map(|(row, _)| match row {
-            Ok(key) => Some(key.id),
-            Err(corrupt) => corrupt.id,
+        let ids = changes.rows.iter().filter_map(|(row, _)| {
+            row.as_ref().map_or_else(|corrupt| corrupt.id, |key| Some(key.id))
         });
         let ids: BTreeSet<_> = ids.collect();
         let mut unchanged = self.keys.clone();
         unchanged.retain(|_, held| !ids.contains(&held.key.id));
-        for held in unchanged.values() {
-            sum = sum.wrapping_add(held.stamp);
-        }
+        let sum = unchanged.values().fold(sum, |sum, held| sum.wrapping_add(held.stamp));
         (sum == changes.sum).then_some(unchanged)
     }
 

@@ -32,7 +32,7 @@ impl ApiKeySecret {
         let mut number = *entropy;
         let mut text = String::from(rights.prefix());
         // 2^256 is 2^65 times 62^32, so no character is likelier than another by more than 2^-65.
-        text.extend((0..RANDOM_CHARS).map(|_| char::from(base62(divide_by_62(&mut number)))));
+        text.extend((0..RANDOM_CHARS).map(|_| char::from(BASE62[divide_by_62(&mut number)])));
         let check = checksum(text.as_bytes());
         text.extend(check.map(char::from));
         Self(text)
@@ -71,10 +71,11 @@ impl ApiKeySecret {
             && *check == checksum(checked)
     }
 
-    /// Returns the rights that the key's prefix shows.
+    /// Returns the rights that the key's prefix shows: read-only for every prefix except the prefix of full rights.
     #[must_use]
     pub fn rights(&self) -> KeyRights {
-        KeyRights::of_prefix(&self.0)
+        let is_full = self.0.starts_with(KeyRights::Full.prefix());
+        if is_full { KeyRights::Full } else { KeyRights::ReadOnly }
     }
 
     /// Returns the digest that a store keeps instead of the key. A plain hash is enough: nobody can guess the key's 190
@@ -128,12 +129,6 @@ impl KeyRights {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rights| rights.as_str() == word)
     }
-
-    /// Returns the rights of a key that begins with `text`: read-only for every prefix except the prefix of full
-    /// rights.
-    fn of_prefix(text: &str) -> Self {
-        if text.starts_with(Self::Full.prefix()) { Self::Full } else { Self::ReadOnly }
-    }
 }
 
 /// SHA-256 of a whole API key. Identifies the key without revealing it.
@@ -144,26 +139,22 @@ fn checksum(text: &[u8]) -> [u8; CHECK_CHARS] {
     let mut rest = crc32fast::hash(text);
     let mut chars = [b'0'; CHECK_CHARS];
     for place in chars.iter_mut().rev() {
-        *place = base62((rest % 62) as u8);
+        *place = BASE62[(rest % 62) as usize];
         rest /= 62;
     }
     chars
 }
 
-fn base62(digit: u8) -> u8 {
-    BASE62[usize::from(digit)]
-}
-
 /// Divides a big-endian number in place; the remainder is below 62.
-#[expect(clippy::cast_possible_truncation, reason = "256 * 62 / 62 fits a byte, and so does 61")]
-fn divide_by_62(number: &mut [u8; 32]) -> u8 {
+#[expect(clippy::cast_possible_truncation, reason = "256 * 62 / 62 fits a byte")]
+fn divide_by_62(number: &mut [u8; 32]) -> usize {
     let mut remainder = 0_u16;
     for byte in number {
         let value = remainder << 8 | u16::from(*byte);
         *byte = (value / 62) as u8;
         remainder = value % 62;
     }
-    remainder as u8
+    usize::from(remainder)
 }
 
 #[cfg(test)]
@@ -255,7 +246,7 @@ mod tests {
             ("psx_1234", KeyRights::ReadOnly),
             (" pst_123", KeyRights::ReadOnly),
         ] {
-            assert_eq!(KeyRights::of_prefix(text), rights, "{text:?}");
+            assert_eq!(ApiKeySecret::new(text).rights(), rights, "{text:?}");
         }
     }
 

@@ -133,15 +133,12 @@ impl IdempotencyRequest {
     /// catalogue.
     #[must_use]
     pub fn decide(&self, stored: Option<&IdempotencyRecord>) -> IdempotencyDecision {
-        match stored {
-            Some(record) if record.at > self.cutoff => {
-                if record.fingerprint == self.fingerprint {
-                    IdempotencyDecision::Replay(record.pet)
-                } else {
-                    IdempotencyDecision::Reused
-                }
+        match stored.filter(|record| record.at > self.cutoff) {
+            None => IdempotencyDecision::Create,
+            Some(record) if record.fingerprint == self.fingerprint => {
+                IdempotencyDecision::Replay(record.pet)
             }
-            Some(_) | None => IdempotencyDecision::Create,
+            Some(_) => IdempotencyDecision::Reused,
         }
     }
 
