@@ -1,5 +1,5 @@
-//! Flaws of the version. In a version of the store in memory, the low half counts the states, and the high half is
-//! random.
+//! Flaws of the catalogue version. A catalogue version of `MemoryStore` has 128 bits: a random number in the upper 64
+//! bits, and the number of changes in the lower 64 bits.
 
 use std::{
     sync::{
@@ -26,7 +26,8 @@ struct Shown {
     stale_since: Option<Instant>,
 }
 
-/// Returns an old version until `lasts` has passed since the first call with a newer version.
+/// Returns faults that make the result of `version` stale: the old version is returned for `lasts` after the first call
+/// that should return a newer version.
 fn stale(shown: Arc<Mutex<Shown>>, lasts: Duration) -> Faults {
     let own_version = move |now: Version| {
         let mut shown = shown.lock().unwrap();
@@ -54,27 +55,27 @@ fn slow_version(slow: fn(u64) -> bool) -> Faults {
     Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
 }
 
-const AT_ONCE: &[&str] = &["the_version_is_that_of_reads_and_answered_at_once"];
+const AT_ONCE: &[&str] = &["the_version_equals_the_version_of_reads_and_is_returned_at_once"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("the version takes 55 ms", AT_ONCE, |_| slow_version(|_| true)),
     Flaw::new("two of three times the version takes 55 ms", AT_ONCE, |_| {
         slow_version(|call| call % 3 > 0)
     }),
-    Flaw::new("a version comes back", &["a_version_never_comes_back"], |_| {
+    Flaw::new("a version is used for two states", &["no_version_is_used_for_two_states"], |_| {
         Faults::change_versions(|version| version & !COUNT | version & 0xf)
     }),
-    Flaw::new("all stores share their versions", &["a_version_never_comes_back"], |_| {
+    Flaw::new("all stores share their versions", &["no_version_is_used_for_two_states"], |_| {
         Faults::change_versions(|version| version & COUNT)
     }),
     Flaw::new(
         "every second addition does not change the version",
-        &["a_version_never_comes_back", "a_write_shows_everywhere_and_changes_nothing_else"],
+        &["no_version_is_used_for_two_states", "a_write_shows_everywhere_and_changes_nothing_else"],
         |_| Faults::change_versions(|version| version & !1),
     ),
     Flaw::new(
-        "versions are counted again after reopening",
-        &["a_version_never_comes_back"],
+        "the version count restarts after reopening",
+        &["no_version_is_used_for_two_states"],
         |notes| {
             let (epoch, first) = (notes.epoch, std::sync::OnceLock::new());
             Faults::change_versions(move |version| {
@@ -104,9 +105,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "the version is stale",
         &[
-            "the_version_is_that_of_reads_and_answered_at_once",
+            "the_version_equals_the_version_of_reads_and_is_returned_at_once",
             "a_write_shows_everywhere_and_changes_nothing_else",
-            "a_version_never_comes_back",
+            "no_version_is_used_for_two_states",
         ],
         |_| stale(Arc::default(), Duration::from_hours(1)),
     ),
@@ -145,7 +146,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
     .on_one_thread(),
     Flaw::new(
         "a list has no version",
-        &["the_version_is_that_of_reads_and_answered_at_once", "reads_under_one_version_are_equal"],
+        &[
+            "the_version_equals_the_version_of_reads_and_is_returned_at_once",
+            "reads_under_one_version_are_equal",
+        ],
         |_| {
             Faults::default().list(|store, query| async move {
                 let Versioned { value, .. } = PetRepository::list(&*store, query).await?;

@@ -180,7 +180,7 @@ fn a_record_may_have_an_identifier() {
 }
 
 #[test]
-fn a_record_has_the_field_errors_of_a_body_and_of_its_identifier() {
+fn a_record_reports_the_field_errors_of_a_body_and_errors_of_the_identifier() {
     let table = [
         ("", "the line is empty; it must be a JSON object"),
         ("\u{feff}{}", "the line must begin with JSON, not with a byte-order mark"),
