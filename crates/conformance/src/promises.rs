@@ -63,8 +63,8 @@ macro_rules! __for_each_promise {
         durability::a_dropped_addition_happens_whole_or_not_at_all [];
         durability::a_refused_row_fails_its_own_request_only [RefusedRow];
 
-        version::the_version_equals_the_version_of_reads_and_is_returned_at_once [Version];
-        version::no_version_is_used_for_two_states [Version];
+        version::the_version_is_that_of_reads_and_answered_at_once [Version];
+        version::a_version_never_comes_back [Version];
         version::reads_under_one_version_are_equal [Version];
         version::an_addition_elsewhere_changes_the_version_within_100_ms [Version, SecondHandle];
         version::after_a_pause_the_version_is_not_an_old_one [Version];

@@ -17,7 +17,7 @@ const NO_PASSWORD: &str =
 const FILE: &str = "it is the path of a PEM file";
 /// The longest prefix.
 const MAX_PREFIX: usize = 63;
-/// The port of a host without one.
+/// The port of a host whose URL has no port.
 const DEFAULT_PORT: u16 = 2379;
 
 /// The nodes, the prefix, and the parameters of a URL.

@@ -50,7 +50,7 @@ impl Presence {
         Ok(Self { database, log, length, lost })
     }
 
-    /// Checks the files. Fails if one is missing, replaced or truncated.
+    /// Checks the files. Fails if a file is missing, replaced or truncated.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let log = self.log.iter().try_for_each(|log| find(log).map(drop));
         let found = log.and_then(|()| self.require_whole(&find(&self.database)?));

@@ -97,7 +97,7 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    /// Reloads the pair. Keeps the current pair if the new one is unusable.
+    /// Reloads the pair. Keeps the current pair if the new pair is unusable.
     fn reload(&self) -> Result<(), String> {
         self.current.send_replace(self.files.read(&self.provider)?);
         self.log_validity();

@@ -28,7 +28,7 @@ const NEVER: Duration = Duration::from_secs(5);
 /// Contract: a read returns the version of the state that it saw. `version` returns without a slow call to the store.
 ///
 /// One call may be slow on a busy machine, so the promise is broken only if most calls are slow.
-pub(super) async fn the_version_equals_the_version_of_reads_and_is_returned_at_once(
+pub(super) async fn the_version_is_that_of_reads_and_answered_at_once(
     store: Store,
 ) -> PromiseResult {
     const ROUNDS: usize = 15;
@@ -66,7 +66,7 @@ async fn reads_carry_the_version(store: &Store, pet: PetId) -> PromiseResult {
 }
 
 /// Contract: a version never occurs again for another state, not even after a restart.
-pub(super) async fn no_version_is_used_for_two_states(mut fixture: Fixture) -> PromiseResult {
+pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseResult {
     let mut seen = HashSet::from([version(fixture.store()).await?.0]);
     for _ in 0..5 {
         for _ in 0..40 {
@@ -75,7 +75,7 @@ pub(super) async fn no_version_is_used_for_two_states(mut fixture: Fixture) -> P
             ensure!(seen.insert(now.0), "the version {now:?} came back for another state");
         }
         fixture = fixture.reopened_if_supported().await?;
-        // Nothing was added, so the version may be the last version, but not an earlier one.
+        // Nothing was added, so the version may be the last version, but not an earlier version.
         seen.insert(version(fixture.store()).await?.0);
     }
     // If the data does not outlive the process, a restart gives a new store.

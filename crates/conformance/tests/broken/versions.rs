@@ -55,27 +55,27 @@ fn slow_version(slow: fn(u64) -> bool) -> Faults {
     Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
 }
 
-const AT_ONCE: &[&str] = &["the_version_equals_the_version_of_reads_and_is_returned_at_once"];
+const AT_ONCE: &[&str] = &["the_version_is_that_of_reads_and_answered_at_once"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("the version takes 55 ms", AT_ONCE, |_| slow_version(|_| true)),
     Flaw::new("two of three times the version takes 55 ms", AT_ONCE, |_| {
         slow_version(|call| call % 3 > 0)
     }),
-    Flaw::new("a version is used for two states", &["no_version_is_used_for_two_states"], |_| {
+    Flaw::new("a version is used for two states", &["a_version_never_comes_back"], |_| {
         Faults::change_versions(|version| version & !COUNT | version & 0xf)
     }),
-    Flaw::new("all stores share their versions", &["no_version_is_used_for_two_states"], |_| {
+    Flaw::new("all stores share their versions", &["a_version_never_comes_back"], |_| {
         Faults::change_versions(|version| version & COUNT)
     }),
     Flaw::new(
         "every second addition does not change the version",
-        &["no_version_is_used_for_two_states", "a_write_shows_everywhere_and_changes_nothing_else"],
+        &["a_version_never_comes_back", "a_write_shows_everywhere_and_changes_nothing_else"],
         |_| Faults::change_versions(|version| version & !1),
     ),
     Flaw::new(
         "the version count restarts after reopening",
-        &["no_version_is_used_for_two_states"],
+        &["a_version_never_comes_back"],
         |notes| {
             let (epoch, first) = (notes.epoch, std::sync::OnceLock::new());
             Faults::change_versions(move |version| {
@@ -105,9 +105,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "the version is stale",
         &[
-            "the_version_equals_the_version_of_reads_and_is_returned_at_once",
+            "the_version_is_that_of_reads_and_answered_at_once",
             "a_write_shows_everywhere_and_changes_nothing_else",
-            "no_version_is_used_for_two_states",
+            "a_version_never_comes_back",
         ],
         |_| stale(Arc::default(), Duration::from_hours(1)),
     ),
@@ -146,10 +146,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     .on_one_thread(),
     Flaw::new(
         "a list has no version",
-        &[
-            "the_version_equals_the_version_of_reads_and_is_returned_at_once",
-            "reads_under_one_version_are_equal",
-        ],
+        &["the_version_is_that_of_reads_and_answered_at_once", "reads_under_one_version_are_equal"],
         |_| {
             Faults::default().list(|store, query| async move {
                 let Versioned { value, .. } = PetRepository::list(&*store, query).await?;

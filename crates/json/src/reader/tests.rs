@@ -41,7 +41,7 @@ fn a_new_pet_is_read_unchanged() {
 }
 
 #[test]
-fn text_that_is_not_one_json_document_is_invalid_json() {
+fn anything_but_one_json_document_is_invalid_json() {
     let good = r#"{"name":"x","categoryId":1}"#;
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let deep = "[".repeat(60_000);

@@ -74,7 +74,7 @@ fn house(fails: bool, batches: usize) -> House {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_that_expire_soon_are_searched_at_the_start_and_once_a_day() {
+async fn expiring_keys_are_searched_at_the_start_and_once_a_day() {
     let house = house(false, 0);
     time::sleep(Duration::from_secs(1)).await;
     assert_eq!(house.loaded.load(Ordering::Relaxed), 1);
