@@ -109,8 +109,8 @@ fn execute(command: Command, sources: &Sources) -> Result<(), Failure> {
         }
         Command::Openapi(args) => Console.show(&petstore_http::openapi_document(&args.settings())),
         Command::Healthcheck(args) => run_to_end(Box::pin(healthcheck::run(args))),
-        Command::Completions(args) => manual::completions(&sources.definition, args.shell),
-        Command::Man(args) => manual::pages(&sources.definition, &args),
+        Command::Completions { shell } => manual::completions(&sources.definition, shell),
+        Command::Man { folder } => manual::pages(&sources.definition, &folder),
     }
 }
 

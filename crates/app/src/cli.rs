@@ -8,25 +8,19 @@ pub(crate) mod values;
 #[cfg(test)]
 mod tests;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
+use clap_complete::Shell;
 
 pub(crate) use self::settings::{ConfigCommand, Sources, unknown_variables};
 use crate::{
     commands::{
-        backup::BackupArgs,
-        check::CheckArgs,
-        export::ExportArgs,
-        healthcheck::HealthcheckArgs,
-        import::ImportArgs,
-        keys::KeysCommand,
-        manual::{CompletionsArgs, ManArgs},
-        store::StoreCommand,
-        upgrade::UpgradeArgs,
+        backup::BackupArgs, export::ExportArgs, healthcheck::HealthcheckArgs, import::ImportArgs,
+        keys::KeysCommand, store::StoreCommand, upgrade::UpgradeArgs,
     },
     serve::{DeploymentArgs, ServeArgs},
-    stores::{self, Registry},
+    stores::{self, Registry, StoreArgs},
     system::{Console, Failure, Output as _},
 };
 
@@ -70,7 +64,7 @@ pub(crate) enum Command {
     /// Check the rows, the settings and the indexes of a store
     ///
     /// Writes nothing, and works while the store is in use. Names each fault, and then exits with 1.
-    Check(CheckArgs),
+    Check(StoreArgs),
     /// Upgrade the schema of a store to the schema of this release
     ///
     /// 'petstore serve' upgrades by itself; the other commands refuse an older schema. Each step names the releases
@@ -85,9 +79,16 @@ pub(crate) enum Command {
     /// Ask the service on this machine, over plain HTTP, whether it is ready: exit code 0 if it is
     Healthcheck(HealthcheckArgs),
     /// Print the completions of commands and flags for a shell
-    Completions(CompletionsArgs),
+    Completions {
+        /// Shell of the completions
+        shell: Shell,
+    },
     /// Write the manual pages of the program and of each command
-    Man(ManArgs),
+    Man {
+        /// Existing folder for the pages petstore.1, petstore-serve.1 and so on
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
 }
 
 /// Returns the definition of all commands and flags, for `stores`.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
-    HeaderMap, Method, Request, StatusCode, Version,
+    Method, Request, StatusCode, Version,
     body::Body,
     header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue},
     http::request::Parts,
@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::{
     observe::{
         ids::{TRACERESPONSE, X_REQUEST_ID},
-        log::{RequestRecord, record},
+        log::record,
     },
     pipeline,
     request::{
@@ -87,21 +87,9 @@ where
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
 
-    let request_id = state.request_ids.choose(&head.headers);
-    let trace = state.request_ids.trace(&head.headers);
-    record(
-        state,
-        RequestRecord {
-            request_id: &request_id,
-            peer,
-            head: Some(head),
-            route: target.map(|(route, _)| route.template),
-            credential: &credential,
-            trace: trace.as_ref(),
-            began,
-            outcome: outcome.as_ref().map(Response::status),
-        },
-    );
+    let route = target.map(|(route, _)| route.template);
+    let status = outcome.as_ref().map(Response::status);
+    let (request_id, trace) = record(state, peer, Some(head), route, &credential, began, status);
     // Over HTTP/1, the next request begins after the body of this request. Streams of HTTP/2 are independent.
     let is_reusable = head.version >= Version::HTTP_2
         || !misread && body.skip_arrived(&head.headers, max_body).await && !state.drain.has_begun();
@@ -132,21 +120,16 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
         headers.extend(state.deprecation.clone());
     }
     cors::add_headers(&state.settings.cors_origins, &head.headers, headers);
-    let is_empty = response.body().is_end_stream();
-    if head.method == Method::HEAD || head.version == Version::HTTP_2 || is_empty {
-        set_length(response);
-    }
-    if head.method == Method::HEAD {
-        *response.body_mut() = Full::default();
-    }
-}
-
-/// Sets `Content-Length` if the response may have this header. hyper sets the header only over HTTP/1, for a body that
-/// is not empty.
-fn set_length(response: &mut Response) {
-    let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
-    if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
+    let is_head = head.method == Method::HEAD;
+    let (status, length) = (response.status(), response.body().size_hint().exact());
+    // hyper sets `Content-Length` only over HTTP/1, for a body that is not empty.
+    let lacks_length = is_head || head.version == Version::HTTP_2 || length == Some(0);
+    let may_have_length = ![StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status);
+    if let (true, Some(length)) = (lacks_length && may_have_length, length) {
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    if is_head {
+        *response.body_mut() = Full::default();
     }
 }
 
@@ -156,7 +139,8 @@ pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> String {
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
     let now = Instant::now();
     let began = now.checked_sub(limit).unwrap_or(now);
-    let request_id = note_unread(state, peer, began, Err(&error));
+    let credential = Credential::default();
+    let (request_id, _) = record(state, peer, None, None, &credential, began, Err(&error));
     let (body, date) = (error.body(), http_date(state.ports.clock.now()));
     format!(
         "HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
@@ -166,30 +150,6 @@ pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> String {
         date.to_str().unwrap_or_default(),
         request_id.to_str().unwrap_or_default(),
     )
-}
-
-/// Records a request whose head was not read whole, and returns its id.
-pub(crate) fn note_unread(
-    state: &State,
-    peer: Peer,
-    began: Instant,
-    outcome: Result<StatusCode, &ApiError>,
-) -> HeaderValue {
-    let request_id = state.request_ids.choose(&HeaderMap::new());
-    record(
-        state,
-        RequestRecord {
-            request_id: &request_id,
-            peer,
-            head: None,
-            route: None,
-            credential: &Credential::default(),
-            trace: None,
-            began,
-            outcome,
-        },
-    );
-    request_id
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::{
         framing, headers, query,
     },
     response::{self, Response, cors, deprecation, error::ApiError},
-    route::{Route, Target},
+    route::Target,
     state::State,
 };
 
@@ -53,7 +53,9 @@ where
 
     let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
     if under_base && head.method == Method::OPTIONS {
-        return Ok(options(route));
+        let mut response = response::empty(StatusCode::NO_CONTENT);
+        response.headers_mut().insert(ALLOW, route.allow());
+        return Ok(response);
     }
     let Some(operation) = route.operation(&head.method) else {
         return Err(ApiError::method_not_allowed(route.allow()));
@@ -113,10 +115,4 @@ async fn authenticate<'p>(
     let caller = Box::pin(check_late(state, &refusal, again)).await?;
     credential.refused = None;
     Ok(credential.caller.insert(caller))
-}
-
-fn options(route: &Route) -> Response {
-    let mut response = response::empty(StatusCode::NO_CONTENT);
-    response.headers_mut().insert(ALLOW, route.allow());
-    response
 }

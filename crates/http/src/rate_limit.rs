@@ -58,19 +58,15 @@ impl<K: Copy + Eq + Hash> RateLimit<K> {
             return false;
         }
         if all.len() >= MAX_TRACKED && !all.contains_key(&key) {
-            make_room(&mut all, now);
+            // Drops the keys at rest. If few keys are at rest, drops all keys, because otherwise each further request would
+            // scan the table.
+            all.retain(|_, next| *next > now);
+            if all.len() > MAX_TRACKED / 2 {
+                all.clear();
+            }
         }
         all.insert(key, next + self.interval);
         true
-    }
-}
-
-/// Drops the keys at rest. If few keys are at rest, drops all keys, because otherwise each further request would scan
-/// the table.
-fn make_room<K: Eq + Hash>(all: &mut HashMap<K, Instant>, now: Instant) {
-    all.retain(|_, next| *next > now);
-    if all.len() > MAX_TRACKED / 2 {
-        all.clear();
     }
 }
 

@@ -136,13 +136,8 @@ pub(crate) fn find<'p>(
     files: &[StaticFile],
 ) -> Target<'p> {
     let fixed = routes.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
-    let is_page = match path.strip_suffix('/') {
-        Some("") => !files.is_empty(),
-        without_slash => {
-            let path = without_slash.unwrap_or(path);
-            files.iter().any(|file| file.path == path)
-        }
-    };
+    let without_slash = path.strip_suffix('/').unwrap_or(path);
+    let is_page = files.iter().any(|file| path == "/" || file.path == without_slash);
     fixed.or_else(|| is_page.then_some((&PAGE, path)))
 }
 

@@ -76,7 +76,13 @@ const WRITE_RECORDS: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, c
 impl Archive for PostgresStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         let transaction = self.pool.begin(Purpose::Archive, SNAPSHOT).await?;
-        Ok(Box::new(PostgresSnapshot::new(transaction).await?))
+        // The first statement takes the snapshot.
+        let rows = transaction.query(HIGHEST, &[]).await?;
+        let missing = || StoreError::corrupt("the state of the store", "the state is present");
+        let row = rows.first().ok_or_else(missing)?;
+        let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
+        let highest = HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) };
+        Ok(Box::new(PostgresSnapshot { transaction, highest }))
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
@@ -152,18 +158,6 @@ struct PostgresSnapshot {
     transaction: Connection,
     /// The highest identifiers. Read first, because a snapshot does not include sequences.
     highest: HighestIds,
-}
-
-impl PostgresSnapshot {
-    /// Runs the first statement of the transaction, which takes the snapshot.
-    async fn new(transaction: Connection) -> Result<Self, StoreError> {
-        let rows = transaction.query(HIGHEST, &[]).await?;
-        let missing = || StoreError::corrupt("the state of the store", "the state is present");
-        let row = rows.first().ok_or_else(missing)?;
-        let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
-        let highest = HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) };
-        Ok(Self { transaction, highest })
-    }
 }
 
 #[async_trait]

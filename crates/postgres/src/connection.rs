@@ -55,7 +55,7 @@ pub(crate) struct Connection {
     client: Client,
     /// SQL that applies the settings to one transaction, if a pooler owns the session and lends it for one transaction at a
     /// time. `None` if the connection owns the session, which then keeps settings and prepared statements.
-    shared_settings: Option<String>,
+    pub(crate) shared_settings: Option<String>,
     prepared: Mutex<HashMap<&'static str, Statement>>,
     /// The time limit of each statement, for the server and the network together.
     timeout: Duration,
@@ -109,13 +109,6 @@ impl Connection {
             not_replicated,
             _dropped: dropped.drop_guard(),
         }
-    }
-
-    /// Returns the connection with a session that a pooler lends for each transaction. `settings` is SQL that applies to
-    /// one transaction.
-    pub(crate) fn with_shared_session(mut self, settings: String) -> Self {
-        self.shared_settings = Some(settings);
-        self
     }
 
     /// Returns whether a pooler lends the session for each transaction.
@@ -204,11 +197,6 @@ impl Connection {
             return Err(StoreFailure::NotReplicated);
         }
         Ok(())
-    }
-
-    /// Rolls back after a failure, which may have ended the transaction already.
-    pub(crate) async fn rollback(&self) -> Result<(), StoreFailure> {
-        self.batch("ROLLBACK").await
     }
 
     /// Returns whether the first column of a query's row is `expected`.

@@ -34,7 +34,7 @@ const HEAD_START: Duration = Duration::from_millis(500);
 /// Connects to the hosts of a store URL.
 pub(crate) struct Connector {
     hosts: Vec<(HostPort, Handshake)>,
-    config: Arc<PostgresConfig>,
+    pub(crate) config: Arc<PostgresConfig>,
     /// The index of the host of the last connection. This host is tried first.
     preferred: AtomicUsize,
 }
@@ -50,10 +50,6 @@ impl Connector {
         };
         let hosts = config.hosts.iter().map(|host| (host.clone(), handshake(host))).collect();
         Ok(Self { hosts, config, preferred: AtomicUsize::new(0) })
-    }
-
-    pub(crate) fn config(&self) -> &PostgresConfig {
-        &self.config
     }
 
     /// Returns a connection to the first host that answers and satisfies `target_session_attrs`. The future is boxed so

@@ -5,7 +5,7 @@ mod tests;
 
 use std::{error::Error as _, sync::Arc, time::Duration};
 
-use petstore_domain::{AddError, ArchiveError, StoreError};
+use petstore_domain::{ArchiveError, StoreError};
 use petstore_storage::{SchemaError, error_chain, opening_error, tls::TlsFailure, url::HostPort};
 use tokio_postgres::error::{Severity, SqlState};
 
@@ -192,12 +192,6 @@ impl From<StoreFailure> for StoreError {
     }
 }
 
-impl From<StoreFailure> for AddError {
-    fn from(failure: StoreFailure) -> Self {
-        Self::Store(failure.into())
-    }
-}
-
 impl From<StoreFailure> for ArchiveError {
     fn from(failure: StoreFailure) -> Self {
         Self::Store(failure.into())
@@ -252,13 +246,6 @@ impl From<OpenError> for StoreError {
         let may_pass = matches!(&error.reason, Reason::Locked(_))
             || matches!(&error.reason, Reason::Store(failure) if failure.is_transient());
         opening_error(error, may_pass)
-    }
-}
-
-/// The error of a row's value that cannot be read.
-impl From<tokio_postgres::Error> for Reason {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Store(error.into())
     }
 }
 

@@ -87,21 +87,20 @@ fn indexes(unusable: &[String]) -> Finding {
 }
 
 fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
-    let problem = match are_behind {
-        Ok(false) => return Finding::ok("identifiers", "the next identifiers are free"),
-        Ok(true) => {
+    let subject = "identifiers";
+    match are_behind {
+        Ok(false) => Finding::ok(subject, "the next identifiers are free"),
+        Ok(true) => Finding::warning(
+            subject,
             "the sequence pet_id is behind the rows; the next addition raises it, if the role may \
-             UPDATE the sequence"
-                .to_owned()
-        }
+             UPDATE the sequence",
+        ),
         // Serving does not need this right.
         Err(failure) if failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) => {
-            let detail = "not examined: the role has no SELECT on the sequence pet_id";
-            return Finding::ok("identifiers", detail);
+            Finding::ok(subject, "not examined: the role has no SELECT on the sequence pet_id")
         }
-        Err(failure) => format!("not examined: {failure}"),
-    };
-    Finding::warning("identifiers", problem)
+        Err(failure) => Finding::warning(subject, format!("not examined: {failure}")),
+    }
 }
 
 #[cfg(test)]

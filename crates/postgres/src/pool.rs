@@ -20,7 +20,6 @@ use tokio::{
 use tokio_postgres::{Row, error::SqlState};
 
 use crate::{
-    config::PostgresConfig,
     connection::Connection,
     connector::{Connector, Purpose},
     error::StoreFailure,
@@ -54,7 +53,7 @@ pub struct Activity {
 
 /// A bounded number of connections.
 pub(crate) struct Pool {
-    connector: Connector,
+    pub(crate) connector: Connector,
     state: Mutex<State>,
     /// One permit for each call that may use or open a connection.
     permits: Arc<Semaphore>,
@@ -111,14 +110,10 @@ impl Pool {
     pub(crate) fn new(connector: Connector) -> Self {
         Self {
             state: Mutex::default(),
-            permits: Arc::new(Semaphore::new(connector.config().pool_size)),
+            permits: Arc::new(Semaphore::new(connector.config.pool_size)),
             waiting: Semaphore::new(MAX_WAITING),
             connector,
         }
-    }
-
-    pub(crate) fn config(&self) -> &PostgresConfig {
-        self.connector.config()
     }
 
     pub(crate) fn activity(&self) -> Activity {
@@ -133,7 +128,7 @@ impl Pool {
         &self,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let timeout = self.config().call_timeout;
+        let timeout = self.connector.config.call_timeout;
         let result = time::timeout(timeout, call).await;
         result.unwrap_or_else(|_| {
             self.drop_all();
@@ -196,7 +191,7 @@ impl Pool {
         // Holds the permit meanwhile, so that no other call opens the connection.
         let (mut pooled, _) = self.get().await?;
         pooled.connection = None;
-        let deadline = Instant::now() + self.config().pool_timeout;
+        let deadline = Instant::now() + self.connector.config.pool_timeout;
         loop {
             match self.connector.connect(purpose).await {
                 Err(failure) if is_full(&failure) && Instant::now() < deadline => {
@@ -218,7 +213,7 @@ impl Pool {
     async fn get(&self) -> Result<(PooledConnection<'_>, Arc<Connection>), StoreFailure> {
         let full = |_| StoreFailure::PoolQueueFull(MAX_WAITING);
         let _waiting = self.waiting.try_acquire().map_err(full)?;
-        let timeout = self.config().pool_timeout;
+        let timeout = self.connector.config.pool_timeout;
         let (deadline, mut failure) = (Instant::now() + timeout, StoreFailure::Busy(timeout));
         loop {
             let permit = Arc::clone(&self.permits).acquire_owned();

@@ -94,7 +94,13 @@ pub(crate) async fn prepare(
     create: bool,
 ) -> Result<bool, Reason> {
     connection.begin(READ_COMMITTED).await?;
-    check_encoding(connection).await?;
+    let encoding = "SELECT current_setting('server_encoding')";
+    let encoding: String = scalar(&connection.query(encoding, &[]).await?)?;
+    if encoding != "UTF8" {
+        return Err(Reason::Unusable(format!(
+            "its encoding is {encoding}, which cannot hold every name; use a database with ENCODING 'UTF8'"
+        )));
+    }
     let mut found = version(connection).await?;
     let is_missing = found.is_none();
     if is_missing {
@@ -102,8 +108,13 @@ pub(crate) async fn prepare(
             return Err(Reason::Missing);
         }
         lock(connection).await?;
-        if let Some(schema) = schema {
-            create_schema(connection, schema).await?;
+        // A role without the right to create a schema can use an existing schema.
+        let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text";
+        if let Some(schema) = schema
+            && connection.query(exists, &[&schema]).await?.is_empty()
+        {
+            let quoted = schema.replace('"', "\"\"");
+            connection.batch(&format!("CREATE SCHEMA \"{quoted}\"")).await?;
         }
         // Another instance may have created the tables before this one got the lock.
         found = version(connection).await?;
@@ -137,28 +148,6 @@ pub(crate) async fn lock(connection: &Connection) -> Result<(), StoreFailure> {
     connection.batch(&format!("SET LOCAL lock_timeout = {timeout}; {LOCK}")).await
 }
 
-async fn check_encoding(connection: &Connection) -> Result<(), Reason> {
-    let sql = "SELECT current_setting('server_encoding')";
-    let encoding: String = scalar(&connection.query(sql, &[]).await?)?;
-    let is_utf8 = ["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str());
-    let unusable = || {
-        Reason::Unusable(format!(
-            "its encoding is {encoding}, which cannot hold every name; use a database with ENCODING 'UTF8'"
-        ))
-    };
-    is_utf8.then_some(()).ok_or_else(unusable)
-}
-
-/// Creates the schema if it does not exist. A role without the right to create a schema can use an existing schema.
-async fn create_schema(connection: &Connection, schema: &str) -> Result<(), StoreFailure> {
-    let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text";
-    if connection.query(exists, &[&schema]).await?.is_empty() {
-        let quoted = schema.replace('"', "\"\"");
-        connection.batch(&format!("CREATE SCHEMA \"{quoted}\"")).await?;
-    }
-    Ok(())
-}
-
 /// Returns the version of the tables; `None` if there are no tables. Fails if this release can neither use nor upgrade
 /// the tables.
 pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
@@ -170,8 +159,8 @@ pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reas
     if !found.iter().any(|name| name == "petstore_schema") {
         return Err(foreign(&format!("'{}'", found.join("', '"))));
     }
-    if let Some(row) = rows.iter().find(|row| matches!(row.try_get(1), Ok(true))) {
-        let table: &str = row.try_get(0)?;
+    let mut tables = rows.iter().zip(&found);
+    if let Some((_, table)) = tables.find(|(row, _)| matches!(row.try_get(1), Ok(true))) {
         return Err(Reason::Unusable(format!(
             "row level security hides rows of the table '{table}' from this role: ALTER ROLE … BYPASSRLS, or \
              ALTER TABLE {table} DISABLE ROW LEVEL SECURITY"
@@ -179,9 +168,10 @@ pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reas
     }
     let rows = connection.query(RECORD, &[]).await?;
     let row = rows.first().ok_or_else(|| foreign("a table 'petstore_schema'"))?;
-    let oldest: i64 = row.try_get(0)?;
+    let oldest: i64 = scalar(&rows)?;
     petstore_storage::require_known(&STEPS, oldest, || row.try_get(2).ok()?)?;
-    Ok(Some(row.try_get::<_, Option<i64>>(1)?.unwrap_or(oldest)))
+    let actual: Option<i64> = row.try_get(1).map_err(StoreFailure::from)?;
+    Ok(Some(actual.unwrap_or(oldest)))
 }
 
 fn foreign(objects: &str) -> Reason {

@@ -64,7 +64,7 @@ async fn upgrade(
         tries += 1;
         let done = try_once(&connection, mode, steps).await;
         if done.is_err() {
-            connection.rollback().await?;
+            connection.batch("ROLLBACK").await?;
         }
         match done.map_err(not_owner) {
             Err(Reason::Store(failure)) if is_locked(&failure) && tries == MAX_TRIES => {
@@ -106,7 +106,7 @@ async fn try_once(
 async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     connection.begin(READ_COMMITTED).await?;
     let version = schema::version(connection).await?;
-    connection.rollback().await?;
+    connection.batch("ROLLBACK").await?;
     Ok(version)
 }
 

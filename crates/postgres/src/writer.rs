@@ -10,6 +10,7 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
+use petstore_domain::StoreError;
 use petstore_storage::{
     VersionCache,
     writer::{Add, Job, Jobs},
@@ -62,9 +63,19 @@ pub(crate) async fn run(pool: Arc<Pool>, version: Arc<VersionCache>, mut jobs: J
             let Job::Add(add) = job;
             Attempt { add, tries: 0, in_doubt: false }
         }));
-        if !group.is_empty() {
-            group = task.write(group).await;
+        if group.is_empty() {
+            continue;
         }
+        group = match task.write(&mut group).await {
+            Ok(outcomes) => answer(group, outcomes),
+            Err(failed) => {
+                let left = retry(group, &failed);
+                if !left.is_empty() && !failed.failure.is_conflict() {
+                    time::sleep(RETRY_PAUSE).await;
+                }
+                left
+            }
+        };
     }
 }
 
@@ -75,21 +86,7 @@ struct Task {
 }
 
 impl Task {
-    /// Writes a group and replies to its additions. Returns the additions to try again.
-    async fn write(&mut self, mut group: Vec<Attempt>) -> Vec<Attempt> {
-        match self.try_to_write(&mut group).await {
-            Ok(outcomes) => answer(group, outcomes),
-            Err(failed) => {
-                let left = retry(group, &failed);
-                if !left.is_empty() && !failed.failure.is_conflict() {
-                    time::sleep(RETRY_PAUSE).await;
-                }
-                left
-            }
-        }
-    }
-
-    async fn try_to_write(&mut self, group: &mut Vec<Attempt>) -> Result<Vec<Outcome>, Failed> {
+    async fn write(&mut self, group: &mut Vec<Attempt>) -> Result<Vec<Outcome>, Failed> {
         let connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
@@ -100,7 +97,7 @@ impl Task {
             Err(Failed { failure, in_doubt: false })
                 if failure.is_conflict() || failure.is_refusal() =>
             {
-                connection.rollback().await.is_ok()
+                connection.batch("ROLLBACK").await.is_ok()
             }
             // After any other failure, only a new connection surely has a clean session.
             Err(_) => false,
@@ -117,7 +114,7 @@ impl Task {
         &self,
         written: impl Future<Output = Result<Vec<Outcome>, Failed>>,
     ) -> Result<Vec<Outcome>, Failed> {
-        let config = self.pool.config();
+        let config = &self.pool.connector.config;
         let (timeout, mut written) = (config.call_timeout, Box::pin(written));
         let slow = timeout.min(config.statement_timeout) / 2;
         let deadline = time::Instant::now() + timeout;
@@ -147,7 +144,7 @@ fn answer(group: Vec<Attempt>, outcomes: Vec<Outcome>) -> Vec<Attempt> {
                 attempt.tries += 1;
                 left.push(attempt);
             }
-            None => attempt.add.reply.send(Err(StoreFailure::Contention.into())),
+            None => attempt.add.reply.send(Err(StoreError::from(StoreFailure::Contention).into())),
         }
     }
     left
@@ -168,7 +165,8 @@ fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
         if !sealed && (attempt.in_doubt || is_tried) {
             left.push(attempt);
         } else {
-            attempt.add.reply.send(Err(failed.failure.clone().into()));
+            let error = StoreError::from(failed.failure.clone());
+            attempt.add.reply.send(Err(error.into()));
         }
     }
     left

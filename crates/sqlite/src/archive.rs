@@ -36,7 +36,7 @@ type Written = (u64, Option<i64>);
 #[async_trait]
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let pool = Arc::clone(self.readers.pool());
+        let pool = Arc::clone(&self.readers.shared.pool);
         let begin = move || ReadTransaction::begin(pool);
         let snapshot = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
         Ok(Box::new(snapshot.map_err(StoreError::unavailable)?))
@@ -143,11 +143,25 @@ fn write_rows(statements: &mut Statements<'_>, rows: &Rows) -> Result<Written, F
             Resolution::of_pet(stored.value.as_ref(), pet)?;
         }
     }
-    keys.iter().try_for_each(|key| write_key(connection, key))?;
+    for key in keys {
+        let found = keys::find(connection, key.id, &key.digest)?;
+        let stored = found.iter().find(|stored| stored.id == key.id);
+        let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
+        let resolved = Resolution::of_key(stored, owner, key)?;
+        keys::write(connection, &resolved)?;
+        if let Some(at) = resolved.last_used_at {
+            keys::note_use(connection, resolved.id, at)?;
+        }
+    }
     if !keys.is_empty() {
         keys::renew(connection)?;
     }
-    records.iter().try_for_each(|record| write_record(statements, record))?;
+    for record in records {
+        let stored = pets::find_record(statements, record.id)?;
+        if Resolution::of_record(stored.as_ref(), record)? == Resolution::Write {
+            pets::write_record(statements, stored.as_ref(), record)?;
+        }
+    }
     assign_above(connection, "pet", highest.pet.map(|id| id.0))?;
     assign_above(connection, "api_key", highest.key.map(|id| id.0))?;
     Ok((added, (added > 0).then_some(1)))
@@ -174,26 +188,6 @@ fn add_new_pets(
         }
     }
     Ok((pets.len() as u64, (!pets.is_empty()).then_some(0)))
-}
-
-fn write_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure> {
-    let found = keys::find(connection, key.id, &key.digest)?;
-    let stored = found.iter().find(|stored| stored.id == key.id);
-    let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
-    let resolved = Resolution::of_key(stored, owner, key)?;
-    keys::write(connection, &resolved)?;
-    Ok(resolved.last_used_at.map_or(Ok(()), |at| keys::note_use(connection, resolved.id, at))?)
-}
-
-fn write_record(
-    statements: &mut Statements<'_>,
-    record: &IdempotencyRecord,
-) -> Result<(), Failure> {
-    let stored = pets::find_record(statements, record.id)?;
-    if Resolution::of_record(stored.as_ref(), record)? == Resolution::Write {
-        pets::write_record(statements, stored.as_ref(), record)?;
-    }
-    Ok(())
 }
 
 /// Raises the next identifier of a table above `id`.

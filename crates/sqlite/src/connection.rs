@@ -76,14 +76,25 @@ pub(crate) fn open_writer(
     Ok(connection)
 }
 
-/// Opens a connection that may write, with the schema's checks and triggers.
+/// Opens a connection that may write, with the schema's checks and triggers. Tries to take a lock every
+/// [`POLL_INTERVAL`], for up to `busy_timeout`.
 pub(crate) fn open_checking_writer(
     path: &Path,
     synchronous: Synchronous,
     busy_timeout: Duration,
 ) -> rusqlite::Result<Connection> {
     let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    poll_while_busy(&mut connection, busy_timeout)?;
+    let mut began = Instant::now();
+    connection.busy_handler(Some(move |polls| {
+        if polls == 0 {
+            began = Instant::now();
+        }
+        let wait = began.elapsed() < busy_timeout;
+        if wait {
+            thread::sleep(POLL_INTERVAL);
+        }
+        wait
+    }))?;
     connection.pragma_update(None, "synchronous", synchronous.as_str())?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
     // A damaged page must not be changed. Readers skip this check, which would be the largest cost of a page. The
@@ -223,19 +234,4 @@ fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
-}
-
-/// Lets the connection try to take a lock every [`POLL_INTERVAL`], for up to `timeout`.
-fn poll_while_busy(connection: &mut Connection, timeout: Duration) -> rusqlite::Result<()> {
-    let mut began = Instant::now();
-    connection.busy_handler(Some(move |polls| {
-        if polls == 0 {
-            began = Instant::now();
-        }
-        let wait = began.elapsed() < timeout;
-        if wait {
-            thread::sleep(POLL_INTERVAL);
-        }
-        wait
-    }))
 }

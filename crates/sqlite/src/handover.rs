@@ -28,7 +28,7 @@ impl Handover for SqliteStore {
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
         self.writer()?;
-        let pool = Arc::clone(self.readers.pool());
+        let pool = Arc::clone(&self.readers.shared.pool);
         let change = move || change(&pool.path, expected, &new);
         let changed = task::spawn_blocking(change).await.map_err(StoreError::unavailable)?;
         Ok(changed?)

@@ -16,46 +16,20 @@ impl SqliteStore {
     /// # Errors
     /// SQLite's error, if the file cannot be read at all.
     pub fn inspect(&self) -> rusqlite::Result<Vec<Finding>> {
-        let reader = self.readers.pool().open()?;
+        let pool = &self.readers.shared.pool;
+        let reader = pool.open()?;
         let mut findings = vec![
             inspect_integrity(&reader)?,
             inspect_schema(&reader, false)?,
             inspect_schema(&reader, true)?,
-            self.inspect_durability(&reader)?,
+            inspect_durability(&reader, pool.synchronous)?,
         ];
-        let path = &self.readers.pool().path;
-        if access(path, Access::WRITE_OK).is_ok()
-            && let Err(reason) = open::require_companions(path)
+        if access(&pool.path, Access::WRITE_OK).is_ok()
+            && let Err(reason) = open::require_companions(&pool.path)
         {
             findings.push(Finding::error("companions", reason.to_string()));
         }
         Ok(findings)
-    }
-
-    fn inspect_durability(&self, reader: &Connection) -> rusqlite::Result<Finding> {
-        let subject = "durability";
-        let mode: String = reader.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-        if mode != "wal" {
-            return Ok(if reader.is_readonly(MAIN_DB)? {
-                Finding::ok(subject, "its disk is read-only, and nothing is written")
-            } else {
-                let detail =
-                    "it has no write-ahead log, like a backup; 'petstore serve' gives it one";
-                Finding::ok(subject, detail)
-            });
-        }
-        let synchronous = self.readers.pool().synchronous.as_str().to_lowercase();
-        let settings = format!("journal_mode is wal, synchronous is {synchronous}");
-        Ok(match self.readers.pool().synchronous {
-            Synchronous::Full | Synchronous::Extra => Finding::ok(
-                subject,
-                format!("{settings}: what was acknowledged outlasts a power failure"),
-            ),
-            Synchronous::Normal => Finding::warning(
-                subject,
-                format!("{settings}: a power failure may undo the last acknowledged writes"),
-            ),
-        })
     }
 }
 
@@ -63,6 +37,28 @@ fn inspect_integrity(connection: &Connection) -> rusqlite::Result<Finding> {
     Ok(match first_fault(connection)? {
         None => Finding::ok("integrity", "SQLite's check of every page and index finds no fault"),
         Some(fault) => Finding::error("integrity", format!("{fault}; restore a backup")),
+    })
+}
+
+fn inspect_durability(reader: &Connection, synchronous: Synchronous) -> rusqlite::Result<Finding> {
+    let subject = "durability";
+    let mode: String = reader.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    if mode != "wal" {
+        return Ok(if reader.is_readonly(MAIN_DB)? {
+            Finding::ok(subject, "its disk is read-only, and nothing is written")
+        } else {
+            let detail = "it has no write-ahead log, like a backup; 'petstore serve' gives it one";
+            Finding::ok(subject, detail)
+        });
+    }
+    let name = synchronous.as_str().to_lowercase();
+    let settings = format!("journal_mode is wal, synchronous is {name}");
+    Ok(if synchronous == Synchronous::Normal {
+        let risk = "a power failure may undo the last acknowledged writes";
+        Finding::warning(subject, format!("{settings}: {risk}"))
+    } else {
+        let promise = "what was acknowledged outlasts a power failure";
+        Finding::ok(subject, format!("{settings}: {promise}"))
     })
 }
 

@@ -43,7 +43,7 @@ impl PetRepository for SqliteStore {
 
     fn version(&self) -> Option<CatalogueVersion> {
         self.readers.note_use();
-        self.readers.pool().versions.known()
+        self.readers.shared.pool.versions.known()
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {

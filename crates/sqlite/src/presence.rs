@@ -46,8 +46,7 @@ impl Presence {
             ReadAccess::Shared => Some((log.clone(), identity(&fs::metadata(&log)?))),
             ReadAccess::ReadOnly => None,
         };
-        let (length, lost) = (AtomicU64::new(metadata.len()), AtomicBool::new(false));
-        Ok(Self { database, log, length, lost })
+        Ok(Self { database, log, length: metadata.len().into(), lost: false.into() })
     }
 
     /// Checks the files. Fails if a file is missing, replaced or truncated.

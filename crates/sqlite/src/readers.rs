@@ -59,12 +59,6 @@ pub(crate) struct Shared {
     closed: AtomicBool,
 }
 
-impl Shared {
-    pub(crate) fn is_open(&self) -> bool {
-        !self.closed.load(Ordering::SeqCst)
-    }
-}
-
 impl Readers {
     /// Starts the threads. Reads run in `runtime`.
     pub(crate) fn start(
@@ -103,12 +97,12 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        if let Err(lost) = self.pool().presence.require() {
+        let pool = Arc::clone(&self.shared.pool);
+        if let Err(lost) = pool.presence.require() {
             // An idle connection may have opened another file at the path.
-            self.pool().clear();
+            pool.idle().clear();
             return Err(lost);
         }
-        let pool = Arc::clone(self.pool());
         let read = move || pool.read(read);
         // The clone is counted before the limit is compared, so that two concurrent reads count each other.
         let worker = Arc::clone(&self.shared.workers);
@@ -126,11 +120,6 @@ impl Readers {
         let answer = self.shared.push(read)?;
         self.note_use();
         answer.await.map_err(|_| StoreError::unavailable("the read has panicked"))?
-    }
-
-    /// Returns the pool of connections.
-    pub(crate) fn pool(&self) -> &Arc<Pool> {
-        &self.shared.pool
     }
 
     /// Keeps the threads of `watch.rs` awake. Called for each read, and for each request for the version.
@@ -156,7 +145,7 @@ impl Drop for Readers {
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
         }
-        self.pool().clear();
+        self.shared.pool.idle().clear();
     }
 }
 
@@ -184,11 +173,6 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Opens a connection that can write.
-    pub(crate) fn open_writer(&self) -> rusqlite::Result<Connection> {
-        connection::open_writer(&self.path, self.synchronous, self.busy_timeout.writer)
-    }
-
     /// Counts a committed transaction with this number of writes.
     pub(crate) fn note_commit(&self, writes: usize) {
         self.commits.fetch_add(1, Ordering::Relaxed);
@@ -216,12 +200,8 @@ impl Pool {
         Ok(result?)
     }
 
-    /// Closes the idle connections.
-    pub(crate) fn clear(&self) {
-        self.idle().clear();
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+    /// Returns the idle connections. Clearing the list closes them.
+    pub(crate) fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

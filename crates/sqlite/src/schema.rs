@@ -54,6 +54,7 @@ const RENAMABLE: &str = "SELECT hex(identity) || hex(version) || hex(key_revisio
 
 const RENAMED_FROM: &str = "SELECT renamed_from FROM petstore_state WHERE only = 1";
 
+/// Selects the oldest release that can use the store, as a newer release has recorded it.
 const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
 
 /// Applies a step in the transaction of `connection`.
@@ -101,7 +102,7 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             Err(Reason::Foreign(ANOTHER_KIND))
         }
-        application => check(application?, number("user_version")?, || oldest_release(&connection)),
+        application => check(&connection, application?, number("user_version")?),
     }
 }
 
@@ -135,9 +136,9 @@ pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
 /// Returns whether the file has all the pages that its header counts.
 pub(crate) fn is_whole(path: &Path) -> bool {
     let application = connection::open_unchanging(path).and_then(|connection| {
-        connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))
+        connection.pragma_query_value(None, "application_id", |row| row.get(0))
     });
-    application.is_ok_and(|application| application == APPLICATION_ID)
+    application == Ok(APPLICATION_ID)
 }
 
 /// Creates the newest schema in one transaction if the database is empty; otherwise checks its version. Returns whether
@@ -182,7 +183,7 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     if (objects, application, oldest) == (0, 0, 0) {
         return Ok(None);
     }
-    check(application, oldest, || oldest_release(connection))?;
+    check(connection, application, oldest)?;
     Ok(Some(recorded_version(connection)?))
 }
 
@@ -203,18 +204,11 @@ pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn check(
-    application: i64,
-    oldest: i64,
-    oldest_release: impl FnOnce() -> Option<String>,
-) -> Result<(), Reason> {
+/// Fails if the store is foreign, or if this release cannot use its schema.
+fn check(connection: &Connection, application: i64, oldest: i64) -> Result<(), Reason> {
     if application != APPLICATION_ID {
         return Err(Reason::Foreign("a SQLite database of another application"));
     }
-    Ok(petstore_storage::require_known(&STEPS, oldest, oldest_release)?)
-}
-
-/// Returns the oldest release that can use the store, as a newer release has recorded it.
-fn oldest_release(connection: &Connection) -> Option<String> {
-    connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok()
+    let release = || connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok();
+    Ok(petstore_storage::require_known(&STEPS, oldest, release)?)
 }

@@ -39,12 +39,12 @@ impl SqliteStore {
     /// Returns the activity of this process.
     #[must_use]
     pub fn activity(&self) -> Activity {
-        let pool = self.readers.pool();
+        let pool = &self.readers.shared.pool;
         Activity {
             commits: pool.commits.load(Ordering::Relaxed),
             writes: pool.writes.load(Ordering::Relaxed),
             write_queue: self.writer.as_ref().map_or(0, |writer| writer.queue.waiting()),
-            read_queue: self.readers.shared.queue().len(),
+            read_queue: self.readers.shared.queue().waiting.len(),
         }
     }
 

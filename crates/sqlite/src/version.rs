@@ -26,7 +26,10 @@ pub(crate) fn current(connection: &Connection) -> Result<StoredVersion, Failure>
 
 fn read(statement: &mut Statement<'_>) -> Result<StoredVersion, Failure> {
     let mut rows = statement.query([])?;
-    Ok(stored(rows.next()?.ok_or_else(missing)?)?)
+    let row = rows.next()?.ok_or_else(missing)?;
+    let number = |index| row.get::<_, Option<i64>>(index).ok().flatten().unwrap_or(0);
+    let changes = number(1).saturating_add(number(2)).saturating_add(number(3));
+    Ok(StoredVersion { version: of_column(row, 0)?, changes })
 }
 
 /// Renews the version at the end of a transaction that has changed animals. `rewrites` is 0 if it has only added
@@ -51,12 +54,6 @@ pub(crate) fn in_snapshot<T>(
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
     read(of_column(rows.next()?.ok_or_else(missing)?, 0)?)
-}
-
-fn stored(row: &Row<'_>) -> Result<StoredVersion, Corruption> {
-    let number = |index| row.get::<_, Option<i64>>(index).ok().flatten().unwrap_or(0);
-    let changes = number(1).saturating_add(number(2)).saturating_add(number(3));
-    Ok(StoredVersion { version: of_column(row, 0)?, changes })
 }
 
 /// Returns the version in a column; `None` if the store is not open.

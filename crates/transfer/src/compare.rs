@@ -7,8 +7,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, Archive, HighestIds, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition,
-    Snapshot, StoreCounts, StoreError, Timestamp,
+    ApiKey, Archive, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition, Snapshot,
+    StoreCounts, StoreError, Timestamp,
 };
 
 use crate::{
@@ -98,10 +98,9 @@ impl Pair {
     async fn highest_ids(&mut self) -> Result<(), TransferError> {
         let source = self.source.highest_ids().await.map_err(TransferError::Source)?;
         let target = self.target.highest_ids().await.map_err(TransferError::target)?;
-        let ids = |highest: HighestIds| [highest.pet.map(|id| id.0), highest.key.map(|id| id.0)];
-        for (rows, (source, target)) in
-            ["animals", "API keys"].into_iter().zip(ids(source).into_iter().zip(ids(target)))
-        {
+        let pets = [ours.pet, theirs.pet].map(|id| id.map(|id| id.0));
+        let keys = [ours.key, theirs.key].map(|id| id.map(|id| id.0));
+        for (rows, [source, target]) in [("animals", pets), ("API keys", keys)] {
             if target < source {
                 let what = format!("the highest identifier of {rows} ever assigned");
                 let [source, target] = [source, target].map(|id| id.map(|id| id.to_string()));

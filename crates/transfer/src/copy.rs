@@ -66,11 +66,14 @@ pub async fn copy(
         None => UNKNOWN,
         Some(handover) => source_id(&handover.state().await.map_err(TransferError::Source)?)?,
     };
-    let found = match target.handover {
+    let marked = match target.handover {
         None => None,
-        Some(handover) => Some(handover.state().await.map_err(TransferError::target)?),
+        Some(handover) => {
+            let found = handover.state().await.map_err(TransferError::target)?;
+            require_fillable(&found, source_id)?;
+            Some((handover, found.next(Phase::Filling { from: source_id }), found))
+        }
     };
-    found.as_ref().map_or(Ok(()), |found| require_fillable(found, source_id))?;
     let mut pair = Pair::open(source.archive, target.archive, cutoff(now)).await?;
     let total = pair.source.counts().await.map_err(TransferError::Source)?;
     let highest_before = pair.target.highest_ids().await.map_err(TransferError::target)?;
@@ -78,24 +81,18 @@ pub async fn copy(
     let Pair { mut source, target: snapshot, cutoff } = pair;
     // An open snapshot would delay the housekeeping of the target.
     drop(snapshot);
-    let claim = match (target.handover, &found) {
-        (Some(handover), Some(found)) => Some((handover, claim(handover, found, source_id).await?)),
-        _ => None,
-    };
-    if let (Some((handover, claim)), Some(found)) = (&claim, &found) {
+    let mut role = WriterRole::Service;
+    if let Some((handover, claim, found)) = &marked {
+        change(*handover, found, claim.clone()).await?;
         require_unchanged(target.archive, *handover, claim, found, highest_before).await?;
+        role = WriterRole::Mover(claim.revision);
     }
-    let role =
-        claim.as_ref().map_or(WriterRole::Service, |(_, state)| WriterRole::Mover(state.revision));
     let writer = RowWriter { target: target.archive, writer: role, cutoff, yields: false };
     let last = Position { pet: compared.last, record: None };
     let (mut copied, before) = (Copied { last, ..Copied::default() }, compared.counts.pets);
     writer.copy(&mut *source, &mut copied, (before, total), on_progress).await?;
-    if let Some((handover, claim)) = &claim {
-        let from = match found.map(|found| found.phase) {
-            Some(Phase::Open { from }) => from,
-            _ => None,
-        };
+    if let Some((handover, claim, found)) = &marked {
+        let from = if let Phase::Open { from } = found.phase { from } else { None };
         change(*handover, claim, claim.next(Phase::Open { from })).await?;
     } else {
         // The target holds as many animals as the source, so no other program has written to it.
@@ -109,7 +106,7 @@ pub async fn copy(
         pets: copied.pets,
         keys: copied.keys.len() as u64,
         records: copied.records,
-        was_marked: claim.is_some(),
+        was_marked: marked.is_some(),
     })
 }
 
@@ -158,17 +155,7 @@ async fn require_unchanged(
     Err(TransferError::failed(CONCURRENT_WRITE))
 }
 
-/// Marks the target as being filled. Returns the new state.
-async fn claim(
-    handover: &dyn Handover,
-    found: &StoreState,
-    source: StoreId,
-) -> Result<StoreState, TransferError> {
-    let claim = found.next(Phase::Filling { from: source });
-    change(handover, found, claim.clone()).await?;
-    Ok(claim)
-}
-
+/// Replaces the state of the target.
 async fn change(
     handover: &dyn Handover,
     expected: &StoreState,

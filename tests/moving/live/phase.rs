@@ -58,7 +58,9 @@ pub(super) fn stand_still_in(wanted: Phase, from: &Store, to: &Store) -> (Runnin
         assert!(start.elapsed() < wait::LIMIT, "the mover does not come to {wanted:?}");
         thread::sleep(PAUSE);
     }
-    signal(&mover, "STOP");
+    if mover.try_wait().unwrap().is_none() {
+        signal(&mover, "STOP");
+    }
     let phase = Phase::of(from, to);
     (mover, phase)
 }

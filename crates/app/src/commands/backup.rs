@@ -61,11 +61,10 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
             Failure::runtime(format!("{place} is sound, but its metric is missing: {failure}"))
         })?;
     }
-    let answer = format!(
+    Console.print(format!(
         "backed up {location} to {place}: {}, read again and found sound\n",
         ByteSize(size).display().iec()
-    );
-    Console.print(&answer)
+    ))
 }
 
 /// Returns a callback that shows the progress of a backup, and cancels the backup after a stop signal.

@@ -5,7 +5,6 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use clap::Args;
 use petstore_domain::{
     Archive, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, StoreError, StoredKeys,
     load_keys,
@@ -23,17 +22,10 @@ const BATCH: u32 = 5_000;
 /// The number of times that an animal is looked up in the list of its status.
 const ATTEMPTS: usize = 3;
 
-/// The flags of `check`.
-#[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-}
-
 /// Examines the store and prints the findings. Writes nothing to the store.
-pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
+pub(crate) async fn run(StoreArgs { store }: StoreArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let location = &*store.store.location;
+    let location = &*store.location;
     let findings = examine(location, &signals).await?;
     report(&findings, &location.to_string(), &mut Console)
 }
@@ -45,14 +37,12 @@ pub(crate) async fn examine(
 ) -> Result<Vec<Finding>, Failure> {
     with_store(location, OpenMode::ReadOnly, async |store| {
         store.require_open(location).await?;
-        let mut findings = location.inspect().await.map_err(Failure::of_store)?;
+        let findings = location.inspect().await.map_err(Failure::of_store)?;
+        let stopped = "stopped before everything was examined";
         tokio::select! {
-            rows = read_rows(store) => findings.extend(rows),
-            () = signals.clone().stop() => {
-                return Err(Failure::runtime("stopped before everything was examined"));
-            }
+            rows = read_rows(store) => Ok(findings.into_iter().chain(rows).collect()),
+            () = signals.clone().stop() => Err(Failure::runtime(stopped)),
         }
-        Ok(findings)
     })
     .await
 }
@@ -96,14 +86,11 @@ async fn read_archive(
         last = Some(record.position());
     }
     let read = format!("{done} read, and {} idempotency records", counts.records);
-    Ok(match unlisted {
-        None => {
-            Finding::ok("animals", format!("{read}; each is valid, and in the list of its status"))
-        }
-        Some((id, status)) => {
-            Finding::error("animals", format!("{read}; {id} is not in the list of {status}"))
-        }
-    })
+    if let Some((id, status)) = unlisted {
+        let fault = format!("{read}; {id} is not in the list of {status}");
+        return Ok(Finding::error("animals", fault));
+    }
+    Ok(Finding::ok("animals", format!("{read}; each is valid, and in the list of its status")))
 }
 
 /// An animal that is missing in the list of its status.
@@ -171,19 +158,15 @@ fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {
 fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result<(), Failure> {
     let lines: String = findings.iter().map(line).collect();
     let number = |severity| findings.iter().filter(|it| it.severity == severity).count() as u64;
-    let verdict = match (number(Severity::Error), number(Severity::Warning)) {
-        (0, 0) => format!("the store is sound: {location}\n"),
-        (0, warnings) => {
-            format!("the store is sound, with {}: {location}\n", count(warnings, "warning"))
-        }
-        (faults, _) => {
-            out.show(&lines)?;
-            let were = if faults == 1 { "was" } else { "were" };
-            let faults = count(faults, "fault");
-            return Err(Failure::runtime(format!("{faults} {were} found in {location}")));
-        }
-    };
-    out.show(&format!("{lines}{verdict}"))
+    let (faults, warnings) = (number(Severity::Error), number(Severity::Warning));
+    if faults > 0 {
+        out.show(&lines)?;
+        let were = if faults == 1 { "was" } else { "were" };
+        let faults = count(faults, "fault");
+        return Err(Failure::runtime(format!("{faults} {were} found in {location}")));
+    }
+    let with = (warnings > 0).then(|| format!(", with {}", count(warnings, "warning")));
+    out.show(&format!("{lines}the store is sound{}: {location}\n", with.unwrap_or_default()))
 }
 
 fn line(Finding { subject, severity, detail }: &Finding) -> String {

@@ -6,7 +6,7 @@ mod tests;
 use std::path::Path;
 
 use clap::Args;
-use petstore_domain::{Archive, StoreCounts};
+use petstore_domain::StoreCounts;
 
 use crate::{
     commands::records::{self, Format, RecordsArgs},
@@ -34,11 +34,8 @@ pub(crate) struct ExportArgs {
 impl ExportArgs {
     /// Returns the format. Refuses an unknown file extension without `--format`.
     pub(crate) fn format(&self) -> Result<Format, Failure> {
-        self.records.format().ok_or_else(|| {
-            Failure::usage(
-                "the file extension is unknown; use .ndjson, .jsonl or .csv, or name the format with --format",
-            )
-        })
+        let why = "the file extension is unknown; use .ndjson, .jsonl or .csv, or name the format with --format";
+        self.records.format().ok_or_else(|| Failure::usage(why))
     }
 }
 
@@ -50,42 +47,32 @@ pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     with_archive(location, OpenMode::ReadOnly, async |store, archive| {
         store.require_open(location).await?;
         require_undamaged(location).await?;
-        let file = args.records.path().map(|path| begin(path, args.force)).transpose()?;
-        export(archive, file, format, &signals).await
+        let mut file = args.records.path().map(|path| begin(path, args.force)).transpose()?;
+        let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
+        let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
+        let mut progress = Progress::of("animals");
+        let (mut last, mut written) = (None, 0);
+        let mut text = records::header(format).as_bytes().to_vec();
+        loop {
+            write(&mut file, &text)?;
+            progress.at("exporting", written, of);
+            if signals.stop_asked() {
+                return Err(Failure::runtime("stopped; the export is not complete"));
+            }
+            let batch = snapshot.pets(last, BATCH_PETS).await.map_err(Failure::runtime)?;
+            let Some(end) = batch.last() else { break };
+            last = Some(end.id);
+            written += batch.len() as u64;
+            text.clear();
+            for pet in &batch {
+                records::write(format, pet, &mut text);
+            }
+        }
+        let place = file.map_or_else(|| Ok("standard output".to_owned()), PartialFile::finish)?;
+        Console.note(&format!("exported {} to {place}", count(written, "animal")));
+        Ok(())
     })
     .await
-}
-
-async fn export(
-    archive: &dyn Archive,
-    mut file: Option<PartialFile>,
-    format: Format,
-    signals: &Signals,
-) -> Result<(), Failure> {
-    let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
-    let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
-    write(&mut file, records::header(format).as_bytes())?;
-    let mut progress = Progress::of("animals");
-    let (mut last, mut written) = (None, 0);
-    let mut text = Vec::new();
-    loop {
-        progress.at("exporting", written, of);
-        if signals.stop_asked() {
-            return Err(Failure::runtime("stopped; the export is not complete"));
-        }
-        let batch = snapshot.pets(last, BATCH_PETS).await.map_err(Failure::runtime)?;
-        let Some(end) = batch.last() else { break };
-        last = Some(end.id);
-        written += batch.len() as u64;
-        text.clear();
-        for pet in &batch {
-            records::write(format, pet, &mut text);
-        }
-        write(&mut file, &text)?;
-    }
-    let place = file.map_or_else(|| Ok("standard output".to_owned()), PartialFile::finish)?;
-    Console.note(&format!("exported {} to {place}", count(written, "animal")));
-    Ok(())
 }
 
 /// Creates the file. Refuses an existing file without `force`.

@@ -4,10 +4,11 @@ use std::{io, time::Duration};
 
 use clap::Args;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpStream, UnixStream},
     time::timeout,
 };
+use tokio_util::either::Either;
 
 use crate::{
     cli::values::{self, LISTEN, ListenAddress},
@@ -35,28 +36,23 @@ pub(crate) struct HealthcheckArgs {
 pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
     let none = || Failure::usage("--listen names no address".to_owned());
     let address = args.listen.first().ok_or_else(none)?;
-    let failed = |why: &dyn std::fmt::Display| {
-        Failure::runtime(format!("the service at {address} is not ready: {why}"))
-    };
-    match timeout(args.timeout, ask(address)).await {
-        Ok(Ok(answer)) if answer.starts_with(READY) => Ok(()),
+    let why = match timeout(args.timeout, ask(address)).await {
+        Ok(Ok(answer)) if answer.starts_with(READY) => return Ok(()),
         Ok(Ok(answer)) => {
             let line = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
-            Err(failed(&format!("it answers '{}'", String::from_utf8_lossy(line))))
+            format!("it answers '{}'", String::from_utf8_lossy(line))
         }
-        Ok(Err(error)) => Err(failed(&error)),
-        Err(_) => Err(failed(&format!("there was no answer within {:?}", args.timeout))),
-    }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("there was no answer within {:?}", args.timeout),
+    };
+    Err(Failure::runtime(format!("the service at {address} is not ready: {why}")))
 }
 
 async fn ask(place: &ListenAddress) -> io::Result<Vec<u8>> {
-    match place {
-        ListenAddress::Tcp(address) => exchange(TcpStream::connect(address).await?).await,
-        ListenAddress::Unix(path) => exchange(UnixStream::connect(path).await?).await,
-    }
-}
-
-async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<Vec<u8>> {
+    let mut stream = match place {
+        ListenAddress::Tcp(address) => Either::Left(TcpStream::connect(address).await?),
+        ListenAddress::Unix(path) => Either::Right(UnixStream::connect(path).await?),
+    };
     stream.write_all(REQUEST).await?;
     let mut answer = Vec::new();
     stream.take(MAX_ANSWER).read_to_end(&mut answer).await?;

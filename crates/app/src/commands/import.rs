@@ -4,6 +4,7 @@ pub(crate) mod lines;
 mod source;
 
 use std::{
+    fmt,
     fs::File,
     path::Path,
     sync::{
@@ -69,8 +70,8 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let path = records.path();
     let format = records.format().or_else(|| path.and_then(Format::of_compressed));
     let format = format.unwrap_or_default();
-    let mut import = Import { format, delimiter, skip_bad, again, ..Import::default() };
-    let file = import.check(path, &signals).await?;
+    let mut import = Import { format, delimiter, skip_bad, again, signals, ..Import::default() };
+    let file = import.check(path).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,
         (false, true) => OpenMode::ReadOnly,
@@ -80,7 +81,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let done = with_archive(location, mode, async |store, archive| {
         store.require_open(location).await?;
         let preview = dry_run.then_some(&*store.pets);
-        import.run(&file, archive, preview, &signals).await
+        import.run(&file, archive, preview).await
     });
     Console.print(&done.await?)
 }
@@ -94,10 +95,11 @@ pub(crate) async fn all_of(
     advanced: &Arc<AtomicBool>,
 ) -> Result<String, Failure> {
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
-    let (format, advanced) = (format.unwrap_or_default(), Arc::clone(advanced));
-    let mut import = Import { format, delimiter: ',', advanced, ..Import::default() };
-    let file = import.check(Some(file), signals).await?;
-    let done = import.run(&file, archive, None, signals).await?;
+    let format = format.unwrap_or_default();
+    let (signals, advanced) = (signals.clone(), Arc::clone(advanced));
+    let mut import = Import { format, delimiter: ',', signals, advanced, ..Import::default() };
+    let file = import.check(Some(file)).await?;
+    let done = import.run(&file, archive, None).await?;
     Ok(done.trim_end().to_owned())
 }
 
@@ -108,6 +110,7 @@ struct Import {
     delimiter: char,
     skip_bad: bool,
     again: bool,
+    signals: Signals,
     /// Set after each part of the file.
     advanced: Arc<AtomicBool>,
     /// The highest identifier in the file; `None` for a file without identifiers.
@@ -123,13 +126,13 @@ struct Import {
 
 impl Import {
     /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
-    async fn check(&mut self, path: Option<&Path>, signals: &Signals) -> Result<File, Failure> {
+    async fn check(&mut self, path: Option<&Path>) -> Result<File, Failure> {
         let file = tokio::select! {
             file = source::open(path, Arc::clone(&self.advanced)) => file?,
-            () = signals.clone().stop() => return Err(self.failed(STOPPED)),
+            () = self.signals.clone().stop() => return Err(self.failed(STOPPED)),
         };
         let (mut source, mut progress) = (self.source(&file)?, Progress::of("lines"));
-        while let Some(batch) = self.next(&mut source, BATCH_LINES, signals)? {
+        while let Some(batch) = self.next(&mut source, BATCH_LINES)? {
             for (line, reason) in &batch.faults {
                 if self.bad < MAX_SHOWN {
                     let reason: String =
@@ -150,7 +153,7 @@ impl Import {
             return Ok(file);
         }
         let (lines, them) = if bad == 1 { ("line is", "it") } else { ("lines are", "them") };
-        Err(self.failed(&format!(
+        Err(self.failed(format_args!(
             "{bad} {lines} bad; correct {them}, or skip {them} with 'petstore import --skip-bad'"
         )))
     }
@@ -161,11 +164,10 @@ impl Import {
         file: &File,
         archive: &dyn Archive,
         preview: Option<&dyn PetRepository>,
-        signals: &Signals,
     ) -> Result<String, Failure> {
         let max = BATCH_LINES.min(archive.max_batch());
         let (mut source, mut progress) = (self.source(file)?, Progress::of("lines"));
-        while let Some(batch) = self.next(&mut source, max, signals)? {
+        while let Some(batch) = self.next(&mut source, max)? {
             let line = batch.last_line;
             match preview {
                 Some(pets) => self.look_up(&batch, pets).await?,
@@ -189,19 +191,16 @@ impl Import {
     }
 
     fn source<'f>(&self, file: &'f File) -> Result<Source<'f>, Failure> {
-        Source::new(file, self.format, self.delimiter).map_err(|reason| self.failed(&reason))
+        Source::new(file, self.format, self.delimiter).map_err(|reason| self.failed(reason))
     }
 
     /// Returns the next batch; `None` at end of file. Fails after a stop signal.
-    fn next(
-        &self,
-        source: &mut Source<'_>,
-        max: usize,
-        signals: &Signals,
-    ) -> Result<Option<Batch>, Failure> {
+    fn next(&self, source: &mut Source<'_>, max: usize) -> Result<Option<Batch>, Failure> {
         self.advanced.store(true, Ordering::Relaxed);
-        let batch = if signals.stop_asked() { Err(STOPPED.to_owned()) } else { source.next(max) };
-        batch.map_err(|reason| self.failed(&reason))
+        if self.signals.stop_asked() {
+            return Err(self.failed(STOPPED));
+        }
+        source.next(max).map_err(|reason| self.failed(reason))
     }
 
     /// Counts the animals of a batch that the store has, and those that it lacks.
@@ -214,9 +213,7 @@ impl Import {
             match found {
                 None => self.added += 1,
                 Some(found) if pet.clone().with_id(found.id) == found => self.passed += 1,
-                Some(found) => {
-                    return Err(self.failed(&ArchiveError::OtherPet(found.id).to_string()));
-                }
+                Some(found) => return Err(self.failed(ArchiveError::OtherPet(found.id))),
             }
         }
         Ok(())
@@ -251,8 +248,7 @@ impl Import {
             }
             Ok(added)
         };
-        let added = storing.await;
-        let added = added.map_err(|error: ArchiveError| self.failed(&error.to_string()))?;
+        let added = storing.await.map_err(|error: ArchiveError| self.failed(error))?;
         self.added += added;
         self.passed += given - added;
         self.kept = batch.last_line;
@@ -260,7 +256,7 @@ impl Import {
     }
 
     /// Creates the failure of the import, with the number of the last stored line.
-    fn failed(&self, reason: &str) -> Failure {
+    fn failed(&self, reason: impl fmt::Display) -> Failure {
         Failure::runtime(match self.kept {
             0 => format!("nothing was stored: {reason}"),
             kept => format!(

@@ -142,17 +142,12 @@ impl<O: Output> Keys<'_, O> {
         let Self { store, now, out } = self;
         let stored = load_keys(store).await.map_err(Failure::runtime)?;
         let soon: Vec<_> = stored.expiring_soon(now).map(|key| key.id).collect();
-        let listed = match form {
-            ListForm::Table => listing::table(&stored.keys, &soon, now),
-            ListForm::Json => listing::json(&stored.keys, &soon, now),
-        };
-        out.show(&listed)?;
+        out.show(&listing::text(form, &stored.keys, &soon, now))?;
         if stored.corrupt.is_empty() {
             return Ok(());
         }
         let named = names(&stored.corrupt);
-        let message = format!("the service refuses corrupt keys: {named}");
-        Err(Failure::runtime(message))
+        Err(Failure::runtime(format!("the service refuses corrupt keys: {named}")))
     }
 
     async fn revoke(self, selector: KeySelector) -> Result<(), Failure> {

@@ -1,11 +1,7 @@
 //! The commands `completions` and `man`: the files that packages install beside the binary.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::Path};
 
-use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
@@ -30,21 +26,6 @@ const FILES: &str = ".SH FILES\n.TP\n.I petstore.db\nThe default store, with\n.I
      .I petstore.db\\-shm\nwhile it is open.\n.TP\n.I /etc/petstore/petstore.env\nThe settings of the service that a \
      package installs.\n.TP\n.I /usr/share/doc/petstore/OPERATING.md\nThe guide for operators.\n";
 
-/// The flags of `completions`.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct CompletionsArgs {
-    /// Shell of the completions
-    pub(crate) shell: Shell,
-}
-
-/// The flags of `man`.
-#[derive(Debug, Args)]
-pub(crate) struct ManArgs {
-    /// Existing folder for the pages petstore.1, petstore-serve.1 and so on
-    #[arg(value_name = "FOLDER")]
-    pub(crate) folder: PathBuf,
-}
-
 /// Prints the completions of a shell.
 pub(crate) fn completions(definition: &clap::Command, shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
@@ -54,14 +35,12 @@ pub(crate) fn completions(definition: &clap::Command, shell: Shell) -> Result<()
 }
 
 /// Writes the manual pages into an existing folder.
-pub(crate) fn pages(definition: &clap::Command, args: &ManArgs) -> Result<(), Failure> {
+pub(crate) fn pages(definition: &clap::Command, folder: &Path) -> Result<(), Failure> {
     let mut definition = definition.clone().disable_help_subcommand(true);
     definition.build();
-    write_pages(&definition, &args.folder).map_err(|error| {
-        Failure::runtime(format!(
-            "cannot write manual pages into {}: {error}",
-            quotable_path(&args.folder)
-        ))
+    write_pages(&definition, folder).map_err(|error| {
+        let folder = quotable_path(folder);
+        Failure::runtime(format!("cannot write manual pages into {folder}: {error}"))
     })
 }
 

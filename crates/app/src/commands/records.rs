@@ -73,6 +73,9 @@ pub(crate) fn is_compressed(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
+/// The header line of CSV.
+const HEADER: &str = "id,name,categoryId,status\n";
+
 /// Returns the header line of the format, or an empty text.
 pub(crate) fn header(format: Format) -> &'static str {
     if format == Format::Csv { HEADER } else { "" }
@@ -85,18 +88,14 @@ pub(crate) fn write(format: Format, pet: &Pet, text: &mut Vec<u8>) {
             write_pet(text, pet);
             text.push(b'\n');
         }
-        Format::Csv => write_csv(text, pet),
+        Format::Csv => {
+            let Pet { id, name, category_id, status } = pet;
+            let name = quoted(name.as_str());
+            let status = status.map_or("", PetStatus::as_str);
+            // Writing to memory never fails.
+            let _ = writeln!(text, "{id},{name},{},{status}", category_id.0);
+        }
     }
-}
-
-const HEADER: &str = "id,name,categoryId,status\n";
-
-fn write_csv(text: &mut Vec<u8>, pet: &Pet) {
-    let Pet { id, name, category_id, status } = pet;
-    let name = quoted(name.as_str());
-    let status = status.map_or("", PetStatus::as_str);
-    // Writing to memory never fails.
-    let _ = writeln!(text, "{id},{name},{},{status}", category_id.0);
 }
 
 /// Quotes a name if RFC 4180 requires it. Also quotes a name that begins or ends with a blank, because some programs
@@ -160,41 +159,37 @@ impl RecordReader {
     }
 }
 
-/// Splits a line by RFC 4180. Returns `None` if a quote is unclosed or does not enclose a whole field.
-fn split(line: &str, delimiter: char) -> Option<Vec<Cow<'_, str>>> {
-    let (mut cells, mut rest) = (Vec::new(), line);
+/// Splits a line into its cells by RFC 4180.
+fn cells(line: &[u8], delimiter: char) -> Result<Vec<Cow<'_, str>>, String> {
+    const QUOTES: &str =
+        "quotes must be around a whole field, closed on its line, and doubled inside it";
+    if line.is_empty() {
+        return Err("the line is empty".to_owned());
+    }
+    let mut rest = str::from_utf8(line).map_err(|error| {
+        format!("the line must be UTF-8, but byte {} is not", error.valid_up_to())
+    })?;
+    let mut cells = Vec::new();
     loop {
         let (cell, end) = if let Some(quoted) = rest.strip_prefix('"') {
-            let mut end = quoted.find('"')?;
+            let mut end = quoted.find('"').ok_or(QUOTES)?;
             while quoted[end + 1..].starts_with('"') {
-                end += 2 + quoted[end + 2..].find('"')?;
+                end += 2 + quoted[end + 2..].find('"').ok_or(QUOTES)?;
             }
             (Cow::Owned(quoted[..end].replace("\"\"", "\"")), &quoted[end + 1..])
         } else {
             let (cell, end) = rest.split_at(rest.find(delimiter).unwrap_or(rest.len()));
             if cell.contains('"') {
-                return None;
+                return Err(QUOTES.to_owned());
             }
             (Cow::Borrowed(cell), end)
         };
         cells.push(cell);
         match end.strip_prefix(delimiter) {
             Some(next) => rest = next,
-            None => return end.is_empty().then_some(cells),
+            None => return end.is_empty().then_some(cells).ok_or_else(|| QUOTES.to_owned()),
         }
     }
-}
-
-/// Returns the cells of a line.
-fn cells(line: &[u8], delimiter: char) -> Result<Vec<Cow<'_, str>>, String> {
-    if line.is_empty() {
-        return Err("the line is empty".to_owned());
-    }
-    let text = str::from_utf8(line).map_err(|error| {
-        format!("the line must be UTF-8, but byte {} is not", error.valid_up_to())
-    })?;
-    let rule = "quotes must be around a whole field, closed on its line, and doubled inside it";
-    split(text, delimiter).ok_or_else(|| rule.to_owned())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::{
 
 use clap::Args;
 use petstore_storage::{Severity, UpgradeMode};
+use tempfile::NamedTempFile;
 
 use crate::{
     commands::{backup, check, store},
@@ -41,10 +42,10 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let signals = Signals::take_over()?;
     let shown = quotable_path(&file);
     let missing = || Failure::runtime(format!("there is no backup at {shown}"));
-    match File::open(&file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
-        Err(error) => return Err(Failure::runtime(format!("cannot read {shown}: {error}"))),
-        Ok(_) => {}
+    if let Err(error) = File::open(&file)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(Failure::runtime(format!("cannot read {shown}: {error}")));
     }
     let backup = &*stores::in_file(file);
     let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::of_store)?;
@@ -107,7 +108,8 @@ impl Restoring<'_> {
         let failed =
             |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
         let folder = tempfile::tempdir().map_err(failed)?;
-        let copy = &*self.copy(&folder.path().join("backup.db")).await?;
+        let file = NamedTempFile::new_in(&folder).map_err(failed)?;
+        let copy = &*self.copy(file.path()).await?;
         if !self.is_current {
             copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
             examine(copy, self.signals).await?;
@@ -124,10 +126,8 @@ impl Restoring<'_> {
         Ok(target.to_string())
     }
 
-    /// Copies the backup to the file `to`, and verifies the copy. Returns the location of the copy.
+    /// Copies the backup to the empty file `to`, and verifies the copy. Returns the location of the copy.
     async fn copy(&self, to: &Path) -> Result<Arc<dyn StoreLocation>, Failure> {
-        File::create(to)
-            .map_err(|error| Failure::runtime(format!("cannot copy the backup: {error}")))?;
         let watch = backup::progress_of("restoring", self.signals);
         self.backup.back_up(to, watch).await.map_err(Failure::runtime)?;
         Ok(stores::in_file(to.to_owned()))

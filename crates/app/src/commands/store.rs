@@ -39,7 +39,13 @@ pub(crate) enum StoreCommand {
     /// it begins. Run a stopped or killed command again. See docs/STORES.md.
     Move(MoveArgs),
     /// Open a store that was handed over or is being filled, such as a restored backup, as an independent store
-    Release(ReleaseArgs),
+    Release {
+        /// Store to release
+        url: StoreArg,
+        /// Release although another store may contain more
+        #[arg(long)]
+        force: bool,
+    },
 }
 
 /// The flags of `store move`.
@@ -56,16 +62,6 @@ pub(crate) struct MoveArgs {
     /// Preview of the move, or the reason for its refusal; nothing is changed
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-}
-
-/// The flags of `store release`.
-#[derive(Debug, Args)]
-pub(crate) struct ReleaseArgs {
-    /// Store to release
-    url: StoreArg,
-    /// Release although another store may contain more
-    #[arg(long)]
-    force: bool,
 }
 
 /// The flags that name two stores.
@@ -102,7 +98,7 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
         StoreCommand::Copy(stores) => transfer(stores, true, &signals).await,
         StoreCommand::Verify(stores) => transfer(stores, false, &signals).await,
         StoreCommand::Move(args) => hand_over(args, &signals).await,
-        StoreCommand::Release(args) => make_independent(args).await,
+        StoreCommand::Release { url, force } => make_independent(&*url.location, force).await,
     };
     Console.print(&answer?)
 }
@@ -130,7 +126,13 @@ async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Resul
             let target = CopyPorts { archive, handover: target.handover.as_deref() };
             let (now, mut watch) = (SystemClock.now(), watch(signals));
             let done = if is_copy {
-                petstore_transfer::copy(source, target, now, &mut watch).await.map(copied)
+                let copied = petstore_transfer::copy(source, target, now, &mut watch).await;
+                copied.map(|CopySummary { found, pets, keys, records, was_marked: _ }| {
+                    format!(
+                        "copied {pets} animals ({found} were there before), {keys} API keys and {records} \
+                         idempotency records\n"
+                    )
+                })
             } else {
                 let (source, target) = (source.archive, target.archive);
                 let equal = petstore_transfer::verify(source, target, now, &mut watch).await;
@@ -144,13 +146,6 @@ async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Resul
         .await
     })
     .await
-}
-
-fn copied(CopySummary { found, pets, keys, records, was_marked: _ }: CopySummary) -> String {
-    format!(
-        "copied {pets} animals ({found} were there before), {keys} API keys and {records} \
-         idempotency records\n"
-    )
 }
 
 fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {
@@ -263,26 +258,20 @@ async fn confirms(preview: &str, (from, to): Pair<'_>) -> Result<bool, Failure> 
         "{preview}Every service that uses {from} must run with --next-store {to} now. A service without it answers 503 \
          from the handover on, until it is restarted with --store {to}.\nHand {from} over to {to}? [y/N]"
     ));
-    let answer = task::spawn_blocking(|| {
-        let mut line = String::new();
-        io::stdin().read_line(&mut line).map(|_| line)
-    });
+    let answer = task::spawn_blocking(|| io::stdin().lines().next().transpose());
     let answer = answer.await.map_err(Failure::runtime)?.map_err(Failure::runtime)?;
-    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+    Ok(answer.is_some_and(|line| ["y", "yes"].contains(&&*line.trim().to_lowercase())))
 }
 
 /// Runs `store release`.
-async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<String, Failure> {
-    let location = &*url.location;
+async fn make_independent(location: &dyn StoreLocation, force: bool) -> Result<String, Failure> {
     if !force {
         return Err(Failure::usage(format!(
             "{location} may hold less than the store that it was handed over to or copied from; --force releases it"
         )));
     }
-    let released = with_store(location, OpenMode::ReadWrite, async |store| {
-        give_identity(store, location).await
-    });
-    released.await?;
+    with_store(location, OpenMode::ReadWrite, async |store| give_identity(store, location).await)
+        .await?;
     Ok(format!("{location} is a store of its own now, and open\n"))
 }
 
@@ -292,7 +281,7 @@ pub(crate) async fn give_identity(
     location: &dyn StoreLocation,
 ) -> Result<(), Failure> {
     let ports = store.ports(location).map_err(Failure::runtime)?;
-    let released = release(&*ports.handover, StoreId(random()?)).await;
+    let released = release(&*ports.handover, StoreId(random()?)).await.map_err(Failure::runtime)?;
     let why = "the state of the store was changed meanwhile; run it again";
-    if released.map_err(Failure::runtime)? { Ok(()) } else { Err(Failure::runtime(why)) }
+    if released { Ok(()) } else { Err(Failure::runtime(why)) }
 }

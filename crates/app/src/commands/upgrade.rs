@@ -34,8 +34,7 @@ pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> R
     let upgrade = upgrade.ok_or_else(|| {
         Failure::runtime(format!("there is no store at {location}; 'petstore serve' creates one"))
     })?;
-    let answer = account(&upgrade, mode, &location.to_string());
-    Console.print(&answer)
+    Console.print(account(&upgrade, mode, &location.to_string()))
 }
 
 /// Upgrades a store before it is served, and logs the upgrade.

@@ -32,8 +32,8 @@ const OWN_FILES: u64 = 1000;
 /// the service had 24 open files on SQLite, and 29 on PostgreSQL with a pool of 16.
 const RESERVED_FILES: u64 = 48;
 
-/// SIGTERM and SIGINT. The first signal requests a stop; the second ends the process.
-#[derive(Clone, Debug)]
+/// SIGTERM and SIGINT. The first signal requests a stop; the second ends the process. The default receives no signal.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
     stop: CancellationToken,
     /// `true` once a log line says how the process ends.
@@ -49,7 +49,7 @@ impl Signals {
         survive_file_size_limit()?;
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
-        let signals = Self { stop: CancellationToken::new(), is_end_logged: Arc::default() };
+        let signals = Self::default();
         let ending = signals.clone();
         tokio::spawn(async move {
             let (first, began) = (next(&mut terminate, &mut interrupt).await, Instant::now());

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{FutureExt as _, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -71,8 +71,6 @@ pub(super) enum Reason {
     /// The server drains.
     LastCall,
 }
-
-type Reasons<'c> = FuturesUnordered<BoxFuture<'c, Reason>>;
 
 impl Activity {
     /// Creates the deadlines of a connection that was accepted at `accepted`.
@@ -175,14 +173,12 @@ impl Activity {
 
     /// Returns a stream of the reasons to end the connection, as they occur. `FuturesUnordered` polls only the futures
     /// that were woken, so bytes from the client do not poll the deadlines.
-    pub(super) fn reasons<'c>(&'c self, drain: &'c Drain) -> Reasons<'c> {
-        let reasons = Reasons::new();
-        reasons.push(Box::pin(self.wait_until_inactive()));
-        reasons.push(Box::pin(async {
-            drain.last_call().await;
-            Reason::LastCall
-        }));
-        reasons
+    pub(super) fn reasons<'c>(
+        &'c self,
+        drain: &'c Drain,
+    ) -> FuturesUnordered<BoxFuture<'c, Reason>> {
+        let last_call = drain.last_call().map(|()| Reason::LastCall);
+        [self.wait_until_inactive().boxed(), last_call.boxed()].into_iter().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -25,8 +25,9 @@ use super::{
     stream::Stream,
 };
 use crate::{
-    answer::{answer, late_head, note_unread},
-    request::{Peer, body::RequestBody},
+    answer::{answer, late_head},
+    observe::log::record,
+    request::{Peer, auth::Credential, body::RequestBody},
     response::Response,
     settings::Limits,
     state::State,
@@ -69,7 +70,8 @@ pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, s
             let too_large = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
             let status =
                 if error.is_parse_too_large() { too_large } else { StatusCode::BAD_REQUEST };
-            note_unread(state, peer, Instant::now(), Ok(status));
+            let credential = Credential::default();
+            record(state, peer, None, None, &credential, Instant::now(), Ok(status));
             linger(&mut stream, b"").await;
         }
         // A client that has sent a part of a head gets a response. An idle client expects none.

@@ -3,14 +3,14 @@
 //! Over HTTP/1, reads and writes move the deadlines of the connection. Over HTTP/2, `http2` moves them by frames.
 
 use std::{
-    io::{self, IoSlice},
+    io::{self, Cursor, IoSlice},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use bytes::Bytes;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use bytes::{Buf as _, Bytes};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Chain, ReadBuf};
 
 use super::activity::Activity;
 
@@ -21,9 +21,8 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 /// A stream that reports its reads and writes to an [`Activity`].
 pub(super) struct Stream {
-    io: Box<dyn Io>,
-    /// The first bytes that are still to be read.
-    unread: Bytes,
+    /// The first bytes, followed by the bytes of the socket.
+    io: Chain<Cursor<Bytes>, Box<dyn Io>>,
     /// `None` over HTTP/2.
     activity: Option<Arc<Activity>>,
     /// `true` while the socket is not writable.
@@ -37,12 +36,12 @@ impl Stream {
         first_bytes: Bytes,
         activity: Option<Arc<Activity>>,
     ) -> Self {
-        Self { io, unread: first_bytes, activity, is_blocked: false }
+        Self { io: AsyncReadExt::chain(Cursor::new(first_bytes), io), activity, is_blocked: false }
     }
 
     /// Returns whether some of the first bytes are still to be read.
     pub(super) fn has_unread(&self) -> bool {
-        !self.unread.is_empty()
+        self.io.get_ref().0.has_remaining()
     }
 
     fn note_write(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -73,12 +72,7 @@ impl AsyncRead for Stream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        if self.unread.is_empty() {
-            ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
-        } else {
-            let length = self.unread.len().min(buffer.remaining());
-            buffer.put_slice(&self.unread.split_to(length));
-        }
+        ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
         if let Some(activity) = &self.activity
             && buffer.filled().len() > before
         {
@@ -94,7 +88,7 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.io).poll_write(cx, buffer);
+        let written = Pin::new(self.io.get_mut().1).poll_write(cx, buffer);
         self.note_write(written)
     }
 
@@ -103,22 +97,22 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.io).poll_write_vectored(cx, buffers);
+        let written = Pin::new(self.io.get_mut().1).poll_write_vectored(cx, buffers);
         self.note_write(written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
+        self.io.get_ref().1.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.io).poll_flush(cx);
+        let flushed = Pin::new(self.io.get_mut().1).poll_flush(cx);
         self.set_blocked(flushed.is_pending());
         flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let ended = Pin::new(&mut self.io).poll_shutdown(cx);
+        let ended = Pin::new(self.io.get_mut().1).poll_shutdown(cx);
         self.set_blocked(ended.is_pending());
         ended
     }

@@ -15,6 +15,7 @@ use petstore_json::{pet_to_json, pets_to_json, read_new_pet};
 
 use super::RequestContext;
 use crate::{
+    observe::metrics::Metrics,
     request::{cursor, headers, query},
     response::{
         self, Response,
@@ -92,15 +93,13 @@ async fn answer(
     let State { ports, page_cache, metrics, .. } = context.state;
     let version = ports.pets.version();
     let cached = version.and_then(|version| page_cache.get(resource, version));
-    if let Some(metrics) = metrics {
-        metrics.page_looked_up(cached.is_some());
+    if let Some(Metrics { series, .. }) = metrics.as_deref() {
+        if cached.is_some() { &series.page_hits } else { &series.page_misses }.inc();
     }
-    let (found, version, cached_size) = match cached {
-        Some(cached) => {
-            let size = cached.size();
-            (cached, version, size)
-        }
-        None => read.await.map(|(read, version)| (Arc::new(read), version, 0))?,
+    let cached_size = cached.as_ref().map_or(0, |cached| cached.size());
+    let (found, version) = match cached {
+        Some(cached) => (cached, version),
+        None => read.await.map(|(read, version)| (Arc::new(read), version))?,
     };
     let response = found.answer(&context.head.headers, template);
     // The representation is new, or was compressed for this response.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use hyper::{StatusCode, header::HeaderValue, http::request::Parts};
+use hyper::{HeaderMap, StatusCode, header::HeaderValue, http::request::Parts};
 use petstore_domain::KeyLabel;
 use tokio::time::Instant;
 use tracing::field::display;
@@ -25,26 +25,23 @@ const METHODS: [&str; 9] =
 /// The routes of health checks.
 const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
-/// An answered request, for the log and the metrics.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestRecord<'r> {
-    pub(crate) request_id: &'r HeaderValue,
-    pub(crate) peer: Peer,
-    /// `None` if the head did not arrive.
-    pub(crate) head: Option<&'r Parts>,
-    /// The template of the route; `None` if there is no route or the head did not arrive.
-    pub(crate) route: Option<&'static str>,
-    pub(crate) credential: &'r Credential,
-    /// The `traceresponse`; `None` if the request belongs to no trace.
-    pub(crate) trace: Option<&'r HeaderValue>,
-    pub(crate) began: Instant,
-    pub(crate) outcome: Result<StatusCode, &'r ApiError>,
-}
-
-/// Counts an answered request, and writes its log line if the settings and the budget allow the line.
-pub(crate) fn record(state: &State, request: RequestRecord<'_>) {
-    let RequestRecord { request_id, peer, head, route, credential, trace, began, outcome } =
-        request;
+/// Counts an answered request, and writes its log line if the settings and the budget allow the line. Returns the request
+/// id, and the `traceresponse` if the request belongs to a trace.
+///
+/// `head` is `None` if the head did not arrive whole. `route` is the template of the route, if there is a route.
+pub(crate) fn record(
+    state: &State,
+    peer: Peer,
+    head: Option<&Parts>,
+    route: Option<&'static str>,
+    credential: &Credential,
+    began: Instant,
+    outcome: Result<StatusCode, &ApiError>,
+) -> (HeaderValue, Option<HeaderValue>) {
+    let nothing = HeaderMap::new();
+    let headers = head.map_or(&nothing, |head| &head.headers);
+    let ids = (state.request_ids.choose(headers), state.request_ids.trace(headers));
+    let (request_id, trace) = &ids;
     let (error, route) = (outcome.err(), route.unwrap_or("none"));
     let status = outcome.unwrap_or_else(|error| error.code.status());
     let code = error.map_or("", |error| error.code.as_str());
@@ -55,17 +52,15 @@ pub(crate) fn record(state: &State, request: RequestRecord<'_>) {
     let cause = error.and_then(|error| error.cause.as_deref());
     let is_probe = PROBES.contains(&route);
     let budget = match (settings.access_log, cause) {
-        (AccessLog::AllButProbes, None) if is_probe && status == StatusCode::OK => return,
+        (AccessLog::AllButProbes, None) if is_probe && status == StatusCode::OK => return ids,
         (AccessLog::All | AccessLog::AllButProbes, _) => None,
         (AccessLog::Errors | AccessLog::Off, Some(_)) => Some(failure_lines),
         (AccessLog::Errors, None) if status.as_u16() >= 400 => Some(refusal_lines),
-        (AccessLog::Errors | AccessLog::Off, None) => return,
+        (AccessLog::Errors | AccessLog::Off, None) => return ids,
     };
     let unwritten = budget.map_or(Some(0), |budget| budget.take(cause));
-    let Some(unwritten) = unwritten else { return };
-    let trusted = &settings.trusted_proxies;
-    let client = head.and_then(|head| forwarded::client(trusted, peer, &head.headers));
-    let client = client.map(display);
+    let Some(unwritten) = unwritten else { return ids };
+    let client = forwarded::client(&settings.trusted_proxies, peer, headers).map(display);
     let Credential { caller, refused } = credential;
     let of_caller = || ports.authenticator.key_label(caller.as_ref()?);
     let label = refused.clone().or_else(of_caller);
@@ -77,7 +72,7 @@ pub(crate) fn record(state: &State, request: RequestRecord<'_>) {
                 %peer,
                 client,
                 key_name = label.as_ref().map(KeyLabel::as_str),
-                trace_id = trace.map(trace_id),
+                trace_id = trace.as_ref().map(trace_id),
                 method = method(head),
                 route,
                 status = status.as_u16(),
@@ -93,6 +88,7 @@ pub(crate) fn record(state: &State, request: RequestRecord<'_>) {
     } else {
         line!(info, "request");
     }
+    ids
 }
 
 /// Returns the method, `none` without a head, or `other` for a method that HTTP does not define: a log line repeats no

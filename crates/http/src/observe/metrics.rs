@@ -219,11 +219,6 @@ impl Metrics {
         GaugeGuard(&self.series.open_connections)
     }
 
-    /// Counts a lookup in the page cache.
-    pub(crate) fn page_looked_up(&self, found: bool) {
-        if found { &self.series.page_hits } else { &self.series.page_misses }.inc();
-    }
-
     /// Returns the metrics and `samples` in the text format of Prometheus.
     ///
     /// # Errors

@@ -37,21 +37,16 @@ impl FromStr for TrustedProxy {
     }
 }
 
-impl TrustedProxy {
-    fn is(&self, peer: Peer) -> bool {
-        match (self, peer) {
-            (Self::Network(network), Peer::Tcp(address)) => network.contains(&address.ip()),
-            (Self::Unix, Peer::Unix) => true,
-            (Self::Network(_), Peer::Unix) | (Self::Unix, Peer::Tcp(_)) => false,
-        }
-    }
-}
-
 /// Returns the client of a request from `peer`: the rightmost address that is not a trusted proxy, or the leftmost
 /// address if all are trusted. Returns `None` if `peer` is not trusted or sends no `X-Forwarded-For`, or if an entry on
 /// the way is no address.
 pub(crate) fn client(trusted: &[TrustedProxy], peer: Peer, headers: &HeaderMap) -> Option<IpAddr> {
-    let is_trusted = |peer| trusted.iter().any(|proxy| proxy.is(peer));
+    let is_trusted = |peer| {
+        trusted.iter().any(|proxy| match (proxy, peer) {
+            (TrustedProxy::Network(network), Peer::Tcp(client)) => network.contains(&client.ip()),
+            (proxy, peer) => *proxy == TrustedProxy::Unix && peer == Peer::Unix,
+        })
+    };
     if !is_trusted(peer) {
         return None;
     }

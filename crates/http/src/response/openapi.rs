@@ -13,22 +13,16 @@ const SERVERS: &str = r#"  "servers": [{ "url": "/v1", "description": "This serv
 /// any URL, the only server is the base path, relative to the address of the document.
 #[must_use]
 pub fn openapi_document(settings: &Settings) -> String {
-    SOURCE.replacen(SERVERS, &format!("  \"servers\": [{}],", servers(settings)), 1)
-}
-
-/// Returns the servers in the layout of the document.
-fn servers(settings: &Settings) -> String {
+    let server = |url: &str, name: &str| {
+        format!("{{ \"url\": {}, \"description\": {} }}", json!(url), json!(name))
+    };
     let named = [(&settings.public_url, "Production"), (&settings.staging_url, "Staging")];
     let mut servers: Vec<String> =
         named.into_iter().filter_map(|(url, name)| Some(server(url.as_ref()?, name))).collect();
     if servers.is_empty() {
         servers.push(server(BASE_PATH, settings.environment.as_deref().unwrap_or("This server")));
     }
-    servers.join(", ")
-}
-
-fn server(url: &str, name: &str) -> String {
-    format!("{{ \"url\": {}, \"description\": {} }}", json!(url), json!(name))
+    SOURCE.replacen(SERVERS, &format!("  \"servers\": [{}],", servers.join(", ")), 1)
 }
 
 #[cfg(test)]

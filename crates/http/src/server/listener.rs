@@ -22,6 +22,13 @@ const QUEUE_DELAY: Duration = Duration::from_millis(5);
 /// The largest number of connections taken from the accept queues at the end. The queues may never be empty while clients
 /// connect.
 const MAX_QUEUED: usize = 65_536;
+/// The errors that end one waiting connection. The next connection can be accepted at once.
+const OF_ONE_CONNECTION: [io::ErrorKind; 4] = [
+    io::ErrorKind::ConnectionAborted,
+    io::ErrorKind::ConnectionReset,
+    io::ErrorKind::ConnectionRefused,
+    io::ErrorKind::Interrupted,
+];
 
 /// A listening socket, made from a bound [`TcpListener`] or [`UnixListener`].
 pub struct Listener {
@@ -113,7 +120,7 @@ where
     loop {
         match accept().await {
             Ok(accepted) => return accepted,
-            Err(error) if is_of_one_connection(&error) => (),
+            Err(error) if OF_ONE_CONNECTION.contains(&error.kind()) => (),
             Err(error) => {
                 if !failing {
                     tracing::error!(%error, "connections cannot be accepted for now");
@@ -123,17 +130,6 @@ where
             }
         }
     }
-}
-
-/// Returns whether the error ends one waiting connection, so that the next one can be accepted at once.
-fn is_of_one_connection(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::Interrupted
-    )
 }
 
 #[cfg(test)]

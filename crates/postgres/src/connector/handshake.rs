@@ -60,15 +60,16 @@ pub(super) struct Handshake {
 
 impl Handshake {
     pub(super) async fn connect(self, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        let (connection, is_shared) = match self.config.shared_session {
+        let (mut connection, is_shared) = match self.config.shared_session {
             Some(is_shared) => (self.plain(&self.driver, purpose).await?, is_shared),
             None => self.find_out(purpose).await?,
         };
         let settings = settings(&self.config, purpose, is_shared);
         if is_shared {
-            return Ok(connection.with_shared_session(settings));
+            connection.shared_settings = Some(settings);
+        } else {
+            connection.batch(&settings).await?;
         }
-        connection.batch(&settings).await?;
         Ok(connection)
     }
 

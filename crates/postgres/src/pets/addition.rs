@@ -40,10 +40,16 @@ pub(crate) fn outcome(row: &Row, add: &Add, is_last_try: bool) -> Result<Outcome
     if let Some(id) = row.try_get(2)? {
         return Ok(Some(Ok(Added::Created(pet(PetId(id))))));
     }
-    if let Some(message) = row.try_get(3)? {
-        let refusal = Refusal { message, state: row.try_get(4)?, is_own: row.try_get(5)? };
-        let is_tried = refusal.is_conflict() && !is_last_try;
-        return Ok((!is_tried).then(|| Err(AddError::Store(refusal.into()))));
+    if let Some(message) = row.try_get::<_, Option<String>>(3)? {
+        // `is_own` is `false` if an operator's trigger on the table failed, not the statement itself.
+        let (state, is_own): (&str, bool) = (row.try_get(4)?, row.try_get(5)?);
+        let is_conflict = state.starts_with("40");
+        if is_conflict && !is_last_try {
+            return Ok(None);
+        }
+        let may_pass = is_own && (is_conflict || passes(state));
+        let make = if may_pass { StoreError::unavailable } else { StoreError::refused };
+        return Ok(Some(Err(make(message).into())));
     }
     // An operator may have deleted the record meanwhile.
     let (Some(request), Some(_)) = (&add.request, row.try_get::<_, Option<&[u8]>>(6)?) else {
@@ -58,26 +64,4 @@ pub(crate) fn outcome(row: &Row, add: &Add, is_last_try: bool) -> Result<Outcome
         IdempotencyDecision::Replay(id) => Some(Ok(Added::Replayed(pet(id)))),
         IdempotencyDecision::Reused => Some(Err(AddError::IdempotencyKeyReused)),
     })
-}
-
-/// The server's refusal of one row.
-struct Refusal {
-    message: String,
-    state: String,
-    /// `true` if the statement itself failed; `false` if an operator's trigger on the table failed.
-    is_own: bool,
-}
-
-impl Refusal {
-    /// Returns whether a concurrent transaction is the reason.
-    fn is_conflict(&self) -> bool {
-        self.state.starts_with("40")
-    }
-}
-
-impl From<Refusal> for StoreError {
-    fn from(refusal: Refusal) -> Self {
-        let may_pass = refusal.is_own && (refusal.is_conflict() || passes(&refusal.state));
-        if may_pass { Self::unavailable(refusal.message) } else { Self::refused(refusal.message) }
-    }
 }

@@ -55,7 +55,7 @@ pub(super) async fn write(
     }
     let written = Box::pin(transaction(connection, group, versions, false)).await;
     let is_late = written.as_ref().is_err_and(|failed| failed.failure.is_late());
-    if !is_late || connection.rollback().await.is_err() {
+    if !is_late || connection.batch("ROLLBACK").await.is_err() {
         return written;
     }
     let (begun, locked) = tokio::join!(
@@ -90,7 +90,7 @@ async fn transaction(
     let values: Values<'_> =
         &[&names, &categories, &statuses, &keys, &prints, &times, &cutoffs, &version];
     let began = Instant::now();
-    let (begun, locked, added, committed) = tokio::join!(
+    let (opened, locked, added, committed) = tokio::join!(
         biased;
         async { if is_locked { Ok(()) } else { connection.begin(APPENDING).await } },
         async { if is_locked { Ok(Vec::new()) } else { connection.query(version::LOCK, &[]).await } },
@@ -100,7 +100,7 @@ async fn transaction(
     // A statement that the server refuses also prevents the commit. A lost answer does not.
     let refused =
         |failure: StoreFailure| Failed { in_doubt: failure.sql_state().is_none(), failure };
-    begun.map_err(refused)?;
+    opened.map_err(refused)?;
     locked.map_err(refused)?;
     let added = added.map_err(refused)?;
     committed.map_err(|failure| Failed { in_doubt: !failure.is_rolled_back(), failure })?;

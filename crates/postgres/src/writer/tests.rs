@@ -96,8 +96,8 @@ async fn nothing_is_written_if_begin_is_refused() {
     drop(PostgresStore::connect(&config).await.unwrap());
     let connector = Connector::new(&config).unwrap();
     for with_key in [false, true] {
-        let connection = connector.connect(Purpose::Calls).await.unwrap();
-        let connection = connection.with_shared_session("ROLLBACK; SELECT 1 / 0".to_owned());
+        let mut connection = connector.connect(Purpose::Calls).await.unwrap();
+        connection.shared_settings = Some("ROLLBACK; SELECT 1 / 0".to_owned());
         let mut group = vec![attempt(with_key, 0, false)];
         let Err(failed) =
             Box::pin(group::write(&connection, &mut group, &VersionCache::default())).await

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     io,
     panic::{self, AssertUnwindSafe},
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard, PoisonError, atomic::Ordering},
     thread,
     time::Instant,
 };
@@ -27,17 +27,12 @@ const MAX_QUEUE: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Queue {
     /// Reads with the time at which they were queued.
-    waiting: VecDeque<(Instant, Box<dyn FnOnce() + Send>)>,
+    pub(crate) waiting: VecDeque<(Instant, Box<dyn FnOnce() + Send>)>,
     threads: usize,
     idle: usize,
 }
 
 impl Queue {
-    /// Returns the number of queued reads.
-    pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
-    }
-
     /// Returns whether another thread is needed, because a read has waited for a [`TICK`].
     fn needs_thread(&self) -> bool {
         let is_late = self.waiting.front().is_some_and(|(since, _)| since.elapsed() >= TICK);
@@ -46,6 +41,10 @@ impl Queue {
 }
 
 impl Shared {
+    pub(crate) fn is_open(&self) -> bool {
+        !self.closed.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,7 +67,7 @@ impl Shared {
             }
         };
         let mut queue = self.queue();
-        if queue.len() >= MAX_QUEUE {
+        if queue.waiting.len() >= MAX_QUEUE {
             let reason = format!("the disk is too slow ({MAX_QUEUE} reads wait)");
             return Err(StoreError::unavailable(reason));
         }

@@ -48,7 +48,7 @@ impl Shared {
         let version = if was_present { reader.read(&self.pool).ok() } else { None };
         if !was_present || self.pool.presence.check().is_err() {
             *reader = VersionReader::default();
-            self.pool.clear();
+            self.pool.idle().clear();
         } else if let Some(stored) = version {
             self.pool.versions.observe(stored, began);
         }
@@ -59,7 +59,8 @@ impl Shared {
         while self.is_open() {
             // Loads `in_use` first, because a read is counted before its use is noted.
             let in_use = self.in_use.load(Ordering::SeqCst);
-            let has_reads = Arc::strong_count(&self.workers) > 1 || self.queue().len() > 0;
+            let has_reads =
+                Arc::strong_count(&self.workers) > 1 || !self.queue().waiting.is_empty();
             if has_reads {
                 // The worker that runs this task drives sockets and timers afterwards.
                 self.runtime.spawn(async {});

@@ -106,9 +106,9 @@ async fn a_missing_file_is_unavailable_until_it_is_back() {
     let away = place.path().with_extension("away");
     fs::rename(place.path(), &away).unwrap();
     // A connection that has the file open continues; a new one does not find the file.
-    assert!(store.readers.pool().open().is_err());
+    assert!(store.readers.shared.pool.open().is_err());
     fs::rename(&away, place.path()).unwrap();
-    assert!(store.readers.pool().open().is_ok());
+    assert!(store.readers.shared.pool.open().is_ok());
     add(&store).await;
 }
 

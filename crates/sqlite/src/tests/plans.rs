@@ -59,7 +59,7 @@ fn assert_searched(connection: &Connection) {
 async fn no_statement_scans_or_sorts() {
     let place = Place::new();
     let store = place.open();
-    assert_searched(&store.readers.pool().open().unwrap());
+    assert_searched(&store.readers.shared.pool.open().unwrap());
 }
 
 #[tokio::test]
@@ -73,14 +73,14 @@ async fn no_statement_scans_or_sorts_after_analyze() {
          ANALYZE;",
     )
     .unwrap();
-    assert_searched(&store.readers.pool().open().unwrap());
+    assert_searched(&store.readers.shared.pool.open().unwrap());
 }
 
 #[tokio::test]
 async fn a_record_is_found_by_id_or_position_and_purged_by_age() {
     let place = Place::new();
     let store = place.open();
-    let connection = store.readers.pool().open().unwrap();
+    let connection = store.readers.shared.pool.open().unwrap();
     let by_id = "SEARCH idempotency USING INDEX idempotency_by_id (id=?)\n";
     assert_eq!(plan(&connection, pets::RECORD), by_id);
     let by_place = "SEARCH idempotency USING PRIMARY KEY ((pet_id,id)>(?,?))\n";
@@ -100,7 +100,8 @@ async fn the_oldest_records_are_purged_first() {
         store.add(rex(), Some(request)).await.unwrap();
     }
     store.purge_expired(Timestamp(30), 2).await.unwrap();
-    let mut records = pets::records_after(&store.readers.pool().open().unwrap(), None, 9).unwrap();
+    let mut records =
+        pets::records_after(&store.readers.shared.pool.open().unwrap(), None, 9).unwrap();
     records.sort_by_key(|record| record.at);
     assert_eq!(records.iter().map(|record| record.at.0).collect::<Vec<_>>(), [30, 40]);
 }
@@ -109,7 +110,7 @@ async fn the_oldest_records_are_purged_first() {
 async fn a_page_of_one_status_is_read_from_its_index_alone() {
     let place = Place::new();
     let store = place.open();
-    let connection = store.readers.pool().open().unwrap();
+    let connection = store.readers.shared.pool.open().unwrap();
     for status in PetStatus::ALL {
         assert_eq!(
             plan(&connection, pets::page_with(status)),

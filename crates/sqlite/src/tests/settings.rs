@@ -57,7 +57,7 @@ async fn the_schema_refuses_rows_of_other_programs_that_break_its_rules() {
 async fn readers_cannot_write_and_wait_for_a_quarter_of_a_second() {
     let place = Place::new();
     let store = SqliteStore::open(&place.config()).unwrap();
-    let reader = store.readers.pool().open().unwrap();
+    let reader = store.readers.shared.pool.open().unwrap();
     assert_common(&reader);
     assert_eq!(pragma(&reader, "query_only"), 1);
     assert_eq!(pragma(&reader, "busy_timeout"), 250);

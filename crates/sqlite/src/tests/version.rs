@@ -148,7 +148,7 @@ async fn an_empty_page_and_its_version_are_from_one_snapshot() {
             let place = Place::new();
             let store = place.open();
             let before = stored(&place);
-            let mut reader = store.readers.pool().open().unwrap();
+            let mut reader = store.readers.shared.pool.open().unwrap();
             let (raw, mut steps) = (place.raw(), 0);
             let each_step = move || {
                 steps += 1;

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use super::{Group, Groups};
 use crate::{
     config::Synchronous,
-    connection::Statements,
+    connection::{self, Statements},
     error::{self, Failure},
     handover::rows,
     pets::addition::{self, Outcome},
@@ -26,7 +26,8 @@ use crate::{
 /// Opens a new connection and reads on it, so that closing the old connection does not remove the write-ahead log.
 pub(super) fn reopen(pool: &Pool) -> Result<Connection, StoreError> {
     let open = || {
-        let connection = pool.open_writer()?;
+        let timeout = pool.busy_timeout.writer;
+        let connection = connection::open_writer(&pool.path, pool.synchronous, timeout)?;
         if connection.is_readonly(MAIN_DB)? {
             // SQLite falls back to read-only access if the file cannot be opened for writing.
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);

@@ -280,7 +280,7 @@ mod tests {
             (110, "missing", ("refused", 101)),
             (111, "missing", ("missing", 111)),
         ] {
-            advance(Duration::from_secs(second) - began.elapsed()).await;
+            advance(Duration::from_secs(second).saturating_sub(began.elapsed())).await;
             view.warn(reason.to_owned());
             let (warning, at) = view.warning.as_ref().unwrap();
             assert_eq!((warning.as_str(), (*at - began).as_secs()), last, "second {second}");

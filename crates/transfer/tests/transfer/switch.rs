@@ -142,16 +142,16 @@ async fn a_service_finds_at_once_what_was_added_after_the_handover() {
 async fn a_key_created_after_the_handover_is_loaded_at_once() {
     let (old, new) = stores();
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
-    let [whole, changes] = [service(&from, &to).await, service(&from, &to).await];
+    let [whole, partial] = [service(&from, &to).await, service(&from, &to).await];
     let before = whole.load(None).await.unwrap().unwrap();
-    let mark = changes.load_changes(None).await.unwrap().mark;
+    let mark = partial.load_changes(None).await.unwrap().mark;
     // The services poll an open store twice a second.
     hand_over(&from, &to).await.unwrap();
     key(&new, 1, "late").await;
     let loaded = whole.load(Some(before.revision)).await.unwrap();
     assert_eq!(loaded.map(|stored| stored.keys.len()), Some(1));
-    let changed = changes.load_changes(Some(mark)).await.unwrap();
-    assert_eq!(changed.rows.len(), 1);
+    let late = partial.load_changes(Some(mark)).await.unwrap();
+    assert_eq!(late.rows.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

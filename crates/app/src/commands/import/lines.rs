@@ -44,10 +44,8 @@ impl<R: BufRead> Lines<R> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let mark = if self.number == 1 { BYTE_ORDER_MARK } else { b"" };
         let line = line.strip_prefix(mark).unwrap_or(line);
-        if line.len() > MAX_LINE_BYTES {
-            return Ok(Some(Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"))));
-        }
-        Ok(Some(Ok(line)))
+        let too_long = || format!("the line is longer than {MAX_LINE_BYTES} bytes");
+        Ok(Some(if line.len() > MAX_LINE_BYTES { Err(too_long()) } else { Ok(line) }))
     }
 
     /// Reads one line including its line ending; truncates a line over the limit. Returns `false` at end of file.

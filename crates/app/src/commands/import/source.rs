@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Seek as _, Write as _},
+    io::{self, BufRead as _, BufReader, Read, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
     sync::{
@@ -44,11 +44,9 @@ pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Resu
     if path.is_some() && is_plain && !is_compressed {
         return Ok(file);
     }
-    let mut input: Box<dyn BufRead + Send> = if is_compressed {
-        Box::new(BufReader::new(MultiGzDecoder::new(BufReader::new(file))))
-    } else {
-        Box::new(BufReader::new(file))
-    };
+    let input: Box<dyn Read + Send> =
+        if is_compressed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let mut input = BufReader::new(input);
     let (sender, copied) = oneshot::channel();
     // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
     thread::spawn(move || {

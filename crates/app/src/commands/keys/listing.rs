@@ -29,13 +29,19 @@ const COLUMNS: [(&str, &str); 8] = [
     ("RIGHTS", "rights"),
 ];
 
-/// Returns a JSON array with one object for each key. Programs read it, so no member is renamed or removed. Times are in
-/// UTC, or `null`. `soon` are the keys that expire soon.
-pub(super) fn json(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
-    let keys: Vec<_> = keys.iter().map(|key| object(key, soon.contains(&key.id), now)).collect();
-    format!("{:#}\n", Value::Array(keys))
+/// Returns the list. `soon` are the keys that expire soon.
+pub(super) fn text(form: ListForm, keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
+    let keys = keys.iter().map(|key| object(key, soon.contains(&key.id), now));
+    match form {
+        ListForm::Table => {
+            let head = COLUMNS.map(|(heading, _)| heading.to_owned());
+            columns(&iter::once(head).chain(keys.map(|key| row(&key))).collect::<Vec<_>>())
+        }
+        ListForm::Json => format!("{:#}\n", keys.collect::<Value>()),
+    }
 }
 
+/// Returns a key as JSON. Programs read the members, so no member is renamed or removed. Times are in UTC, or `null`.
 fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
     let state = match key.state(now) {
         KeyState::Live => "live",
@@ -56,22 +62,15 @@ fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
     })
 }
 
-/// Returns a heading and one line for each key, in columns. Keys in `soon` are marked.
-pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
-    let head = COLUMNS.map(|(heading, _)| heading.to_owned());
-    let rows = keys.iter().map(|key| {
-        let object = object(key, soon.contains(&key.id), now);
-        COLUMNS.map(|(_, member)| match (member, &object[member]) {
-            (_, Value::Null) => "-".to_owned(),
-            ("prefix", Value::String(prefix)) => format!("{prefix}…"),
-            ("expiresAt", Value::String(at)) if soon.contains(&key.id) => {
-                format!("{at} (soon)")
-            }
-            (_, Value::String(text)) => text.clone(),
-            (_, value) => value.to_string(),
-        })
-    });
-    columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
+/// Returns the cells of a key in the table.
+fn row(key: &Value) -> [String; COLUMNS.len()] {
+    COLUMNS.map(|(_, member)| match (member, &key[member]) {
+        (_, Value::Null) => "-".to_owned(),
+        ("prefix", Value::String(prefix)) => format!("{prefix}…"),
+        ("expiresAt", Value::String(at)) if key["expiresSoon"] == true => format!("{at} (soon)"),
+        (_, Value::String(text)) => text.clone(),
+        (_, value) => value.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -79,7 +78,7 @@ mod tests {
     use petstore_domain::{ApiKeySecret, KeyId, KeyName, KeyRights, NewApiKey, Timestamp};
     use serde_json::Value;
 
-    use super::{json, table};
+    use super::{ListForm, text};
 
     #[test]
     fn a_key_is_an_object_without_its_digest() {
@@ -90,7 +89,7 @@ mod tests {
             Timestamp(0),
             Some(Timestamp(86_400_000)),
         );
-        let text = json(&[key.with_id(KeyId(7))], &[KeyId(7)], Timestamp(5));
+        let listed = text(ListForm::Json, &[key.with_id(KeyId(7))], &[KeyId(7)], Timestamp(5));
         let expected = serde_json::json!([{
             "id": 7,
             "name": "web",
@@ -103,8 +102,8 @@ mod tests {
             "revokedAt": null,
             "lastUsedAt": null,
         }]);
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
-        assert_eq!(json(&[], &[], Timestamp(0)), "[]\n");
+        assert_eq!(serde_json::from_str::<Value>(&listed).unwrap(), expected);
+        assert_eq!(text(ListForm::Json, &[], &[], Timestamp(0)), "[]\n");
     }
 
     #[test]
@@ -124,7 +123,7 @@ mod tests {
         keys[0].last_used_at = Some(Timestamp(5_000));
         keys[2].revoked_at = Some(Timestamp(1));
         assert_eq!(
-            table(&keys, &[KeyId(12)], Timestamp(86_400_000)),
+            text(ListForm::Table, &keys, &[KeyId(12)], Timestamp(86_400_000)),
             "\
 ID  NAME       PREFIX     STATE    CREATED               EXPIRES                      LAST USED             RIGHTS
 9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                            1970-01-01T00:00:05Z  full
@@ -137,6 +136,6 @@ ID  NAME       PREFIX     STATE    CREATED               EXPIRES                
 
     #[test]
     fn a_list_without_keys_is_a_heading() {
-        assert_eq!(table(&[], &[], Timestamp(0)).lines().count(), 1);
+        assert_eq!(text(ListForm::Table, &[], &[], Timestamp(0)).lines().count(), 1);
     }
 }

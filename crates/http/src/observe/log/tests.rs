@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use hyper::{Request, StatusCode, header::HeaderValue};
+use hyper::{Request, StatusCode};
 use petstore_domain::{
     ApiKeySecret, Caller, KeyLabel, KeyRights, ManualClock, MockAuthenticator, MockPetService,
     Timestamp,
@@ -17,7 +17,7 @@ use tracing::{
     subscriber::{NoSubscriber, set_default, with_default},
 };
 
-use super::{RequestRecord, handshake_failed, record};
+use super::{handshake_failed, record};
 use crate::{
     observe::metrics::{Metrics, NOT_TLS},
     rate_limit::LineBudget,
@@ -107,14 +107,9 @@ fn finish_of(
     outcome: Result<StatusCode, &ApiError>,
     caller: Option<&Caller>,
 ) {
-    let request_id = &HeaderValue::from_static("id");
     let (head, ()) = Request::new(()).into_parts();
-    let head = Some(&head);
-    let credential = &Credential { caller: caller.cloned(), refused: None };
-    let (peer, route, trace) = (Peer::Unix, None, None);
-    let request =
-        RequestRecord { request_id, peer, head, route, credential, trace, began, outcome };
-    record(state, request);
+    let credential = Credential { caller: caller.cloned(), refused: None };
+    record(state, Peer::Unix, Some(&head), None, &credential, began, outcome);
 }
 
 #[tokio::test(start_paused = true)]
