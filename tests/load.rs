@@ -77,7 +77,8 @@ impl Load {
         self
     }
 
-    /// Adds `count` writers. Half of them use idempotency keys, and half of them the API key `stored`, if there is one.
+    /// Adds `count` writers. Half of the writers use idempotency keys. If `stored` is an API key, half of the writers
+    /// use this key.
     pub(crate) fn writers(self, count: usize, stored: Option<&str>) -> Self {
         (0..count).fold(self, |load, number| {
             load.writer(number % 2 == 0, stored.filter(|_| number % 4 >= 2))

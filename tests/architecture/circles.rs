@@ -232,7 +232,7 @@ fn crate_of<'a>(a: &'a str, b: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a
 }
 
 #[test]
-fn a_circle_is_reported_however_its_imports_are_written() {
+fn a_circle_is_reported_for_every_form_of_import() {
     let through_child = [("a/x.rs", "use crate::b::B; use super::A;")];
     let re_exported = [("a/x.rs", "use super::{Y, other};"), ("a/y.rs", "use super::X;")];
     for (a, b, more, circle) in [

@@ -38,7 +38,7 @@ fn every_comment_begins_with_its_subject() {
 }
 
 #[test]
-fn a_comment_that_begins_with_a_clause_is_reported() {
+fn a_comment_with_a_clause_at_its_beginning_is_reported() {
     for word in ["What is kept.", "Whether it ends.", "Nobody reads it.", "Those of keys."] {
         for comment in ["//", "    ///", "//!"] {
             let source = format!("fn f() {{}}\n{comment} {word}\n{comment} More.\n");

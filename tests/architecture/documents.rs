@@ -105,7 +105,7 @@ fn every_place_has_the_version_and_the_repository_of_the_workspace() {
 }
 
 #[test]
-fn every_path_that_a_document_names_exists() {
+fn every_path_in_a_document_exists() {
     for document in documents() {
         for named in paths(&text(&document)) {
             // The guide for adapters names files of the skeleton.

@@ -107,7 +107,7 @@ fn unchecked(source: &str) -> Vec<&str> {
 }
 
 #[test]
-fn clippy_refuses_a_wrapper_of_a_port_that_lacks_a_method() {
+fn clippy_refuses_a_port_wrapper_without_a_method_of_the_port() {
     let mut read = 0;
     for name in ["app", "http", "transfer"] {
         for (file, source) in sources(&path(&format!("crates/{name}/src"))) {

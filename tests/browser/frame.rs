@@ -80,7 +80,7 @@ fn on_paper_there_is_the_content_of_a_page_and_no_control() {
 /// On a slow line, a load takes two consecutive answers: the revalidation of the cached page, and then its data.
 #[needs(chromium)]
 #[test]
-fn a_page_that_the_browser_has_costs_one_round_trip_and_its_data_another() {
+fn a_cached_page_costs_one_round_trip_and_its_data_another() {
     let zoo = states::zoo();
     zoo.enter("/catalogue");
     for (page, shown, data) in [

@@ -56,7 +56,7 @@ fn nodes(browser: &Browser, roles: &str) -> Vec<(String, String)> {
     named.filter(|(role, _)| roles.split(' ').any(|one| one == role)).collect()
 }
 
-/// Asserts that every control has a name, and every landmark a unique one.
+/// Asserts that every control has a name, and that every landmark has a unique name.
 fn names_every_control(page: &str, browser: &Browser) {
     let controls = nodes(browser, CONTROLS);
     assert!(controls.len() >= 5, "{page}: {controls:?}");

@@ -40,9 +40,9 @@ enum Crash {
     Drops,
     /// No change is lost.
     Keeps,
-    /// Some changes are lost. The others are whole and in order.
+    /// Some changes are lost. The other changes are whole and in order.
     Forgets,
-    /// Some sectors are lost, and the others are written in another order.
+    /// Some sectors are lost, and the other sectors are written in another order.
     Tears,
 }
 

@@ -82,7 +82,8 @@ impl Run {
         cuts.into_iter().filter_map(look).collect()
     }
 
-    /// Returns the fault in `image`, if there is one. `length` is the length of the write log at the crash.
+    /// Returns the fault in `image`; `None` if the store is correct. `length` is the length of the write log at the
+    /// crash.
     fn faults(&self, image: &Image, length: usize) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         image.write_to(folder.path());

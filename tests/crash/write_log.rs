@@ -14,14 +14,14 @@ const LIBRARY: &str = include_str!("write_log.c");
 /// One change of a file.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// The position in the log behind the record.
+    /// The offset in the log, in bytes, at which the record ends.
     pub(crate) end: usize,
     /// The file's name in the store's folder; `None` for the folder itself.
     pub(crate) file: Option<String>,
     pub(crate) change: Change,
 }
 
-/// The changed thing.
+/// The operation, with its data.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Write {
@@ -32,7 +32,8 @@ pub(crate) enum Change {
         length: usize,
     },
     Unlink,
-    /// Marks the file's changes among the first `records` of the log as being on the disk.
+    /// A completed sync. If the first `records` records of the log contain changes of this file, these changes are on
+    /// the disk.
     Sync {
         records: usize,
     },

@@ -45,7 +45,8 @@ impl Drop for Disk {
     }
 }
 
-/// Starts three nodes. The last one has a disk of its own, and is the leader. Returns `None` if this process cannot mount.
+/// Starts three nodes. The last node has a disk of its own, and is the leader. Returns `None` if this process cannot
+/// mount file systems.
 fn nodes(test: &str) -> Option<(Etcd, Disk)> {
     let etcd = Etcd::prepare(NODES, None).unwrap();
     let last = NODES - 1;
@@ -66,7 +67,7 @@ fn nodes(test: &str) -> Option<(Etcd, Disk)> {
 /// A node of etcd ends when it cannot write.
 #[needs(etcd, quiet)]
 #[test]
-fn a_leader_whose_disk_is_full_leaves_the_others_going_on() {
+fn the_other_nodes_continue_if_the_disk_of_the_leader_is_full() {
     let (what, last) = ("a full disk", NODES - 1);
     let Some((etcd, disk)) = nodes(what) else { return };
     let mut trial = Trial::start(&etcd);

@@ -1,4 +1,4 @@
-//! The leader is lost under load, and comes back.
+//! The leader fails or is cut off under load, and later returns.
 
 use std::{thread, time::Duration};
 
@@ -43,7 +43,7 @@ fn in_doubt(etcd: &Etcd, leader: usize, lose: &dyn Fn()) {
 
 #[needs(etcd, quiet)]
 #[test]
-fn a_killed_leader_takes_nothing_with_it() {
+fn the_loss_of_a_killed_leader_loses_no_animal() {
     let kill = |etcd: &Etcd, leader| in_doubt(etcd, leader, &|| etcd.kill(leader));
     let resume = |etcd: &Etcd, leader| etcd.resume(leader).unwrap();
     is_survived("a killed leader", None, &kill, &resume);
@@ -51,7 +51,7 @@ fn a_killed_leader_takes_nothing_with_it() {
 
 #[needs(etcd, quiet)]
 #[test]
-fn a_leader_that_freezes_and_wakes_later_takes_nothing_with_it_and_adds_nothing_twice() {
+fn a_leader_frozen_for_a_while_loses_no_animal_and_adds_none_twice() {
     let stop = |etcd: &Etcd, leader| etcd.signal(leader, "STOP").unwrap();
     let freeze = |etcd: &Etcd, leader| in_doubt(etcd, leader, &|| stop(etcd, leader));
     let wake = |etcd: &Etcd, leader| etcd.signal(leader, "CONT").unwrap();
@@ -60,7 +60,7 @@ fn a_leader_that_freezes_and_wakes_later_takes_nothing_with_it_and_adds_nothing_
 
 #[needs(etcd, ip, quiet)]
 #[test]
-fn a_leader_that_is_cut_off_takes_nothing_with_it() {
+fn the_loss_of_a_cut_off_leader_loses_no_animal() {
     let what = "a leader that is cut off";
     let Some(network) = network_or_skip(what, NODES) else { return };
     let cut = |_: &Etcd, leader| network.cut(leader).unwrap();
@@ -71,7 +71,7 @@ fn a_leader_that_is_cut_off_takes_nothing_with_it() {
 /// The services still reach the node, which considers itself the leader for a while.
 #[needs(etcd, ip, quiet)]
 #[test]
-fn a_leader_that_only_the_other_nodes_cannot_reach_is_left_by_the_services() {
+fn services_leave_a_leader_that_is_cut_off_from_the_other_nodes() {
     let what = "a leader without followers";
     let Some(network) = network_or_skip(what, NODES) else { return };
     let cut = |_: &Etcd, leader| network.cut_from_others(leader).unwrap();

@@ -22,7 +22,7 @@ use crate::{
 const PETS: usize = 12_000;
 const ROUNDS: usize = 5;
 
-/// Compacts all revisions before the current one.
+/// Compacts all revisions before the current revision.
 fn compact(etcd: &Etcd, node: usize) {
     let status = etcd.post(node, "/v3/maintenance/status", "{}").unwrap();
     let status: Value = serde_json::from_str(&status).unwrap();

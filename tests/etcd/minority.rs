@@ -53,7 +53,7 @@ impl Inside {
 
     /// Asserts that every answer is a 503 within the call timeout. The additions are in doubt afterwards.
     #[track_caller]
-    fn knows_that_it_knows_nothing(&self, what: &str, journal: &Journal) {
+    fn asserts_that_every_request_fails(&self, what: &str, journal: &Journal) {
         for round in 0..ROUNDS {
             let tries = [false, true].map(|with_key| {
                 Addition::new(&format!("{what} r{round} k{with_key}"), round, with_key)
@@ -108,9 +108,9 @@ fn is_not_deceived(what: &str, network: &Network, etcd: &Etcd, cut_off: usize) {
     network.cut_from_others(cut_off).unwrap();
     // The instance may answer from its cache until `KNOWN` has passed.
     thread::sleep(KNOWN);
-    inside.knows_that_it_knows_nothing(what, &journal);
+    inside.asserts_that_every_request_fails(what, &journal);
     let meanwhile = adds(&outside.client(), &format!("{what}: meanwhile"), &journal);
-    inside.knows_that_it_knows_nothing(&format!("{what} still"), &journal);
+    inside.asserts_that_every_request_fails(&format!("{what} still"), &journal);
 
     network.heal_from_others(cut_off).unwrap();
     let call = inside.client.get(&format!("/v1/pets/{}", id_of(&meanwhile)));
@@ -136,13 +136,13 @@ fn minority(what: &str, is_leader: bool) {
 
 #[needs(etcd, ip, quiet)]
 #[test]
-fn an_instance_that_is_cut_off_with_one_node_answers_no_old_page() {
+fn an_instance_cut_off_with_one_node_answers_no_old_page() {
     minority("cut off with a follower", false);
 }
 
 /// The node considers itself the leader for a while.
 #[needs(etcd, ip, quiet)]
 #[test]
-fn an_instance_that_is_cut_off_with_the_leader_answers_no_old_page() {
+fn an_instance_cut_off_with_the_leader_answers_no_old_page() {
     minority("cut off with the leader", true);
 }

@@ -48,7 +48,7 @@ fn tag_of(client: &Client, count: usize) -> String {
 
 #[needs(etcd, time)]
 #[test]
-fn an_instance_on_a_restored_node_logs_in_again_and_mistakes_no_page_for_an_old_one() {
+fn an_instance_on_a_restored_node_logs_in_again_and_gives_new_pages_new_tags() {
     let etcd = Etcd::start(1).unwrap();
     for (path, request) in USERS {
         etcd.post(0, &format!("/v3/auth/{path}"), request).unwrap();

@@ -1,7 +1,7 @@
 //! A Patroni cluster of three nodes in synchronous mode loses or changes its leader under load. One service finds the
-//! leader by the nodes' addresses, and another one through `HAProxy`.
+//! leader by the addresses of the nodes, and another service finds the leader through `HAProxy`.
 //!
-//! The short form is one kill. `PETSTORE_TEST_CLUSTER=long` runs every case of `docs/POSTGRES.md`.
+//! By default, the test kills the leader once. `PETSTORE_TEST_CLUSTER=long` runs every case of `docs/POSTGRES.md`.
 
 use std::{
     env,
@@ -100,8 +100,8 @@ impl Trial {
         leader
     }
 
-    /// Loses the leader by the command `lose`, and brings the node back as a replica by `back`. A replica accepts no
-    /// write.
+    /// Runs the command `lose` on the leader, waits for a new leader, and runs `back` on the old leader. Asserts that
+    /// the old leader then is a replica, and that it accepted no write after the new leader was found.
     fn loses_its_leader(&mut self, lose: &str, back: &str) {
         let leader = self.patroni.run("leader", "");
         let stray = Stray::start(&self.patroni.run("node-url", &leader));

@@ -66,8 +66,8 @@ impl Outage<'_> {
         load.journal().is_settled_by(self.what, &client);
     }
 
-    /// Asserts that each request that needs the store was refused during the outage, and ended within its deadline.
-    /// `/livez` must have answered all the time.
+    /// Asserts that every request for the store was refused during the outage, and ended within its deadline. `/livez`
+    /// must have answered all the time.
     #[track_caller]
     fn was_told(&self, journal: &Journal, in_outage: impl Fn(&Entry) -> bool) {
         let what = self.what;

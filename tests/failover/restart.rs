@@ -35,6 +35,6 @@ fn an_immediate_restart_loses_nothing() {
 
 #[needs(postgres, quiet)]
 #[test]
-fn a_server_that_hangs_is_given_up_and_found_again() {
+fn a_frozen_server_is_given_up_and_found_again() {
     survives("frozen server", Cluster::freeze, CALL + Duration::from_secs(1), Cluster::thaw);
 }

@@ -10,7 +10,7 @@ use crate::support::{
 const INSTANCES: usize = 10;
 
 #[test]
-fn ten_instances_that_start_without_a_key_make_one() {
+fn ten_instances_started_at_once_without_a_key_create_one_key() {
     let store = Store::sqlite();
     let servers: Vec<Server> = thread::scope(|scope| {
         let start = || Launch::without_key(&store).start();

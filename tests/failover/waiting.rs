@@ -47,7 +47,7 @@ fn stopped_cluster() -> Cluster {
 
 #[needs(postgres)]
 #[test]
-fn a_database_server_that_starts_later_is_waited_for() {
+fn a_service_waits_for_a_database_server_that_starts_later() {
     let cluster = stopped_cluster();
     let server = start(Launch::on(&Store::at(&cluster.url("zoo"))));
     cluster.resume().unwrap();
@@ -56,7 +56,7 @@ fn a_database_server_that_starts_later_is_waited_for() {
 
 #[needs(postgres)]
 #[test]
-fn a_service_that_has_waited_can_be_handed_over() {
+fn a_store_can_be_moved_after_its_service_waited_for_the_server() {
     let cluster = stopped_cluster();
     let (first, next) = (Store::at(&cluster.url("zoo")), Store::sqlite());
     let server = start(Launch::on(&first).flag("--next-store", &next.url));
@@ -88,7 +88,7 @@ fn a_permanent_failure_ends_the_service_with_its_own_exit_code() {
 
 #[needs(etcd)]
 #[test]
-fn nodes_that_start_later_are_waited_for() {
+fn a_service_waits_for_nodes_that_start_later() {
     let etcd = Etcd::prepare(1, None).unwrap();
     let url = format!("etcd://{}/zoo?call_timeout=1s", etcd.endpoints());
     let server = start(Launch::on(&Store::at(&url)));

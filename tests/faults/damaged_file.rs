@@ -37,7 +37,7 @@ fn with_damage(bytes: &[u8], animal: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn a_damaged_page_costs_what_needs_it_until_it_is_repaired() {
+fn a_damaged_page_fails_only_the_requests_for_it_until_a_repair() {
     let (store, whole, pets) = large();
     let (first, last) = (&pets[0], &pets[ANIMALS - 1]);
     fs::write(store.file(), with_damage(&whole, last)).unwrap();
@@ -67,7 +67,7 @@ fn a_damaged_page_costs_what_needs_it_until_it_is_repaired() {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn a_file_that_is_cut_off_while_it_is_open_takes_no_write_until_it_is_whole() {
+fn an_open_file_that_was_truncated_refuses_writes_until_a_repair() {
     let (store, whole, pets) = large();
     // Every request is logged. Otherwise the many requests to `/readyz` would use up the log lines for failures.
     let server = Launch::on(&store).flag("--access-log", "all").start();
@@ -95,7 +95,7 @@ fn a_file_that_is_cut_off_while_it_is_open_takes_no_write_until_it_is_whole() {
 }
 
 #[test]
-fn a_file_that_was_vacuumed_by_another_process_is_whole() {
+fn a_file_vacuumed_by_another_process_is_whole() {
     let (store, ..) = large();
     let server = Launch::on(&store).start();
     add(&server.client(), &pet("before"));

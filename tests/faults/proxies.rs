@@ -1,4 +1,4 @@
-//! A service behind a proxy sees only requests that the proxy has sent.
+//! Request smuggling: a service behind a proxy must not find more requests in the bytes than the proxy sent.
 
 use petstore_testing::needs;
 
@@ -18,7 +18,7 @@ fn seen(server: &Server) -> usize {
     requests.filter(|line| !line.contains("\"/readyz\"")).count()
 }
 
-fn no_request_is_seen_that_the_proxy_did_not_send(kind: Kind) {
+fn the_service_sees_only_requests_that_the_proxy_sent(kind: Kind) {
     let store = Store::memory();
     let server = Launch::on(&store).flag("--access-log", "all").start();
     let proxy = Proxy::start(kind, &server);
@@ -44,11 +44,11 @@ fn no_request_is_seen_that_the_proxy_did_not_send(kind: Kind) {
 #[needs(nginx, time)]
 #[test]
 fn behind_nginx() {
-    no_request_is_seen_that_the_proxy_did_not_send(Kind::Nginx);
+    the_service_sees_only_requests_that_the_proxy_sent(Kind::Nginx);
 }
 
 #[needs(haproxy, time)]
 #[test]
 fn behind_haproxy() {
-    no_request_is_seen_that_the_proxy_did_not_send(Kind::Haproxy);
+    the_service_sees_only_requests_that_the_proxy_sent(Kind::Haproxy);
 }

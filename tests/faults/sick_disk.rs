@@ -80,24 +80,24 @@ fn a_full_disk_refuses_writes_until_there_is_space() {
 }
 
 #[test]
-fn a_disk_that_fails_writes_refuses_them_until_it_is_well() {
+fn writes_are_refused_while_the_disk_fails_writes() {
     fault_is_survived(BROKEN_WRITES, "disk I/O error");
 }
 
 #[test]
-fn a_disk_that_fails_to_synchronize_acknowledges_nothing_until_it_is_well() {
+fn no_write_is_acknowledged_while_the_disk_fails_to_synchronize() {
     fault_is_survived(BROKEN_SYNCS, "disk I/O error");
 }
 
 #[test]
-fn a_disk_that_became_read_only_refuses_writes_until_it_is_writable() {
+fn writes_are_refused_while_the_disk_is_read_only() {
     fault_is_survived(READ_ONLY, "the store cannot be opened again: Error code 8: ");
 }
 
 /// The file system itself refuses writes, and completes some of them only in part.
 #[needs(ext4)]
 #[test]
-fn a_file_system_without_space_refuses_writes_until_there_is_some() {
+fn writes_are_refused_while_the_file_system_is_full() {
     let Some(disk) = Ext4::new_or_skip("a file system without space") else { return };
     let folder = disk.mount_point();
     let store = Store::at(&format!("sqlite:{}", folder.join("petstore.db").display()));
@@ -147,7 +147,7 @@ fn a_limit_on_the_size_of_files_refuses_writes_and_kills_nothing() {
 
 #[needs(time)]
 #[test]
-fn a_write_lock_that_another_process_holds_refuses_writes_until_it_is_released() {
+fn writes_are_refused_while_another_process_holds_the_write_lock() {
     let store = Store::sqlite();
     let held = RefCell::new(None);
     let begin = |_: &Server| {

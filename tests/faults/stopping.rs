@@ -218,7 +218,7 @@ fn a_stop_ends_within_the_grace_whatever_clients_do() {
 
 /// HTTP/2 clients that send one kind of frame forever: some before their first request, some after it.
 #[test]
-fn a_stop_does_not_wait_for_clients_that_send_only_control_frames() {
+fn a_stop_does_not_wait_for_clients_with_only_control_frames() {
     const GRACE: Duration = Duration::from_secs(100);
     let store = Store::memory();
     let mut server = Launch::on(&store).flag("--shutdown-grace", "100s").start();

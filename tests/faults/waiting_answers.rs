@@ -39,7 +39,7 @@ fn shared_connection() -> reqwest::blocking::Client {
 }
 
 #[test]
-fn pages_that_nobody_reads_take_bounded_memory_and_others_are_answered() {
+fn unread_pages_use_bounded_memory_and_other_clients_are_answered() {
     // Without the cache, each page is its own copy.
     let launch = Launch::on(&Store::memory()).flag("--page-cache", "0");
     let server = launch.flag("--max-buffered-answers", "4MiB").start();

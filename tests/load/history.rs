@@ -126,8 +126,8 @@ mod tests {
     use super::faults;
     use crate::load::journal::{Addition, Entry};
 
-    /// Returns the history and the list of four additions. The second one has a key and was sent twice. The last one is in
-    /// doubt.
+    /// Returns the history and the list of four additions. The second addition has a key and was sent twice. The last
+    /// addition is in doubt.
     fn history() -> (Vec<Entry>, Vec<Value>) {
         let start = Instant::now();
         let (mut history, mut list) = (Vec::new(), Vec::new());
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_was_kept_has_no_fault_whatever_became_of_what_is_in_doubt() {
+    fn a_correct_history_has_no_fault_whether_or_not_additions_in_doubt_were_written() {
         let (history, mut list) = history();
         assert_eq!(faults(&history, &list), [""; 0]);
         list.pop();
@@ -171,7 +171,7 @@ mod tests {
         let changes: [(&str, Change); 14] = [
             ("is lost", |_, list| drop(list.remove(1))),
             ("once too often", |_, list| again(list, 0, 7)),
-            // One addition has a key, and one is in doubt.
+            // One addition has a key, and another addition is in doubt.
             ("once too often", |_, list| again(list, 1, 7)),
             ("once too often", |_, list| again(list, 3, 7)),
             ("is listed before", |_, list| again(list, 3, 6)),

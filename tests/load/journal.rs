@@ -122,7 +122,7 @@ impl Journal {
         Arc::new(Self { entries: Mutex::default(), measure: Box::new(measure) })
     }
 
-    /// Makes a journal with all entries of several others.
+    /// Makes a journal with all entries of several other journals.
     pub(crate) fn merged<'j>(journals: impl IntoIterator<Item = &'j Arc<Self>>) -> Arc<Self> {
         let merged = Self::new();
         journals.into_iter().for_each(|journal| merged.note(journal.entries()));

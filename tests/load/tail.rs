@@ -31,7 +31,7 @@ impl Tail {
         Self { journals, lag, target, after: i64::MIN, ids: Vec::new(), tag: None, reads: 0 }
     }
 
-    /// Builds the request for the page. Every second one is conditional.
+    /// Builds the request for the page. Every second request is conditional.
     pub(super) fn call(&mut self, client: &Client) -> Call {
         self.reads += 1;
         let tag = self.tag.iter().filter(|_| self.reads.is_multiple_of(2));

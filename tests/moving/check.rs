@@ -41,7 +41,7 @@ fn names(store: &Store, words: &[&str]) {
 }
 
 #[test]
-fn a_reader_that_closes_its_pipe_is_no_fault() {
+fn a_closed_output_pipe_is_no_fault() {
     let store = made(Kind::Sqlite);
     let mut check = petstore(&["check", "--store", &store.url]).spawn();
     drop(check.stdout.take());
@@ -89,7 +89,7 @@ fn damaged_rows_are_named(kind: Kind) {
     names(&store, &["animals", "animal 5500"]);
 }
 
-fn an_index_that_is_gone_is_named(kind: Kind) {
+fn the_check_names_a_missing_index(kind: Kind) {
     let store = made(kind);
     store.damage("DROP INDEX pet_sold");
     names(&store, &["indexes", "sold"]);
@@ -114,7 +114,7 @@ fn a_damaged_index_of_a_file_is_found() {
 }
 
 #[test]
-fn a_store_that_may_lose_the_last_animals_is_warned_of() {
+fn the_check_warns_of_a_store_that_may_lose_the_last_animals() {
     let store = Store::sqlite();
     super::commands::make(&store);
     let said = run(&["check", "--store", &format!("{}?synchronous=normal", store.url)]).succeeds();
@@ -133,5 +133,5 @@ on_stores!(lasting: a_sound_store_is_called_sound);
 on_stores!(
     sql:
     damaged_rows_are_named,
-    an_index_that_is_gone_is_named,
+    the_check_names_a_missing_index,
 );

@@ -17,14 +17,14 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// The places of two animals without a status: one that is deleted, and one that is renamed.
+/// The places of two animals without a status: the first is deleted, and the second is renamed.
 const DELETED: usize = 4;
 const RENAMED: usize = 8;
 
 /// A store, and the content that its copy must have.
 struct Source {
     store: Store,
-    /// A live API key, and a revoked one.
+    /// A live API key, and a revoked API key.
     key: String,
     revoked: String,
     /// The answers to additions with idempotency keys.

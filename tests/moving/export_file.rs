@@ -62,7 +62,7 @@ fn the_target_of_a_link_is_replaced_and_the_link_stays() {
 }
 
 #[test]
-fn a_path_that_is_no_plain_file_is_not_replaced() {
+fn only_a_plain_file_is_replaced() {
     let store = filled(1);
     for path in ["/dev/null", "/tmp"] {
         let refused = run(&["export", "--store", &store.url, "--force", path]);
@@ -74,7 +74,7 @@ fn a_path_that_is_no_plain_file_is_not_replaced() {
 }
 
 #[test]
-fn an_export_that_is_stopped_leaves_no_file() {
+fn a_stopped_export_leaves_no_file() {
     let store = filled(30_000);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pets.ndjson");
@@ -85,7 +85,7 @@ fn an_export_that_is_stopped_leaves_no_file() {
 }
 
 #[test]
-fn a_reader_that_closes_its_pipe_is_reported_in_one_line() {
+fn a_closed_output_pipe_is_reported_in_one_line() {
     let store = filled(5_000);
     let mut running = petstore(&["export", "--store", &store.url]).spawn();
     assert!(lines(running.stdout.take().unwrap()).next().is_some());

@@ -52,7 +52,7 @@ fn a_bad_line_keeps_the_whole_file_out() {
 }
 
 #[test]
-fn the_good_lines_are_kept_if_that_was_asked_for() {
+fn the_good_lines_are_imported_on_request() {
     let store = made(Kind::Sqlite);
     let text = "name,categoryId,status\nRex,1,\nx,y,z\nTom,2,sold\n,,\n";
     let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
@@ -133,7 +133,7 @@ fn an_import_on_a_full_disk_succeeds_once_there_is_room() {
 }
 
 #[test]
-fn files_of_other_programs_are_taken() {
+fn files_of_other_programs_are_accepted() {
     let store = made(Kind::Sqlite);
     let folder = tempfile::tempdir().unwrap();
     let gzip = |name: &str, text: &str| {
@@ -186,7 +186,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
-fn an_import_that_waits_for_its_first_line_holds_nobody_up() {
+fn an_import_without_its_first_line_blocks_no_request() {
     let store = made(Kind::Sqlite);
     let server = Launch::on(&store).start();
     let mut running = fed(&["import", "--store", &store.url]);
@@ -246,7 +246,7 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
 /// is frozen.
 #[needs(postgres, time)]
 #[test]
-fn an_import_that_is_frozen_in_its_transaction_refuses_no_addition() {
+fn an_import_frozen_in_its_transaction_refuses_no_addition() {
     const FROZEN: &str = "DO $$ BEGIN ASSERT EXISTS (SELECT FROM pg_stat_activity \
         WHERE datname = current_database() AND state = 'idle in transaction'); END $$";
     const PETS: usize = 30_000;
@@ -272,13 +272,13 @@ fn an_import_that_is_frozen_in_its_transaction_refuses_no_addition() {
     }
 }
 
-fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind: Kind) {
+fn during_an_import_a_service_assigns_identifiers_above_the_identifiers_of_the_file(kind: Kind) {
     let store = made(kind).patient();
     let server = Launch::on(&store).start();
     let client = server.client();
     let pet = |id: usize| json!({"id": id, "name": "Rex", "categoryId": 1}).to_string() + "\n";
     let pets = if kind == Kind::Etcd { 10_000 } else { 60_000 };
-    // The highest identifier is not the last one.
+    // The highest identifier is not the last identifier in the file.
     let text: String =
         (1..=pets).map(|id| pet(if id == pets / 2 { 500_000 } else { id })).collect();
     let file = store.write("pets.ndjson", &text);
@@ -302,5 +302,5 @@ on_stores!(
     an_addition_beside_a_large_import_waits_for_one_batch_at_most,
     a_file_is_imported_once_unless_it_is_asked_for_again,
     #[petstore_testing::needs(time)]
-    a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported,
+    during_an_import_a_service_assigns_identifiers_above_the_identifiers_of_the_file,
 );

@@ -14,7 +14,7 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Returns the number of animals: 6 batches, or 160 small ones.
+/// Returns the number of animals: 6 batches, or 160 small batches.
 fn pets(kind: Kind) -> usize {
     kind.batch() * if kind == Kind::Etcd { 160 } else { 6 }
 }
@@ -32,7 +32,7 @@ fn ends(kind: Kind) -> [Store; 2] {
     [from, to]
 }
 
-fn a_copy_that_is_killed_or_stopped_continues(kind: Kind) {
+fn a_killed_or_stopped_copy_can_be_continued(kind: Kind) {
     let [from, to] = ends(kind);
     let mut found = 0;
     for signal in ["KILL", if kind == Kind::Sqlite { "TERM" } else { "INT" }] {
@@ -64,7 +64,7 @@ fn goes_on_after(found: usize, said: &str, kind: Kind) {
     assert!(numbers[1] >= found && numbers[0] + numbers[1] == pets(kind), "{found}: {said}");
 }
 
-/// Starts an import of `text`, from `file` if there is one, else from standard input.
+/// Starts an import of `text`: from `file`, or from standard input if `file` is `None`.
 fn importing(store: &Store, file: Option<&str>, text: &str) -> Running {
     let words = ["import", "--store", &store.url];
     if let Some(file) = file {
@@ -75,7 +75,7 @@ fn importing(store: &Store, file: Option<&str>, text: &str) -> Running {
     running
 }
 
-fn an_import_that_is_cut_off_continues_and_adds_nothing_twice(kind: Kind) {
+fn an_interrupted_import_continues_and_adds_nothing_twice(kind: Kind) {
     let text = many(pets(kind));
     for (signal, from_file) in [("KILL", true), ("KILL", false), ("TERM", true)] {
         let store = made(kind);
@@ -105,7 +105,7 @@ fn an_import_that_is_cut_off_continues_and_adds_nothing_twice(kind: Kind) {
     }
 }
 
-fn an_import_that_is_cut_off_before_it_writes_leaves_nothing(kind: Kind) {
+fn an_import_interrupted_before_its_first_write_leaves_nothing(kind: Kind) {
     for (signal, code) in [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))] {
         let store = made(kind);
         let mut running = fed(&["import", "--store", &store.url]);
@@ -124,9 +124,9 @@ fn an_import_that_is_cut_off_before_it_writes_leaves_nothing(kind: Kind) {
 on_stores!(
     lasting:
     #[petstore_testing::needs(time)]
-    a_copy_that_is_killed_or_stopped_continues,
+    a_killed_or_stopped_copy_can_be_continued,
     #[petstore_testing::needs(time)]
-    an_import_that_is_cut_off_before_it_writes_leaves_nothing,
+    an_import_interrupted_before_its_first_write_leaves_nothing,
     #[petstore_testing::needs(time)]
-    an_import_that_is_cut_off_continues_and_adds_nothing_twice,
+    an_interrupted_import_continues_and_adds_nothing_twice,
 );

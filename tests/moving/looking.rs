@@ -44,7 +44,7 @@ fn pair() -> (Store, Store) {
 }
 
 #[test]
-fn a_store_is_the_same_afterwards_whatever_its_journal() {
+fn commands_that_only_read_leave_a_store_with_any_journal_unchanged() {
     for journal in ["wal", "delete", "truncate"] {
         let (store, equal) = pair();
         let file = Connection::open(store.file()).unwrap();
@@ -62,13 +62,13 @@ fn a_store_is_the_same_afterwards_whatever_its_journal() {
 }
 
 #[test]
-fn they_work_on_a_read_only_disk() {
+fn commands_that_only_read_work_on_a_read_only_disk() {
     let (store, equal) = pair();
     let folder = tempfile::tempdir().unwrap();
     let new = folder.path().join("new.db");
     let is_possible = petstore(&["--version"]).on_read_only(&store.folder()).finish();
     let found = if is_possible.code == Some(0) { Ok(()) } else { Err(is_possible.stderr) };
-    let test = "they_work_on_a_read_only_disk";
+    let test = "commands_that_only_read_work_on_a_read_only_disk";
     if or_skip_without("root, unshare and mount", test, found).is_none() {
         return;
     }

@@ -19,7 +19,7 @@ use crate::support::{
     wait,
 };
 
-/// A store that a command fills is used by nobody until another run has completed it.
+/// No service uses a store with an incomplete copy until another run of the command completes the copy.
 fn half_a_copy_is_served_by_nobody(kind: Kind) {
     // More than one batch of any store.
     let count = if kind == Kind::Etcd { 100 * kind.batch() } else { 25_000 };
@@ -95,7 +95,7 @@ fn a_service_with_another_next_store_refuses_writes_soon_and_names_the_new_one()
     for server in servers {
         let began = Instant::now();
         server.client().add(&pet("Rex")).send().is(503);
-        // A service looks for the store that took over for 2 s.
+        // A service searches for the new store for 2 s.
         assert!(began.elapsed() < Duration::from_secs(3), "{:.2?}", began.elapsed());
         server.client().get("/v1/pets").send().is(503);
         let advice = format!("restart this service with --store {}", to.url);
@@ -106,7 +106,7 @@ fn a_service_with_another_next_store_refuses_writes_soon_and_names_the_new_one()
 }
 
 #[test]
-fn a_way_back_that_is_refused_leaves_its_target_sealed() {
+fn a_refused_way_back_leaves_its_target_sealed() {
     let (from, to) = (made(Kind::Sqlite), Store::sqlite());
     import(&from.url, "ndjson", &many(10)).succeeds();
     hand_over(&from, &to).succeeds();
@@ -116,7 +116,7 @@ fn a_way_back_that_is_refused_leaves_its_target_sealed() {
     assert_eq!(server.client().get("/v1/pets/7").send().is(200).json()["status"], "sold");
     server.stop();
     Launch::on(&from).finish().fails(78, "was handed over to ");
-    // A service with this store first uses the other one.
+    // A service whose first store is this store uses the other store.
     let server = Launch::on(&from).flag("--next-store", &to.url).start();
     catalogue::add(&server.client(), &pet("Rex"));
 }

@@ -15,7 +15,7 @@ const ON_ONE: [&[&str]; 7] = [
     &["keys", "revoke", "web", "--store"],
     &["keys", "roll", "web", "--store"],
 ];
-/// The commands on two stores: the words before an existing store, and the flag before the missing one.
+/// The commands on two stores: the words before an existing store, and the flag before the missing store.
 const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "copy"], "--to", "--from"),
     (&["store", "verify"], "--to", "--from"),
@@ -25,7 +25,7 @@ const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "move", "--cancel"], "--from", "--to"),
 ];
 
-/// Returns the words of every command on the store of `url`. A second store is `other`.
+/// Returns the words of every command on the store at `url`. `other` is the URL of a second store.
 fn commands<'a>(url: &'a str, other: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
     let on_one = ON_ONE.into_iter().map(move |words| [words, &[url]].concat());
     let on_two = ON_TWO.into_iter();
@@ -33,7 +33,7 @@ fn commands<'a>(url: &'a str, other: &'a str) -> impl Iterator<Item = Vec<&'a st
         .chain(on_two.map(move |(words, known, word)| [words, &[known, other, word, url]].concat()))
 }
 
-fn a_store_that_is_not_there_is_not_made(kind: Kind) {
+fn no_command_creates_a_missing_store(kind: Kind) {
     let store = Store::new(kind);
     let other = made(kind);
     for words in commands(&store.url, &other.url) {
@@ -45,10 +45,10 @@ fn a_store_that_is_not_there_is_not_made(kind: Kind) {
     }
 }
 
-on_stores!(lasting: a_store_that_is_not_there_is_not_made);
+on_stores!(lasting: no_command_creates_a_missing_store);
 
 #[test]
-fn a_server_that_does_not_answer_ends_each_command() {
+fn each_command_ends_if_the_server_does_not_answer() {
     // The kernel accepts connections into the backlog, but no process answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();

@@ -77,7 +77,7 @@ fn a_restored_store_continues_from_the_backup_and_has_another_identity() {
     assert_ne!(now.must("etag"), seen);
 }
 
-fn a_store_that_holds_anything_is_not_replaced(kind: Kind) {
+fn a_restore_replaces_only_an_empty_store(kind: Kind) {
     let store = Store::sqlite();
     store.new_key("web");
     import(&store.url, "ndjson", &many(10)).succeeds();
@@ -140,7 +140,7 @@ fn a_restore_of_no_sound_backup_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_backup_that_cannot_be_read_is_not_called_missing() {
+fn an_unreadable_backup_is_not_reported_as_missing() {
     let (store, target) = (Store::sqlite(), Store::sqlite());
     make(&store);
     let backup = backup(&store);
@@ -161,7 +161,7 @@ fn a_backup_that_cannot_be_read_is_not_called_missing() {
 }
 
 #[test]
-fn a_backup_or_a_restore_that_is_stopped_or_killed_leaves_no_file() {
+fn a_stopped_or_killed_backup_or_restore_leaves_no_file() {
     let (disk, store) = (Disk::new(), Store::sqlite());
     make(&store);
     import(&store.url, "ndjson", &many(5_000)).succeeds();
@@ -195,5 +195,5 @@ fn a_backup_or_a_restore_that_is_stopped_or_killed_leaves_no_file() {
 
 on_stores! {
     lasting:
-    a_store_that_holds_anything_is_not_replaced,
+    a_restore_replaces_only_an_empty_store,
 }

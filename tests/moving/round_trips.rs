@@ -1,4 +1,4 @@
-//! Exports and imports keep every animal as it is.
+//! An export and an import keep every animal unchanged.
 
 use std::{fs, os::unix::fs::symlink};
 

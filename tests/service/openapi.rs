@@ -1,4 +1,4 @@
-//! The OpenAPI document describes the real answers, and no others.
+//! The OpenAPI document describes the real answers, and no other answers.
 
 mod answers;
 mod bodies;

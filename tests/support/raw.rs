@@ -83,7 +83,7 @@ impl Raw {
         answer
     }
 
-    /// Reads one answer, also an interim one, without checking the rules.
+    /// Reads one answer, which may be an interim answer, without checking the rules.
     #[track_caller]
     pub(crate) fn any_answer(&mut self, to_head: bool) -> Answer {
         self.try_answer(to_head).unwrap_or_else(|error| {

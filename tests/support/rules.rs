@@ -49,7 +49,7 @@ const HEADERS: [&str; 27] = [
     "x-request-id",
 ];
 
-/// The part of a request that the rules for its answer need.
+/// The part of a request that the rules for its answer use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) method: String,

@@ -146,7 +146,7 @@ impl Prefix {
         serde_json::from_str(&answer.unwrap()).unwrap()
     }
 
-    /// Returns the key of a row in base64, as etcd's JSON gateway takes it.
+    /// Returns the key of a row in base64, in the form that etcd's JSON gateway accepts.
     fn row(&self, folder: &str, id: i64) -> String {
         STANDARD.encode(format!("{}/{folder}/{:016x}", self.0, id.cast_unsigned() ^ (1 << 63)))
     }

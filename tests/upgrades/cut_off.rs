@@ -23,7 +23,7 @@ fn version(store: &Store) -> String {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn an_upgrade_that_is_killed_leaves_the_store_as_it_was() {
+fn a_killed_upgrade_leaves_the_store_unchanged() {
     let old = Old::sqlite(&old::releases()[0]);
     old.store.damage(MORE);
     let whole = fs::read(old.store.file()).unwrap();

@@ -151,7 +151,7 @@ fn only_serve_and_upgrade_upgrade(kind: Kind) {
 
 /// The step to 2.0 would be unsafe beside a process of an older release.
 #[test]
-fn a_store_that_is_in_use_is_not_upgraded() {
+fn a_store_in_use_is_not_upgraded() {
     for release in old::releases().iter().filter(|release| *release != old::CURRENT) {
         let old = Old::sqlite(release);
         let user = Connection::open(old.store.file()).unwrap();
@@ -169,7 +169,7 @@ fn a_store_that_is_in_use_is_not_upgraded() {
 }
 
 #[test]
-fn the_copy_that_an_upgrade_leaves_is_the_way_back() {
+fn the_copy_made_by_an_upgrade_can_be_used_as_the_old_store() {
     let (old, disk) = (Old::sqlite(&old::releases()[0]), Disk::new());
     let upgrade = petstore(&["upgrade", "--store", &old.store.url]).disk(&disk);
     assert_eq!(upgrade.finish().code, Some(0));
@@ -184,7 +184,7 @@ fn the_copy_that_an_upgrade_leaves_is_the_way_back() {
 }
 
 #[test]
-fn a_backup_of_an_older_release_is_restored_as_it_is() {
+fn a_backup_of_an_older_release_is_restored_unchanged() {
     for release in old::releases() {
         let old = Old::sqlite(&release);
         let (backup, restored) = (Store::sqlite(), Store::sqlite());

@@ -11,8 +11,8 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{console::note, server};
 
-/// Returns the animal `number` as one line of JSON without a line ending. Of ten consecutive animals, four are available,
-/// three are pending, two are sold, and one has no status.
+/// Returns the animal `number` as one line of JSON without a line ending. Of ten consecutive animals, four are
+/// available, three are pending, two are sold, and one animal has no status.
 pub(crate) fn animal(number: u64) -> String {
     // Every ninth name is not ASCII, because such names cost more.
     let first = if number % 9 == 8 { "Zoë" } else { "Bella" };

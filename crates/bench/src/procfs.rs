@@ -27,7 +27,7 @@ mod tests {
     use super::seconds;
 
     #[test]
-    fn times_are_parsed_whatever_the_name_of_the_program() {
+    fn times_are_parsed_for_any_program_name() {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 0 1 2 3 4 150 50 7 8 20 0";
         assert_eq!(seconds(stat), Some(2.0));
         assert_eq!(seconds("7 (a) S 1"), None);

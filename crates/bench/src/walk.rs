@@ -34,7 +34,7 @@ fn of_20(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_link_becomes_one_to_a_page_of_20() {
+    fn a_link_becomes_a_link_to_a_page_of_20() {
         let path = super::of_20("/v1/pets?limit=3&status=sold&cursor=AQ");
         assert_eq!(path, "/v1/pets?limit=20&status=sold&cursor=AQ");
     }

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_lists_the_first_difference_is_named() {
+    fn the_first_difference_of_two_lists_is_named() {
         let failure = ensure_eq_lists("pets", &[1, 2, 4], &[1, 2, 3]).unwrap_err();
         let expected = "pets: element 2 and the length: (Some(4), 3) instead of (Some(3), 3)";
         assert_eq!(failure.to_string(), expected);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn any_error_breaks_the_promise_in_which_it_occurs() {
+    fn an_error_in_a_promise_breaks_that_promise() {
         let failing = || -> Result<(), Failure> {
             "x".parse::<u8>()?;
             Ok(())

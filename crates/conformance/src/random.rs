@@ -12,7 +12,7 @@ pub(crate) fn one_of<T: Clone>(random: &mut Rng, choices: &[T]) -> T {
     choices[random.usize(..choices.len())].clone()
 }
 
-/// Returns the seed that the environment names, or a new one.
+/// Returns the seed in the environment variable, or a new seed.
 pub(crate) fn seed() -> u64 {
     let named = std::env::var(SEED_VARIABLE).ok().and_then(|text| text.parse().ok());
     named.unwrap_or_else(|| RandomState::new().hash_one(()))

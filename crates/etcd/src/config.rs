@@ -18,7 +18,7 @@ const FILE: &str = "it is the path of a PEM file";
 const UNUSED_FILES: &str = "sslrootcert, sslcert and sslkey need sslmode=verify-full";
 /// The longest prefix.
 const MAX_PREFIX: usize = 63;
-/// The port of a host without one.
+/// The port of a host whose URL has no port.
 const DEFAULT_PORT: u16 = 2379;
 
 /// The nodes, the prefix, and the parameters of a URL.

@@ -128,7 +128,7 @@ impl Core {
         Ok(self.send(txn, self.client.deadline()).await?.answer)
     }
 
-    /// Sends a transaction. If etcd takes fewer operations, halves [`max_ops`](Self::max_ops).
+    /// Sends a transaction. If etcd accepts fewer operations, halves [`max_ops`](Self::max_ops).
     async fn send(&self, txn: &Txn, deadline: Instant) -> Result<Reply<TxnAnswer>, StoreError> {
         let max = self.max_ops();
         let reply = self.client.call("/v3/kv/txn", txn, deadline).await;
@@ -241,7 +241,7 @@ impl Core {
                 // The known head may be outdated.
                 continue;
             };
-            // etcd may take fewer operations since the changes were planned.
+            // etcd may accept fewer operations than when the changes were planned.
             if changes.len() > self.max_ops().entries() {
                 return Err(StoreError::unavailable(Cause::TooManyOps).into());
             }

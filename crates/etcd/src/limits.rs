@@ -45,7 +45,8 @@ impl MaxOps {
         Self((self.0 / 2).max(Self::MIN.0))
     }
 
-    /// Returns the number of levels of a large write. Two suffice for [`MAX_ROWS`] unless etcd takes few operations.
+    /// Returns the number of nested levels that a large write requires. Two levels suffice for [`MAX_ROWS`] unless etcd
+    /// accepts only few operations.
     const fn levels(self) -> usize {
         if self.0 < 64 { 4 } else { 2 }
     }

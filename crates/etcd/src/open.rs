@@ -26,7 +26,7 @@ impl EtcdStore {
     /// Upgrades the schema of the store to this release's. Returns `None` if there is no store.
     ///
     /// # Errors
-    /// [`OpenError`]. The next upgrade continues an incomplete one.
+    /// [`OpenError`]. The next upgrade continues an incomplete upgrade.
     pub async fn upgrade(
         config: &EtcdConfig,
         mode: UpgradeMode,

@@ -96,7 +96,7 @@ impl PetRepository for EtcdStore {
                 draft.delete(entry.key());
                 for (id, at) in rows::expiry(&entry)? {
                     let stored = draft.record(&id)?;
-                    // A replaced record is in another expiry entry, that of its new time.
+                    // A replaced record is in another expiry entry: the entry of its new time.
                     let Some(record) = stored.filter(|record| record.at.0 == at) else { continue };
                     if at <= cutoff.0 && (purged.deleted as usize) < limit {
                         purged.deleted += 1;

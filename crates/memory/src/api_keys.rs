@@ -57,7 +57,7 @@ impl KeyStore for MemoryStore {
     }
 }
 
-/// Writes a key under its own identifier. Merges it with the stored key if there is one.
+/// Writes a key under its own identifier. If a key with this identifier is stored, merges both keys.
 pub(crate) fn write(state: &mut State, key: &ApiKey) -> Result<(), ArchiveError> {
     let owner = state.keys.values().find(|stored| stored.digest == key.digest);
     let resolved = Resolution::of_key(state.keys.get(&key.id), owner.map(|owner| owner.id), key)?;

@@ -19,7 +19,7 @@ fn once() -> IdempotencyRequest {
 }
 
 #[tokio::test]
-async fn a_write_that_adds_no_animal_leaves_the_version() {
+async fn a_write_without_a_new_animal_keeps_the_version() {
     let store = MemoryStore::new();
     PetRepository::add(&store, rex(), Some(once())).await.unwrap();
     let before = store.version();

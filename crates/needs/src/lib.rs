@@ -1,17 +1,18 @@
 //! `#[needs(postgres)]` above a test: the test is ignored where PostgreSQL is not installed, and the reason names the
 //! packages to install.
 //!
-//! `#[needs(time)]` marks a test that takes more than a few seconds. With `PETSTORE_TEST_ALL=1`, tests of these two
-//! kinds are never ignored.
+//! `#[needs(time)]` marks a test that takes more than a few seconds. With `PETSTORE_TEST_ALL=1`, tests that require a
+//! program or `time` are never ignored.
 //!
-//! `#[needs(quiet)]` marks a test that measures time, which needs a machine without other work. The test is always
-//! ignored. These tests run alone, one after the other:
+//! `#[needs(quiet)]` marks a test that measures time on a machine without other work. Such a test is always ignored.
+//! The following command runs these tests one after the other:
 //!
 //! ```sh
 //! PETSTORE_TEST_ALL=1 cargo test --workspace --locked --lib --tests -- --ignored --test-threads=1
 //! ```
 //!
-//! A running test cannot be marked as ignored, so a build script searches for the programs.
+//! `#[ignore]` is decided at compile time. So the build script of this crate searches for the required programs, and
+//! the macro reads the result.
 
 use proc_macro::TokenStream;
 
@@ -21,20 +22,20 @@ mod programs;
 
 use programs::{NEEDS, QUIET};
 
-/// The names of the needs that are not met on this machine.
+/// The names of the requirements that this machine does not meet, separated by spaces.
 const MISSING: &str = env!("MISSING");
 /// The reason for ignoring a test that measures time.
 const IN_QUIET: &str =
     "measures time: run with PETSTORE_TEST_ALL=1 and -- --ignored --test-threads=1";
 
-/// Ignores a test if one of its needs is not met: `#[needs(postgres, time)]`.
+/// Ignores a test if this machine does not meet one of the named requirements: `#[needs(postgres, time)]`.
 #[proc_macro_attribute]
 pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
     let names = names.to_string();
     let mut missing = Vec::new();
     for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let Some((_, _, package)) = NEEDS.iter().find(|(known, ..)| *known == name) else {
-            return tokens(&format!("compile_error!(\"there is no need '{name}'\");"));
+            return tokens(&format!("compile_error!(\"unknown requirement '{name}'\");"));
         };
         if MISSING.split(' ').any(|missing| missing == name) {
             missing.push(match name {

@@ -19,7 +19,7 @@ const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, c
 const FORM: &str = "write postgres://USER:PASSWORD@HOST[:PORT][,HOST…]/DATABASE";
 const NO_USER: &str = "no user is named; write postgres://USER:PASSWORD@HOST/DATABASE";
 const NO_DATABASE: &str = "no database is named; write postgres://USER:PASSWORD@HOST/DATABASE";
-/// The port of a host without one.
+/// The port of a host whose URL has no port.
 const DEFAULT_PORT: u16 = 5432;
 const ANY_OF_SEVERAL: &str = "target_session_attrs=any takes one host: reads of several servers would go back in time; \
     name one, or write target_session_attrs=read-write";
@@ -42,7 +42,7 @@ const MAX_SCHEMA_BYTES: usize = 63;
 /// | `call_timeout` | `5s` | the time limit for a call as a whole |
 /// | `pool_timeout` | `1s` | the time limit for the wait for a free connection, within `call_timeout` |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
-/// | `pool_size` | `16` | the largest number of connections for reads; the writer takes one more |
+/// | `pool_size` | `16` | the largest number of connections for reads; the writer uses one more connection |
 /// | `target_session_attrs` | `read-write` | use only a host that accepts writes; `any`, for a single host |
 /// | `schema` | the role's own | the schema of the tables, created if it does not exist |
 /// | `application_name` | `petstore` | the name of the sessions in the server's lists |

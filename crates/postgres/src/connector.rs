@@ -27,7 +27,7 @@ use petstore_storage::{tls::TlsFailure, url::HostPort};
 use tokio::{task::JoinSet, time};
 use tokio_postgres::{Config, config::SslMode};
 
-/// The time after which the next host is tried beside a silent one. A host that drops every packet delays a call by
+/// The time after which the next host is tried beside a silent host. A host that drops every packet delays a call by
 /// this time, not by the whole connect timeout.
 const HEAD_START: Duration = Duration::from_millis(500);
 

@@ -36,7 +36,7 @@ pub(crate) enum StoreFailure {
     /// The server committed, but its wait for a standby was canceled.
     #[error("the server did not wait for its standby, so the commit may be lost with the server")]
     NotReplicated,
-    /// This many calls wait for a connection, and the pool takes no more.
+    /// This many calls wait for a connection, and the pool refuses further calls.
     #[error("too many calls wait for a connection ({0})")]
     PoolQueueFull(usize),
     /// Every try failed because of a concurrent change of the same rows.
@@ -115,7 +115,7 @@ impl StoreFailure {
 
     /// Returns whether the connection cannot be used again:
     /// - it is broken, or its server has not answered in time,
-    /// - its server stops or takes no writes, or did not wait for a standby,
+    /// - its server stops, accepts no writes, or did not wait for a standby,
     /// - its prepared statements are no longer valid.
     pub(crate) fn breaks_connection(&self) -> bool {
         match self.postgres() {

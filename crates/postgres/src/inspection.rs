@@ -110,7 +110,7 @@ mod tests {
     use super::durability;
 
     #[test]
-    fn a_server_that_does_not_wait_for_its_disk_gets_a_warning() {
+    fn the_inspection_warns_of_a_server_that_does_not_wait_for_its_disk() {
         for (fsync, pages, severity) in [
             ("on", "on", Severity::Ok),
             ("off", "on", Severity::Warning),

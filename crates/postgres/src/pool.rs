@@ -97,7 +97,7 @@ impl Drop for PooledConnection<'_> {
 }
 
 impl State {
-    /// Closes the least recently used idle connection, if one is wanted.
+    /// Closes the least recently used idle connection, if an idle connection is wanted.
     fn close_if_wanted(&mut self) {
         if self.is_one_wanted && !self.idle.is_empty() {
             self.is_one_wanted = false;
@@ -149,7 +149,7 @@ impl Pool {
             let (_pooled, connection) = self.get().await?;
             let result = connection.query_alone(sql, values).await;
             let Err(failure) = result else { return result };
-            // Before the connection is returned, so that no other call takes it.
+            // Before the connection is returned, so that no other call gets this connection.
             if failure.breaks_connection() {
                 self.drop_all();
             }
@@ -209,7 +209,7 @@ impl Pool {
         state.idle.clear();
     }
 
-    /// Returns an idle connection, or a new one.
+    /// Returns an idle connection, or a new connection.
     async fn get(&self) -> Result<(PooledConnection<'_>, Arc<Connection>), StoreFailure> {
         let full = |_| StoreFailure::PoolQueueFull(MAX_WAITING);
         let _waiting = self.waiting.try_acquire().map_err(full)?;
@@ -244,7 +244,7 @@ impl Pool {
         }
     }
 
-    /// Takes the connection that was returned last, if there is one.
+    /// Removes and returns the connection that was returned to the pool last, if the pool has an idle connection.
     fn take(&self, permit: OwnedSemaphorePermit) -> PooledConnection<'_> {
         let mut state = lock(&self.state);
         state.in_use += 1;

@@ -1,6 +1,7 @@
 //! Values that are bound to a statement, each with its SQL type, and the columns of rows.
 //!
-//! A prepared statement has the types of its values. A statement that is sent together with its values needs their types.
+//! A prepared statement knows the types of its values. A statement that is sent together with its values must also send
+//! their types.
 
 use std::error::Error as StdError;
 

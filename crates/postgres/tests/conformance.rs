@@ -10,7 +10,8 @@ use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_sk
 
 /// Time limits for a busy machine, on which calls that wait for each other exceed the defaults.
 const LONG_TIMEOUTS: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
-/// Time limits below those of the kit. Through a pooler, a call to an unreachable server waits until its own deadline.
+/// Time limits below the time limits of the conformance kit. Through a pooler, a call to an unreachable server waits
+/// until its own deadline.
 const SHORTER_TIMEOUTS: &str = "pool_timeout=7s&statement_timeout=7s&call_timeout=8s";
 
 /// A database and its URL.

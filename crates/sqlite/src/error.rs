@@ -204,7 +204,7 @@ mod tests {
     use super::{OpenError, Reason};
 
     #[test]
-    fn an_error_of_sqlite_says_what_to_do_and_whether_it_may_pass() {
+    fn an_error_of_sqlite_names_the_remedy_and_is_temporary_or_permanent() {
         let table = [
             (
                 ffi::SQLITE_READONLY_DIRECTORY,

@@ -226,7 +226,7 @@ mod tests {
     use super::explain;
 
     #[test]
-    fn an_error_of_the_file_system_says_what_to_do() {
+    fn an_error_of_the_file_system_names_the_remedy() {
         for (kind, expected) in [
             (io::ErrorKind::PermissionDenied, "permission denied; give this user"),
             (io::ErrorKind::ReadOnlyFilesystem, "its disk is mounted read-only; mount it"),

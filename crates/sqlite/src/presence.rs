@@ -1,8 +1,9 @@
 //! The check that the files of the store are neither removed, replaced nor truncated.
 //!
-//! Writes to a removed file succeed until the last process closes it. So device and inode at each path are compared with
-//! those of the open file, before each transaction and before its answers. SQLite may not notice a truncated database
-//! whose pages are in its cache. So a shorter file must have all the pages that its header counts.
+//! Writes to a removed file succeed until the last process closes the file. So the writer compares the device and inode
+//! at each path with the device and inode of the open file: before each transaction, and again before the transaction's
+//! callers get their results. SQLite may not notice that a database was truncated if the lost pages are in its cache.
+//! So if the database file has become shorter, the check requires all the pages that the header counts.
 
 use std::{
     fs::{self, Metadata},
@@ -48,7 +49,7 @@ impl Presence {
         Ok(Self { database, log, length: metadata.len().into(), lost: false.into() })
     }
 
-    /// Checks the files. Fails if one is missing, replaced or truncated.
+    /// Checks the files. Fails if a file is missing, replaced or truncated.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let log = self.log.iter().try_for_each(|log| find(log).map(drop));
         let found = log.and_then(|()| self.require_whole(&find(&self.database)?));

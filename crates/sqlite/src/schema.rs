@@ -159,7 +159,7 @@ pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Reaso
     require_current(connection).map(|()| false)
 }
 
-/// Requires a store with the schema version of this release or a newer one.
+/// Requires a store with the schema version of this release or a newer schema version.
 pub(crate) fn require_current(connection: &Connection) -> Result<(), Reason> {
     match version(connection)? {
         None => Err(Reason::Foreign("an empty database")),

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_error_that_may_pass_is_unavailable() {
+    fn only_a_temporary_error_is_unavailable() {
         assert!(matches!(opening_error(Inner, true), StoreError::Unavailable(_)));
         assert!(matches!(opening_error(Inner, false), StoreError::Refused(_)));
     }

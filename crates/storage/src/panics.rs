@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_ends_or_is_aborted_does_not_cancel_the_token() {
+    async fn the_end_or_abort_of_a_task_does_not_cancel_the_token() {
         let token = CancellationToken::new();
         tokio::spawn(essential(token.clone(), async {})).await.unwrap();
         let task = tokio::spawn(essential(token.clone(), future::pending()));

@@ -28,7 +28,7 @@ const WATCH_TIME: Duration = Duration::from_secs(2);
 pub struct StoredVersion {
     /// The version; `None` if the store is not open.
     pub version: Option<CatalogueVersion>,
-    /// The number of changes so far: of two states, the later one has more.
+    /// The number of changes so far. The later of two states has the larger number.
     pub changes: i64,
 }
 

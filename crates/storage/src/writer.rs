@@ -213,7 +213,7 @@ impl<W> Jobs<W> {
         Some(group)
     }
 
-    /// Returns the queued jobs that fit into a group with `held` others. Does not wait.
+    /// Returns the queued jobs that fit into a group with `held` other jobs. Does not wait.
     pub fn ready(&mut self, held: usize) -> Vec<Job<W>> {
         let mut group = Vec::new();
         for received in mem::take(&mut self.received) {

@@ -35,7 +35,7 @@ impl Database {
         sql(&self.url, sql_text)
     }
 
-    /// Refuses new connections, and ends the open ones.
+    /// Refuses new connections, and ends the open connections.
     ///
     /// # Errors
     /// The error text of the server.
@@ -64,7 +64,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // A stopped server needs no cleanup: its databases are removed with it.
+        // A stopped server needs no cleanup: its databases are removed with the server.
         let _ = self.disconnect_all();
         let _ = sql(&self.server, &format!("DROP DATABASE IF EXISTS {}", self.name));
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::with_database;
 
     #[test]
-    fn a_database_replaces_the_one_in_the_url() {
+    fn a_database_name_replaces_the_name_in_the_url() {
         let table = [
             ("postgres://a:b@h:1/old", "postgres://a:b@h:1/new"),
             ("postgres://h/old?sslmode=disable", "postgres://h/new?sslmode=disable"),

@@ -103,7 +103,7 @@ impl Etcd {
         self.resume_with(node, &[])
     }
 
-    /// Starts a stopped node with further flags, which override earlier ones.
+    /// Starts a stopped node with further flags, which override earlier flags.
     ///
     /// # Errors
     /// There is no shell.
@@ -233,7 +233,7 @@ mod tests {
 
     #[needs(etcd)]
     #[test]
-    fn a_killed_leader_is_followed_and_a_node_that_comes_back_has_its_data() {
+    fn a_killed_leader_is_replaced_and_keeps_its_data_after_a_restart() {
         let etcd = Etcd::start(3).unwrap();
         let leader = etcd.wait_for_leader(None).unwrap();
         etcd.post(leader, "/v3/kv/put", r#"{"key":"YQ==","value":"Yg=="}"#).unwrap();

@@ -8,9 +8,9 @@
 //! `pg_config` names. With `PETSTORE_TEST_POSTGRES=URL`, [`postgres_or_skip`] uses a running server instead; the role
 //! in the URL must be able to create databases.
 //!
-//! A test that needs a program has the attribute `#[needs(postgres)]`, and is ignored if the program is not installed.
-//! A test checks other needs, such as root, when it runs: without them, it prints that it is skipped. With
-//! `PETSTORE_TEST_ALL=1`, a test with a missing need fails.
+//! A test that requires a program has an attribute such as `#[needs(postgres)]`, and is ignored if the program is not
+//! installed. A test checks other requirements, such as root privileges, when it runs. If a requirement is not met, the
+//! test prints that it is skipped. With `PETSTORE_TEST_ALL=1`, such a test fails.
 
 mod binaries;
 mod cluster;

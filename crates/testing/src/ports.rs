@@ -22,7 +22,7 @@ const BLOCKS: u16 = 220;
 /// Returns a port of 127.0.0.1 without a listener. No other call and no other running process gets the same port.
 ///
 /// # Errors
-/// All ports are taken.
+/// All ports are in use.
 pub fn free_port() -> Result<u16, String> {
     static PORTS: Mutex<Ports> = Mutex::new(Ports::new());
     PORTS.lock().unwrap_or_else(PoisonError::into_inner).next()

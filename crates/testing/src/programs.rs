@@ -1,5 +1,5 @@
-//! The needs of tests, and the programs that meet them. `petstore-needs` compiles this file too: its build script
-//! searches for the programs, and its macro names the missing programs.
+//! The requirements of tests, and the programs that meet these requirements. `petstore-needs` compiles this file too:
+//! its build script searches for the programs, and its macro names the missing programs.
 
 use std::{
     env, fs,
@@ -8,10 +8,11 @@ use std::{
     process::Command,
 };
 
-/// A name for `#[needs(…)]`, the programs that meet the need, and Debian's packages with these programs.
+/// A requirement: its name in `#[needs(…)]`, the programs that meet it, and Debian's packages with these programs.
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
-/// Every need of `#[needs(…)]`. No program meets the first two: [`TEST_ALL`] meets `time`, and nothing meets [`QUIET`].
+/// Every requirement of `#[needs(…)]`. No program meets the first two requirements: [`TEST_ALL`] meets `time`, and
+/// nothing meets [`QUIET`].
 pub(crate) const NEEDS: [Need; 14] = [
     ("time", &[], ""),
     (QUIET, &[], ""),
@@ -33,10 +34,11 @@ pub(crate) const NEEDS: [Need; 14] = [
     ("ext4", &["mkfs.ext4"], "e2fsprogs"),
 ];
 
-/// The need of a test that measures time. Such a test is ignored in every build, so that `--ignored` selects it: with
-/// [`TEST_ALL`], no other test is ignored.
+/// The requirement of a test that measures time. Such a test is ignored in every build. So with [`TEST_ALL`], where no
+/// other test is ignored, `--ignored` selects exactly the tests that measure time.
 pub(crate) const QUIET: &str = "quiet";
-/// The variable that, with the value `1`, makes a test with a missing need fail, instead of being ignored or skipped.
+/// The environment variable for complete test runs. With the value `1`, a test with an unmet requirement fails, instead
+/// of being ignored or skipped.
 pub(crate) const TEST_ALL: &str = "PETSTORE_TEST_ALL";
 /// The variable with the URL of a running PostgreSQL server that tests may use.
 pub(crate) const EXTERNAL: &str = "PETSTORE_TEST_POSTGRES";
@@ -48,12 +50,12 @@ pub(crate) const FOLDERS: [&str; 4] =
 /// The folder of Debian's PostgreSQL versions.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Returns whether a test with a missing need fails, instead of being ignored or skipped.
+/// Returns whether a test with an unmet requirement fails, instead of being ignored or skipped.
 pub(crate) fn tests_all() -> bool {
     env::var(TEST_ALL).is_ok_and(|value| value == "1")
 }
 
-/// Returns whether the need `name` is met here.
+/// Returns whether this machine meets the requirement.
 pub(crate) fn is_met((name, programs, _): &Need) -> bool {
     let external = *name == "postgres" && env::var_os(EXTERNAL).is_some();
     let installed = || programs.iter().all(|program| find(program).is_some());

@@ -1,5 +1,5 @@
-//! Needs of a test, such as root. If this machine does not meet a need, the test prints that it is skipped. With
-//! `PETSTORE_TEST_ALL=1`, the test fails.
+//! Functions that skip a test if this machine lacks something that the test needs, such as PostgreSQL or root
+//! privileges. A skipped test prints the reason. With `PETSTORE_TEST_ALL=1`, the test fails instead.
 
 use std::{
     env,
@@ -19,7 +19,7 @@ use crate::{
 /// Returns a new and empty database for the test `test`; `None` without PostgreSQL.
 ///
 /// # Panics
-/// The need is missing although `PETSTORE_TEST_ALL=1`, or the database cannot be made.
+/// PostgreSQL is missing and `PETSTORE_TEST_ALL=1` is set, or the database cannot be created.
 #[must_use]
 pub fn postgres_or_skip(test: &str) -> Option<Database> {
     static SHARED: OnceLock<Result<Cluster, String>> = OnceLock::new();
@@ -31,38 +31,38 @@ pub fn postgres_or_skip(test: &str) -> Option<Database> {
     Some(or_panic(Database::fresh(&url)))
 }
 
-/// Returns a server for the test `test` alone; `None` without PostgreSQL.
+/// Returns a PostgreSQL server that only the test `test` uses; `None` without PostgreSQL.
 ///
 /// # Panics
-/// The need is missing although `PETSTORE_TEST_ALL=1`.
+/// The server cannot be started and `PETSTORE_TEST_ALL=1` is set.
 #[must_use]
 pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
     or_skip(test, Cluster::start(durability))
 }
 
-/// Returns `nodes` nodes of etcd for the test `test`; `None` without etcd.
+/// Returns an etcd cluster with `nodes` nodes for the test `test`; `None` without etcd.
 ///
 /// # Panics
-/// The need is missing although `PETSTORE_TEST_ALL=1`.
+/// The nodes cannot be started and `PETSTORE_TEST_ALL=1` is set.
 #[must_use]
 pub fn etcd_or_skip(test: &str, nodes: usize) -> Option<Etcd> {
     or_skip_without("etcd", test, Etcd::start(nodes))
 }
 
-/// Returns a network for the servers of the test `test`; `None` without root, without the right to create network
-/// namespaces, or without iproute2.
+/// Returns a network for `servers` servers of the test `test`; `None` without root privileges, without the right to
+/// create network namespaces, or without iproute2.
 ///
 /// # Panics
-/// The network cannot be created although `PETSTORE_TEST_ALL=1`.
+/// The network cannot be created and `PETSTORE_TEST_ALL=1` is set.
 #[must_use]
 pub fn network_or_skip(test: &str, servers: usize) -> Option<Network> {
     or_skip_without("root and iproute2", test, Network::new(servers))
 }
 
-/// Returns a pooler for the test `test` in front of the server of `url`; `None` without `PgBouncer`.
+/// Returns a connection pooler for the test `test`, in front of the server in `url`; `None` without `PgBouncer`.
 ///
 /// # Panics
-/// The need is missing although `PETSTORE_TEST_ALL=1`.
+/// The pooler cannot be started and `PETSTORE_TEST_ALL=1` is set.
 #[must_use]
 pub fn pooler_or_skip(test: &str, pooling: Pooling, url: &str) -> Option<Pooler> {
     or_skip_without("PgBouncer", test, Pooler::start(pooling, url))
@@ -72,10 +72,11 @@ fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {
     or_skip_without("PostgreSQL", test, found)
 }
 
-/// Returns a need of the test `test`; `None` if it is missing. Only this function decides between skipping and failing.
+/// Returns the value of `found`. If `found` is an error, prints that the test `test` is skipped because `need` is
+/// missing, and returns `None`. Only this function decides between skipping and failing.
 ///
 /// # Panics
-/// The need is missing although `PETSTORE_TEST_ALL=1`.
+/// `found` is an error and `PETSTORE_TEST_ALL=1` is set.
 #[must_use]
 #[expect(clippy::panic, reason = "a panic fails the test")]
 pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T, E>) -> Option<T> {
@@ -91,7 +92,8 @@ pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T
     }
 }
 
-/// Prints a line on stderr, also if the test passes: the test runner hides the output of `eprintln!`.
+/// Prints a line on stderr even if the test passes. Writes to stderr directly, because the test runner captures
+/// `eprintln!`.
 pub fn say(line: &str) {
     // A failed write is ignored.
     let _ = writeln!(io::stderr().lock(), "{line}");

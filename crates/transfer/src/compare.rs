@@ -196,7 +196,7 @@ impl<'s, R: Row> Reader<'s, R> {
         Self { snapshot, cutoff, after, batch: vec::IntoIter::default(), is_end: false, failed }
     }
 
-    /// Returns the next row, or `None` after the last one.
+    /// Returns the next row; `None` after the last row.
     async fn next(&mut self) -> Result<Option<R>, TransferError> {
         loop {
             let cutoff = self.cutoff;

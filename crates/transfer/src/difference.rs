@@ -58,7 +58,7 @@ pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
 
     fn place(&self) -> Self::Place;
 
-    /// Reads up to [`BATCH`] rows. Fewer rows are the last ones.
+    /// Reads up to [`BATCH`] rows. If fewer rows are returned, no further rows follow.
     fn read(
         snapshot: &mut dyn Snapshot,
         after: Option<Self::Place>,

@@ -226,7 +226,7 @@ impl PetRepository for CurrentStore {
 #[async_trait]
 impl KeyStore for CurrentStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        // A sealed store returns its keys too, and the other store may have newer ones.
+        // A sealed store returns its keys too, and the other store may have newer keys.
         read_newest!(self, |ports| ports.keys.load(unless), |_keys| false)
     }
 

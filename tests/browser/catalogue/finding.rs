@@ -44,7 +44,7 @@ fn an_added_animal_is_shown_on_its_page_of_the_list() {
 
 #[needs(chromium)]
 #[test]
-fn an_animal_is_found_by_its_id_in_one_request_and_a_filter_that_hides_it_gives_way() {
+fn one_request_finds_an_animal_by_its_id_and_clears_a_filter_that_hides_the_animal() {
     let zoo = Zoo::with(45);
     let browser = zoo.enter("/catalogue");
     browser.requests();

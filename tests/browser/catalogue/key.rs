@@ -15,7 +15,7 @@ const WHOLE: &str = "pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv";
 
 #[needs(chromium)]
 #[test]
-fn only_text_that_may_be_a_key_is_sent() {
+fn only_text_in_the_form_of_a_key_is_sent() {
     let zoo = Zoo::open();
     let browser = zoo.visit("/catalogue", "");
     browser.requests();
@@ -165,7 +165,7 @@ fn a_revoked_key_leads_back_to_the_form_and_keeps_the_typed_text() {
 
 #[needs(chromium)]
 #[test]
-fn a_key_that_may_only_read_says_so_on_the_reference_too() {
+fn the_reference_too_shows_that_a_key_is_read_only() {
     let zoo = Zoo::on(Store::sqlite());
     let browser = zoo.visit("/docs", "");
     authorize(browser, &zoo.new_key(&["reader", "--read-only"]));

@@ -99,7 +99,7 @@ fn pages_are_walked_along_the_links_and_stay_in_address_title_and_history() {
 /// The proxy strips the prefix, but this reader opens the service without the proxy.
 #[needs(chromium)]
 #[test]
-fn a_page_that_is_opened_without_its_proxy_can_page() {
+fn the_next_button_works_without_the_proxy() {
     let store = Store::memory();
     let public = "https://api.example/animals/v1";
     let server = Launch::on(&store).flag("--public-url", public).start();
@@ -294,7 +294,7 @@ fn a_count_and_a_search_have_a_bound_and_continue_on_request() {
     browser.click("#count");
     browser.reads("#count-status", "At least 5,000 animals, counted up to id 5000");
     browser.is(&format!("{BARS}[2]"), json!(["Sold", "5,000"]));
-    // The added animal comes after the counted ones.
+    // The added animal comes after the counted animals.
     add(browser, "Rex", "1");
     browser.reads("#added", "Added Rex");
     browser.reads("#count-status", "At least 5,000 animals");

@@ -1,4 +1,4 @@
-//! A browser for one test. Each call waits as long as a slow machine may need.
+//! A browser for one test. Each call waits long enough for a slow machine.
 //!
 //! Chromium starts more slowly than most tests run, so tests use the same process one after the other. Each test has a
 //! new tab and empty storage.
@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{chromedriver::Chromedriver, guard::guard, wait};
 
-/// The flags of the browser. Some forbid all requests but those of the page.
+/// The flags of the browser. Some flags forbid all requests except the requests of the page.
 const FLAGS: [&str; 9] = [
     "--headless",
     "--no-sandbox",
@@ -89,7 +89,7 @@ impl Browser {
         browser
     }
 
-    /// Opens a new tab instead of the old one, and deletes all storage of pages.
+    /// Replaces the tab by a new tab, and deletes all storage of pages.
     fn clear(&self) {
         let driver = self.driver();
         let tab = self.ask(driver.new_tab());

@@ -15,7 +15,7 @@ use crate::support::{
     wait,
 };
 
-/// Returns a store with the addresses of two servers. Its users choose the one that accepts writes.
+/// Returns a store with the addresses of two servers. A client connects to the server that accepts writes.
 fn either(primary: &Cluster, standby: &Cluster) -> Store {
     Store::at(&format!(
         "postgres://petstore:secret@127.0.0.1:{},127.0.0.1:{}/postgres\
@@ -25,11 +25,12 @@ fn either(primary: &Cluster, standby: &Cluster) -> Store {
     ))
 }
 
-/// A mover freezes in each phase, another mover completes the move, and then the first mover continues. The test needs
-/// PostgreSQL, which ends a silent client's transaction. A SQLite file would stay locked.
+/// A mover freezes in each phase, another mover completes the move, and then the first mover continues. The test uses
+/// PostgreSQL, because PostgreSQL ends the transaction of a frozen client. A frozen client of a SQLite file would keep
+/// its lock.
 #[needs(postgres, time)]
 #[test]
-fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
+fn a_mover_frozen_in_any_phase_does_no_harm_when_it_continues() {
     let [one, other] = [Store::postgres(), Store::postgres()];
     let all = populate(&one, 2_000);
     let server = serve(&one, &other);
@@ -58,11 +59,11 @@ fn a_mover_that_was_frozen_in_any_phase_does_no_harm_when_it_continues() {
     petstore(&["check", "--store", &one.url]).finish().succeeds();
 }
 
-/// The server of the new store is lost after the move. Its standby has neither the last animals nor the opened state. A
-/// second run of the command copies them from the old store.
+/// The server of the new store is lost after the handover. Its standby lacks the last animals and still counts as being
+/// filled. A second handover fills the standby from the old store and opens it.
 #[needs(postgres, time)]
 #[test]
-fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
+fn a_second_handover_fills_a_promoted_standby_that_lacks_animals() {
     let primary = Cluster::start(Durability::Full).unwrap();
     let standby = primary.standby().unwrap();
     let (from, to) = (Store::sqlite(), either(&primary, &standby));

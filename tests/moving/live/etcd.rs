@@ -58,7 +58,7 @@ fn moves(etcd: &Etcd, from: &Store, to: &Store, all: &Arc<Journal>, key: &str) {
 
 #[needs(etcd, time)]
 #[test]
-fn a_leader_that_is_killed_during_a_move_takes_nothing_with_it() {
+fn a_leader_killed_during_a_move_loses_no_animal() {
     let etcd = nodes(None);
     let (file, cluster) = (Store::sqlite(), store(&etcd, "zoo"));
     let all = populate(&file, PETS);

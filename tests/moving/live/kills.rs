@@ -44,7 +44,7 @@ fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
     all.is_kept_by(&Launch::on(last).start().client());
 }
 
-fn a_mover_that_is_killed_in_any_phase_refuses_nothing(kinds: [Kind; 2]) {
+fn a_mover_killed_in_any_phase_refuses_no_request(kinds: [Kind; 2]) {
     let [one, other] = kinds.map(Store::new);
     survives([&one, &other], false);
 }
@@ -52,19 +52,19 @@ fn a_mover_that_is_killed_in_any_phase_refuses_nothing(kinds: [Kind; 2]) {
 on_stores!(
     pairs:
     #[petstore_testing::needs(time)]
-    a_mover_that_is_killed_in_any_phase_refuses_nothing,
+    a_mover_killed_in_any_phase_refuses_no_request,
 );
 
 #[needs(time)]
 #[test]
-fn a_move_that_is_canceled_in_any_phase_loses_nothing() {
+fn a_move_canceled_in_any_phase_loses_nothing() {
     survives([&Store::sqlite(), &Store::sqlite()], true);
 }
 
 /// An instance is frozen during a move. Its first answer has the animals that were added meanwhile.
 #[needs(postgres, time)]
 #[test]
-fn an_instance_that_has_not_noticed_misses_nothing() {
+fn an_instance_frozen_during_a_handover_shows_every_later_animal() {
     for (from, to) in [(Store::sqlite(), Store::sqlite()), (Store::postgres(), Store::sqlite())] {
         populate(&from, 10);
         let servers = [serve(&from, &to), serve(&from, &to)];
@@ -84,14 +84,14 @@ fn an_instance_that_has_not_noticed_misses_nothing() {
 /// The PostgreSQL server of the old or of the new store is killed three times during the copy.
 #[needs(postgres, time)]
 #[test]
-fn a_store_that_is_killed_meanwhile_loses_nothing() {
+fn a_store_killed_during_a_move_loses_nothing() {
     for is_old in [true, false] {
         let cluster = Cluster::start(Durability::Full).unwrap();
         let (file, database) = (Store::sqlite(), Store::at(&cluster.url("postgres")));
         let (from, to) = if is_old { (database, file) } else { (file, database) };
         let all = populate(&from, 30_000);
         let server = serve(&from, &to);
-        // A service on the old store refuses requests while that is away.
+        // A service on the old store refuses requests while the server of the old store is down.
         let mut loads = if is_old { Vec::new() } else { load(&[server.client()], &all) };
         let mut mover = spawn(&from, &to);
         for _ in 0..3 {

@@ -19,7 +19,7 @@ pub(super) enum Phase {
     Begun,
     /// The new store is being filled.
     Filling,
-    /// The old store is sealed, and the new one is not open: writes wait.
+    /// The old store is sealed, and the new store is not open: writes wait.
     Sealed,
     /// The new store is open.
     Done,

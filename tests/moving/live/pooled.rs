@@ -1,4 +1,5 @@
-//! A move to PostgreSQL behind a pooler that hands each session to another client after a transaction.
+//! A move to PostgreSQL behind a pooler in transaction mode: after each transaction, another client may get the
+//! session.
 
 use petstore_testing::{Pooling, needs, pooler_or_skip, postgres_or_skip};
 

@@ -60,7 +60,7 @@ fn a_service_without_a_next_store_answers_503_after_the_seal() {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
+fn a_store_restored_from_the_middle_of_a_handover_leaves_both_stores_unchanged() {
     let (from, to, ()) = killed_in_the_middle(|from| drop(populate(from, 30_000)));
     let of_new = restored(&to);
     Launch::on(&of_new).finish().fails(78, "is being filled from another store");
@@ -86,7 +86,7 @@ fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
 }
 
 #[test]
-fn an_old_store_that_is_restored_meanwhile_is_not_mixed_with_the_new_one() {
+fn an_old_store_restored_during_a_move_is_not_mixed_with_the_new_store() {
     let (from, to, backup) = killed_in_the_middle(|from| {
         populate(from, 1_000);
         let backup = restored(from);
@@ -107,7 +107,7 @@ fn an_old_store_that_is_restored_meanwhile_is_not_mixed_with_the_new_one() {
 }
 
 #[test]
-fn sql_cannot_change_a_store_that_is_not_open() {
+fn sql_can_change_only_an_open_store() {
     let (from, to) = (Store::sqlite(), Store::sqlite());
     populate(&from, 10);
     hand_over(&from, &to).succeeds();
@@ -117,7 +117,7 @@ fn sql_cannot_change_a_store_that_is_not_open() {
 }
 
 #[test]
-fn a_copy_of_the_old_store_and_a_store_with_content_are_no_new_ones() {
+fn a_copy_of_the_old_store_or_a_store_with_content_is_refused_as_the_new_store() {
     let (from, taken) = (Store::sqlite(), Store::sqlite());
     populate(&from, 10);
     populate(&taken, 1);
@@ -138,7 +138,7 @@ fn a_service_never_makes_the_next_store() {
     wait::until("the log names the next store", || server.log().contains(waits));
     let log = server.log();
     let line = log.lines().find(|line| line.contains(waits)).unwrap();
-    // Another command would fill the store, and a move needs an empty target.
+    // Another command would fill the store, and a move requires an empty target.
     assert!(line.contains("'petstore store move' makes it"), "{line}");
     assert!(
         !["petstore serve", "keys create", "import"].iter().any(|it| line.contains(it)),

@@ -19,7 +19,7 @@ use crate::{
 /// The number of additions that are repeated after a move.
 const REPEATED: usize = 50;
 
-/// Asserts that every command refuses a sealed store, and names the new one.
+/// Asserts that every command refuses a sealed store, and names the new store.
 fn refuses(from: &Store, to: &Store) {
     let shown = if to.url.contains("postgres:") { "postgres://" } else { &to.url };
     let expected = format!("was handed over to {shown}");
@@ -71,7 +71,7 @@ fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
     drop(servers);
     verify(&one.url, &other.url);
 
-    // Two services have the stores in opposite orders, and one has the new store alone.
+    // Two services have the stores in opposite orders, and one service has only the new store.
     for server in [serve(one, other), serve(other, one), Launch::on(other).start()] {
         all.repeat(&server.client(), REPEATED);
         all.is_kept_by(&server.client());

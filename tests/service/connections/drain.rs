@@ -38,7 +38,7 @@ fn idle(server: &Server) -> Raw {
 }
 
 #[test]
-fn a_request_that_has_begun_is_answered() {
+fn a_started_request_is_answered_during_a_stop() {
     for signal in ["TERM", "INT"] {
         let store = Store::sqlite();
         let launch = Launch::on(&store).flag("--shutdown-grace", "2m");

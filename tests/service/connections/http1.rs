@@ -3,7 +3,7 @@
 use crate::support::{catalogue::pet, raw::post, server::Server};
 
 #[test]
-fn a_client_that_sends_no_more_still_gets_its_answer() {
+fn a_client_gets_its_answer_after_it_closes_its_sending_side() {
     let server = Server::in_memory();
     let mut raw = server.raw();
     raw.send(post(&pet("half closed").to_string()));

@@ -47,7 +47,7 @@ fn connections_leave_the_store_its_files() {
 }
 
 #[test]
-fn a_limit_that_leaves_no_connection_is_named() {
+fn a_file_limit_that_allows_no_connection_is_reported() {
     for limit in [14, 48] {
         let launch = Launch::on(&Store::sqlite()).with_limit(&format!("-n {limit}"));
         let refusal = launch.finish().fails(1, "ulimit -n");
@@ -69,7 +69,7 @@ fn queued(server: &Server, connections: usize, limit: Duration) -> usize {
 }
 
 #[test]
-fn the_backlog_is_that_of_the_system_or_of_the_operator() {
+fn the_backlog_is_the_maximum_of_the_system_or_the_value_of_the_flag() {
     let allowed = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
     let many = allowed.trim().parse::<usize>().unwrap().min(500);
     let launch = || {

@@ -151,7 +151,7 @@ fn the_certificates_up_to_the_authority_are_shown() {
 }
 
 #[test]
-fn healthcheck_says_that_it_cannot_ask_over_tls() {
+fn the_healthcheck_of_a_tls_listener_fails_with_the_answer() {
     let service = Service::start(Pair::new());
     let address = service.watched.server.address.to_string();
     let refusal = petstore(&["healthcheck", "--listen", &address]).finish();
@@ -159,7 +159,7 @@ fn healthcheck_says_that_it_cannot_ask_over_tls() {
 }
 
 #[test]
-fn handshakes_that_fail_are_counted_and_logged_by_their_reason() {
+fn failed_handshakes_are_counted_and_logged_by_reason() {
     let service =
         Service::with(Pair::new(), &[("--header-timeout", "1s"), ("--log-format", "json")]);
     let address = service.watched.server.address;

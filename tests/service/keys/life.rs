@@ -45,7 +45,7 @@ fn a_relative_path_is_shown_in_full() {
 }
 
 #[test]
-fn a_key_that_cannot_be_made_leaves_no_new_store() {
+fn a_failed_key_creation_leaves_no_new_store() {
     let create = |store: &Store| petstore(&["keys", "create", "web", "--store", &store.url]);
     // Some of these limits prevent the store file, and others its companion files.
     for blocks in [0, 1, 40, 70, 100] {
@@ -66,7 +66,7 @@ fn a_key_that_cannot_be_made_leaves_no_new_store() {
 }
 
 #[test]
-fn a_key_that_may_only_read_adds_nothing() {
+fn a_read_only_key_adds_nothing() {
     let (store, server) = Server::on_file();
     let made = store.keys(&["create", "report", "--read-only"]);
     assert!(made.stderr.contains("It may only read."), "{made:?}");

@@ -241,7 +241,7 @@ fn a_metric_reports_whether_the_next_store_is_reachable() {
 
 #[needs(postgres)]
 #[test]
-fn after_a_handover_the_metrics_are_those_of_the_serving_store() {
+fn after_a_handover_the_metrics_describe_the_serving_store() {
     let next = Store::postgres();
     let watched = Watched::with(Store::sqlite(), |launch| launch.flag("--next-store", &next.url));
     let has = |family: &str| watched.scrape().has(family);

@@ -8,7 +8,7 @@ use crate::support::{catalogue::pet, server::Server};
 const NEW_PET: &str = "/components/schemas/NewPet";
 
 #[test]
-fn a_name_is_taken_exactly_if_the_document_allows_it() {
+fn a_name_is_accepted_exactly_if_the_document_allows_it() {
     let server = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
@@ -34,7 +34,7 @@ fn a_name_is_taken_exactly_if_the_document_allows_it() {
 }
 
 #[test]
-fn a_body_is_taken_exactly_if_the_document_allows_it() {
+fn a_body_is_accepted_exactly_if_the_document_allows_it() {
     let server = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
@@ -68,7 +68,7 @@ fn a_body_is_taken_exactly_if_the_document_allows_it() {
 }
 
 #[test]
-fn a_category_is_taken_exactly_within_its_bounds() {
+fn a_category_is_accepted_exactly_within_its_bounds() {
     let server = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
@@ -97,7 +97,7 @@ fn a_category_is_taken_exactly_within_its_bounds() {
 }
 
 #[test]
-fn an_idempotency_key_is_taken_exactly_if_the_document_allows_it() {
+fn an_idempotency_key_is_accepted_exactly_if_the_document_allows_it() {
     let server = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);

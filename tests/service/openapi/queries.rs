@@ -6,7 +6,7 @@ use super::document::{Document, agree, integer};
 use crate::support::{answer::Answer, catalogue::pet, server::Server};
 
 #[test]
-fn a_limit_is_taken_exactly_within_its_bounds() {
+fn a_limit_is_accepted_exactly_within_its_bounds() {
     let server = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);
@@ -29,7 +29,7 @@ fn a_limit_is_taken_exactly_within_its_bounds() {
 }
 
 #[test]
-fn a_status_is_taken_exactly_if_it_is_listed() {
+fn a_status_is_accepted_exactly_if_the_document_lists_it() {
     let server = Server::in_memory();
     let client = server.client();
     let document = Document::of(&client);

@@ -1,4 +1,4 @@
-//! Servers in every state that a documented answer needs.
+//! Servers in every state that leads to a documented answer.
 
 use super::document::Document;
 use crate::support::{

@@ -15,7 +15,7 @@ use crate::support::{
 on_stores! {
     lasting:
     a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed,
-    lost_answers_that_are_repeated_are_one_animal_each,
+    a_retry_after_a_lost_answer_adds_no_second_animal,
 }
 
 /// The number of lost answers.
@@ -93,7 +93,7 @@ fn lose_the_answer(server: &Server, client: &Client, number: usize) -> bool {
     answer.header("idempotency-replayed").is_some()
 }
 
-fn lost_answers_that_are_repeated_are_one_animal_each(kind: Kind) {
+fn a_retry_after_a_lost_answer_adds_no_second_animal(kind: Kind) {
     let (_store, server) = Server::start(kind);
     let client = server.client();
     let replayed: usize = thread::scope(|scope| {

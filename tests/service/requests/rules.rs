@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 #[test]
-fn a_request_is_refused_for_the_first_rule_that_it_breaks() {
+fn a_request_is_refused_for_the_first_broken_rule() {
     let server = Server::in_memory();
     let large = " ".repeat(70_000);
     for client in [server.client(), server.http2()] {

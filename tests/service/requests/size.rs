@@ -15,7 +15,7 @@ fn padded(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_body_of_exactly_the_limit_is_taken() {
+fn a_body_of_exactly_the_limit_is_accepted() {
     let server = Server::in_memory();
     for client in [server.client(), server.http2()] {
         client.post("/v1/pets", padded(LIMIT)).send().is(201);
@@ -27,7 +27,7 @@ fn a_body_of_exactly_the_limit_is_taken() {
 }
 
 #[test]
-fn a_client_that_asks_first_need_not_send_what_is_refused() {
+fn a_client_with_expect_continue_need_not_send_a_refused_body() {
     let server = Server::in_memory();
     let body = padded(100);
     let more = format!("{JSON}content-length: {}\r\nexpect: 100-continue\r\n", body.len());

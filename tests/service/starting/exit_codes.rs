@@ -65,7 +65,7 @@ fn every_command_tells_wrong_usage_from_a_failure_by_its_exit_code() {
 }
 
 #[test]
-fn a_command_whose_output_is_lost_has_failed() {
+fn a_command_with_lost_output_fails() {
     let store = Store::sqlite();
     let file = store.write("pets.ndjson", r#"{"name":"Rex","categoryId":1}"#);
     let import = ["import", &file, "--create", "--store", &store.url];

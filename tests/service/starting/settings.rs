@@ -15,7 +15,7 @@ fn check(words: &[&str]) -> Finished {
 }
 
 #[test]
-fn a_flag_overrides_its_variable_which_overrides_the_file() {
+fn a_flag_overrides_its_variable_and_a_variable_overrides_the_file() {
     let store = Store::memory();
     let config = store.write("petstore.toml", "max-body = 10\nno-docs = true\n");
     let large = |launch: Launch| {

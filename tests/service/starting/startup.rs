@@ -34,7 +34,7 @@ fn an_invalid_value_is_refused_with_its_variable_or_flag() {
 }
 
 #[test]
-fn a_file_that_is_no_store_is_refused_and_unchanged() {
+fn a_file_without_a_store_is_refused_and_unchanged() {
     let store = Store::sqlite();
     for content in ["just some text\n".repeat(1000), "x".to_owned()] {
         fs::write(store.file(), &content).unwrap();

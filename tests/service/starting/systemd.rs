@@ -79,7 +79,7 @@ fn the_service_manager_is_notified_while_the_service_waits_for_its_store() {
 }
 
 #[test]
-fn the_status_of_a_service_that_waited_ends_when_it_serves() {
+fn the_waiting_status_of_a_service_ends_when_it_serves() {
     let (store, server) = Server::on_file();
     server.stop();
     let lock = Connection::open(store.file()).unwrap();

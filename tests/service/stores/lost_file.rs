@@ -39,7 +39,7 @@ fn no_write_is_acknowledged_when_a_file_was_removed_or_replaced() {
 }
 
 #[test]
-fn a_file_that_is_put_back_is_served_again() {
+fn a_file_is_served_again_after_it_was_put_back() {
     let (store, server) = Server::on_file();
     let client = server.client();
     let before = add(&client, &pet("before"));

@@ -8,7 +8,7 @@ use clap::{
 use super::Sources;
 use crate::system::quotable;
 
-/// Flags that other programs use, and the hint that names petstore's own.
+/// Flags and subcommands that users of other programs may try, and petstore's name for each.
 const HINTS: [(&str, &str); 5] = [
     ("petstore serve --port", "'--listen ADDRESS:PORT'"),
     ("petstore serve -p", "'--listen ADDRESS:PORT'"),
@@ -17,10 +17,10 @@ const HINTS: [(&str, &str); 5] = [
     ("petstore keys show", "'keys list'"),
 ];
 
-/// Returns clap's message and its tips as one line, with a hint at the help. Names the variable or the file of a refused
-/// value.
+/// Returns clap's message and its tips as one line, with a hint at the help. If the refused value comes from an
+/// environment variable or a file, the message names that source instead of the flag.
 pub(super) fn one_line(error: Error, sources: &Sources) -> String {
-    // Only a built definition has the displayed forms of its arguments.
+    // `Arg::to_string` returns the form that clap shows in errors only after `build`.
     let mut root = sources.definition.clone();
     root.build();
     let path = &sources.path;

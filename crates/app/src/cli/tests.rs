@@ -63,7 +63,7 @@ fn commands() -> Vec<clap::Command> {
 }
 
 #[test]
-fn help_calls_the_program_petstore_whatever_the_name_of_its_file() {
+fn help_calls_the_program_petstore_under_any_file_name() {
     for line in ["/opt/zoo", "/opt/zoo serve --help"] {
         let help = parse(&words(line)).unwrap_err().to_string();
         assert!(help.contains("Usage: petstore") && !help.contains("Usage: zoo"), "{help}");
@@ -71,7 +71,7 @@ fn help_calls_the_program_petstore_whatever_the_name_of_its_file() {
 }
 
 #[test]
-fn words_of_other_programs_are_refused_with_the_words_of_petstore() {
+fn the_error_for_a_word_of_another_program_names_petstores_word() {
     for (line, right) in [
         ("petstore serve --port 8080", "did you mean '--listen ADDRESS:PORT'?"),
         ("petstore serve -p 8080", "did you mean '--listen ADDRESS:PORT'?"),

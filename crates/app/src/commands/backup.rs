@@ -116,7 +116,7 @@ mod tests {
 
     /// Prometheus's exporter runs as another user.
     #[test]
-    fn every_user_may_read_the_metric_also_after_its_owner_hid_the_file() {
+    fn every_user_may_read_the_metric_even_if_the_owner_had_hidden_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("backup.prom");
         for _ in 0..2 {

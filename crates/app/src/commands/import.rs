@@ -31,7 +31,7 @@ use crate::{
 /// The number of lines in a batch, which is one transaction. Must never change: with another number, a file that an
 /// earlier release has imported in part would be added again (`docs/STORES.md`).
 const BATCH_LINES: usize = 10_000;
-/// The number of bad lines that are shown; further ones are counted.
+/// The number of bad lines that are shown. Further bad lines are only counted.
 const MAX_SHOWN: u64 = 100;
 /// The largest length of a shown reason, in characters.
 const MAX_REASON_CHARS: usize = 400;
@@ -219,7 +219,8 @@ impl Import {
         Ok(())
     }
 
-    /// Stores a batch. Records with an identifier keep it; the others get new ones, at most once.
+    /// Stores a batch. Records with an identifier keep their identifier. The other records get new identifiers, at most
+    /// once.
     async fn write(&mut self, batch: Batch, archive: &dyn Archive) -> Result<(), Failure> {
         if !batch.faults.is_empty() && !self.skip_bad {
             return Err(self.failed("the file was changed while it was read"));

@@ -75,7 +75,7 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
 /// The restore of a backup.
 struct Restoring<'a> {
     backup: &'a dyn StoreLocation,
-    /// `true` if the schema of the backup is that of this release.
+    /// `true` if the backup has the schema version of this release.
     is_current: bool,
     signals: &'a Signals,
 }

@@ -105,7 +105,7 @@ mod tests {
     const SYSTEM: &str = "cpu  1 2 3\nbtime 1795132800\nprocesses 5\n";
 
     #[test]
-    fn fields_are_parsed_whatever_the_name_of_the_program() {
+    fn fields_are_parsed_for_any_program_name() {
         for name in ["petstore", "a) b (c", ""] {
             let samples = of_stat(&format!("7 ({name}) {FIELDS}"), SYSTEM).unwrap();
             let values: Vec<_> = samples.iter().map(|sample| (sample.name, sample.value)).collect();

@@ -187,8 +187,8 @@ impl Opening {
             if let (Some(file), Some(archive)) = (seed, &store.archive) {
                 let advanced = Arc::<AtomicBool>::default();
                 let import = import::all_of(file, &**archive, &self.signals, &advanced);
-                let advances = || advanced.swap(false, Ordering::Relaxed);
-                let done = extending(import, advances, extend_start).await?;
+                let has_advanced = || advanced.swap(false, Ordering::Relaxed);
+                let done = extending(import, has_advanced, extend_start).await?;
                 tracing::info!("--seed: {done}");
             }
             self.complete(&store, stores).await.map_err(Failure::of_unusable_store)

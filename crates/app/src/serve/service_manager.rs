@@ -68,13 +68,13 @@ mod tests {
     use super::{EXTENSION_INTERVAL, EXTENSION_USEC, extending};
 
     #[test]
-    fn an_extension_outlasts_the_interval_at_which_it_is_asked_for() {
+    fn an_extension_outlasts_the_interval_between_two_requests() {
         let extension = Duration::from_micros(EXTENSION_USEC.into());
         assert!(extension > 2 * EXTENSION_INTERVAL, "{extension:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn more_time_is_asked_for_only_while_the_work_advances() {
+    async fn more_time_is_requested_only_while_the_work_advances() {
         let (done, mut extensions) = (AtomicBool::new(false), 0);
         let work = async {
             for _ in 0..3 {

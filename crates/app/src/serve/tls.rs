@@ -1,4 +1,4 @@
-//! The TLS certificate of the service and the private key. Their two files are reloaded when they change, and at
+//! The TLS certificate of the service and the private key. Both files are reloaded when one of them changes, and at
 //! SIGHUP.
 
 #[cfg(test)]
@@ -40,11 +40,11 @@ const NOTICE: Duration = Duration::from_hours(14 * 24);
 /// The ALPN protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// The rule for a private key, in messages.
-const KEY_RULE: &str = "a PEM block that begins with '-----BEGIN PRIVATE KEY-----', with its line breaks, not \
-     encrypted, with an ECDSA key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits";
+const KEY_RULE: &str = "an unencrypted PEM block that begins with '-----BEGIN PRIVATE KEY-----' and still has its line \
+     breaks; the key is ECDSA (P-256 or P-384), Ed25519, or RSA (2048 to 4096 bits)";
 /// The rule for certificates, in messages.
-const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----', with their line breaks, \
-     the first an X.509 certificate of version 3";
+const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----' and still have their line \
+     breaks; the first block is an X.509 version 3 certificate";
 /// The PEM labels of a certificate, and of a private key of any kind.
 const CERTIFICATE_LABEL: &[u8] = b"BEGIN CERTIFICATE";
 const KEY_LABEL: &[u8] = b"PRIVATE KEY";
@@ -65,7 +65,7 @@ impl ResolvesServerCert for Tls {
 }
 
 impl Tls {
-    /// Reads the pair from `files`. Also returns the watched files, which reload the pair.
+    /// Reads the pair from `files`. Also returns the watched files: the pair is reloaded when one of them changes.
     ///
     /// # Errors
     /// The reason why the pair is unusable.
@@ -96,7 +96,7 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    /// Reloads the pair. Keeps the current pair if the new one is unusable.
+    /// Reloads the pair. Keeps the current pair if the new pair is unusable.
     fn reload(&self) -> Result<(), String> {
         self.current.send_replace(self.files.read()?);
         self.log_validity();
@@ -160,10 +160,10 @@ impl PairFiles {
     fn read(&self) -> Result<Pair, String> {
         let [chain, key] = [&self.certificate, &self.key].map(|path| read(path));
         let (chain, key) = (self.chain(&chain?, key.as_deref().unwrap_or_default())?, key?);
-        let first =
-            chain.first().ok_or_else(|| self.unusable_certificate("the file contains none"))?;
-        let invalid =
-            || self.unusable_certificate("the first is not an X.509 certificate of version 3");
+        let first = chain
+            .first()
+            .ok_or_else(|| self.unusable_certificate("the file contains no certificate"))?;
+        let invalid = || self.unusable_certificate("the first certificate is not X.509 version 3");
         let validity =
             Certificate::from_der(first).map_err(|_| invalid())?.tbs_certificate.validity;
         let key = self.private_key(&key)?;
@@ -209,7 +209,11 @@ impl PairFiles {
         PrivateKeyDer::from_pem_slice(text).map_err(|error| {
             let is_missing = matches!(error, pem::Error::NoItemsFound);
             let ill_formed = "the file is not well-formed PEM";
-            self.unusable_key(if is_missing { "the file contains none" } else { ill_formed })
+            self.unusable_key(if is_missing {
+                "the file contains no private key"
+            } else {
+                ill_formed
+            })
         })
     }
 

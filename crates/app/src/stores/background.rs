@@ -16,8 +16,8 @@ use super::driver::OpenStore;
 /// The time between two reads.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Returns the open `store` with all of its ports. The samples are those of `activity`, and those that `measure` reads
-/// in the background. A closed store has no samples.
+/// Returns the open `store` with all of its ports. The function `activity` returns some of its samples at once, and
+/// `measure` reads the other samples in the background. A closed store has no samples.
 pub(super) fn with_all_ports<S, R>(
     store: &Arc<S>,
     panicked: CancellationToken,
@@ -43,9 +43,9 @@ where
         .with_panic_token(panicked)
 }
 
-/// Returns a function that returns the value of the last read of `store`, and asks for another read. A read begins when
-/// it is asked for, at least one interval after the last read. The value is the default before the end of the first
-/// read. Dropping the function aborts a running read.
+/// Returns a function. Each call of the function returns the latest value and requests a new read of `store`. A request
+/// during a read, or within [`INTERVAL`] after it, is ignored. Before the end of the first read, the value is the default.
+/// Dropping the function aborts a running read.
 fn in_background<S, T, R>(
     store: Weak<S>,
     read: impl Fn(Arc<S>) -> R + Send + Sync + 'static,
@@ -86,7 +86,7 @@ mod tests {
     use super::{INTERVAL, in_background};
 
     #[tokio::test(start_paused = true)]
-    async fn a_value_is_read_once_a_minute_and_only_when_it_is_asked_for() {
+    async fn a_value_is_read_once_a_minute_and_only_on_request() {
         let reads = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&reads);
         let store = Arc::new(());
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_read_that_hangs_is_the_only_one_and_ends_with_its_owner() {
+    async fn a_hanging_read_blocks_further_reads_and_ends_with_its_owner() {
         let under_way = Arc::new(());
         let held = Arc::clone(&under_way);
         let store = Arc::new(());

@@ -8,7 +8,7 @@ use crate::{
     system::{Console, Failure, Output as _},
 };
 
-/// The end of a message about a missing store: the commands that create one.
+/// The end of a message about a missing store: the commands that create a store.
 const MAKERS: &str =
     "'petstore serve', 'petstore keys create' and 'petstore import --create' make one";
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_is_closed_also_when_the_work_on_it_fails() {
+    async fn a_store_is_closed_even_if_the_work_on_the_store_fails() {
         for fails in [false, true] {
             let location = Noting::default();
             let done = with_store(&location, OpenMode::Create, async |_| {

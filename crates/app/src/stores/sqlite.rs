@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_store_is_not_made_by_looking_at_it() {
+    async fn opening_a_missing_store_does_not_create_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("petstore.db");
         let location = (DRIVER.parse)(&format!("sqlite:{}", path.display())).unwrap();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_names_a_path_and_what_a_commit_waits_for() {
+    fn a_url_contains_a_path_and_a_synchronous_setting() {
         for (url, path, synchronous) in [
             ("sqlite:petstore.db", "petstore.db", Synchronous::Full),
             ("sqlite:/var/lib/a.db", "/var/lib/a.db", Synchronous::Full),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_with_what_would_be_right() {
+    fn the_error_for_another_url_shows_the_valid_form() {
         let table = [
             ("sqlite:", "no path"),
             ("sqlite://", "no path"),

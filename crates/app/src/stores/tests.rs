@@ -31,7 +31,7 @@ fn a_scheme_belongs_to_one_store() {
 }
 
 #[test]
-fn an_unknown_scheme_is_refused_with_those_that_are_registered() {
+fn the_error_for_an_unknown_scheme_lists_the_registered_schemes() {
     let built_in = built_in();
     for url in ["", "petstore.db", "/var/lib/petstore.db", "SQLITE:a", "mysql://x/db", "sqlite"] {
         let expected = "a store is sqlite:PATH, postgres://USER:PASSWORD@HOST[,HOST]/DATABASE, \
@@ -44,7 +44,7 @@ fn an_unknown_scheme_is_refused_with_those_that_are_registered() {
 }
 
 #[test]
-fn a_built_in_store_that_a_program_lacks_is_named() {
+fn the_error_names_a_built_in_store_that_the_program_lacks() {
     let mut one = Registry::default();
     one.0.push(named(&["named"]));
     for (url, name) in [

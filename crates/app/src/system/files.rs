@@ -47,7 +47,7 @@ pub(crate) fn read_secret(path: &Path, what: &str) -> Result<String, Failure> {
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-/// A file under a temporary name beside its final one. Dropping the value removes an unfinished file. Each temporary
+/// A file under a temporary name beside its final name. Dropping the value removes an unfinished file. Each temporary
 /// name is new, so the file of a killed process is not in the way.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_replaced_keeps_its_permissions() {
+    fn a_replaced_file_keeps_its_permissions() {
         for mode in [0o600, 0o640, 0o666] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("pets.csv");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_locked_folder_is_waited_for_up_to_the_limit() {
+    async fn a_caller_waits_for_a_locked_folder_up_to_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         let held = lock_folder_of(&file).await.unwrap();

@@ -1,4 +1,4 @@
-//! Calls that run beside others.
+//! Calls that run beside other calls.
 
 use std::{
     pin::pin,

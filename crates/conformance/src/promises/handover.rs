@@ -208,7 +208,7 @@ async fn write_until_sealed(
             tokio::task::yield_now().await;
         }
         let pet = numbered(number);
-        // These identifiers are far above those of the additions.
+        // These identifiers are far above the identifiers of the additions.
         let id = PetId(i64::try_from((round + 1) * 1_000_000_000_000 + number * 1_000_000_000)?);
         let written = if writer == 0 && store.archive.is_some() {
             let rows = rows_of(vec![pet.with_id(id)]);

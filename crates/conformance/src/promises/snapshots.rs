@@ -63,7 +63,7 @@ impl Content {
         }
     }
 
-    /// Ends the promise unless this content is the expected one.
+    /// Ends the promise unless this content equals the expected content.
     pub(super) fn require(&self, expected: &Self) -> PromiseResult {
         ensure_eq_lists("the animals of the archive", &self.pets, &expected.pets)?;
         ensure_eq_lists("the keys of the archive", &self.keys, &expected.keys)?;

@@ -60,7 +60,7 @@ enum Write {
     NewPets,
     /// Animals under their own identifiers.
     Pets,
-    /// A key, a record of an existing animal, and a record of a missing one.
+    /// A key, a record of an existing animal, and a record of a missing animal.
     OtherRows,
     /// Rows that the store holds already.
     Again,
@@ -116,7 +116,8 @@ impl Run {
                 held.pets.extend(new);
             }
             Pets => {
-                // The identifiers are below those of earlier rows, and above those of additions.
+                // The identifiers are lower than the identifiers of earlier rows, and higher than the identifiers of
+                // additions.
                 let pets = nine(1_000_000 - 1000 * millis);
                 archive(store)?.write_rows(writer, rows_of(pets.clone())).await?;
                 held.pets.extend(pets);

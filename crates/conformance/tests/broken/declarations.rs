@@ -35,7 +35,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_unsupported_is_called_not_checked_with_its_reason() {
+async fn an_unsupported_promise_is_printed_as_not_checked_with_the_reason() {
     const UNSUPPORTED: &[Capability] =
         &[Capability::Reopen, Capability::SecondHandle, Capability::Outage];
     const FLAW: &Flaw = &Flaw::new("nothing", &[], |_| Faults::default()).declaring(UNSUPPORTED);
@@ -70,7 +70,7 @@ impl Harness for Empty {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_harness_that_cannot_do_its_part_keeps_nothing() {
+async fn every_promise_is_broken_if_the_harness_fails() {
     let harness: Arc<dyn Harness> = Arc::new(Empty);
     for promise in PROMISES {
         let outcome = run(&harness, promise).await;
@@ -79,7 +79,7 @@ async fn a_harness_that_cannot_do_its_part_keeps_nothing() {
 }
 
 #[test]
-fn a_test_of_a_promise_that_does_not_exist_fails() {
+fn a_test_of_an_unknown_promise_fails() {
     assert!(check(FaultyHarness(NOTHING), "no_such_promise").is_err());
     assert!(check(FaultyHarness(NOTHING), "a_fresh_store_is_empty").is_ok());
     let broken = check(Empty, "a_fresh_store_is_empty").unwrap_err();
@@ -88,7 +88,7 @@ fn a_test_of_a_promise_that_does_not_exist_fails() {
 }
 
 #[test]
-fn no_two_promises_have_one_name_and_every_capability_is_needed() {
+fn promise_names_are_unique_and_every_capability_is_used() {
     let names: BTreeSet<_> = PROMISES.iter().map(|promise| promise.name).collect();
     assert_eq!(names.len(), PROMISES.len());
     let needed: HashSet<Capability> =

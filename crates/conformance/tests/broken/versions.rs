@@ -1,5 +1,5 @@
-//! Flaws of the version. In a version of the store in memory, the low half counts the states, and the high half is
-//! random.
+//! Flaws of the catalogue version. A catalogue version of `MemoryStore` has 128 bits: a random number in the upper 64
+//! bits, and the number of changes in the lower 64 bits.
 
 use std::{
     sync::{
@@ -26,7 +26,8 @@ struct Shown {
     stale_since: Option<Instant>,
 }
 
-/// Returns an old version until `lasts` has passed since the first call with a newer version.
+/// Returns faults that make the result of `version` stale: the old version is returned for `lasts` after the first call
+/// that should return a newer version.
 fn stale(shown: Arc<Mutex<Shown>>, lasts: Duration) -> Faults {
     let own_version = move |now: Version| {
         let mut shown = shown.lock().unwrap();
@@ -61,7 +62,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("two of three times the version takes 55 ms", AT_ONCE, |_| {
         slow_version(|call| call % 3 > 0)
     }),
-    Flaw::new("a version comes back", &["a_version_never_comes_back"], |_| {
+    Flaw::new("a version is used for two states", &["a_version_never_comes_back"], |_| {
         Faults::change_versions(|version| version & !COUNT | version & 0xf)
     }),
     Flaw::new("all stores share their versions", &["a_version_never_comes_back"], |_| {
@@ -73,7 +74,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| Faults::change_versions(|version| version & !1),
     ),
     Flaw::new(
-        "versions are counted again after reopening",
+        "the version count restarts after reopening",
         &["a_version_never_comes_back"],
         |notes| {
             let (epoch, first) = (notes.epoch, std::sync::OnceLock::new());

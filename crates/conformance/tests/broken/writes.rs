@@ -1,4 +1,4 @@
-//! Flaws of one kind of write among many, and of calls that run beside others.
+//! Flaws of one kind of write among many, and of calls that run beside other calls.
 
 use std::{
     mem,

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_row_is_a_key_or_names_the_rule_that_it_breaks() {
+    fn a_stored_row_is_a_valid_key_or_an_error_that_names_the_broken_rule() {
         let row = StoredApiKey {
             id: 7,
             name: "web",

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_that_always_conflicts_is_an_error() {
+    async fn a_permanent_conflict_of_a_change_is_an_error() {
         let mut keys = MockKeyStore::new();
         keys.expect_load().returning(|_| Ok(Some(vec![].into())));
         let tries = usize::try_from(MAX_TRIES).unwrap();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn more_keys_than_a_save_takes_are_revoked_in_several_saves() {
+    async fn more_keys_than_one_save_accepts_are_revoked_in_several_saves() {
         let mut stored: Vec<_> = (1..=250).map(|id| key(id, Some(NOW))).collect();
         stored[249].expires_at = None;
         let stored = Arc::new(std::sync::Mutex::new(stored));

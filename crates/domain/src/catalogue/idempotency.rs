@@ -201,7 +201,7 @@ mod tests {
     use crate::{CategoryId, KeyDigest, NewPet, PetId, PetName, PetStatus, Timestamp};
 
     #[test]
-    fn a_key_is_visible_ascii_and_kept_as_it_is() {
+    fn a_key_is_visible_ascii_and_kept_unchanged() {
         let longest = "k".repeat(255);
         for text in ["a", "8e03978e-40d5-43dd-bc93-6894a57f9324", "!~", "a\"b", "\"a\"", &longest] {
             assert_eq!(IdempotencyKey::parse(text).unwrap().as_str(), text);

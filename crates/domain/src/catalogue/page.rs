@@ -17,7 +17,7 @@ impl PageLimit {
     pub const MIN: Self = Self(1);
     /// The largest limit: 100 animals.
     pub const MAX: Self = Self(100);
-    /// The limit of a request without one: 20 animals.
+    /// The page size for a request without `limit`: 20 animals.
     pub const DEFAULT: Self = Self(20);
 
     /// Makes a limit of `animals`.

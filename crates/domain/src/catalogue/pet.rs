@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_row_is_an_animal_or_names_the_rule_that_it_breaks() {
+    fn a_stored_row_is_a_valid_animal_or_an_error_that_names_the_broken_rule() {
         let pet = Pet::from_stored(7, "Rex", 1, Some("sold")).unwrap();
         assert_eq!((pet.id, pet.name.as_str(), pet.category_id), (PetId(7), "Rex", CategoryId(1)));
         for (name, status, broken) in

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_error_of_the_store_is_returned_as_it_is() {
+    async fn an_error_of_the_store_is_returned_unchanged() {
         let mut pets = MockPetRepository::new();
         pets.expect_find().once().returning(|_| Err(StoreError::unavailable("the disk is gone")));
         pets.expect_add().once().returning(|_, _| Err(AddError::IdempotencyKeyReused));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn records_that_expired_an_hour_ago_are_purged() {
+    async fn records_are_purged_one_hour_after_their_expiry() {
         for (deleted, more) in [(PURGE_BATCH, true), (3, true), (3, false), (0, false)] {
             let mut pets = MockPetRepository::new();
             pets.expect_purge_expired()

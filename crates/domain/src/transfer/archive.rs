@@ -32,8 +32,8 @@ pub trait Archive: Send + Sync {
     /// returns. Returns the number of animals that the store did not hold before.
     ///
     /// # Contract
-    /// - [`Resolution`](crate::Resolution) decides about a row whose place is taken. A row that the store already holds
-    ///   is kept, so a call may be repeated.
+    /// - [`Resolution`](crate::Resolution) decides about a row in conflict with a stored row. A row that the store
+    ///   already holds is kept, so a call may be repeated.
     /// - From then on, the store assigns identifiers above the identifiers of all rows and above [`Rows::highest`],
     ///   even after the store was opened again.
     /// - A call that adds animals counts as one [rewrite](crate::StoreState::rewrites).

@@ -23,7 +23,7 @@ impl fmt::Display for StoreId {
 pub enum Phase {
     /// Services read and write.
     Open {
-        /// The store that was handed over to this store, if there is one.
+        /// The store that was handed over to this store; `None` if this store was never the target of a handover.
         from: Option<StoreId>,
     },
     /// A mover writes. Nobody reads.
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_is_made_again_from_its_parts() {
+    fn a_phase_can_be_rebuilt_from_its_parts() {
         for phase in phases() {
             let (word, other, label) = phase.parts();
             let label = label.map(str::to_owned);

@@ -1,5 +1,5 @@
-//! The rules of [`Archive::write_rows`](crate::Archive::write_rows) for rows whose place is taken. An adapter looks up
-//! the stored row, applies the rule, and writes.
+//! The rules of [`Archive::write_rows`](crate::Archive::write_rows) for rows in conflict with a stored row. An adapter
+//! looks up the stored row, applies the rule, and writes.
 
 use crate::{
     access::key::{ApiKey, KeyId},

@@ -56,7 +56,7 @@ impl Model {
         Ok(Added::Created(pet))
     }
 
-    /// Adds a key. Returns `false` if its name is taken.
+    /// Adds a key. Returns `false` if a live key has the same name.
     pub(crate) fn create_key(&mut self, name: u8, secret: u8, now: Timestamp) -> bool {
         let is_free = !self.has_live(name, now);
         if is_free {

@@ -4,7 +4,7 @@ use super::Core;
 use crate::{client::Client, config::EtcdConfig, kv::Op};
 
 #[test]
-fn a_winner_reads_the_time_that_a_loser_needs_unless_it_is_the_loser() {
+fn a_writer_reads_the_needed_time_of_another_writer_but_not_its_own() {
     let config = EtcdConfig::parse("etcd://localhost/zoo").unwrap();
     let [loser, winner] = [(); 2].map(|()| Core::new(Client::new(&config).unwrap(), "zoo/", false));
     let needed = Duration::from_millis(1_234);

@@ -45,7 +45,7 @@ fn keys_have_the_order_of_identifiers() {
 }
 
 #[test]
-fn an_animal_comes_back_from_each_of_its_entries() {
+fn an_animal_can_be_read_from_each_of_its_entries() {
     for (name, status) in [("Rex", None), ("\"\\/🐕\u{2028}", Some(PetStatus::Pending))] {
         let name = PetName::parse(name).unwrap();
         let stored = Pet { id: PetId(7), name, category_id: CategoryId(i64::MIN), status };
@@ -73,7 +73,7 @@ fn record_at(id: u8, pet: i64, at: i64) -> IdempotencyRecord {
 }
 
 #[test]
-fn a_record_comes_back_and_its_expiry_entry_has_the_oldest_time() {
+fn a_record_can_be_read_and_its_expiry_entry_has_the_oldest_time() {
     let written = [record_at(1, -1, 5), record_at(255, -1, -5)];
     let entries = entries(|draft| written.iter().for_each(|record| draft.put_record(record, None)));
     let (first, records) = entries.split_at(1);
@@ -94,7 +94,7 @@ fn records_have_the_order_of_their_positions() {
 }
 
 #[test]
-fn an_api_key_comes_back() {
+fn a_stored_api_key_can_be_read() {
     let secret = ApiKeySecret::with_rights(&[3; 32], KeyRights::ReadOnly);
     let name = KeyName::parse("web").unwrap();
     let mut key = NewApiKey::new(name, &secret, Timestamp(1), None).with_id(KeyId(4));
@@ -106,7 +106,7 @@ fn an_api_key_comes_back() {
 }
 
 #[test]
-fn a_row_that_breaks_a_rule_is_named() {
+fn the_error_for_a_corrupt_row_names_the_row() {
     let pet = |name: &str, value| pet(&entry(&format!("zoo/pets/{name}"), value));
     for (name, value, says) in [
         ("x", "{}", "animal x, which breaks the rule: its key ends with 16 digits"),
@@ -142,7 +142,7 @@ fn a_row_that_breaks_a_rule_is_named() {
 }
 
 #[test]
-fn a_window_ends_behind_its_last_identifier() {
+fn a_window_ends_after_its_last_identifier() {
     let folder = keys().folder("recorded");
     let after = keys().recorded(record_at(1, 5, 0).position());
     let range = Range::after(Some(after), &folder);

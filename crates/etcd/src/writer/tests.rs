@@ -88,7 +88,7 @@ fn counted(ops: &[Op], others: usize) -> usize {
     ops.len() + others + nested.max().unwrap_or_default()
 }
 
-/// Each addition has a status, and a record that replaces an expired one.
+/// Each addition has a status, and an idempotency record that replaces an expired record.
 #[tokio::test]
 async fn the_largest_group_fits_at_every_operation_limit() {
     let day = 86_400_000;
@@ -155,7 +155,7 @@ async fn the_second_addition_with_a_key_in_a_group_is_a_repeat_or_refused() {
 }
 
 #[tokio::test]
-async fn a_second_record_with_one_key_waits_for_the_next_transaction() {
+async fn a_second_record_with_the_same_key_waits_for_the_next_transaction() {
     // The second request comes from an instance whose clock is two days ahead.
     let rex = pet(None);
     let (adds, _callers) = adds([
@@ -199,7 +199,7 @@ async fn a_repeat_is_the_animal_of_the_request_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn an_addition_whose_caller_has_gone_away_is_not_written() {
+async fn an_abandoned_addition_is_not_written() {
     let (adds, callers) = adds([(pet(None), None), (pet(None), None)]).await;
     callers[0].abort();
     while !callers[0].is_finished() {

@@ -51,7 +51,7 @@ async fn a_batch_is_written_beside_an_instance_that_never_pauses() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_snapshot_that_was_compacted_away_says_so() {
+async fn the_error_for_a_compacted_snapshot_names_the_compaction() {
     let etcd = etcd_or_skip("a_snapshot_that_was_compacted", 1).unwrap();
     let store = open(&url(&etcd)).await;
     add(&store).await;

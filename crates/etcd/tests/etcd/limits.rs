@@ -1,4 +1,4 @@
-//! Nodes that take fewer operations in a transaction than etcd's default.
+//! Nodes that accept fewer operations in a transaction than etcd accepts by default.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ async fn transactions_are_as_large_as_the_node_permits() {
 
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_takes_less_after_a_restart_fails_no_addition() {
+async fn lower_limits_after_a_restart_of_the_node_fail_no_addition() {
     let etcd = etcd_or_skip("a_node_that_takes_less", 1).unwrap();
     let store = Arc::new(open(&(url(&etcd) + "?call_timeout=30s")).await);
     restart(&etcd, 32);

@@ -86,7 +86,7 @@ fn message(stream: &mut impl Read) -> Option<Vec<u8>> {
 
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn an_addition_whose_answer_was_lost_is_added_once_and_acknowledged() {
+async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
     let etcd = etcd_or_skip("an_addition_whose_answer_was_lost", 1).unwrap();
     let lose = Arc::new(AtomicU32::new(0));
     let left = Arc::clone(&lose);

@@ -91,7 +91,7 @@ async fn a_store_has_one_identity_under_every_name_of_its_node() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
+async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
     let etcd = etcd_or_skip("a_user_needs_its_prefix", 1).unwrap();
     let plain = url(&etcd);
     let with_user = |user: &str| {

@@ -62,7 +62,7 @@ async fn the_certificate_of_an_authority_itself_is_explained_in_words() {
 
 #[needs(etcd, time)]
 #[tokio::test]
-async fn a_node_must_show_a_signed_certificate_with_its_name_and_may_require_one() {
+async fn a_node_must_show_a_signed_certificate_and_may_require_a_client_certificate() {
     let etcd = etcd_or_skip("a_node_must_show_a_signed_certificate", 1).unwrap();
     certify(&etcd);
     let home = etcd.data(0).display().to_string();

@@ -118,7 +118,7 @@ async fn one_of_several_concurrent_upgrades_runs_the_step() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn an_upgrade_that_was_cut_off_is_continued() {
+async fn an_interrupted_upgrade_is_continued() {
     let etcd = etcd_or_skip("an_upgrade_that_was_cut_off", 1).unwrap();
     restore(&etcd);
     let old_head = value(&etcd, "zoo/head");
@@ -190,7 +190,7 @@ async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_record_that_cannot_be_read_stops_the_upgrade_before_it_begins() {
+async fn an_unreadable_record_prevents_the_upgrade() {
     let etcd = etcd_or_skip("a_record_that_cannot_be_read", 1).unwrap();
     restore(&etcd);
     put(&etcd, "zoo/records/0102", "{}");
@@ -203,7 +203,7 @@ async fn a_record_that_cannot_be_read_stops_the_upgrade_before_it_begins() {
 /// Release 1.2.0 reads the entry `head` for every request and compares it in every write.
 #[needs(etcd)]
 #[tokio::test]
-async fn release_1_2_0_reads_a_head_that_it_refuses() {
+async fn release_1_2_0_can_read_and_refuses_the_new_head() {
     let etcd = etcd_or_skip("release_1_2_0_reads_a_head", 1).unwrap();
     drop(open(&url(&etcd)).await);
     let of_new = value(&etcd, "zoo/head");

@@ -41,7 +41,7 @@ async fn a_repeat_does_not_read_the_animal() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn the_largest_batch_of_records_replaces_as_many() {
+async fn the_largest_batch_of_records_replaces_as_many_records() {
     let etcd = etcd_or_skip("the_largest_batch_of_records", 1).unwrap();
     let store = open(&url(&etcd)).await;
     let most = u16::try_from(store.max_batch()).unwrap();
@@ -83,7 +83,7 @@ async fn the_largest_animals_are_written_in_one_transaction() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_copy_does_not_overwrite_an_animal_that_another_process_has_added() {
+async fn a_copy_does_not_overwrite_an_animal_added_by_another_process() {
     let etcd = etcd_or_skip("a_copy_does_not_overwrite", 1).unwrap();
     let (store, other) = (open(&url(&etcd)).await, open(&url(&etcd)).await);
     let copy = async |pet: NewPet, id| {
@@ -126,7 +126,7 @@ async fn the_largest_expiry_entry_of_1_2_0_is_purged_at_once() {
 
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_that_are_used_again_after_a_day_replace_their_records_in_full_groups() {
+async fn idempotency_keys_reused_after_a_day_replace_their_records_in_full_groups() {
     let etcd = etcd_or_skip("keys_that_are_used_again", 1).unwrap();
     let store = std::sync::Arc::new(open(&url(&etcd)).await);
     for at in [5, 3 * DAY] {
@@ -225,7 +225,7 @@ async fn a_digest_is_compared_with_every_key() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn an_animal_that_was_deleted_leaves_its_identifier_behind() {
+async fn the_identifier_of_a_deleted_animal_is_not_assigned_again() {
     let etcd = etcd_or_skip("an_animal_that_was_deleted", 1).unwrap();
     let store = open(&url(&etcd)).await;
     for _ in 0..3 {

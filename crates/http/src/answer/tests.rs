@@ -328,7 +328,7 @@ impl petstore_domain::PetService for Stuck {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_takes_too_long_is_answered_503_at_its_limit() {
+async fn a_slow_request_is_answered_503_at_its_time_limit() {
     let mut state = state(untouched(), GetPetSunset::Off);
     state.ports.pets = Arc::new(Stuck);
     state.settings.limits.request_timeout = Duration::from_secs(5);
@@ -350,7 +350,7 @@ async fn a_request_that_takes_too_long_is_answered_503_at_its_limit() {
 }
 
 #[tokio::test]
-async fn a_body_that_exceeds_the_memory_for_bodies_is_answered_503() {
+async fn a_body_beyond_the_memory_for_bodies_is_answered_503() {
     let mut state = state(untouched(), GetPetSunset::Off);
     state.body_memory = tokio::sync::Semaphore::new(REX.len() - 1);
     let answer = ask(&state, request(&Method::POST, "/v1/pets", &[JSON], REX)).await;

@@ -187,7 +187,7 @@ impl Activity {
 }
 
 impl Inner {
-    /// Sets the write deadline, unless there is one.
+    /// Sets the write deadline, unless a write deadline is set already.
     fn begin_to_send(&mut self) {
         let limit = self.limits.write_timeout;
         self.write_deadline.get_or_insert_with(|| Instant::now() + limit);
@@ -220,7 +220,7 @@ pub(super) struct InFlightRequest {
 }
 
 impl InFlightRequest {
-    /// Notes that the HTTP/2 response starts, and sets the write deadline unless there is one.
+    /// Notes that the HTTP/2 response starts, and sets the write deadline unless a write deadline is set already.
     pub(super) fn begin_answer(&mut self) {
         self.is_sending = true;
         let mut inner = self.activity.lock();

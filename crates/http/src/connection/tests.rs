@@ -128,7 +128,7 @@ async fn the_first_head_has_one_deadline_whenever_it_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_later_head_has_a_deadline_from_its_first_byte_that_trickling_does_not_extend() {
+async fn the_deadline_of_each_later_head_begins_with_its_first_byte_and_is_not_extended() {
     for first in ["\r\n", "G"] {
         let (mut client, _task) = connect(1 << 16);
         for _ in 0..3 {
@@ -165,7 +165,7 @@ async fn an_idle_connection_is_closed_without_a_response() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_nothing_is_cut_off() {
+async fn a_client_without_reads_is_cut_off() {
     let (mut client, task) = connect(1000);
     let began = Instant::now();
     client.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
@@ -174,7 +174,7 @@ async fn a_client_that_reads_nothing_is_cut_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() {
+async fn a_slow_client_gets_its_whole_answer_and_a_trickling_client_is_cut_off() {
     for (rate, is_whole) in [(2000, true), (10, false)] {
         let (mut client, _task) = connect(1000);
         client.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
@@ -220,7 +220,7 @@ async fn the_time_of_a_slow_answer_counts_neither_as_idle_nor_for_the_next_head(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_part_of_a_head_is_refused_also_behind_pipelined_requests() {
+async fn an_incomplete_head_is_refused_even_after_pipelined_requests() {
     let post = "POST /livez HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody";
     let two = LIVE.repeat(2);
     for (before, answers, expected) in
@@ -242,7 +242,7 @@ async fn a_part_of_a_head_is_refused_also_behind_pipelined_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_still_sending_can_read_the_refusal() {
+async fn a_client_can_read_a_refusal_while_it_sends() {
     let (mut client, task) = connect(1000);
     let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
     client.write_all(head.as_bytes()).await.unwrap();

@@ -1,7 +1,7 @@
 //! The memory bound of all connections together: requests of HTTP/2, and response bodies that wait for their clients.
 //!
 //! A client that asks for much and reads nothing can neither fill the memory nor disturb other clients. Over HTTP/2, a
-//! request takes one lock three times. Over HTTP/1, only a response that the socket does not take at once is counted.
+//! request takes one lock three times. Over HTTP/1, only a response that the socket does not accept at once is counted.
 
 use std::{
     collections::BTreeMap,
@@ -183,7 +183,7 @@ impl WaitingBody {
         wake
     }
 
-    /// Notes that the client has taken a part of the body.
+    /// Notes that the client has received a part of the body.
     pub(super) fn note_progress(&mut self) {
         let Some((progress, _)) = &mut self.waiting else { return };
         let mut inner = self.all.lock();

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_read_that_hangs_is_the_only_one_and_ends_without_a_waiting_request() {
+    async fn a_hanging_read_blocks_further_reads_and_ends_without_a_waiting_request() {
         let store = Arc::new(Store { takes: Duration::MAX, ..Store::default() });
         let pets: Arc<dyn PetService> = store.clone();
         let readiness = Readiness::default();

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_the_rightmost_address_that_is_not_trusted() {
+    fn the_client_is_the_rightmost_untrusted_address() {
         for (text, expected) in [
             ("203.0.113.7", Some("203.0.113.7")),
             ("198.51.100.1, 203.0.113.7", Some("203.0.113.7")),

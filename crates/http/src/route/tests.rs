@@ -67,7 +67,7 @@ fn head_is_get_and_other_methods_are_not() {
 }
 
 #[test]
-fn only_other_methods_than_get_need_a_key_that_may_write() {
+fn every_method_except_get_requires_a_key_that_may_write() {
     for route in ROUTES.iter().chain([&PAGE]) {
         for operation in route.operations {
             let is_get = operation.method == Method::GET;

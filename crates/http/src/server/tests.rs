@@ -43,7 +43,7 @@ impl Clock for Broken {
 }
 
 #[tokio::test]
-async fn a_connection_that_panics_is_logged_before_another_one_comes() {
+async fn a_panic_of_a_connection_is_logged_before_the_next_connection() {
     let lines = Lines::default();
     let _guard = tracing::subscriber::set_default(lines.clone());
     let ports = Ports {
@@ -263,7 +263,7 @@ async fn read_all(stream: &mut Box<dyn Stream>) -> (String, Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_listener_closes_a_connection_that_sends_no_whole_head_in_time() {
+async fn every_listener_closes_a_connection_without_a_whole_head_in_time() {
     let of_clients = Limits::default();
     let test = async |[tcp, unix]: [Place; 2], metrics: Place| {
         if let Place::Tls(address, _) = &tcp {
@@ -298,7 +298,7 @@ async fn every_listener_closes_a_connection_that_sends_no_whole_head_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_listener_cuts_off_a_client_that_reads_nothing_of_its_response() {
+async fn every_listener_cuts_off_a_client_without_reads() {
     // More than the buffers of the system hold.
     const LARGE: usize = 64 << 20;
     let limit = Limits::default().write_timeout;

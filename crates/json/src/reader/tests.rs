@@ -41,7 +41,7 @@ fn a_new_pet_is_read_unchanged() {
 }
 
 #[test]
-fn text_that_is_not_one_json_document_is_invalid_json() {
+fn anything_but_one_json_document_is_invalid_json() {
     let good = r#"{"name":"x","categoryId":1}"#;
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let deep = "[".repeat(60_000);
@@ -180,7 +180,7 @@ fn a_record_may_have_an_identifier() {
 }
 
 #[test]
-fn a_record_has_the_field_errors_of_a_body_and_of_its_identifier() {
+fn a_record_reports_the_field_errors_of_a_body_and_errors_of_the_identifier() {
     let table = [
         ("", "the line is empty; it must be a JSON object"),
         ("\u{feff}{}", "the line must begin with JSON, not with a byte-order mark"),

@@ -47,7 +47,7 @@ async fn only_missing_animals_are_written_in_any_order() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn every_batch_that_keeps_writers_out_ends_soon_if_its_process_is_frozen() {
+async fn each_batch_that_excludes_writers_has_short_time_limits() {
     let database = postgres_or_skip("every_batch_that_keeps_writers_out").unwrap();
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let limits = "SELECT current_setting('idle_in_transaction_session_timeout') || ' ' || \

@@ -115,7 +115,7 @@ fn a_wrong_url_is_refused_in_one_line() {
 }
 
 #[test]
-fn the_error_of_a_wrong_value_names_the_allowed_ones() {
+fn the_error_for_a_wrong_value_names_the_allowed_values() {
     let time = "it is a time from 1ms to 60min such as 3s or 500ms";
     for (pair, allowed) in [
         ("channel_binding=on", "it is disable, prefer or require"),
@@ -139,7 +139,7 @@ fn the_error_of_a_wrong_value_names_the_allowed_ones() {
 }
 
 #[test]
-fn the_error_of_an_unknown_parameter_names_the_known_ones() {
+fn the_error_for_an_unknown_parameter_names_the_known_parameters() {
     let refusal = PostgresConfig::parse("postgres://u@h/d?ssl=on").unwrap_err().to_string();
     assert_eq!(
         refusal,

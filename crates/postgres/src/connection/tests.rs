@@ -48,7 +48,7 @@ async fn a_statement_without_an_answer_ends_within_the_timeout() {
 /// Without the cut, a pooler would keep both connections for a statement that nobody waits for.
 #[needs(postgres)]
 #[tokio::test]
-async fn a_connection_that_is_dropped_during_a_statement_is_cut_off() {
+async fn dropping_a_connection_during_a_statement_cuts_it_off() {
     let database = postgres_or_skip("a_connection_that_is_dropped").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();

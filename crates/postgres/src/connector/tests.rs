@@ -111,7 +111,7 @@ async fn synchronous_commit_is_turned_on_if_the_role_has_it_off() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_host_that_comes_back_is_found_while_another_is_silent() {
+async fn a_recovered_host_is_found_while_another_host_is_silent() {
     let database = postgres_or_skip("a_host_that_comes_back_is_found").unwrap();
     let (credential, place) = database.url.split_once('@').unwrap();
     let (server, name) = place.split_once('/').unwrap();

@@ -94,7 +94,7 @@ fn text(plan: &[Row]) -> String {
     plan.iter().map(|row| row.get::<_, &str>(0).to_owned() + "\n").collect()
 }
 
-/// Each commit leaves a version of the one row of the state, which an open snapshot may need.
+/// Each commit leaves an old version of the state's only row, because an open snapshot may read this version.
 #[needs(postgres)]
 #[tokio::test]
 async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps() {
@@ -127,7 +127,7 @@ async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps(
     }
 }
 
-/// Returns the server's plan of the purge, in an own session or in a shared one.
+/// Returns the query plan of the purge, in a session of its own or in a shared session.
 async fn plan_of_the_purge(url: &str) -> String {
     let connector = Connector::new(&PostgresConfig::parse(url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();

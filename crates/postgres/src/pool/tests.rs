@@ -18,7 +18,7 @@ fn pool(port: u16, query: &str) -> Pool {
 }
 
 #[tokio::test]
-async fn calls_that_wait_for_a_connection_are_bounded() {
+async fn the_number_of_calls_that_wait_for_a_connection_is_bounded() {
     // The listener accepts connections and sends nothing, so no call gets a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
@@ -39,7 +39,8 @@ async fn calls_that_wait_for_a_connection_are_bounded() {
     assert!(pin!(pool.query("SELECT 1", &[])).poll(&mut context).is_pending());
 }
 
-/// A firewall may have dropped the connection of the call, and only that one. Each later call on it would take as long.
+/// A firewall may have dropped only the connection of the call. Each later call on this connection would wait just as
+/// long.
 #[tokio::test]
 async fn no_connection_is_used_again_after_a_call_past_its_deadline() {
     let pool = pool(1, "call_timeout=10ms");

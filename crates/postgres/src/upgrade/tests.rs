@@ -95,7 +95,7 @@ async fn an_upgraded_store_is_like_a_new_one() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_store_that_a_release_left_becomes_like_a_new_one() {
+async fn an_upgraded_store_of_each_release_has_the_schema_of_a_new_store() {
     let new = postgres_or_skip("a_store_that_a_release_left").unwrap();
     drop(PostgresStore::connect(&config(&new)).await.unwrap());
     for release in ["1.0.0", "1.1.0", "1.2.0"] {
@@ -129,7 +129,7 @@ async fn a_store_between_two_versions_is_upgraded_from_there() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
+async fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
     let old = old("rows_that_a_new_rule_refuses").await;
     let bad = [
         "''",
@@ -162,7 +162,7 @@ async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are_connected() {
+async fn an_incompatible_step_is_refused_while_other_processes_are_connected() {
     let old = old("a_step_that_cannot_run_beside").await;
     let other = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
     for mode in [UpgradeMode::DryRun, UpgradeMode::Run] {
@@ -288,7 +288,7 @@ async fn a_step_waits_for_its_locks_without_stopping_others() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn the_error_for_a_role_that_may_not_change_tables_says_who_may() {
+async fn the_error_for_a_role_without_the_right_to_change_tables_names_the_owner() {
     let old = old("a_role_that_may_not_change_tables").await;
     let role = format!("reader_{}", std::process::id());
     old.sql(&format!(
@@ -311,7 +311,7 @@ async fn the_error_for_a_role_that_may_not_change_tables_says_who_may() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_step_that_fails_leaves_the_store_as_it_was() {
+async fn a_failed_step_leaves_the_store_unchanged() {
     let old = old("a_step_that_fails_leaves_the_store").await;
     let fails = Step { sql: "CREATE TABLE half (x int); SELECT 1 / 0", ..ALONE };
     let refusal = run(&old, UpgradeMode::Force, &with(fails)).await.unwrap_err();

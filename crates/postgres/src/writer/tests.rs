@@ -68,7 +68,7 @@ fn an_addition_in_doubt_stays_in_doubt_after_another_failure() {
 }
 
 #[test]
-fn an_addition_that_was_not_committed_is_tried_again_a_bounded_number_of_times() {
+fn an_uncommitted_addition_is_retried_a_bounded_number_of_times() {
     let passes = StoreFailure::Deadline(Duration::from_secs(1));
     for with_key in [false, true] {
         assert!(is_tried_again(attempt(with_key, 0, false), &passes, false));
@@ -79,7 +79,7 @@ fn an_addition_that_was_not_committed_is_tried_again_a_bounded_number_of_times()
 }
 
 #[test]
-fn a_record_that_is_gone_is_read_a_bounded_number_of_times() {
+fn a_vanished_record_is_read_a_bounded_number_of_times() {
     for with_key in [false, true] {
         let left = answer(vec![attempt(with_key, MAX_TRIES - 1, false)], vec![None]);
         assert!(left.len() == 1 && left[0].tries == MAX_TRIES);

@@ -66,7 +66,7 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
 /// The transaction holds the row that every writer locks.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forgotten_transaction_that_keeps_additions_waiting_is_named() {
+async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
     let database = postgres_or_skip("a_forgotten_transaction").unwrap();
     for parameters in ["pgbouncer=false", "pgbouncer=true"] {
         let url = format!("{}?statement_timeout=3s&{parameters}", database.url);
@@ -142,7 +142,7 @@ async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_gets_no_connection_is_refused_before_its_deadline() {
+async fn a_reader_without_a_connection_is_refused_before_its_deadline() {
     let database = postgres_or_skip("a_reader_that_gets_no_connection").unwrap();
     let url = format!("{}?pool_size=1&pool_timeout=300ms&statement_timeout=2s", database.url);
     let store = open(&url).await;
@@ -174,7 +174,7 @@ async fn a_silent_server_is_given_up() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
+async fn a_silent_host_does_not_delay_the_next_host() {
     let database = postgres_or_skip("a_silent_host_does_not_hold_up").unwrap();
     let (silent, port) = silent_server();
     let url = database.url.replace('@', &format!("@127.0.0.1:{port},"));

@@ -1,4 +1,4 @@
-//! A primary that dies, and a standby that takes over.
+//! The primary is killed, and the standby is promoted.
 
 use std::{
     error::Error as _,
@@ -19,8 +19,8 @@ use crate::{
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_promoted_standby_is_found_with_all_that_was_acknowledged() {
-    let test = "a_promoted_standby_is_found_with_all_that_was_acknowledged";
+async fn a_promoted_standby_is_found_and_has_every_acknowledged_animal() {
+    let test = "a_promoted_standby_is_found_and_has_every_acknowledged_animal";
     let primary = cluster_or_skip(test, Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let both = |first: &Cluster, second: &Cluster| {
@@ -56,7 +56,7 @@ pub(crate) fn cancel_wait(primary: &Cluster) {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_did_not_wait_for_the_standby_is_not_acknowledged() {
+async fn a_commit_without_the_standby_is_not_acknowledged() {
     let test = "a_commit_that_did_not_wait_for_the_standby";
     let primary = cluster_or_skip(test, Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();

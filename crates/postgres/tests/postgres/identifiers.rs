@@ -19,7 +19,7 @@ async fn warnings(store: &PostgresStore) -> Vec<String> {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() {
+async fn a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it() {
     let database = postgres_or_skip("a_sequence_behind_the_rows").unwrap();
     let store = Arc::new(open(&database.url).await);
     for round in 1..=3 {
@@ -62,7 +62,7 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
     }
 }
 
-/// A reader that continues after its last identifier finds every animal.
+/// A reader that always continues after the last identifier that it has read finds every animal.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn animals_that_two_instances_add_at_once_can_be_read_in_ascending_order() {
@@ -99,10 +99,11 @@ async fn animals_that_two_instances_add_at_once_can_be_read_in_ascending_order()
     assert_eq!(followed.len(), 2 * 8 * 40);
 }
 
-/// The other instance is a session that holds the lock of the state for a while before it draws its identifier.
+/// The other addition runs in a plain SQL session. The session holds the lock of the state row for one second before it
+/// takes an identifier from the sequence.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn an_addition_that_waits_for_another_one_has_the_higher_identifier() {
+async fn the_later_of_two_concurrent_additions_has_the_higher_identifier() {
     let database = postgres_or_skip("an_addition_that_waits_for_another_one").unwrap();
     let database = Arc::new(database);
     let store = open(&database.url).await;
@@ -149,9 +150,9 @@ async fn a_new_key_has_an_identifier_above_all_earlier_ones() {
     assert_eq!(add(5).await, KeyId(12));
 }
 
-/// An import needs no right to read or to set the sequence unless the sequence is behind the rows.
+/// An import requires the rights to read and to set the sequence only if the sequence is behind the rows.
 #[tokio::test]
-async fn the_error_of_a_role_that_may_not_raise_the_sequence_names_it() {
+async fn a_role_without_the_right_to_raise_the_sequence_gets_an_error_that_names_the_sequence() {
     let database = postgres_or_skip("what_a_role_may_not_raise").unwrap();
     drop(open(&database.url).await);
     let role = format!("adder_{}", std::process::id());
@@ -165,7 +166,7 @@ async fn the_error_of_a_role_that_may_not_raise_the_sequence_names_it() {
     let store = open(&format!("postgres://{role}:secret@{address}")).await;
     add(&store, "Rex").await;
     store.add_new(vec![new_pet("Rex")], None).await.unwrap();
-    // Serving needs no right to read a sequence.
+    // The inspection does not warn that the role cannot read the sequence: a service does not need this right.
     let warned = warnings(&store).await;
     database.sql("SELECT setval('pet_id', 1)").unwrap();
     let refused = PetRepository::add(&store, new_pet("Rex"), None).await.unwrap_err().to_string();

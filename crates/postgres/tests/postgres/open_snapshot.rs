@@ -21,8 +21,8 @@ async fn page_time(store: &PostgresStore) -> Duration {
     times[times.len() / 2]
 }
 
-/// The snapshot keeps a version of the state's row for each addition. Reading all of them would take several times as
-/// long.
+/// While a snapshot is open, PostgreSQL cannot remove the old versions of the state's row, and each addition makes one
+/// version. A page that had to read all these versions would take several times as long.
 #[needs(postgres, quiet)]
 #[tokio::test]
 async fn a_page_takes_no_longer_beside_an_open_snapshot() {

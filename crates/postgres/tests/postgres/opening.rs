@@ -149,7 +149,7 @@ async fn a_role_without_the_right_to_create_tables_can_use_them() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn the_error_of_a_missing_password_says_so() {
+async fn the_error_for_a_missing_password_names_it() {
     let asking = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = asking.local_addr().unwrap();
     tokio::spawn(async move {
@@ -210,7 +210,7 @@ async fn errors_of_opening_are_one_line_without_the_password() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_cannot_hold_every_name_is_refused() {
+async fn a_database_that_cannot_store_every_name_is_refused() {
     let database = postgres_or_skip("a_database_that_cannot_hold_every_name").unwrap();
     let name = format!("latin_{}", std::process::id());
     database

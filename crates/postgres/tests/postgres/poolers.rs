@@ -84,7 +84,7 @@ fn nothing_is_left(pooler: &Pooler, database: &Database) {
 
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn two_services_share_few_sessions_that_are_pooled_for_a_transaction() {
+async fn two_services_share_few_sessions_of_a_transaction_pooler() {
     two_services(Pooling::Transaction, "").await;
 }
 
@@ -104,7 +104,7 @@ async fn two_services_share_a_pooler_of_sessions() {
 /// The pooler lets a client that needs one more session wait, and sends nothing.
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_writer_gets_a_session_although_reads_have_taken_all_of_them() {
+async fn the_writer_gets_a_session_although_reads_use_all_sessions() {
     let test = "the_writer_gets_a_session";
     let database = postgres_or_skip(test).unwrap();
     let pooler = pooler_or_skip(test, Pooling::FewSessions, &database.url).unwrap();
@@ -129,7 +129,7 @@ async fn the_writer_gets_a_session_although_reads_have_taken_all_of_them() {
 
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_shared_session_can_be_asked_for() {
+async fn a_shared_session_can_be_requested() {
     two_services(Pooling::Transaction, "&pgbouncer=true").await;
 }
 

@@ -73,7 +73,7 @@ async fn a_restart_between_two_calls_is_not_noticed() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_statement_that_is_no_longer_valid_is_prepared_again() {
+async fn an_invalid_statement_is_prepared_again() {
     let test = "a_statement_that_is_not_valid_any_more";
     let database = postgres_or_skip(test).unwrap();
     let store = open(&database.url).await;

@@ -86,7 +86,7 @@ fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
 /// The restored table lacks a change that the process has read, and has another change.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_notices_that_the_keys_were_restored() {
+async fn a_process_notices_restored_keys() {
     let database = postgres_or_skip("the_keys_were_restored").unwrap();
     let store = open(&database.url).await;
     for seed in 1..=3 {

@@ -12,7 +12,7 @@ use petstore_domain::{
 use petstore_postgres::{PostgresConfig, PostgresStore};
 
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
-/// The time that a busy machine may need in addition to a limit.
+/// The time by which a busy machine may exceed a time limit.
 pub(crate) const SLACK: Duration = Duration::from_secs(15);
 /// The time limit of a store for working again after an outage.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5).saturating_add(SLACK);
@@ -47,7 +47,7 @@ pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
 /// The time limit for load to start on a busy machine.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Waits until others have added `many` animals, at most for [`START_TIMEOUT`].
+/// Waits until other tasks have added `many` animals, at most for [`START_TIMEOUT`].
 pub(crate) async fn grows_by(store: &PostgresStore, many: usize) {
     let (began, before) = (Instant::now(), all(store).await.len());
     while all(store).await.len() < before + many {

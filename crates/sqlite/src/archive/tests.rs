@@ -30,7 +30,7 @@ impl Place {
         Self { store: open(&config, &SqliteSettings::default(), timeout).unwrap(), folder }
     }
 
-    /// Writes animals. Returns the number of new ones.
+    /// Writes animals. Returns the number of new animals.
     async fn write(&self, pets: Vec<Pet>) -> Result<u64, ArchiveError> {
         self.store.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await
     }
@@ -111,7 +111,7 @@ async fn every_identifier_is_read_once_in_batches_of_any_size() {
 }
 
 #[tokio::test]
-async fn rows_that_break_a_rule_are_named() {
+async fn the_error_for_corrupt_rows_names_them() {
     let place = Place::new();
     place.store.add(rex(), None).await.unwrap();
     let raw = place.raw();
@@ -133,7 +133,7 @@ async fn rows_that_break_a_rule_are_named() {
 }
 
 #[tokio::test]
-async fn a_check_finds_a_row_that_is_missing_from_an_index() {
+async fn a_check_finds_a_row_missing_from_an_index() {
     let place = Place::new();
     // The row is added while the index has another definition.
     let rewrite = |from, to| {

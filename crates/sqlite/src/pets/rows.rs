@@ -72,7 +72,7 @@ pub(crate) fn highest(connection: &Connection) -> rusqlite::Result<Option<PetId>
     Ok((highest > 0).then_some(PetId(highest)))
 }
 
-/// Adds an animal under its own identifier. Returns `false` if the identifier is taken.
+/// Adds an animal under its own identifier. Returns `false` if another row has this identifier.
 pub(crate) fn restore(statements: &mut Statements<'_>, pet: &Pet) -> rusqlite::Result<bool> {
     let Pet { id, name, category_id, status } = pet;
     let values = params![id.0, name.as_str(), category_id.0, status.map(PetStatus::as_str)];
@@ -114,7 +114,7 @@ pub(crate) fn page(connection: &Connection, query: &PetQuery) -> Result<PetPage,
     select(connection, sql, values, query.status, limit.into())
 }
 
-/// Returns the lowest identifier above `after`; `None` above the highest one.
+/// Returns the lowest identifier above `after`; `None` if `after` is the highest identifier.
 fn first_after(after: Option<PetId>) -> Option<i64> {
     after.map_or(Some(i64::MIN), |id| id.0.checked_add(1))
 }

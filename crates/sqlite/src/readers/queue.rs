@@ -78,7 +78,7 @@ impl Shared {
         Ok(answer)
     }
 
-    /// Adds a thread if one is needed. Called once in each [`TICK`].
+    /// Adds a thread if the queue requires another thread. Called once in each [`TICK`].
     pub(crate) fn relieve(self: &Arc<Self>) {
         let mut queue = self.queue();
         if queue.needs_thread() {

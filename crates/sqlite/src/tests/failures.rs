@@ -72,7 +72,7 @@ async fn a_full_disk_is_unavailable_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_ends_early_does_not_stop_the_writer() {
+async fn an_early_end_of_a_transaction_does_not_stop_the_writer() {
     let place = Place::new();
     let store = place.open();
     let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
@@ -85,7 +85,7 @@ async fn a_transaction_that_ends_early_does_not_stop_the_writer() {
 }
 
 #[tokio::test]
-async fn a_reader_that_fails_is_replaced() {
+async fn a_failed_reader_is_replaced() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
@@ -132,7 +132,7 @@ async fn opening_a_locked_store_fails_in_a_bounded_time() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_written_to_can_be_opened_and_read() {
+async fn a_store_can_be_opened_and_read_during_writes() {
     let place = Place::new();
     add(&place.open()).await;
     let raw = place.raw();
@@ -142,7 +142,7 @@ async fn a_store_that_is_written_to_can_be_opened_and_read() {
 
 /// A checkpoint in another process writes the first page before the last pages, so the file is too short for a moment.
 #[tokio::test]
-async fn a_file_whose_last_pages_are_not_written_yet_is_accepted() {
+async fn a_file_with_unwritten_last_pages_is_accepted() {
     let place = Place::new();
     drop(place.open());
     let length = fs::metadata(place.path()).unwrap().len();

@@ -79,7 +79,7 @@ async fn a_failed_write_is_undone_and_the_additions_beside_it_are_committed() {
 }
 
 #[tokio::test]
-async fn a_write_that_returns_an_error_leaves_the_additions_beside_it() {
+async fn a_failed_write_leaves_the_additions_of_its_group() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
@@ -251,7 +251,7 @@ async fn a_repeat_is_answered_although_its_row_could_not_be_stored() {
 }
 
 #[tokio::test]
-async fn an_addition_whose_caller_left_before_the_lock_was_held_is_dropped() {
+async fn an_addition_abandoned_before_the_lock_is_dropped() {
     let place = Place::new();
     let store = SqliteStore::open(&place.config()).unwrap(); // This store waits long for the lock.
     let raw = place.raw();

@@ -43,7 +43,7 @@ fn block(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_that_hang_take_all_workers_but_one_and_sixteen_threads() {
+async fn hanging_reads_occupy_all_workers_but_one_and_sixteen_threads() {
     let place = Place::new();
     let (store, begun) = (Arc::new(place.open()), Arc::<AtomicUsize>::default());
     let (release, reads) = block(&store, MOST + 7, &begun);
@@ -72,7 +72,7 @@ async fn reads_that_hang_take_all_workers_but_one_and_sixteen_threads() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_read_that_panics_is_unavailable_and_its_worker_or_thread_continues() {
+async fn a_panic_of_a_read_is_unavailable_and_the_worker_or_thread_continues() {
     let place = Place::new();
     let (store, begun) = (Arc::new(place.open()), Arc::default());
     for busy_workers in [0, 1] {

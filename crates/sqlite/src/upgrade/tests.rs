@@ -130,7 +130,7 @@ fn a_foreign_file_with_the_name_of_the_copy_is_not_replaced() {
 }
 
 #[test]
-fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
+fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
     let bad = [
         "''",
         "'   '",
@@ -333,7 +333,7 @@ fn several_processes_may_upgrade_at_once() {
 }
 
 #[test]
-fn a_step_that_fails_leaves_the_store_as_it_was() {
+fn a_failed_step_leaves_the_store_unchanged() {
     let fails = Step { sql: "CREATE TABLE half (x); SELECT no_such_function()", ..ALONE };
     let old = Old::with(REX);
     let refusal = old.upgrade(UpgradeMode::Run, &with(fails)).unwrap_err();

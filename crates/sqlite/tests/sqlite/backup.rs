@@ -76,7 +76,7 @@ async fn a_backup_is_canceled_between_two_steps() {
 }
 
 #[tokio::test]
-async fn a_backup_refuses_a_file_that_is_not_empty() {
+async fn a_backup_refuses_a_nonempty_file() {
     let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
     drop(place.open());
     let path = empty_file(&folder);

@@ -117,7 +117,7 @@ async fn reading_the_log_of_a_read_only_file_is_refused_and_adds_no_file() {
 }
 
 #[tokio::test]
-async fn a_companion_that_cannot_be_written_is_named() {
+async fn the_error_for_an_unwritable_companion_file_names_it() {
     let place = Place::new();
     add(&place.open(), rex()).await;
     // `check` of petstore 1.2.0 left such files.

@@ -17,7 +17,7 @@ fn corrupt<T: std::fmt::Debug>(result: Result<T, StoreError>) -> (String, String
 }
 
 #[tokio::test]
-async fn an_animal_that_breaks_a_rule_is_named() {
+async fn the_error_for_an_animal_that_breaks_a_rule_names_it() {
     let table = [
         ("name = ''", "its name must have 1 to 255 characters, but is empty"),
         ("name = '  '", "its name must not be white space alone"),
@@ -52,7 +52,7 @@ async fn an_animal_that_breaks_a_rule_is_named() {
 }
 
 #[tokio::test]
-async fn text_that_is_not_utf_8_is_named() {
+async fn the_error_for_text_that_is_not_utf_8_names_the_row() {
     let place = Place::new();
     let store = place.open();
     add(&store, rex()).await;
@@ -63,7 +63,7 @@ async fn text_that_is_not_utf_8_is_named() {
 }
 
 #[tokio::test]
-async fn an_api_key_that_breaks_a_rule_is_named_and_others_still_work() {
+async fn the_error_for_a_corrupt_api_key_names_it_and_other_keys_work() {
     let table = [
         (
             "name = 'a' || replace(hex(zeroblob(32)), '0', 'x')",

@@ -172,7 +172,7 @@ fn a_header_without_its_pages_is_refused() {
     let place = Place::new();
     drop(place.open());
     let mut bytes = fs::read(place.path()).unwrap();
-    bytes.truncate(100); // The header is that of a petstore store, but no pages follow.
+    bytes.truncate(100); // The file has the header of a petstore store, but no pages follow.
     fs::write(place.path(), bytes).unwrap();
     let refusal = place.try_open().unwrap_err().to_string();
     assert!(refusal.ends_with("; restore it from a backup"), "{refusal}");

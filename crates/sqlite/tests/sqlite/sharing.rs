@@ -140,7 +140,7 @@ const CHILD_PATH: &str = "PETSTORE_TEST_CHILD_PATH";
 const PER_CHILD: usize = 25;
 
 #[tokio::test]
-async fn processes_that_open_a_new_path_at_once_share_the_store() {
+async fn processes_share_a_store_that_they_create_at_once() {
     let place = Place::new();
     let children = [(); 4].map(|()| {
         let mut child = Command::new(std::env::current_exe().unwrap());
@@ -298,7 +298,7 @@ async fn only_a_saved_key_is_read_again() {
 
 /// The restored store lacks a change that the process has read, and has another change.
 #[tokio::test]
-async fn a_process_notices_that_the_keys_were_restored() {
+async fn a_process_notices_restored_keys() {
     let place = Place::new();
     let backup = place.directory().join("backup");
     let store = place.open();

@@ -81,7 +81,7 @@ impl Place {
     }
 }
 
-/// The runtime for tests without one.
+/// The tokio runtime for tests that do not run in a runtime.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
 pub(crate) fn open(path: &Path) -> Result<SqliteStore, OpenError> {

@@ -15,7 +15,7 @@ use crate::support::{NOW, Place, add, once, query, rex, version};
 const LIMIT: Duration = Duration::from_millis(100);
 
 #[tokio::test]
-async fn a_write_that_adds_no_animal_leaves_the_version() {
+async fn a_write_without_a_new_animal_keeps_the_version() {
     let place = Place::new();
     let store = place.open();
     store.add(rex(), Some(once())).await.unwrap();

@@ -22,7 +22,7 @@ fn an_old_version_is_not_returned() {
 }
 
 #[test]
-fn an_answer_that_arrives_late_changes_nothing() {
+fn a_late_result_with_an_older_version_is_ignored() {
     let cache = VersionCache::default();
     let before = Instant::now();
     cache.observe(stored(2, 2), Instant::now());
@@ -33,7 +33,7 @@ fn an_answer_that_arrives_late_changes_nothing() {
 }
 
 #[test]
-fn a_later_read_with_fewer_changes_is_returned() {
+fn a_later_result_with_fewer_changes_is_accepted() {
     let cache = VersionCache::default();
     cache.observe(stored(9, 9), Instant::now());
     cache.observe(stored(4, 4), Instant::now());

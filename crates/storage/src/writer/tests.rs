@@ -191,7 +191,7 @@ async fn closing_finishes_queued_jobs_and_refuses_new_ones() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_dropped_without_an_answer_fails() {
+async fn a_job_dropped_without_an_answer_fails() {
     let (writer, mut jobs) = channel::<Rename>(1, None);
     let (answer, ()) = tokio::join!(writer.add(pet("a"), None), async {
         drop(next(&mut jobs, 0));

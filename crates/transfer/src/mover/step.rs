@@ -49,7 +49,7 @@ pub(crate) enum Work {
     Follow,
     /// Copies and compares the rest, while the source is sealed.
     Finish,
-    /// Compares every row of the source with the target, which has taken its place already.
+    /// Compares every row of the source with the target, which has already replaced the source.
     CompareBehind,
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum End {
     RefusedSource,
     /// The phase of the target does not allow a handover.
     RefusedTarget,
-    /// The target has taken the source's place already, so there is nothing to cancel.
+    /// The target has already replaced the source, so there is nothing to cancel.
     TooLate,
     /// The target holds other rows.
     Different,

@@ -33,7 +33,7 @@ fn handed_over() -> [Store; 2] {
     [old, new]
 }
 
-/// Returns the fault of a state, if it has one. In every state:
+/// Returns the fault of a state; `None` for a correct state. In every correct state:
 /// - no store that serves lacks an acknowledged animal, or holds two animals of one request;
 /// - two stores never serve at once. Only a raw copy of the source may be open beside the target;
 /// - an open target holds the animals of the source unchanged.
@@ -194,7 +194,7 @@ fn a_run_survives_crashes_lost_answers_and_stores_out_of_reach() {
 }
 
 #[test]
-fn a_run_that_is_late_or_stopped_leaves_the_source_open() {
+fn a_late_or_stopped_run_leaves_the_source_open() {
     let late =
         Budget { additions: 2, late: 2, failures: 1, stops: 1, runs: 2, ..Budget::default() };
     let lost = Budget { additions: 2, unacknowledged: 1, unanswered: 1, ..late };
@@ -231,7 +231,7 @@ fn rows_changed_by_sql_are_never_served_with_old_values() {
 }
 
 #[test]
-fn a_target_that_a_stranger_uses_is_given_back() {
+fn a_target_used_by_a_stranger_is_given_back() {
     let budget = Budget { additions: 1, strangers: 1, runs: 2, unanswered: 1, ..Budget::default() };
     let ends = ends(fresh(), 0, budget);
     assert!(ends.contains(&End::Different), "{ends:?}");
@@ -246,7 +246,7 @@ fn the_way_back_is_a_handover_like_any_other() {
 }
 
 #[test]
-fn a_way_back_that_is_canceled_leaves_one_store_open() {
+fn a_canceled_way_back_leaves_one_store_open() {
     let budget = Budget { movers: 1, cancels: 1, unanswered: 1, unread: 1, ..Budget::default() };
     let ends = ends(handed_over(), 1, budget);
     assert!(ends.contains(&End::Canceled) && ends.contains(&End::TooLate), "{ends:?}");

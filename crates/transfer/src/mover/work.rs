@@ -123,8 +123,8 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Compares every row of the source with the target, which has taken its place already. Under the seal, only checks
-    /// that nothing was added or changed since.
+    /// Compares every row of the source with the target, which has already replaced the source. Under the seal, only
+    /// checks that nothing was added or changed since.
     async fn compare_behind(&mut self) -> Result<(), TransferError> {
         let mut pair = self.pair().await?;
         let highest = pair.source.highest_ids().await.map_err(TransferError::Source)?;

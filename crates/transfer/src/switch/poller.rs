@@ -146,7 +146,7 @@ impl Poller {
 }
 
 impl View {
-    /// Returns the reason why neither store can be used, if there is one.
+    /// Returns the reason why neither store can be used; `None` if a store can be used.
     pub(super) fn reason(&self) -> Option<String> {
         match self.poll.as_ref().map(|poll| &poll.found) {
             Some(Found::Elsewhere(reason)) => Some(reason.clone()),

@@ -113,7 +113,7 @@ async fn a_second_copy_brings_the_changes_of_a_key() {
 }
 
 #[tokio::test]
-async fn an_idempotency_key_that_was_used_again_stands_for_the_later_animal() {
+async fn a_reused_idempotency_key_belongs_to_the_later_animal() {
     let (from, to) = (store(), store());
     let earlier = START.minus(Duration::from_hours(23));
     add(&from, "First", Some((id(1), earlier))).await;
@@ -134,7 +134,7 @@ async fn a_new_record_before_the_copied_records_is_copied() {
 }
 
 #[tokio::test]
-async fn a_target_with_an_equally_old_record_of_another_animal_is_left_as_it_is() {
+async fn a_target_with_an_equally_old_record_of_another_animal_is_left_unchanged() {
     for source_has_the_first in [true, false] {
         let (from, to) = (store(), store());
         for (store, first) in [(&from, source_has_the_first), (&to, !source_has_the_first)] {
@@ -164,7 +164,7 @@ async fn a_target_with_a_state_is_open_again_after_the_copy() {
 }
 
 #[tokio::test]
-async fn a_target_with_other_rows_is_left_as_it_is() {
+async fn a_target_with_other_rows_is_left_unchanged() {
     let source = store();
     restore(&source, vec![pet(1, "a"), pet(2, "b"), pet(4, "d")]).await;
     let table = [
@@ -194,7 +194,7 @@ async fn a_target_with_other_rows_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_target_with_a_record_of_its_own_is_left_as_it_is() {
+async fn a_target_with_an_additional_record_is_left_unchanged() {
     let (from, to) = (store(), store());
     for store in [&from, &to] {
         add(store, "Rex", None).await;
@@ -208,7 +208,7 @@ async fn a_target_with_a_record_of_its_own_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_copy_into_a_target_that_failed_is_resumed() {
+async fn a_copy_is_resumed_after_a_failure_of_the_target() {
     let (from, to) = (store(), store());
     fill(&from, 32_000).await;
     key(&from, 1, "web").await;

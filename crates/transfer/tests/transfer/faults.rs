@@ -263,7 +263,7 @@ async fn the_reported_pause_begins_with_the_sending_of_the_seal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seal_without_an_answer_is_taken_back_within_a_second() {
+async fn an_unanswered_seal_is_undone_within_a_second() {
     let (old, new) = stores();
     add(&*old).await;
     let faulty = Faulty::new(&old, &old, Fault::HangsAtSeal);
@@ -333,7 +333,7 @@ async fn a_mover_killed_under_the_seal_leaves_reads_and_is_run_again_or_canceled
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_store_that_loses_its_rows_is_not_opened() {
+async fn a_new_store_without_its_rows_is_not_opened() {
     let (old, new) = stores();
     for _ in 0..5 {
         add(&*old).await;
@@ -353,7 +353,7 @@ async fn a_new_store_that_loses_its_rows_is_not_opened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_store_that_loses_its_seal_is_not_used() {
+async fn an_old_store_without_its_seal_is_not_used() {
     let (old, new) = stores();
     add(&*old).await;
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
@@ -402,7 +402,7 @@ async fn rows_rewritten_during_a_handover_are_never_handed_over_with_old_values(
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_animal_that_is_changed_after_it_was_copied_is_named() {
+async fn the_error_names_an_animal_that_was_changed_after_the_copy() {
     let (old, new) = stores();
     for _ in 0..3 {
         add(&*old).await;

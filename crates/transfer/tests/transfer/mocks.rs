@@ -49,7 +49,7 @@ async fn nothing_is_written_to_a_target_with_other_data() {
 }
 
 #[tokio::test]
-async fn a_failure_names_the_store_that_failed() {
+async fn an_error_names_the_failed_store() {
     let broken = || {
         let mut archive = MockArchive::new();
         archive.expect_snapshot().returning(|| Err(StoreError::unavailable("the disk is gone")));

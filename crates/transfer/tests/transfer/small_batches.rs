@@ -1,4 +1,4 @@
-//! Stores that take few rows at a time.
+//! Stores that accept only few rows in one call.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -44,7 +44,7 @@ impl Archive for Small {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_is_copied_and_handed_over_to_one_that_takes_few_rows_at_a_time() {
+async fn a_store_is_copied_and_handed_over_to_a_store_with_small_batches() {
     let (from, copied, moved) = (store(), store(), store());
     for number in 0..40 {
         let request = (number % 3 > 0).then(|| (id(number), START));

@@ -76,7 +76,7 @@ async fn calls_fail_until_a_store_is_set_and_after_it_was_cleared() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_requests_that_wait_for_a_stuck_seal_do_not_multiply_the_polls() {
+async fn many_waiting_requests_do_not_multiply_the_polls_of_a_stuck_seal() {
     const STUCK: Duration = Duration::from_secs(5);
     let (old, new) = (Arc::<MemoryStore>::default(), Arc::<MemoryStore>::default());
     let states = [watched(&old), watched(&new)];
@@ -139,7 +139,7 @@ async fn a_service_finds_at_once_what_was_added_after_the_handover() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_was_created_after_the_handover_is_loaded_at_once() {
+async fn a_key_created_after_the_handover_is_loaded_at_once() {
     let (old, new) = stores();
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
     let [whole, partial] = [service(&from, &to).await, service(&from, &to).await];
@@ -205,7 +205,7 @@ async fn a_release_waits_for_the_end_of_a_running_handover() {
 
 /// The service never saw the second store open, because that store had been handed over to a third store.
 #[tokio::test(start_paused = true)]
-async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
+async fn a_service_with_two_handed_over_stores_serves_neither() {
     let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
     let [a_side, b_side, c_side] =
         [(&a, "a"), (&b, "b"), (&c, "c")].map(|(store, label)| side(store, None, label));
@@ -232,7 +232,7 @@ async fn a_service_of_two_stores_that_were_both_handed_over_serves_neither() {
 
 /// Each store is sealed to the other, as after a handover back to an earlier copy of the first store.
 #[tokio::test(start_paused = true)]
-async fn a_service_of_two_stores_that_are_sealed_to_each_other_serves_neither() {
+async fn a_service_with_two_stores_sealed_to_each_other_serves_neither() {
     let [a, b] = [(), ()].map(|()| Arc::new(MemoryStore::new()));
     let (a_side, b_side) = (side(&a, None, "a"), side(&b, None, "b"));
     let pet = add(&*a).await;

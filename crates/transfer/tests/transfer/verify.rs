@@ -106,7 +106,7 @@ async fn every_field_of_an_animal_is_compared() {
 }
 
 #[tokio::test]
-async fn every_field_of_a_key_is_compared_but_its_last_use() {
+async fn every_field_of_a_key_except_the_last_use_is_compared() {
     let changes: [Change<ApiKey>; 7] = [
         (
             |key| key.id = KeyId(2),
@@ -199,7 +199,7 @@ async fn a_row_of_the_target_alone_is_a_difference() {
 }
 
 #[tokio::test]
-async fn a_target_that_would_assign_an_identifier_twice_is_refused() {
+async fn a_target_is_refused_if_it_would_assign_an_identifier_twice() {
     for (kind, highest) in [
         ("animals", HighestIds { pet: Some(PetId(7)), key: None }),
         ("API keys", HighestIds { pet: None, key: Some(KeyId(7)) }),

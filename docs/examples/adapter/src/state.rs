@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    /// Returns the identifier after the highest one; refused if none is left.
+    /// Returns the identifier after the highest identifier. Refuses if no identifier is left.
     pub(crate) fn next_pet(&self) -> Result<PetId, StoreError> {
         let next = self.highest_pet.checked_add(1).map(PetId);
         next.ok_or_else(|| StoreError::refused("no identifier is left"))

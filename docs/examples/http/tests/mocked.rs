@@ -31,7 +31,7 @@ fn add(key: &str) -> Request<&'static str> {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_is_503_and_its_cause_stays_inside() {
+async fn a_failed_store_is_answered_503_without_the_cause() {
     let mut pets = MockPetService::new();
     pets.expect_add()
         .once()

@@ -42,7 +42,8 @@ impl MyStore {
     }
 }
 
-/// Draws a random number. Every write of animals needs a new version, and every save of keys a new revision.
+/// Returns a random number. Every write of animals requires a new version, and every save of keys requires a new
+/// revision.
 #[expect(dead_code, reason = "for the first write")]
 pub(crate) fn random() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];

@@ -93,7 +93,7 @@ async fn a_form_may_be_used_again_after_a_day() {
 }
 
 #[tokio::test]
-async fn a_form_that_is_sent_twice_enters_one_animal() {
+async fn a_form_sent_twice_enters_one_animal() {
     let (catalogue, _clock) = catalogue();
     let desk = AdoptionDesk::new(catalogue);
     for _ in 0..2 {

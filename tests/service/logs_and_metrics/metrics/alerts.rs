@@ -108,7 +108,7 @@ fn a_dependent_alert_is_inhibited() {
 }
 
 #[test]
-fn each_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not() {
+fn each_alert_has_a_firing_case_and_a_silent_case() {
     let alerts = ALERTS.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));
     let alerts: BTreeSet<_> = alerts.collect();
     assert!(alerts.len() > 10, "{alerts:?}");

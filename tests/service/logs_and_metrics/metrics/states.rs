@@ -71,7 +71,7 @@ fn every_live_key_has_counters_and_its_expiry() {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
     let left = after.value(&of(ends, "brief")) - now;
     assert!((29.0 * DAY..=30.0 * DAY).contains(&left), "{left}");
-    // The metric shows the newest key of a name: the rolled key expires later than the old one, or never.
+    // The metric shows the newest key of a name: the rolled key expires later than the old key, or never.
     store.keys(&["roll", "brief", "--overlap", "24h"]).succeeds();
     watched.until("petstore_live_keys", 3.0);
     let rolled = watched.scrape();
@@ -85,7 +85,7 @@ fn every_live_key_has_counters_and_its_expiry() {
 }
 
 #[test]
-fn a_service_reports_that_it_is_not_ready_without_requests() {
+fn the_metrics_report_an_unready_service_even_without_requests() {
     let watched = Watched::start(Kind::Sqlite);
     watched.until("petstore_ready", 1.0);
     let file = watched.store.file();

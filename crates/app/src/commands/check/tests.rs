@@ -71,7 +71,7 @@ async fn filled() -> MemoryStore {
 }
 
 #[tokio::test]
-async fn an_animal_that_is_missing_in_the_list_of_its_status_is_a_fault() {
+async fn an_animal_missing_from_the_list_of_its_status_is_a_fault() {
     let store = filled().await;
     let sound = read_archive(&store, &lists_without(|_| false)).await.unwrap();
     assert_eq!(sound.severity, Severity::Ok);
@@ -86,9 +86,9 @@ async fn an_animal_that_is_missing_in_the_list_of_its_status_is_a_fault() {
 }
 
 #[tokio::test]
-async fn an_animal_that_was_changed_or_deleted_since_the_snapshot_is_no_fault() {
+async fn an_animal_changed_or_deleted_since_the_snapshot_is_no_fault() {
     let store = filled().await;
-    // Meanwhile, the even sold animals have become pending, and the odd ones were deleted.
+    // Meanwhile, the even sold animals have become pending, and the odd sold animals were deleted.
     let now = |id| match pet(id) {
         sold if sold.status == Some(PetStatus::Sold) => {
             (id % 2 == 0).then_some(Pet { status: Some(PetStatus::Pending), ..sold })

@@ -3,7 +3,7 @@ use std::fs;
 use super::begin;
 
 #[test]
-fn a_file_that_appears_during_the_export_is_replaced_only_with_force() {
+fn a_file_created_during_the_export_is_replaced_only_with_force() {
     for force in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pets.csv");

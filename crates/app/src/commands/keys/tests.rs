@@ -49,7 +49,7 @@ async fn a_new_key_is_alone_on_stdout() {
 }
 
 #[tokio::test]
-async fn a_taken_name_is_refused_with_a_remedy() {
+async fn the_error_for_a_name_in_use_names_a_remedy() {
     let keys = MemoryStore::new();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
@@ -166,7 +166,7 @@ async fn a_revocation_names_the_revoked_keys_and_fails_without_any() {
 }
 
 #[tokio::test]
-async fn a_list_that_cannot_be_written_is_a_failure() {
+async fn a_failed_write_of_the_list_is_a_failure() {
     let keys = MemoryStore::new();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
     assert!(

@@ -65,7 +65,7 @@ async fn a_terminal_shows_the_first_key_once_with_an_example_request() {
 }
 
 #[tokio::test]
-async fn a_key_whose_output_on_a_terminal_fails_is_not_created_or_is_revoked() {
+async fn if_the_terminal_fails_the_key_is_not_created_or_is_revoked() {
     for (breaks_after, known) in [(0, 0), (1, 1)] {
         let admin = new_store();
         let mut breaking = Recorded { breaks_after: Some(breaks_after), ..terminal() };
@@ -151,7 +151,7 @@ async fn no_file_is_left_if_the_store_fails_or_has_a_key_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_store_whose_only_key_is_corrupt_has_a_key() {
+async fn no_first_key_is_created_beside_a_corrupt_key() {
     let mut keys = MockKeyStore::new(); // Fails if a key is saved.
     let corruption = Corruption::new("API key 1", "a digest has 32 bytes");
     let corrupt = vec![CorruptKey { id: None, name: None, corruption }];
@@ -163,7 +163,7 @@ async fn a_store_whose_only_key_is_corrupt_has_a_key() {
 }
 
 #[tokio::test]
-async fn a_key_that_another_process_has_created_is_not_shown() {
+async fn a_key_created_by_another_process_is_not_shown() {
     let mut keys = MockKeyStore::new();
     keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
     keys.expect_save().once().returning(|_, _, _| Ok(SaveOutcome::Conflict));

@@ -30,7 +30,7 @@ struct House {
 }
 
 impl House {
-    /// Drops the task and writes the last uses back, like a service that stops.
+    /// Aborts the task and stores the pending key uses, as a service does when it stops.
     async fn stop(&self) {
         self.task.abort();
         finish(&self.ring).await;
@@ -74,7 +74,7 @@ fn house(fails: bool, batches: usize) -> House {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_that_expire_soon_are_searched_at_the_start_and_once_a_day() {
+async fn expiring_keys_are_searched_at_the_start_and_once_a_day() {
     let house = house(false, 0);
     time::sleep(Duration::from_secs(1)).await;
     assert_eq!(house.loaded.load(Ordering::Relaxed), 1);
@@ -163,7 +163,7 @@ async fn a_purge_pauses_after_each_batch_for_as_long_as_it_took() {
 }
 
 #[test]
-fn a_corrupt_key_is_logged_once_and_again_after_a_repair() {
+fn a_corrupt_key_is_logged_once_and_again_only_if_it_breaks_again() {
     let [one, two, otherwise] = [("API key 1", "a"), ("API key 2", "a"), ("API key 1", "b")]
         .map(|(key, rule)| Corruption::new(key, rule));
     let mut known = HashSet::new();

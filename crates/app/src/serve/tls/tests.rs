@@ -2,13 +2,17 @@ mod pair;
 
 use std::{
     fs, io,
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
     time::Duration,
 };
 
 use petstore_domain::{Clock as _, Timestamp};
 use rcgen::date_time_ymd;
 use tokio::time;
+use tracing::{
+    Dispatch,
+    subscriber::{DefaultGuard, NoSubscriber, set_default},
+};
 
 use super::{NOTICE, PairFiles, Tls};
 use crate::system::SystemClock;
@@ -30,14 +34,17 @@ impl io::Write for Log {
 }
 
 impl Log {
-    pub(in crate::serve) fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+    pub(in crate::serve) fn start() -> (Self, DefaultGuard) {
+        // tracing asks a single subscriber about a new line only on its own thread, and forgets the line otherwise.
+        static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+        LazyLock::force(&SECOND);
         let log = Self::default();
         let lines = log.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::DEBUG)
             .with_ansi(false)
             .with_writer(move || lines.clone());
-        (log, tracing::subscriber::set_default(subscriber.finish()))
+        (log, set_default(subscriber.finish()))
     }
 
     /// Returns the lines until now.

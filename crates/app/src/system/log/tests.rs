@@ -95,7 +95,7 @@ fn an_invalid_directive_is_refused() {
 }
 
 #[test]
-fn a_stuck_reader_costs_lines_and_delays_neither_events_nor_the_end() {
+fn a_stuck_log_reader_loses_lines_but_delays_neither_events_nor_the_end() {
     let (release, stuck) = mpsc::channel();
     let written = Arc::new(AtomicUsize::new(0));
     let (guard, mut lines) = Log::new(Stuck(stuck, Arc::clone(&written)), 10).unwrap();
@@ -116,7 +116,7 @@ fn a_stuck_reader_costs_lines_and_delays_neither_events_nor_the_end() {
 }
 
 #[test]
-fn a_full_stderr_costs_only_lines() {
+fn a_full_stderr_loses_only_log_lines() {
     let (guard, mut lines) = Log::new(Full, 10).unwrap();
     lines.write_all(b"a line\n").unwrap();
     drop(guard);

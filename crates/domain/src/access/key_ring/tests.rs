@@ -176,7 +176,7 @@ async fn a_changed_key_keeps_its_uses() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_no_longer_live_is_named() {
+async fn a_refusal_names_a_key_that_is_no_longer_live() {
     let revoked = ApiKey { revoked_at: Some(START), ..stored(2) };
     let expiry = START.plus(Duration::from_millis(50));
     let brief = ApiKey { expires_at: Some(expiry), ..stored(3) };

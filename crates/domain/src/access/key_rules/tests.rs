@@ -152,7 +152,7 @@ fn the_key_of_a_corrupt_row_is_not_changed() {
 }
 
 #[test]
-fn a_taken_identifier_is_not_assigned() {
+fn an_identifier_in_use_is_not_assigned() {
     let mut stored: StoredKeys = vec![key(i64::MAX - 1, "web")].into();
     assert_eq!(stored.add(new(1, "x")).unwrap().0.id, KeyId(i64::MAX));
     stored.corrupt = vec![corrupt(i64::MAX, "app")];

@@ -13,7 +13,7 @@ use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, untouched};
 use crate::{settings::GetPetSunset, state::State};
 
 #[tokio::test]
-async fn a_list_is_read_once_per_version_also_for_conditional_requests() {
+async fn a_list_is_read_once_per_version_even_for_conditional_requests() {
     let version = Arc::new(AtomicU64::new(1));
     let now = {
         let version = Arc::clone(&version);
@@ -92,7 +92,7 @@ async fn unchanged(state: &State, path: &str, tag: &str) {
 }
 
 #[tokio::test]
-async fn no_tag_matches_an_animal_that_does_not_exist() {
+async fn no_tag_matches_a_missing_animal() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| Some(VERSION));
     pets.expect_get().returning(|id| {

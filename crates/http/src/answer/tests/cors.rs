@@ -80,7 +80,7 @@ async fn without_the_setting_an_origin_changes_nothing() {
 }
 
 #[tokio::test]
-async fn every_answer_says_which_origin_may_read_it() {
+async fn every_answer_names_the_origin_that_may_read_the_answer() {
     let service = service(&[APP, LOCAL]);
     for asks in &CALLS {
         for (origin, may_read) in

@@ -59,7 +59,7 @@ fn state(fail: fn() -> StoreError, in_authentication: bool) -> (State, Arc<Metri
 }
 
 #[tokio::test]
-async fn a_failure_is_answered_counted_and_logged_once_wherever_it_happens() {
+async fn a_failure_anywhere_is_answered_counted_and_logged_once() {
     let table: [Failure; 5] = [
         (|| StoreError::unavailable("/secret/path"), 503, "unavailable", true),
         (|| StoreError::sealed("/secret/path"), 503, "unavailable", true),
@@ -116,7 +116,7 @@ async fn a_failure_is_answered_counted_and_logged_once_wherever_it_happens() {
 }
 
 #[tokio::test]
-async fn a_health_check_that_passes_can_be_left_out_of_the_log() {
+async fn a_passed_health_check_can_be_omitted_from_the_log() {
     for (access_log, logged) in [(AccessLog::All, 5), (AccessLog::AllButProbes, 3)] {
         let (state, _) = state(|| StoreError::unavailable("gone"), false);
         let settings = Settings { access_log, ..Settings::default() };

@@ -26,7 +26,7 @@ async fn a_connection_without_requests_becomes_idle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_is_being_answered_keeps_its_connection() {
+async fn an_unanswered_request_keeps_its_connection_open() {
     let activity = accepted();
     let request = activity.begin_request();
     let waiting = tokio::spawn(async move { activity.wait_until_inactive().await });

@@ -85,7 +85,7 @@ async fn a_body_may_be_larger_than_the_windows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_its_client_resets_is_no_longer_in_flight() {
+async fn a_request_reset_by_its_client_is_no_longer_in_flight() {
     let mut client = connect_to_slow();
     client.write_all(&[preface(&[]), get("/readyz")].concat()).await.unwrap();
     sleep(Duration::from_secs(1)).await;
@@ -96,7 +96,7 @@ async fn a_request_that_its_client_resets_is_no_longer_in_flight() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_connection_is_asked_to_end_and_then_closed() {
+async fn an_idle_connection_gets_goaway_and_is_then_closed() {
     let (mut client, _task) = connect(1 << 16);
     client.write_all(&preface(&[])).await.unwrap();
     let took = time_until_closed(&mut client).await;
@@ -177,7 +177,7 @@ async fn a_client_with_a_closed_window_is_cut_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_nothing_is_cut_off() {
+async fn a_client_without_reads_is_cut_off() {
     // The header timeout is longer than the write timeout, so only the write timeout can end the connection.
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let (mut client, task) = connect_with(1000, 10 * WRITE, clock);
@@ -228,7 +228,7 @@ async fn body_at_rate(rate: u32) -> (usize, Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() {
+async fn a_slow_client_gets_its_whole_answer_and_a_trickling_client_is_cut_off() {
     let (received, took) = body_at_rate(2000).await;
     assert_eq!(received, LARGE);
     assert!(took > HEADER + WRITE, "{took:?}");
@@ -267,7 +267,7 @@ async fn next_of(client: &mut DuplexStream, wanted: u8) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_crosses_goaway_is_answered() {
+async fn a_request_sent_before_goaway_arrives_is_answered() {
     for acknowledged in [false, true] {
         let mut client = connect_to_slow();
         client.write_all(&preface(&[])).await.unwrap();
@@ -321,7 +321,7 @@ async fn a_client_gets_100_continue_when_the_service_reads_its_body() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_still_sends_is_answered_without_a_reset() {
+async fn a_client_is_answered_without_a_reset_while_it_sends() {
     let (mut client, _task) = connect(1 << 16);
     client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
     for _ in 0..2 {
@@ -335,7 +335,7 @@ async fn a_client_that_still_sends_is_answered_without_a_reset() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_stream_of_a_client_that_stops_sending_its_body_is_reset() {
+async fn a_stream_with_an_unfinished_body_is_reset() {
     let (mut client, _task) = connect(1 << 16);
     client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
     let kinds = frames_of_stream_1(&mut client, Duration::from_millis(1500)).await;

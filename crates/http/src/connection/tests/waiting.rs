@@ -80,7 +80,7 @@ async fn length_of_page(mut sender: http2::SendRequest<Empty<Bytes>>, path: &str
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unread_stream_is_reset_beside_one_that_is_read() {
+async fn an_unread_stream_is_reset_beside_a_stream_that_is_read() {
     let (client, _task) = connect_in(&service(1 << 30, WRITE), 1 << 16);
     let (mut reader, mut writer) = split(client);
     writer.write_all(&greedy(5)).await.unwrap();
@@ -126,7 +126,7 @@ async fn above_half_of_the_bound_a_client_has_one_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_bound_a_client_that_reads_is_served() {
+async fn at_the_bound_a_reading_client_is_served() {
     // This memory has room for all answers to one attacker.
     const MAX: usize = 20 * LARGE;
     let service = service(MAX, WRITE);
@@ -151,7 +151,7 @@ async fn at_the_bound_a_client_that_reads_is_served() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_bound_a_client_that_asks_for_little_keeps_its_answer() {
+async fn at_the_bound_a_client_with_a_small_answer_keeps_it() {
     let service = service(20 * LARGE, WRITE);
     let (mut modest, _task) = connect_in(&service, 1 << 16);
     modest.write_all(&greedy(1)).await.unwrap();
@@ -163,7 +163,7 @@ async fn at_the_bound_a_client_that_asks_for_little_keeps_its_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_bound_requests_of_a_connection_that_holds_much_are_refused_before_they_begin() {
+async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
     // Eight requests; the store answers after 15 s.
     let limits = Limits { max_buffered_answers: 32 * 1024, ..Limits::default() };
     let service = state(limits, slow_ports());
@@ -183,7 +183,7 @@ async fn at_the_bound_requests_of_a_connection_that_holds_much_are_refused_befor
 
 /// A proxy sends the requests of its clients over one connection, and the window of each stream follows its client.
 #[tokio::test(start_paused = true)]
-async fn at_the_bound_a_client_that_reads_is_served_beside_others_on_its_connection() {
+async fn at_the_bound_a_read_stream_is_served_beside_unread_streams() {
     const MAX: usize = 20 * LARGE;
     let service = service(MAX, WRITE);
     let (near, _task) = connect_in(&service, 1 << 14);
@@ -225,7 +225,7 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
     let ended = tasks.iter().filter(|task| task.is_finished()).count();
     assert_eq!(ended, 8, "the oldest connections end");
     assert_eq!(length_of(honest(connect_in(&service, 1 << 14).0).await).await, LARGE);
-    // Two connections take more than half of the bound, one does not.
+    // Two connections use more than half of the bound; one connection uses less.
     sleep(2 * SECOND).await;
     assert_eq!(tasks.iter().filter(|task| task.is_finished()).count(), 9);
     sleep(WRITE).await;
@@ -234,7 +234,7 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_streams_that_share_a_slow_line_are_answered_whole() {
+async fn all_streams_on_a_slow_line_get_their_whole_answers() {
     let usual = Limits::default().write_timeout;
     // At 1,200 bytes per second, a turn of many streams takes longer than the write timeout.
     for (streams, page, length, line, write_timeout, window) in [

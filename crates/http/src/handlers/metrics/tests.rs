@@ -69,7 +69,7 @@ async fn scrape(keys: Keys, is_gone: bool) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
+async fn the_metrics_omit_keys_if_they_cannot_be_read_in_time() {
     let named = vec![named("web", Some(1000))];
     let text = scrape(Keys { hang: true, named }, false).await;
     assert!(text.contains("\npetstore_page_cache_pages 0\n"), "{text}");
@@ -115,7 +115,7 @@ async fn a_name_has_the_expiry_of_its_newest_key() {
 }
 
 #[tokio::test]
-async fn the_thousand_names_that_expire_first_have_an_expiry() {
+async fn the_metrics_have_the_expiry_of_the_thousand_names_that_expire_first() {
     let max = i64::try_from(MAX_NAMES).unwrap();
     let keys =
         (0..max + 200).map(|age| named(&format!("key-{age}"), Some((max + 200 - age) * 1000)));

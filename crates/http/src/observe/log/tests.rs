@@ -129,7 +129,7 @@ async fn refusals_have_a_hundred_lines_a_second_and_the_rest_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn handshakes_that_fail_for_one_reason_have_ten_lines_at_once_and_probes_none() {
+async fn failed_handshakes_have_ten_lines_for_each_reason_and_probes_have_none() {
     for (choice, lines_of) in [
         (AccessLog::All, [50, 50, 50]),
         (AccessLog::AllButProbes, [50, 50, 0]),
@@ -217,7 +217,7 @@ fn failures_have_a_few_lines_for_each_cause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_setting_decides_which_requests_have_a_line() {
+async fn the_access_log_setting_selects_the_logged_requests() {
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let failure = ApiError::unavailable("the store is gone");
     let outcomes = [Ok(StatusCode::OK), Err(&refusal), Err(&failure)];

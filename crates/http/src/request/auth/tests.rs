@@ -61,7 +61,7 @@ async fn the_second_check_of_a_key_decides_after_the_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_check_that_outlasts_the_request_timeout_is_a_refusal() {
+async fn a_second_check_beyond_the_request_timeout_is_a_refusal() {
     let (outcome, took) = waits(&service(1000), Duration::from_mins(1), true).await;
     assert_eq!(outcome, Some(ErrorCode::Unauthorized));
     assert!(took < Duration::from_secs(2), "{took:?}");

@@ -82,7 +82,7 @@ async fn a_body_is_read_up_to_its_limit_in_any_pieces() {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_arriving_times_out() {
+async fn a_stalled_body_times_out() {
     assert_eq!(read(&mut pieces(&["a"], true), 5).await, Err(ErrorCode::RequestTimeout));
 }
 
@@ -124,7 +124,7 @@ async fn an_unread_body_is_skipped_only_if_it_has_arrived_and_is_small() {
 }
 
 #[tokio::test]
-async fn a_body_that_was_read_has_ended() {
+async fn after_a_whole_read_a_body_has_ended() {
     let expecting = HeaderMap::from_iter([(EXPECT, HeaderValue::from_static("100-continue"))]);
     let memory = memory();
     let mut body = pieces(&["ab"], false);

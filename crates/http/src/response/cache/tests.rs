@@ -71,7 +71,7 @@ fn the_weight_of_a_page_includes_its_compressed_form() {
 }
 
 #[test]
-fn a_page_that_is_read_again_and_again_outlasts_a_walk_through_the_catalogue() {
+fn a_frequently_read_page_outlasts_a_walk_through_the_catalogue() {
     let pages = PageCache::new(1 << 20);
     let first = Resource::Page(PetQuery::default());
     pages.insert(first, NOW, page(1000));

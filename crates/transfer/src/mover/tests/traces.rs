@@ -108,7 +108,7 @@ fn the_mover_asks_without_a_limit_after_a_lost_answer_to_the_opening() {
 }
 
 #[test]
-fn an_opening_that_arrives_late_opens_nothing() {
+fn a_late_opening_opens_nothing() {
     let mut world = moving(Some(Change::Open));
     world.happens(Event::HasNoAnswer(0));
     // The next claim arrives first.
@@ -122,7 +122,7 @@ fn an_opening_that_arrives_late_opens_nothing() {
 }
 
 #[test]
-fn a_raw_copy_that_was_written_to_is_refused_and_stays_open() {
+fn a_raw_copy_with_new_rows_is_refused_and_stays_open() {
     let mut world = moving(None);
     assert_eq!(world.runs[0].at, At::Ended(End::HandedOver));
     world.happens(Event::RawCopy);
@@ -133,7 +133,7 @@ fn a_raw_copy_that_was_written_to_is_refused_and_stays_open() {
 }
 
 #[test]
-fn a_raw_copy_that_was_not_written_to_is_sealed_again() {
+fn a_raw_copy_without_new_rows_is_sealed_again() {
     let mut world = moving(None);
     world.happens(Event::RawCopy);
     world.happens(Event::RunBegins);
@@ -142,7 +142,7 @@ fn a_raw_copy_that_was_not_written_to_is_sealed_again() {
 }
 
 #[test]
-fn a_raw_copy_that_is_written_to_while_it_is_compared_is_opened_again() {
+fn a_raw_copy_with_new_rows_during_the_comparison_is_opened_again() {
     let mut world = moving(None);
     world.happens(Event::RawCopy);
     world.happens(Event::RunBegins);
@@ -155,7 +155,7 @@ fn a_raw_copy_that_is_written_to_while_it_is_compared_is_opened_again() {
 }
 
 #[test]
-fn a_target_that_was_written_to_before_the_claim_is_given_back() {
+fn a_target_with_new_rows_before_the_claim_is_given_back() {
     let mut world = moving(Some(Change::Claim));
     world.happens(Event::Stranger);
     world.ends(0, End::Different);
@@ -194,7 +194,7 @@ fn a_source_is_opened_without_the_target_before_an_opening_was_sent() {
 }
 
 #[test]
-fn a_way_back_that_is_refused_leaves_its_target_sealed() {
+fn a_refused_way_back_leaves_its_target_sealed() {
     let mut world = World::new(handed_over(), 1, MUCH);
     world.happens(Event::Sql);
     world.happens(Event::RunBegins);
@@ -206,7 +206,7 @@ fn a_way_back_that_is_refused_leaves_its_target_sealed() {
 }
 
 #[test]
-fn a_mover_that_was_killed_under_the_seal_is_run_again_or_canceled() {
+fn a_move_killed_under_the_seal_can_be_continued_or_canceled() {
     for goal in [Goal::HandOver, Goal::Cancel] {
         let mut world = moving(Some(Change::Seal));
         world.happens(Event::Acts(0));
@@ -223,7 +223,7 @@ fn a_mover_that_was_killed_under_the_seal_is_run_again_or_canceled() {
 }
 
 #[test]
-fn a_run_that_lost_its_claim_names_its_own_reason_unless_the_other_mover_caused_it() {
+fn a_run_without_its_claim_keeps_its_own_reason_unless_another_mover_caused_it() {
     let [old, new] = fresh();
     let filling = new.state.next(Phase::Filling { from: old.state.id });
     for (target, ending, expected) in [
@@ -240,7 +240,7 @@ fn a_run_that_lost_its_claim_names_its_own_reason_unless_the_other_mover_caused_
 }
 
 #[test]
-fn a_give_back_that_arrives_after_every_command_has_ended_leaves_one_store_open() {
+fn a_give_back_that_arrives_after_all_commands_leaves_one_store_open() {
     let mut world = moving(Some(Change::Seal));
     world.happens(Event::Acts(0));
     world.happens(Event::CancelBegins);

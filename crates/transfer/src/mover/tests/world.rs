@@ -287,7 +287,7 @@ impl World {
         }
     }
 
-    /// Returns the message that a step sends, if it sends one.
+    /// Returns the message that a step sends; `None` if the step sends no message.
     fn flight(&self, run: &Run, step: &Step) -> Option<Flight> {
         let store =
             |change: Change| if change.is_of_source() { run.source } else { 1 - run.source };

@@ -23,7 +23,7 @@ fn read(format: Format, text: &str, max: usize) -> Result<Read, String> {
 }
 
 #[test]
-fn blank_lines_are_no_fault_wherever_they_are() {
+fn blank_lines_are_allowed_anywhere() {
     for (format, text) in [
         (Ndjson, format!("{GOOD}\n \r\n\n")),
         (Csv, "name,categoryId\n\n \r\nRex,1\n\n".to_owned()),

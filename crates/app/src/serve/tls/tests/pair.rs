@@ -46,20 +46,20 @@ impl Files {
         self.files.read().err()
     }
 
-    /// Asserts that the key is refused for `reason`. The message must not contain a piece of the key.
+    /// Asserts that the key is refused for `reason`. The message must not contain any part of the key.
     #[track_caller]
     fn refuse_the_key(&self, reason: &str) {
         let path = self.files.key.display();
         let expected = format!(
-            "the private key in {path} cannot be used: {reason}; expected a PEM block that begins \
-             with '-----BEGIN PRIVATE KEY-----', with its line breaks, not encrypted, with an ECDSA \
-             key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits"
+            "the private key in {path} cannot be used: {reason}; expected an unencrypted PEM block that begins \
+             with '-----BEGIN PRIVATE KEY-----' and still has its line breaks; the key is ECDSA \
+             (P-256 or P-384), Ed25519, or RSA (2048 to 4096 bits)"
         );
         assert_eq!(self.refusal(), Some(expected));
     }
 }
 
-/// Returns the output of `openssl` for these arguments; `None` where there is no openssl.
+/// Returns the output of `openssl` for the arguments `words`; `None` if openssl is not installed.
 fn openssl(words: &str) -> Option<Vec<u8>> {
     let run = Command::new("openssl").args(words.split(' ')).output();
     let done = or_skip_without("openssl", "a test of TLS", run.map_err(|error| error.to_string()))?;
@@ -68,7 +68,7 @@ fn openssl(words: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn a_key_of_every_kind_that_is_promised_is_taken() {
+fn every_supported_kind_of_key_is_accepted() {
     for words in [
         "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256",
         "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384",
@@ -87,7 +87,7 @@ fn a_key_of_every_kind_that_is_promised_is_taken() {
 }
 
 #[test]
-fn a_key_of_another_kind_is_refused_with_the_kinds_that_are_taken() {
+fn the_error_for_an_unsupported_key_lists_the_supported_kinds() {
     let [certificate, _] = Files::generated();
     for (words, reason) in [
         (
@@ -109,7 +109,7 @@ fn a_key_of_another_kind_is_refused_with_the_kinds_that_are_taken() {
 }
 
 #[test]
-fn a_damaged_key_is_refused_without_a_piece_of_it() {
+fn the_error_for_a_damaged_key_quotes_no_part_of_it() {
     let [certificate, key] = Files::generated();
     let lines: Vec<_> = key.lines().collect();
     let ill_formed = "the file is not well-formed PEM";
@@ -121,24 +121,24 @@ fn a_damaged_key_is_refused_without_a_piece_of_it() {
         (lines[..lines.len() - 1].join("\n"), ill_formed),
         (key.replacen(lines[1], &format!("{}!", lines[1]), 1), ill_formed),
         (key.replacen(lines[1], "MC4C", 1), "this kind of key is not supported"),
-        (lines[1..].join("\n"), "the file contains none"),
-        (String::new(), "the file contains none"),
-        (certificate.clone(), "the file contains none"),
+        (lines[1..].join("\n"), "the file contains no private key"),
+        (String::new(), "the file contains no private key"),
+        (certificate.clone(), "the file contains no private key"),
     ] {
         Files::new(&certificate, damaged).refuse_the_key(reason);
     }
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_is_named() {
+fn the_error_for_an_unusable_certificate_names_its_file_and_the_reason() {
     let [certificate, key] = Files::generated();
-    let version_1 = "the first is not an X.509 certificate of version 3";
+    let version_1 = "the first certificate is not X.509 version 3";
     for (damaged, reason) in [
         (VERSION_1.to_owned(), version_1),
         (certificate.replacen("MII", "MIJ", 1), version_1),
         (certificate.replace('\n', " "), "the file is not well-formed PEM"),
-        (String::new(), "the file contains none"),
-        (key.clone(), "the file contains none"),
+        (String::new(), "the file contains no certificate"),
+        (key.clone(), "the file contains no certificate"),
     ] {
         let refusal = Files::new(damaged, &key).refusal().unwrap();
         let reason = format!("/cert.pem cannot be used: {reason}; expected PEM blocks");
