@@ -20,20 +20,22 @@
 //!   instance.
 //! - Concurrent additions share one transaction and its round trip (group commit). An addition whose caller has left
 //!   takes effect whole or not at all. It has no effect if its group has not started.
-//! - A row that the server refuses permanently fails its own addition, not the other additions of its group.
-//! - Identifiers can be read in ascending order, whichever instance assigned them. Every writer locks the one row of
-//!   `petstore_state` before it draws an identifier. Changes and purges of the same tables lock that row too.
+//! - If the server permanently refuses a row, only the addition of that row fails, not the rest of its group.
+//! - New identifiers become visible in ascending order, whichever instance assigned them: once a reader has seen one, no
+//!   smaller new one appears. Every writer locks the one row of `petstore_state` before it draws an identifier. Changes
+//!   and purges of the same tables lock that row too.
 //! - Reads stay fast beside a snapshot that is open for hours (`version.rs`).
 //! - A call ends within its deadline ([`PostgresConfig`]). Calls succeed again, without a restart, as soon as a server
 //!   that takes writes can be reached.
-//! - These databases are refused and stay unchanged: a database with foreign tables under petstore's names, and a store
-//!   with a schema that this release cannot use. Only [`PostgresStore::upgrade`] upgrades an older schema.
+//! - These databases are refused and stay unchanged: a database in which another program has tables with petstore's
+//!   names, and a store with a schema that this release cannot use. Only [`PostgresStore::upgrade`] upgrades an older schema.
 //! - A trigger changes the catalogue's version with every change of an animal, also by a person in `psql`.
 //!
 //! # Limits
 //! - If the connection breaks during a commit, an addition without an idempotency key fails with
 //!   [`StoreError`](petstore_domain::StoreError), and may have happened. An addition with a key is tried again.
-//! - The server ends a batch that locks out other writers and sends nothing for 3 seconds.
+//! - Each batch of an import or a copy locks out other writers. If its client sends nothing for 3 seconds, the server ends
+//!   the batch.
 //! - The SQL needs PostgreSQL 12. The tests run on 12, 15 and 18.
 //! - A pooler must lend a session for at least a whole transaction.
 //!

@@ -24,8 +24,9 @@
 //! # }
 //! ```
 //!
-//! A [`Mover`] hands a store over while services use it. Services read the state of a store, and never change it.
-//! [`CurrentStore`] implements the ports of a service; its [`Poller`] selects the store that is open.
+//! A [`Mover`] hands a store over while services use it. Each store records whether it is open, sealed or being filled.
+//! Services read this state, and never change it. [`CurrentStore`] implements the ports of a service; its [`Poller`] polls
+//! the states of two stores, and selects the open one.
 
 mod compare;
 mod copy;

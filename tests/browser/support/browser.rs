@@ -162,13 +162,13 @@ impl Browser {
         self.js(&format!("return ({expression});"))
     }
 
-    /// Waits until a JavaScript expression has this value.
+    /// Asserts that a JavaScript expression has this value.
     #[track_caller]
     pub(crate) fn is(&self, expression: &str, expected: impl Into<Value>) {
         assert_eq!(self.value(expression), expected.into(), "{expression}");
     }
 
-    /// Waits until the focus is on the element with this id.
+    /// Asserts that the focus is on the element with this id.
     #[track_caller]
     pub(crate) fn focus_is_on(&self, id: &str) {
         self.is("document.activeElement.id", id);
@@ -199,7 +199,7 @@ impl Drop for Browser {
             eprintln!("what the failed test saw: {}", path.display());
         }
         let idle = self.chromium.take().filter(|_| !thread::panicking());
-        // The browser of a failed test ends with its guard.
+        // The browser of a failed test is dropped here, with the guard that ends its processes.
         IDLE.lock().unwrap_or_else(PoisonError::into_inner).extend(idle);
     }
 }
@@ -218,7 +218,7 @@ impl Chromium {
     }
 }
 
-/// Starts a browser with a profile of its own that logs its messages and requests.
+/// Returns the capabilities of a browser that has a profile of its own and logs its messages and requests.
 fn wishes(profile: &TempDir) -> WebDriverResult<ChromeCapabilities> {
     let mut wishes = DesiredCapabilities::chrome();
     let program = find_program("chromium").unwrap();

@@ -215,7 +215,7 @@ fn the_end_of_the_certificate_in_force_and_reloads_are_shown() {
     service.watched.until(&failed, 1.0);
     service.watched.until(&good, 0.0);
     assert!(service.ends_in(20.0));
-    service.logs("the TLS certificate in force is kept");
+    service.logs("the TLS certificate was not read again, and stays as it was");
     service.pair.write(service.folder.path());
     service.watched.until(&good, 1.0);
     service.logs("was read again");

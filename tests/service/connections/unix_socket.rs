@@ -58,7 +58,7 @@ fn ask(path: &Path, request: &str) -> String {
     answer
 }
 
-/// Returns the status of a list with this key.
+/// Lists animals with this API key. Returns the status of the answer.
 fn status(path: &Path, key: &str) -> u16 {
     let head = format!("authorization: Bearer {key}\r\nconnection: close\r\n\r\n");
     let answer = ask(path, &format!("GET /v1/pets HTTP/1.1\r\nhost: a\r\n{head}"));

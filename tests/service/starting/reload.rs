@@ -64,7 +64,7 @@ fn a_rotated_key_is_used_without_a_signal_and_the_old_one_is_refused() {
 #[test]
 fn a_file_without_a_key_keeps_the_old_key_and_is_logged_once() {
     let (_store, server, file) = with_key_file();
-    let kept = "the API key of --api-key-file in force is kept";
+    let kept = "the API key of --api-key-file was not read again, and stays as it was";
     for content in [Some("short"), None] {
         let before = server.log().matches(kept).count();
         content.map_or_else(|| fs::remove_file(&file), |text| fs::write(&file, text)).unwrap();

@@ -94,7 +94,7 @@ fn the_waiting_status_of_a_service_ends_when_it_serves() {
     server.client().get("/v1/pets").send().is(200);
 }
 
-/// Returns a command that inherits a socket, as systemd starts it, or two sockets.
+/// Returns a command that inherits one or two sockets, in the way in which systemd passes them.
 fn taking_over(socket: impl Into<OwnedFd>, other: Option<OwnedFd>) -> Command {
     let (count, other) = (1 + u8::from(other.is_some()), other.map_or(Stdio::null(), Stdio::from));
     let script = format!(

@@ -20,7 +20,7 @@ const HINTS: [(&str, &str); 5] = [
 /// Returns clap's message and its tips as one line, with a hint at the help. If the refused value comes from an
 /// environment variable or a file, the message names that source instead of the flag.
 pub(super) fn one_line(error: Error, sources: &Sources) -> String {
-    // `Arg::to_string` returns the form that clap shows in errors only after `build`.
+    // Only after `build` does `Arg::to_string` return the form that clap shows in errors.
     let mut root = sources.definition.clone();
     root.build();
     let path = &sources.path;

@@ -38,8 +38,8 @@ pub(crate) enum ConfigCommand {
     Check(Box<ServeArgs>),
 }
 
-/// Adds the variable of each of `settings`, `--config` to each command that has a setting, and `--NAME-file` for each
-/// secret.
+/// Adds an environment variable to each flag in `settings`, the flag `--config` to each command that has a setting, and a
+/// flag `--NAME-file` for each secret.
 pub(super) fn with_sources(command: Command, settings: &BTreeMap<String, bool>) -> Command {
     let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
     let of_secret = |name| {
@@ -180,7 +180,7 @@ impl Layers<'_> {
     }
 
     /// Returns the values of the flag `name` and their file, if a file gives the values. `source` is the source of the
-    /// flag, without its companion `--NAME-file`. Refuses a secret and its file from the same source.
+    /// flag itself; its companion `--NAME-file` does not count. Refuses a secret and its file from the same source.
     fn in_file(
         &self,
         name: &str,

@@ -150,7 +150,7 @@ fn every_command_has_examples_that_parse() {
         let examples = help.split("\n\n").next().unwrap();
         assert!(examples.starts_with("Examples:\n"), "{command}: {help}");
         for line in examples.lines().skip(1) {
-            // Pipes and variables of the shell surround the command, and its meaning follows.
+            // Shell syntax may surround the command, and an explanation may follow it.
             let line = format!(" {}", line.trim_start()).replace(['(', ')'], " ");
             let (_, rest) = line.split_once(" petstore ").unwrap_or_else(|| panic!("{line}"));
             let ends = ["    ", " > ", " | "].map(|end| rest.find(end).unwrap_or(rest.len()));
@@ -243,7 +243,7 @@ fn the_file_extension_gives_the_format_without_the_flag() {
         (" a.jsonl", path("a.jsonl"), Some(Format::Ndjson)),
         (" a", path("a"), Some(Format::Ndjson)),
         (" --format csv a.xml", path("a.xml"), Some(Format::Csv)),
-        // The extension and the format differ, or the extension is unknown.
+        // No format belongs to these extensions.
         (" a.xml", path("a.xml"), None),
         (" a.csv.gz", path("a.csv.gz"), None),
         (" a.json", path("a.json"), None),
@@ -312,7 +312,7 @@ fn a_refusal_is_one_line_with_a_remedy() {
 }
 
 #[test]
-fn a_refused_store_or_move_is_one_line_with_a_reason() {
+fn a_refused_store_is_one_line_with_a_reason() {
     for (line, expected) in [
         (
             "petstore serve --store postgres://me:secret@host",

@@ -72,8 +72,8 @@ fn duration(
     allowed: RangeInclusive<Duration>,
     allowed_shown: &str,
 ) -> Result<Duration, String> {
-    /// The longest text of a duration. humantime 2.4.0 panics on some longer texts, whose sum exceeds `u64::MAX`
-    /// seconds.
+    /// The longest text of a duration. humantime 2.4.0 panics on a longer text whose parts add up to more than
+    /// `u64::MAX` seconds.
     const MAX_CHARS: usize = 20;
     let outside = || format!("the duration must be {allowed_shown}");
     if text.len() > MAX_CHARS {
@@ -205,8 +205,8 @@ pub(crate) fn origin(text: &str) -> Result<String, String> {
     if text == "*" || fits().is_some() {
         return Ok(text.to_owned());
     }
-    Err("an origin is a scheme, a host and perhaps a port, in lower case, without a path and the usual port, like \
-         https://app.example or http://localhost:3000; or '*' for any".to_owned())
+    Err("an origin is a scheme and a host in lower case, without a path, and with a port only if it is not the usual \
+         one, like https://app.example or http://localhost:3000; or '*' for any".to_owned())
 }
 
 /// Splits `HOST` or `HOST:PORT`. Returns `None` if the host is neither a name nor an address; IPv6 needs brackets.

@@ -161,8 +161,7 @@ impl RecordReader {
 
 /// Splits a line into its cells by RFC 4180.
 fn cells(line: &[u8], delimiter: char) -> Result<Vec<Cow<'_, str>>, String> {
-    const QUOTES: &str =
-        "quotes must be around a whole field, closed on its line, and doubled inside it";
+    const QUOTES: &str = "a quoted field must be quoted whole and end on its line, and a quote inside it must be doubled";
     if line.is_empty() {
         return Err("the line is empty".to_owned());
     }

@@ -1,8 +1,8 @@
 //! Creates the first API key of a store without keys.
 //!
-//! A terminal shows the key. Other output may be logged, so the key goes into a file beside the store instead; a store
-//! that has no such file gets no key then. The file is durable before the store has the key. After an interrupted
-//! start, the next start reads the key from the file and adds it to the store.
+//! A terminal shows the key. Other output may be logged, so the key goes into a file beside the store instead. Only an
+//! SQLite store has a place for that file; any other store gets no key then. The file is durable before the store has
+//! the key. After an interrupted start, the next start reads the key from the file and adds it to the store.
 
 use std::{
     fs, io,
@@ -55,7 +55,7 @@ pub(super) async fn ensure(
         let Some(reason) = in_file(keys, file).await? else { return Ok(()) };
         Some(reason)
     } else {
-        Some("stdout is no terminal, and no file belongs to this store".to_owned())
+        Some("stdout is no terminal, and this store has no place for a file".to_owned())
     };
     tracing::warn!(reason, "no API key is live: {}", first_key.how);
     Ok(())

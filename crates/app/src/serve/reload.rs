@@ -20,8 +20,8 @@ use tokio::{
 
 use crate::system::{Failure, quotable_path, read_secret};
 
-/// The polling interval. A change is read one unchanged interval later, because the files of a pair are written one
-/// after the other. A change takes effect within a second.
+/// The polling interval. A changed file is read once it has stayed the same for one interval, because the files of a
+/// pair are written one after the other. A change takes effect within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
 /// The time for which unusable files are read again before the reload fails. The second file of a pair may be written a
 /// moment after the first.
@@ -76,7 +76,7 @@ impl WatchedFiles {
         Self { name, paths, stamp, changing: None, reload, reloads }
     }
 
-    /// Reloads the files if a reload `is_asked`, or if a change is one unchanged interval old.
+    /// Reloads the files if a reload `is_asked`, or if they have changed and then stayed the same for one interval.
     async fn poll(&mut self, is_asked: bool) {
         let paths = self.paths.clone();
         // On a blocking thread, because the file system may hang.
@@ -99,7 +99,9 @@ impl WatchedFiles {
             });
             match outcome {
                 Ok(()) => tracing::info!("{} was read again", self.name),
-                Err(error) => tracing::error!(error, "{} in force is kept", self.name),
+                Err(error) => {
+                    tracing::error!(error, "{} was not read again, and stays as it was", self.name)
+                }
             }
         } else if stamp != self.stamp {
             self.changing = Some((stamp, Instant::now()));
@@ -143,7 +145,7 @@ pub(super) fn service_key(
         (Some(_), Some(_)) => Err(Failure::usage(format!(
             "both {KEY_VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
         ))),
-        // The replacement of invalid Unicode is not visible ASCII either, and is refused.
+        // Invalid Unicode becomes U+FFFD here. `parse` refuses it, because it is not visible ASCII.
         (Some(text), None) => Ok((Some(parse(&text.to_string_lossy(), KEY_VARIABLE)?), None)),
         (None, Some(path)) => {
             let paths = vec![path.to_owned()];

@@ -76,7 +76,7 @@ async fn one_of_two_concurrent_keys_with_one_name_is_stored() {
 }
 
 #[tokio::test]
-async fn a_key_with_a_stored_digest_is_refused_and_other_writes_succeed() {
+async fn a_key_with_the_digest_of_another_key_is_refused_and_other_writes_succeed() {
     let place = Place::new();
     let store = place.open();
     let add = |seed, name| add_key(&store, new_key(seed, name));
@@ -269,7 +269,8 @@ async fn only_changed_keys_are_read_again() {
     }
 }
 
-/// Applies the changes since `known` to its rows, as a process does. Returns the sum of the stamps.
+/// Replaces rows of `known` by those of `changes`, as a service does with the keys that it remembers. Returns the sum of
+/// the stamps.
 fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
     let rows = known.rows.iter().chain(&changes.rows);
     let stamps: HashMap<_, _> =

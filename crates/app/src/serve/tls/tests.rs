@@ -35,7 +35,7 @@ impl io::Write for Log {
 
 impl Log {
     pub(in crate::serve) fn start() -> (Self, DefaultGuard) {
-        // tracing asks a single subscriber about a new line only on its own thread, and forgets the line otherwise.
+        // With one subscriber, tracing disables a callsite for good if a thread without a subscriber reaches it first.
         static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
         LazyLock::force(&SECOND);
         let log = Self::default();
