@@ -100,7 +100,7 @@ impl WatchedFiles {
             match outcome {
                 Ok(()) => tracing::info!("{} was read again", self.name),
                 Err(error) => {
-                    tracing::error!(error, "{} was not read again, and stays as it was", self.name)
+                    tracing::error!(error, "{} was not read again, and stays as it was", self.name);
                 }
             }
         } else if stamp != self.stamp {
