@@ -48,6 +48,15 @@ fn the_first_start_in_the_background_leaves_a_key_beside_the_store() {
 }
 
 #[test]
+fn a_service_with_a_next_store_makes_its_first_key_at_once() {
+    let (store, next) = (Store::sqlite(), Store::sqlite());
+    let server = Launch::without_key(&store).flag("--next-store", &next.url).start();
+    let key = fs::read_to_string(store.folder().join("petstore.db.key")).unwrap();
+    server.client().get("/v1/pets").key(key.trim_end()).send().is(200);
+    assert!(!server.stop().contains("cannot be reached"));
+}
+
+#[test]
 fn without_a_place_for_the_key_file_no_key_is_made_and_the_log_says_how() {
     let taken = Store::sqlite();
     let file = taken.folder().join("petstore.db.key");

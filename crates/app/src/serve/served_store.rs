@@ -5,6 +5,7 @@
 mod tests;
 
 use std::{
+    convert::Infallible,
     future,
     sync::{
         Arc,
@@ -154,14 +155,8 @@ impl Opening {
             (self.on_started)();
             started.notify_one();
         }
-        let polls = async {
-            match poller {
-                Some(poller) => match poller.run().await {},
-                None => future::pending().await,
-            }
-        };
         tokio::select! {
-            () = polls => {}
+            never = polls(poller.as_ref()) => match never {},
             () = panicked(&stores.opened[0]) => {}
             () = panicked(&stores.opened[1]) => {}
         }
@@ -225,13 +220,25 @@ impl Opening {
             stores.current.set(store.pets.clone(), store.keys.clone());
         }
         if let Some(first_key) = &self.first_key {
-            let file = location.first_key_path();
-            first_key::ensure(&*stores.current, file, first_key, &mut Console).await?;
+            let (file, mut console) = (location.first_key_path(), Console);
+            // The keys of a service with a next store are loaded once the stores were polled.
+            tokio::select! {
+                ensured = first_key::ensure(&*stores.current, file, first_key, &mut console) => ensured?,
+                never = polls(poller.as_ref()) => match never {},
+            }
         }
         if let Some(store) = &store.created_at {
             tracing::info!(store, "made a new store");
         }
         Ok(poller)
+    }
+}
+
+/// Polls the stores if there is a next store. Never ends.
+async fn polls(poller: Option<&Poller>) -> Infallible {
+    match poller {
+        Some(poller) => poller.run().await,
+        None => future::pending().await,
     }
 }
 

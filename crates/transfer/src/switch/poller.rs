@@ -87,7 +87,7 @@ impl Poller {
     }
 
     /// Polls both stores until the future is dropped.
-    pub async fn run(self) -> Infallible {
+    pub async fn run(&self) -> Infallible {
         tokio::join!(self.follow(0), self.follow(1)).0
     }
 

@@ -91,7 +91,7 @@ pub(crate) async fn service(from: &StorePorts, to: &StorePorts) -> Arc<CurrentSt
     let current = Arc::<CurrentStore>::default();
     let opener = Box::new(Opener(to.clone()));
     let poller = Poller::start(current.clone(), from.clone(), opener).await.unwrap();
-    tokio::spawn(poller.run());
+    tokio::spawn(async move { poller.run().await });
     current
 }
 
