@@ -37,8 +37,7 @@ fn blank_lines_are_allowed_anywhere() {
 
 #[test]
 fn a_fault_has_the_number_of_its_line_and_the_next_line_is_read() {
-    let open_quote =
-        "quotes must be around a whole field, closed on its line, and doubled inside it";
+    let open_quote = "a quoted field must be quoted whole and end on its line, and a quote inside it must be doubled";
     for (format, text, good, line, fault) in [
         (Ndjson, format!("\n\nx\n\n{GOOD}"), 1, 3, "the line must be one JSON document"),
         (Csv, "name,categoryId\n\"Rex,1\nTom,2\n".to_owned(), 1, 2, open_quote),
