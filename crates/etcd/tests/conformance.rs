@@ -29,7 +29,7 @@ static IDLE: [Mutex<Vec<Etcd>>; 2] = [Mutex::new(Vec::new()), Mutex::new(Vec::ne
 
 /// A store with a prefix of its own, on a node that no other test uses meanwhile.
 struct OnNode {
-    /// `None` after the drop alone.
+    /// `None` only while the value is dropped.
     etcd: Option<Etcd>,
     prefix: String,
     outage: Outage,

@@ -173,7 +173,8 @@ macro_rules! on_open_store {
     };
 }
 
-/// Reads from the current store until no other store has taken its place. Asks the polls unless `$is_newest` excludes it.
+/// Reads from the current store, and reads again if another store has become the current one. Waits for no poll if
+/// `$is_newest`.
 macro_rules! read_newest {
     ($self:ident, |$ports:ident| $call:expr, |$read:ident| $is_newest:expr) => {
         loop {

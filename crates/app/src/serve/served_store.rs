@@ -221,7 +221,7 @@ impl Opening {
         }
         if let Some(first_key) = &self.first_key {
             let (file, mut console) = (location.first_key_path(), Console);
-            // The keys of a service with a next store are loaded once the stores were polled.
+            // With a next store, loading the keys waits for a poll.
             tokio::select! {
                 ensured = first_key::ensure(&*stores.current, file, first_key, &mut console) => ensured?,
                 never = polls(poller.as_ref()) => match never {},
