@@ -30,8 +30,9 @@ impl Archive for EtcdStore {
         let records = rows.records.iter().map(|record| core.keys.record(&record.id));
         let api_keys = rows.keys.iter().map(|key| core.keys.api_key(key.id));
         let others: Vec<_> = records.chain(api_keys).collect();
+        let deadline = core.client.deadline();
         loop {
-            let read = core.read(&[], core.client.deadline()).await?;
+            let read = core.read(&[], deadline).await?;
             let (highest, revision) = (read.head.last_pet, read.head.key_revision());
             let stored = if has_keys { core.readable_keys(read.revision).await? } else { vec![] };
             // No stored animal is above the highest identifier. So a copy does not read the places of new animals,
@@ -41,7 +42,9 @@ impl Archive for EtcdStore {
             let places: Vec<_> = pets.chain(others.clone()).collect();
             let written = core.commit(&places, !has_keys, |draft| {
                 draft.permit(writer)?;
-                if draft.head.last_pet > highest || draft.head.key_revision() != revision {
+                let last = draft.head.last_pet;
+                let is_unread = rows.pets.iter().any(|pet| highest < pet.id.0 && pet.id.0 <= last);
+                if is_unread || (has_keys && draft.head.key_revision() != revision) {
                     return Ok(None);
                 }
                 if has_keys {
@@ -50,7 +53,7 @@ impl Archive for EtcdStore {
                 }
                 write_pets_and_records(draft, &rows).map(Some)
             });
-            // Tries again if another process added animals or changed keys meanwhile.
+            // Tries again if another process added an animal at one of these places or changed keys meanwhile.
             if let Some(added) = written.await? {
                 return Ok(added);
             }
