@@ -1,24 +1,26 @@
-//! A network that loses answers, and nodes that refuse a transaction.
+//! A network that loses answers, nodes that refuse a transaction, and another process that writes between two requests.
 
 use std::{
     io::{Read, Write as _},
     net::{TcpListener, TcpStream},
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use petstore_domain::{
-    Archive as _, IdempotencyId, IdempotencyRequest, NewPet, PetRepository as _, PetStatus,
-    Timestamp,
+    Archive as _, HighestIds, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetRepository as _,
+    PetStatus, Rows, Timestamp, WriterRole,
 };
 use petstore_testing::{etcd_or_skip, needs};
+use tokio::{runtime::Handle, time::timeout};
 
 use crate::support::{add, open, page, rex, url};
 
-/// The fate of a transaction that puts entries.
+/// The fate of a request.
 enum Fate {
     Answered,
     /// The node carries it out, but the answer is lost.
@@ -27,7 +29,12 @@ enum Fate {
     Refused,
 }
 
-type Fates = dyn Fn() -> Fate + Send + Sync;
+/// Returns the fate of a request before the node gets it.
+type Fates = dyn Fn(&str) -> Fate + Send + Sync;
+
+fn puts(request: &str) -> bool {
+    request.contains("request_put")
+}
 
 /// Starts a proxy to a node that handles one request for each connection. Returns its address.
 fn proxy(node: String, fates: Arc<Fates>) -> String {
@@ -45,8 +52,7 @@ fn proxy(node: String, fates: Arc<Fates>) -> String {
 fn forward(mut client: TcpStream, node: &str, fates: &Fates) {
     let mut node = TcpStream::connect(node).unwrap();
     while let Some(request) = message(&mut client) {
-        let puts = String::from_utf8_lossy(&request).contains("request_put");
-        let fate = if puts { fates() } else { Fate::Answered };
+        let fate = fates(&String::from_utf8_lossy(&request));
         if matches!(fate, Fate::Refused) {
             let body = r#"{"code":3,"message":"refused"}"#;
             let head =
@@ -90,9 +96,9 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
     let etcd = etcd_or_skip("an_addition_whose_answer_was_lost", 1).unwrap();
     let lose = Arc::new(AtomicU32::new(0));
     let left = Arc::clone(&lose);
-    let fates = move || {
-        let is_lost = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
-        if is_lost.is_ok() { Fate::AnswerLost } else { Fate::Answered }
+    let fates = move |request: &str| {
+        let lose = || left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+        if puts(request) && lose().is_ok() { Fate::AnswerLost } else { Fate::Answered }
     };
     let proxy = proxy(etcd.endpoints(), Arc::new(fates));
     let (store, other) = (open(&format!("etcd://{proxy}/zoo")).await, open(&url(&etcd)).await);
@@ -118,8 +124,8 @@ async fn a_failed_transaction_fails_its_own_additions_alone() {
     let etcd = etcd_or_skip("a_failed_transaction_fails", 1).unwrap();
     let transactions = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&transactions);
-    let fates = move || {
-        let is_third = count.fetch_add(1, Ordering::SeqCst) == 2;
+    let fates = move |request: &str| {
+        let is_third = puts(request) && count.fetch_add(1, Ordering::SeqCst) == 2;
         if is_third { Fate::Refused } else { Fate::Answered }
     };
     let proxy = proxy(etcd.endpoints(), Arc::new(fates));
@@ -143,4 +149,30 @@ async fn a_failed_transaction_fails_its_own_additions_alone() {
     assert!((1..=128).contains(&failed), "{failed} failed");
     let found = store.snapshot().await.unwrap().counts().await.unwrap();
     assert_eq!((found.pets, found.records), (u64::from(300 - failed), u64::from(300 - failed)));
+}
+
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_addition_after_each_read_of_the_head_does_not_hold_up_an_import() {
+    let etcd = etcd_or_skip("an_addition_after_each_read", 1).unwrap();
+    let other = Arc::new(open(&url(&etcd)).await);
+    let highest = HighestIds { pet: Some(PetId(1_000)), key: None };
+    let rows = Rows { highest, ..Rows::default() };
+    other.write_rows(WriterRole::Service, rows).await.unwrap();
+    let (adder, runtime) = (Arc::clone(&other), Handle::current());
+    let was_of_head = AtomicBool::new(false);
+    let fates = move |request: &str| {
+        let ranges = request.matches("request_range").count();
+        if was_of_head.swap(!puts(request) && ranges == 1, Ordering::SeqCst) {
+            runtime.block_on(add(&adder));
+        }
+        Fate::Answered
+    };
+    let store = open(&format!("etcd://{}/zoo", proxy(etcd.endpoints(), Arc::new(fates)))).await;
+    for id in 1..20 {
+        let rows = Rows { pets: vec![rex().with_id(PetId(id))], ..Rows::default() };
+        let written = store.write_rows(WriterRole::Service, rows);
+        assert_eq!(timeout(Duration::from_secs(30), written).await.unwrap().unwrap(), 1);
+    }
+    assert!(add(&other).await.id > PetId(1_001));
 }
