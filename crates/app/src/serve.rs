@@ -64,7 +64,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     };
     let (listeners, metrics, mut store) = tokio::select! {
         opened = opening => opened?,
-        () = signals.clone().stop() => return Ok(()),
+        () = signals.stop.cancelled() => return Ok(()),
     };
     for flag in &config.passwords {
         tracing::warn!(
@@ -121,7 +121,7 @@ async fn serve(
     let mut failure = None;
     let stop = async {
         tokio::select! {
-            () = signals.clone().stop() => {}
+            () = signals.stop.cancelled() => {}
             Some(_) = tasks.join_next() => failure = Some(Failure::of_bug()),
             Some(why) = store.watching.join_next() => {
                 failure = Some(why.unwrap_or_else(|_| Failure::of_bug()));
@@ -133,7 +133,7 @@ async fn serve(
 
     tasks.shutdown().await;
     housekeeping::finish(&key_ring).await;
-    if !signals.is_first_end() {
+    if signals.end_logged.set(()).is_err() {
         // The signal task has logged that a second signal stopped the process. That task exits with code 1.
         future::pending::<()>().await;
     }

@@ -129,7 +129,7 @@ impl Import {
     async fn check(&mut self, path: Option<&Path>) -> Result<File, Failure> {
         let file = tokio::select! {
             file = source::open(path, Arc::clone(&self.advanced)) => file?,
-            () = self.signals.clone().stop() => return Err(self.failed(STOPPED)),
+            () = self.signals.stop.cancelled() => return Err(self.failed(STOPPED)),
         };
         let (mut source, mut progress) = (self.source(&file)?, Progress::of("lines"));
         while let Some(batch) = self.next(&mut source, BATCH_LINES)? {
@@ -197,7 +197,7 @@ impl Import {
     /// Returns the next batch; `None` at end of file. Fails after a stop signal.
     fn next(&self, source: &mut Source<'_>, max: usize) -> Result<Option<Batch>, Failure> {
         self.advanced.store(true, Ordering::Relaxed);
-        if self.signals.stop_asked() {
+        if self.signals.stop.is_cancelled() {
             return Err(self.failed(STOPPED));
         }
         source.next(max).map_err(|reason| self.failed(reason))

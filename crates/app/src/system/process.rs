@@ -6,10 +6,7 @@ use std::{
     num::NonZeroUsize,
     ops::ControlFlow,
     process,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -35,9 +32,10 @@ const RESERVED_FILES: u64 = 48;
 /// SIGTERM and SIGINT. The first signal requests a stop; the second ends the process. The default receives no signal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
-    stop: CancellationToken,
-    /// `true` once a log line says how the process ends.
-    is_end_logged: Arc<AtomicBool>,
+    /// Canceled at the first signal.
+    pub(crate) stop: CancellationToken,
+    /// Set by the task that logs how the process ends.
+    pub(crate) end_logged: Arc<OnceLock<()>>,
 }
 
 impl Signals {
@@ -59,7 +57,7 @@ impl Signals {
             while second == first && began.elapsed() < ONE_SIGNAL {
                 second = next(&mut terminate, &mut interrupt).await;
             }
-            if ending.is_first_end() {
+            if ending.end_logged.set(()).is_ok() {
                 tracing::warn!(
                     signal = second,
                     "stopped at once: connections may have been cut off"
@@ -71,24 +69,9 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Returns `true` to the first caller, which logs how the process ends.
-    pub(crate) fn is_first_end(&self) -> bool {
-        !self.is_end_logged.swap(true, Ordering::Relaxed)
-    }
-
-    /// Returns whether the first signal has arrived.
-    pub(crate) fn stop_asked(&self) -> bool {
-        self.stop.is_cancelled()
-    }
-
     /// Breaks once the first signal has arrived.
     pub(crate) fn control_flow(&self) -> ControlFlow<()> {
-        if self.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    /// Resolves at the first signal, also if it has arrived before.
-    pub(crate) async fn stop(self) {
-        self.stop.cancelled().await;
+        if self.stop.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
