@@ -21,7 +21,7 @@ use std::{
 };
 
 use petstore_domain::{Catalogue, Clock, KeyRing, PetService};
-use petstore_http::{DrainOutcome, KeyRingAuthenticator, Listener, Ports, Server};
+use petstore_http::{DrainOutcome, KeyRingAuthenticator, Listener, Ports, SampleSource, Server};
 use sd_notify::NotifyState;
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -71,7 +71,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
             "the process list shows the password in --{flag} to every user of this machine; use --{flag}-file"
         );
     }
-    store.samples = samples::with_own(store.samples.clone(), tls.clone(), reloads);
+    let samples = samples::source(store.stores.clone(), tls.clone(), reloads);
+    let metrics = metrics.map(|listener| (listener, samples));
     let mut tasks = JoinSet::new();
     start(&mut tasks, "reload", reload::watch(watched, hangups));
     let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
@@ -83,7 +84,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
 async fn serve(
     store: &mut ServedStore,
     listeners: Vec<Listener>,
-    metrics: Option<TcpListener>,
+    metrics: Option<(TcpListener, SampleSource)>,
     tls: Option<Arc<Tls>>,
     config: Config,
     signals: Signals,
@@ -101,9 +102,8 @@ async fn serve(
     start(&mut tasks, "key ring", async move { match authentication.keep_fresh().await {} });
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
-        Some(metrics) => {
-            let samples = store.samples.clone();
-            let (server, serving) = Server::with_metrics(ports, config.settings, metrics, samples)
+        Some((listener, samples)) => {
+            let (server, serving) = Server::with_metrics(ports, config.settings, listener, samples)
                 .map_err(Failure::runtime)?;
             start(&mut tasks, "metrics", async { match serving.await {} });
             server

@@ -10,16 +10,16 @@ use rustix::{
     process::{Resource, getrlimit},
 };
 
-use super::{reload::Reloads, tls::Tls};
+use super::{reload::Reloads, served_store::Stores, tls::Tls};
 
-/// Returns a source of the samples of `store` and of the service.
-pub(super) fn with_own(
-    store: SampleSource,
+/// Returns a source of the samples of the store and of the service.
+pub(super) fn source(
+    stores: Stores,
     tls: Option<Arc<Tls>>,
     reloads: Vec<Arc<Reloads>>,
 ) -> SampleSource {
     Arc::new(move || {
-        let mut all = store();
+        let mut all = stores.samples();
         all.extend(of_process());
         all.extend(tls.iter().map(|tls| {
             let help = "Expiry of the current TLS certificate, in seconds since 1970.";
