@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs::File,
-    num::{NonZeroU32, NonZeroUsize},
+    num::{NonZeroI32, NonZeroU32, NonZeroUsize},
     path::PathBuf,
     time::Duration,
 };
@@ -37,8 +37,8 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: Vec<ListenAddress>,
 
     /// Maximum number of connections in the accept queue [default: the system's limit]
-    #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
-    pub(crate) listen_backlog: Option<NonZeroU32>,
+    #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroI32>)]
+    pub(crate) listen_backlog: Option<NonZeroI32>,
 
     /// Address for Prometheus: plain HTTP with /metrics, /livez and /readyz; with port 0, a free port, which is logged
     /// [default: none]
