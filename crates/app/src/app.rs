@@ -123,10 +123,8 @@ fn run_to_end(work: Pin<Box<dyn Future<Output = Result<(), Failure>>>>) -> Resul
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         builder.worker_threads(processors + 1);
     }
-    let runtime = builder
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::runtime(format!("cannot start the runtime: {error}")))?;
+    let runtime =
+        builder.enable_all().build().map_err(Failure::context("cannot start the runtime"))?;
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(LEFT_OVERS);
     done

@@ -70,10 +70,9 @@ impl Tls {
     /// # Errors
     /// The reason why the pair is unusable.
     pub(super) fn new(files: PairFiles) -> Result<(Arc<Self>, WatchedFiles), Failure> {
-        let failed = |error| Failure::runtime(format!("TLS: {error}"));
         let paths = vec![files.certificate.clone(), files.key.clone()];
         let before = reload::stamp(&paths);
-        let pair = files.read().map_err(failed)?;
+        let pair = files.read().map_err(Failure::context("TLS"))?;
         let tls = Arc::new(Self { files, current: watch::Sender::new(pair) });
         tls.log_validity();
         let reloading = Arc::clone(&tls);
@@ -87,7 +86,7 @@ impl Tls {
     pub(super) fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Failure> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(|error| Failure::runtime(format!("TLS: {error}")))?
+            .map_err(Failure::context("TLS"))?
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(self) as Arc<dyn ResolvesServerCert>);
         // Old clients prefer weaker cipher suites.

@@ -41,6 +41,11 @@ impl Failure {
         Self::Runtime(line.to_string())
     }
 
+    /// Returns a function that adds `context` in front of the cause of a failure.
+    pub(crate) fn context<E: fmt::Display>(context: impl fmt::Display) -> impl FnOnce(E) -> Self {
+        move |cause| Self::runtime(format!("{context}: {cause}"))
+    }
+
     /// Turns a runtime failure into the failure that the store cannot be served.
     pub(crate) fn of_unusable_store(self) -> Self {
         if let Self::Runtime(line) = self { Self::Unusable(line) } else { self }

@@ -40,9 +40,8 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
 
 /// Reads a secret, the only line of a file. `what` describes the file in messages.
 pub(crate) fn read_secret(path: &Path, what: &str) -> Result<String, Failure> {
-    let text = read_text(path).map_err(|error| {
-        Failure::runtime(format!("cannot read {what}{}: {error}", quotable_path(path)))
-    })?;
+    let cannot = format!("cannot read {what}{}", quotable_path(path));
+    let text = read_text(path).map_err(Failure::context(cannot))?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }

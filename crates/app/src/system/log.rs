@@ -9,7 +9,6 @@ mod tests;
 
 use std::{
     env,
-    error::Error,
     io::{self, IsTerminal as _, Write},
     panic,
     sync::{
@@ -59,12 +58,12 @@ pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Resul
     let terminal = io::stderr().is_terminal();
     let json = format.map_or(!terminal, |format| format == LogFormat::Json);
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let cannot = |error: &dyn Error| Failure::runtime(format!("cannot start the log: {error}"));
-    let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(|error| cannot(&error))?;
+    let cannot = "cannot start the log";
+    let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(Failure::context(cannot))?;
     tracing_subscriber::registry()
         .with(layer(lines, json, colours).with_filter(events))
         .try_init()
-        .map_err(|error| cannot(&error))?;
+        .map_err(Failure::context(cannot))?;
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, cause = panic.payload_as_str(), "a bug: a task has panicked");

@@ -2,7 +2,6 @@
 //! the process.
 
 use std::{
-    io,
     num::NonZeroUsize,
     ops::ControlFlow,
     process,
@@ -92,8 +91,7 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
 }
 
 fn listen(kind: SignalKind) -> Result<Signal, Failure> {
-    let failed = |error: io::Error| Failure::runtime(format!("cannot listen to signals: {error}"));
-    signal(kind).map_err(failed)
+    signal(kind).map_err(Failure::context("cannot listen to signals"))
 }
 
 async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
