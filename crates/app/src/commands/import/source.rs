@@ -36,10 +36,8 @@ pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Resu
         let is_directory = || io::Error::from(io::ErrorKind::IsADirectory);
         if metadata.is_dir() { Err(is_directory()) } else { Ok((file, metadata.is_file())) }
     };
-    let (file, is_plain) = opening().map_err(|error| {
-        let shown = path.map_or_else(|| "standard input".to_owned(), quotable_path);
-        Failure::runtime(format!("cannot read {shown}: {error}"))
-    })?;
+    let shown = path.map_or_else(|| "standard input".to_owned(), quotable_path);
+    let (file, is_plain) = opening().map_err(Failure::context(format!("cannot read {shown}")))?;
     let is_compressed = path.is_some_and(is_compressed);
     if path.is_some() && is_plain && !is_compressed {
         return Ok(file);
@@ -65,10 +63,8 @@ pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Resu
         }))
     });
     let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
-    copied.map_err(|error| {
-        let why = "nothing was stored: cannot read all of it into a temporary file";
-        Failure::runtime(format!("{why}: {error}"))
-    })
+    let cannot = "nothing was stored: cannot read all of it into a temporary file";
+    copied.map_err(Failure::context(cannot))
 }
 
 /// A batch of lines. Each fault has the number of its line, counted from 1.
