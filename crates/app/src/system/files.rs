@@ -87,14 +87,13 @@ impl PartialFile {
         let replaced = fs::metadata(&path).ok().map(|file| file.permissions().mode() & 0o777);
         let mode = replaced.unwrap_or(access as u32);
         builder.permissions(Permissions::from_mode(mode));
-        let begun = builder.tempfile_in(folder_of(&path)).and_then(|file| {
-            // The umask does not apply to the permissions of a replaced file.
-            let permissions = replaced.map(Permissions::from_mode);
-            permissions.map_or(Ok(()), |mode| file.as_file().set_permissions(mode))?;
-            Ok(file)
-        });
         // The whole error would show the temporary name.
-        let file = begun.map_err(|error| failed(&path)(error.kind().into()))?;
+        let file = builder.tempfile_in(folder_of(&path));
+        let file = file.map_err(|error| failed(&path)(error.kind().into()))?;
+        // The umask does not apply to the permissions of a replaced file.
+        let permissions = replaced.map(Permissions::from_mode);
+        let set = permissions.map_or(Ok(()), |mode| file.as_file().set_permissions(mode));
+        set.map_err(failed(&path))?;
         Ok(Self { file, path, if_exists })
     }
 
