@@ -118,12 +118,10 @@ pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroU
     let wanted = OWN_FILES.saturating_add(max_connections.get() as u64);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let possible = maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    let mut limit = current.unwrap_or(u64::MAX);
-    if limit < possible
-        && setrlimit(Resource::Nofile, Rlimit { current: Some(possible), maximum }).is_ok()
-    {
-        limit = possible;
-    }
+    let raised = Rlimit { current: current.map(|current| current.max(possible)), maximum };
+    // If the system refuses, the limit stays.
+    let _ = setrlimit(Resource::Nofile, raised);
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     if limit >= wanted {
         return Ok(max_connections);
     }
