@@ -46,7 +46,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     *max_connections = process::raise_open_files(*max_connections)?;
     let (tls, certificate) = config.args.tls.take().map(Tls::new).transpose()?.unzip();
     let watched: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
-    let reloads: Vec<_> = watched.iter().map(|files| Arc::clone(&files.reloads)).collect();
+    let reloads: Vec<_> = watched.iter().map(|files| files.reloads.clone()).collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let opening = async {
         let ServeArgs { listen, listen_backlog, metrics_listen, .. } = &config.args;

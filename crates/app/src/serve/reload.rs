@@ -37,8 +37,8 @@ const KEY_NAMES: [&str; 2] = ["the API key of --api-key-file", "api_key"];
 /// missing file.
 pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
 
-/// Counters of the reloads of watched files.
-#[derive(Debug)]
+/// Counters of the reloads of watched files. A clone shares them.
+#[derive(Clone, Debug)]
 pub(super) struct Reloads {
     /// The label in the metrics.
     pub(super) file: &'static str,
@@ -56,7 +56,7 @@ pub(super) struct WatchedFiles {
     /// The state of the files at the last poll if it differs from `stamp`, and the time of the change.
     changing: Option<(Stamp, Instant)>,
     reload: Arc<Reload>,
-    pub(super) reloads: Arc<Reloads>,
+    pub(super) reloads: Reloads,
 }
 
 /// Reads the files and applies their content. If that fails, keeps the current content and returns the reason.
@@ -72,8 +72,7 @@ impl WatchedFiles {
         reload: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
         let reloads = Reloads { file, counts: watch::Sender::default() };
-        let (reload, reloads) = (Arc::new(reload), Arc::new(reloads));
-        Self { name, paths, stamp, changing: None, reload, reloads }
+        Self { name, paths, stamp, changing: None, reload: Arc::new(reload), reloads }
     }
 
     /// Reloads the files if a reload `is_asked`, or if they have changed and then stayed the same for one interval.

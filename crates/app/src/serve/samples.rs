@@ -13,11 +13,7 @@ use rustix::{
 use super::{reload::Reloads, served_store::Stores, tls::Tls};
 
 /// Returns a source of the samples of the store and of the service.
-pub(super) fn source(
-    stores: Stores,
-    tls: Option<Arc<Tls>>,
-    reloads: Vec<Arc<Reloads>>,
-) -> SampleSource {
+pub(super) fn source(stores: Stores, tls: Option<Arc<Tls>>, reloads: Vec<Reloads>) -> SampleSource {
     Arc::new(move || {
         let mut all = stores.samples();
         all.extend(of_process());
@@ -25,7 +21,7 @@ pub(super) fn source(
             let help = "Expiry of the current TLS certificate, in seconds since 1970.";
             Sample::gauge("petstore_tls_certificate_expiry_timestamp_seconds", help, tls.expiry())
         }));
-        all.extend(reloads.iter().flat_map(|reloads| of_reloads(reloads)));
+        all.extend(reloads.iter().flat_map(of_reloads));
         all
     })
 }
