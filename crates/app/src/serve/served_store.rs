@@ -4,16 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{
-    convert::Infallible,
-    future,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{convert::Infallible, future, pin::Pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{KeyStore, PetRepository, StoreError};
@@ -211,9 +202,9 @@ impl Opening {
         let store = opening.await.map_err(Failure::of_unusable_store)?;
         let completing = async {
             if let (Some(file), Some(archive)) = (seed, &store.archive) {
-                let advanced = Arc::<AtomicBool>::default();
+                let (advanced, mut progress) = watch::channel(());
                 let import = import::all_of(file, &**archive, &self.signals, &advanced);
-                let has_advanced = || advanced.swap(false, Ordering::Relaxed);
+                let has_advanced = || progress.borrow_and_update().has_changed();
                 let done = extending(import, has_advanced, extend_start).await?;
                 tracing::info!("--seed: {done}");
             }

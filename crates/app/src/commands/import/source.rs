@@ -6,16 +6,12 @@ use std::{
     io::{self, BufRead as _, BufReader, Read, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     thread,
 };
 
 use flate2::read::MultiGzDecoder;
 use petstore_json::Record;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::{
     commands::{
@@ -25,8 +21,11 @@ use crate::{
     system::{Failure, quotable_path},
 };
 
-/// Returns the input as a file that can be read twice. Copies any other input, and sets `advanced` after each piece.
-pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Result<File, Failure> {
+/// Returns the input as a file that can be read twice. Copies any other input, and notifies `advanced` of each piece.
+pub(super) async fn open(
+    path: Option<&Path>,
+    advanced: watch::Sender<()>,
+) -> Result<File, Failure> {
     let opening = || {
         let file: File = match path {
             None => io::stdin().as_fd().try_clone_to_owned()?.into(),
@@ -58,7 +57,7 @@ pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Resu
                 file.write_all(piece)?;
                 input.consume(length);
                 // A pipe may deliver one line at a time.
-                advanced.store(true, Ordering::Relaxed);
+                advanced.send_replace(());
             }
         }))
     });
