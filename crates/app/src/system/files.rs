@@ -74,7 +74,7 @@ pub(crate) enum Access {
 impl PartialFile {
     /// Creates a file that [`finish`](Self::finish) will rename to `path`.
     pub(crate) fn begin(path: &Path, if_exists: IfExists, access: Access) -> Result<Self, Failure> {
-        if_exists.check(path)?;
+        let replaced = if_exists.check(path)?;
         // Replaces the target of a symbolic link, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().ok_or_else(|| {
@@ -84,7 +84,6 @@ impl PartialFile {
         let prefix = format!(".{}.", name.to_string_lossy());
         builder.prefix(&prefix).suffix(".partial");
         fs::metadata(folder_of(&path)).map_err(failed(&path))?;
-        let replaced = fs::metadata(&path).ok().map(|file| file.permissions().mode() & 0o777);
         let mode = replaced.unwrap_or(access as u32);
         builder.permissions(Permissions::from_mode(mode));
         // The whole error would show the temporary name.
@@ -124,7 +123,8 @@ impl PartialFile {
 }
 
 impl IfExists {
-    fn check(self, path: &Path) -> Result<(), Failure> {
+    /// Returns the permissions of the file that is replaced; `None` if there is none.
+    fn check(self, path: &Path) -> Result<Option<u32>, Failure> {
         let shown = quotable_path(path);
         match (fs::metadata(path), self) {
             (Ok(metadata), _) if !metadata.is_file() => {
@@ -133,8 +133,8 @@ impl IfExists {
             (Ok(_), Self::Refuse(hint)) => {
                 Err(Failure::runtime(format!("{shown} exists already; {hint}")))
             }
-            (Ok(_), Self::Replace) => Ok(()),
-            (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            (Ok(metadata), Self::Replace) => Ok(Some(metadata.permissions().mode() & 0o777)),
+            (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             (Err(error), _) => Err(failed(path)(error)),
         }
     }
