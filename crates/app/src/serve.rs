@@ -62,10 +62,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         };
         Ok::<_, Failure>((listeners, metrics, ServedStore::open(opening).await?))
     };
-    let (listeners, metrics, mut store) = tokio::select! {
-        opened = opening => opened?,
-        () = signals.stop.cancelled() => return Ok(()),
-    };
+    let Some(opened) = signals.stop.run_until_cancelled(opening).await else { return Ok(()) };
+    let (listeners, metrics, mut store) = opened?;
     for flag in &config.passwords {
         tracing::warn!(
             "the process list shows the password in --{flag} to every user of this machine; use --{flag}-file"

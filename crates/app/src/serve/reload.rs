@@ -15,7 +15,7 @@ use tokio::{
     signal::unix::Signal,
     sync::watch,
     task::spawn_blocking,
-    time::{Instant, sleep},
+    time::{Instant, timeout},
 };
 
 use crate::system::{Failure, quotable_path, read_secret};
@@ -111,10 +111,7 @@ impl WatchedFiles {
 /// Polls the watched files, and reloads all of them at SIGHUP. Never ends.
 pub(super) async fn watch(mut watched: Vec<WatchedFiles>, mut hangup: Signal) {
     loop {
-        let is_asked = tokio::select! {
-            () = sleep(POLL_INTERVAL) => false,
-            _ = hangup.recv() => true,
-        };
+        let is_asked = timeout(POLL_INTERVAL, hangup.recv()).await.is_ok();
         if is_asked && watched.is_empty() {
             tracing::info!("SIGHUP was ignored: no certificate and no key file is configured");
         }
