@@ -22,8 +22,6 @@ use crate::{
     system::{Failure, lock_folder_of},
 };
 
-/// The longest accept queue. The system reduces this to its own limit.
-const SYSTEM_LIMIT: i32 = i32::MAX;
 /// The permissions of a Unix socket: the owner and the group may connect.
 const MODE: u32 = 0o660;
 /// The largest number of sockets of one service.
@@ -74,7 +72,8 @@ pub(super) async fn listen(
     if !inherited.is_empty() {
         return Ok(inherited);
     }
-    let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroI32::get);
+    // The system reduces the length to its own limit.
+    let backlog = backlog.unwrap_or(NonZeroI32::MAX).get();
     let mut sockets = Vec::new();
     for address in addresses {
         let bound = match address {

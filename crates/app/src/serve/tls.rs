@@ -93,8 +93,8 @@ impl Tls {
     }
 
     /// Reloads the pair. Keeps the current pair if the new pair is unusable.
-    fn reload(&self) -> Result<(), String> {
-        self.current.send_replace(self.files.read()?);
+    fn reload(&self) -> Result<(), Failure> {
+        self.current.send_replace(self.files.read().map_err(Failure::runtime)?);
         self.log_validity();
         Ok(())
     }
