@@ -90,9 +90,9 @@ impl PartialFile {
         let file = builder.tempfile_in(folder_of(&path));
         let file = file.map_err(|error| failed(&path)(error.kind().into()))?;
         // The umask does not apply to the permissions of a replaced file.
-        let permissions = replaced.map(Permissions::from_mode);
-        let set = permissions.map_or(Ok(()), |mode| file.as_file().set_permissions(mode));
-        set.map_err(failed(&path))?;
+        if let Some(mode) = replaced {
+            file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(failed(&path))?;
+        }
         Ok(Self { file, path, if_exists })
     }
 
