@@ -89,8 +89,9 @@ async fn serve(
     mut tasks: JoinSet<()>,
 ) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
-    let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
+    let (pets, keys) = store.stores.ports();
+    let catalogue = Arc::new(Catalogue::new(pets, clock.clone()));
+    let key_ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), config.service_key));
     let authentication = Arc::new(KeyRingAuthenticator::new(key_ring.clone()));
     let pets: Arc<dyn PetService> = match config.args.simulate {
         None => catalogue.clone(),
@@ -113,8 +114,7 @@ async fn serve(
     }
     start(&mut tasks, "watchdog", ping_watchdog());
     let count = server.revoked_key_counter();
-    let housekeeping =
-        housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count);
+    let housekeeping = housekeeping::run(Arc::clone(&key_ring), keys, catalogue, count);
     start(&mut tasks, "housekeeping", housekeeping);
     let mut failure = None;
     let stop = async {

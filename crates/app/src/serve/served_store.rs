@@ -51,10 +51,8 @@ pub(super) struct Opening {
     pub(super) on_started: Box<dyn Fn() + Send + Sync>,
 }
 
-/// The ports of the service.
+/// The stores of a running service.
 pub(super) struct ServedStore {
-    pub(super) pets: Arc<dyn PetRepository>,
-    pub(super) keys: Arc<dyn KeyStore>,
     /// One task. Its result is the reason why the service cannot continue: the store is unusable, or one of the store's
     /// tasks has panicked.
     pub(super) watching: JoinSet<Failure>,
@@ -94,25 +92,26 @@ impl ServedStore {
                 tracing::info!("the store is being prepared; requests get 503 until it is open");
             }
         }
-        let mut pets: Arc<dyn PetRepository> = stores.current.clone();
-        let mut keys: Arc<dyn KeyStore> = stores.current.clone();
-        if let Some(store) = stores.opened[0].borrow().as_ref().filter(|_| !has_next) {
-            (pets, keys) = (store.pets.clone(), store.keys.clone());
-        }
-        Ok(Self { pets, keys, watching, stores })
+        Ok(Self { watching, stores })
     }
 
-    /// Closes the open stores.
-    pub(super) async fn close(self) {
-        let Self { pets, keys, mut watching, stores } = self;
+    /// Closes the open stores. Drop every port before.
+    pub(super) async fn close(mut self) {
         // Dropping the task closes a store that it is opening.
-        watching.shutdown().await;
-        drop((pets, keys));
-        stores.close().await;
+        self.watching.shutdown().await;
+        self.stores.close().await;
     }
 }
 
 impl Stores {
+    /// Returns the ports of the service. Without a next store, they are the ports of the store if it is open.
+    pub(super) fn ports(&self) -> (Arc<dyn PetRepository>, Arc<dyn KeyStore>) {
+        match self.opened[0].borrow().as_ref() {
+            Some(store) if !self.has_next => (store.pets.clone(), store.keys.clone()),
+            _ => (self.current.clone(), self.current.clone()),
+        }
+    }
+
     /// Closes the open stores.
     async fn close(&self) {
         self.current.clear();
@@ -195,8 +194,7 @@ impl Opening {
                 let upgrade = upgrade::before_serving(location);
                 extending(upgrade, || began.elapsed() < LONGEST_UPGRADE, extend_start).await?;
             }
-            let options = OpenOptions::new(OpenMode::Create);
-            let options = options.reads_while_sealed(stores.has_next);
+            let options = OpenOptions::new(OpenMode::Create).reads_while_sealed(stores.has_next);
             location.open(options).await.map_err(not_open)
         };
         let store = opening.await.map_err(Failure::of_unusable_store)?;
