@@ -85,14 +85,13 @@ fn execute(command: Command, sources: &Sources) -> Result<(), Failure> {
     }
     match command {
         Command::Serve(args) => {
-            let mut config = serve::Config::read(*args)?;
-            config.passwords.clone_from(&sources.passwords);
+            let config = serve::Config::read(*args)?;
             // Dropped last, so that every earlier event is written.
             let _log = log::start(config.args.log_format, config.args.log.clone())?;
             for line in &unknown {
                 tracing::warn!("{line}");
             }
-            run_to_end(Box::pin(serve::run(config)))
+            run_to_end(Box::pin(serve::run(config, sources.passwords.clone())))
         }
         Command::Keys(command) => run_to_end(Box::pin(keys::run(command))),
         Command::Store(command) => run_to_end(Box::pin(store::run(command))),

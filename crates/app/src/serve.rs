@@ -39,8 +39,8 @@ use crate::{
     system::{Console, Failure, Output as _, Signals, SystemClock, process},
 };
 
-/// Serves until a signal asks for a stop.
-pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
+/// Serves until a signal asks for a stop. `passwords` are the flags whose values on the command line contain a password.
+pub(crate) async fn run(mut config: Config, passwords: Vec<String>) -> Result<(), Failure> {
     let (signals, hangups) = (Signals::take_over()?, process::hangups()?);
     let max_connections = &mut config.settings.limits.max_connections;
     *max_connections = process::raise_open_files(*max_connections)?;
@@ -64,7 +64,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     };
     let Some(opened) = signals.stop.run_until_cancelled(opening).await else { return Ok(()) };
     let (listeners, metrics, mut store) = opened?;
-    for flag in &config.passwords {
+    for flag in passwords {
         tracing::warn!(
             "the process list shows the password in --{flag} to every user of this machine; use --{flag}-file"
         );

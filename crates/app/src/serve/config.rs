@@ -285,8 +285,6 @@ pub(crate) struct Config {
     /// The file of `service_key`, if a file gives it.
     pub(super) key_file: Option<WatchedFiles>,
     pub(super) settings: Settings,
-    /// Flags whose values on the command line contain a password.
-    pub(crate) passwords: Vec<String>,
 }
 
 impl Config {
@@ -296,7 +294,7 @@ impl Config {
         let settings = args.settings();
         let (service_key, key_file) =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
-        Ok(Self { service_key, key_file, settings, args, passwords: Vec::new() })
+        Ok(Self { args, service_key, key_file, settings })
     }
 
     /// Checks the TLS files, the seed file and the directory of the store.
