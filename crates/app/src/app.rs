@@ -85,14 +85,13 @@ fn execute(command: Command, sources: &Sources) -> Result<(), Failure> {
     }
     match command {
         Command::Serve(args) => {
-            let mut config = serve::Config::read(*args)?;
-            config.passwords.clone_from(&sources.passwords);
+            let config = serve::Config::read(*args)?;
             // Dropped last, so that every earlier event is written.
             let _log = log::start(config.args.log_format, config.args.log.clone())?;
             for line in &unknown {
                 tracing::warn!("{line}");
             }
-            run_to_end(Box::pin(serve::run(config)))
+            run_to_end(Box::pin(serve::run(config, sources.passwords.clone())))
         }
         Command::Keys(command) => run_to_end(Box::pin(keys::run(command))),
         Command::Store(command) => run_to_end(Box::pin(store::run(command))),
@@ -123,10 +122,8 @@ fn run_to_end(work: Pin<Box<dyn Future<Output = Result<(), Failure>>>>) -> Resul
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         builder.worker_threads(processors + 1);
     }
-    let runtime = builder
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::runtime(format!("cannot start the runtime: {error}")))?;
+    let runtime =
+        builder.enable_all().build().map_err(Failure::context("cannot start the runtime"))?;
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(LEFT_OVERS);
     done

@@ -21,7 +21,7 @@ use std::{
 };
 
 use petstore_domain::{Catalogue, Clock, KeyRing, PetService};
-use petstore_http::{DrainOutcome, KeyRingAuthenticator, Listener, Ports, Server};
+use petstore_http::{DrainOutcome, KeyRingAuthenticator, Listener, Ports, SampleSource, Server};
 use sd_notify::NotifyState;
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -39,14 +39,14 @@ use crate::{
     system::{Console, Failure, Output as _, Signals, SystemClock, process},
 };
 
-/// Serves until a signal asks for a stop.
-pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
+/// Serves until a signal asks for a stop. `passwords` are the flags whose values on the command line contain a password.
+pub(crate) async fn run(mut config: Config, passwords: Vec<String>) -> Result<(), Failure> {
     let (signals, hangups) = (Signals::take_over()?, process::hangups()?);
     let max_connections = &mut config.settings.limits.max_connections;
     *max_connections = process::raise_open_files(*max_connections)?;
     let (tls, certificate) = config.args.tls.take().map(Tls::new).transpose()?.unzip();
     let watched: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
-    let reloads: Vec<_> = watched.iter().map(|files| Arc::clone(&files.reloads)).collect();
+    let reloads: Vec<_> = watched.iter().map(|files| files.reloads.clone()).collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let opening = async {
         let ServeArgs { listen, listen_backlog, metrics_listen, .. } = &config.args;
@@ -62,16 +62,15 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         };
         Ok::<_, Failure>((listeners, metrics, ServedStore::open(opening).await?))
     };
-    let (listeners, metrics, mut store) = tokio::select! {
-        opened = opening => opened?,
-        () = signals.clone().stop() => return Ok(()),
-    };
-    for flag in &config.passwords {
+    let Some(opened) = signals.stop.run_until_cancelled(opening).await else { return Ok(()) };
+    let (listeners, metrics, mut store) = opened?;
+    for flag in passwords {
         tracing::warn!(
             "the process list shows the password in --{flag} to every user of this machine; use --{flag}-file"
         );
     }
-    store.samples = samples::with_own(store.samples.clone(), tls.clone(), reloads);
+    let samples = samples::source(store.stores.clone(), tls.clone(), reloads);
+    let metrics = metrics.map(|listener| (listener, samples));
     let mut tasks = JoinSet::new();
     start(&mut tasks, "reload", reload::watch(watched, hangups));
     let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
@@ -83,15 +82,16 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
 async fn serve(
     store: &mut ServedStore,
     listeners: Vec<Listener>,
-    metrics: Option<TcpListener>,
+    metrics: Option<(TcpListener, SampleSource)>,
     tls: Option<Arc<Tls>>,
     config: Config,
     signals: Signals,
     mut tasks: JoinSet<()>,
 ) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
-    let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
+    let (pets, keys) = store.stores.ports();
+    let catalogue = Arc::new(Catalogue::new(pets, clock.clone()));
+    let key_ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), config.service_key));
     let authentication = Arc::new(KeyRingAuthenticator::new(key_ring.clone()));
     let pets: Arc<dyn PetService> = match config.args.simulate {
         None => catalogue.clone(),
@@ -101,9 +101,8 @@ async fn serve(
     start(&mut tasks, "key ring", async move { match authentication.keep_fresh().await {} });
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
-        Some(metrics) => {
-            let samples = store.samples.clone();
-            let (server, serving) = Server::with_metrics(ports, config.settings, metrics, samples)
+        Some((listener, samples)) => {
+            let (server, serving) = Server::with_metrics(ports, config.settings, listener, samples)
                 .map_err(Failure::runtime)?;
             start(&mut tasks, "metrics", async { match serving.await {} });
             server
@@ -115,13 +114,12 @@ async fn serve(
     }
     start(&mut tasks, "watchdog", ping_watchdog());
     let count = server.revoked_key_counter();
-    let housekeeping =
-        housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count);
+    let housekeeping = housekeeping::run(Arc::clone(&key_ring), keys, catalogue, count);
     start(&mut tasks, "housekeeping", housekeeping);
     let mut failure = None;
     let stop = async {
         tokio::select! {
-            () = signals.clone().stop() => {}
+            () = signals.stop.cancelled() => {}
             Some(_) = tasks.join_next() => failure = Some(Failure::of_bug()),
             Some(why) = store.watching.join_next() => {
                 failure = Some(why.unwrap_or_else(|_| Failure::of_bug()));
@@ -133,7 +131,7 @@ async fn serve(
 
     tasks.shutdown().await;
     housekeeping::finish(&key_ring).await;
-    if !signals.is_first_end() {
+    if signals.end_logged.set(()).is_err() {
         // The signal task has logged that a second signal stopped the process. That task exits with code 1.
         future::pending::<()>().await;
     }

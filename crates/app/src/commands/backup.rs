@@ -52,7 +52,7 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
     let done = location.back_up(file.temporary(), progress_of("backing up", &signals)).await;
     done.map_err(|problem| {
         let stopped = || Failure::runtime("stopped; no backup was made");
-        if signals.stop_asked() { stopped() } else { not_open(problem) }
+        if signals.stop.is_cancelled() { stopped() } else { not_open(problem) }
     })?;
     let size = fs::metadata(file.temporary()).map_or(0, |metadata| metadata.len());
     let place = file.finish()?;

@@ -41,7 +41,7 @@ pub(crate) async fn examine(
         let stopped = "stopped before everything was examined";
         tokio::select! {
             rows = read_rows(store) => Ok(findings.into_iter().chain(rows).collect()),
-            () = signals.clone().stop() => Err(Failure::runtime(stopped)),
+            () = signals.stop.cancelled() => Err(Failure::runtime(stopped)),
         }
     })
     .await

@@ -56,7 +56,7 @@ pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
         loop {
             write(&mut file, &text)?;
             progress.at("exporting", written, of);
-            if signals.stop_asked() {
+            if signals.stop.is_cancelled() {
                 return Err(Failure::runtime("stopped; the export is not complete"));
             }
             let batch = snapshot.pets(last, BATCH_PETS).await.map_err(Failure::runtime)?;

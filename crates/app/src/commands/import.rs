@@ -3,15 +3,7 @@
 pub(crate) mod lines;
 mod source;
 
-use std::{
-    fmt,
-    fs::File,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{fmt, fs::File, path::Path};
 
 use clap::Args;
 use petstore_domain::{
@@ -19,6 +11,7 @@ use petstore_domain::{
     WriterRole,
 };
 use petstore_json::Record;
+use tokio::sync::watch;
 
 use self::source::{Batch, Source};
 use crate::{
@@ -86,17 +79,17 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     Console.print(&done.await?)
 }
 
-/// Adds the animals of a file, whose extension gives the format. Sets `advanced` after each part of the file. Returns a
+/// Adds the animals of a file, whose extension gives the format. Notifies `advanced` of each part of the file. Returns a
 /// summary for people.
 pub(crate) async fn all_of(
     file: &Path,
     archive: &dyn Archive,
     signals: &Signals,
-    advanced: &Arc<AtomicBool>,
+    advanced: &watch::Sender<()>,
 ) -> Result<String, Failure> {
     let format = Format::of(file).or_else(|| Format::of_compressed(file));
     let format = format.unwrap_or_default();
-    let (signals, advanced) = (signals.clone(), Arc::clone(advanced));
+    let (signals, advanced) = (signals.clone(), advanced.clone());
     let mut import = Import { format, delimiter: ',', signals, advanced, ..Import::default() };
     let file = import.check(Some(file)).await?;
     let done = import.run(&file, archive, None).await?;
@@ -111,8 +104,8 @@ struct Import {
     skip_bad: bool,
     again: bool,
     signals: Signals,
-    /// Set after each part of the file.
-    advanced: Arc<AtomicBool>,
+    /// Notified of each part of the file.
+    advanced: watch::Sender<()>,
     /// The highest identifier in the file; `None` for a file without identifiers.
     highest: Option<PetId>,
     /// The number of the last stored line. All earlier lines are stored too.
@@ -128,8 +121,8 @@ impl Import {
     /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
     async fn check(&mut self, path: Option<&Path>) -> Result<File, Failure> {
         let file = tokio::select! {
-            file = source::open(path, Arc::clone(&self.advanced)) => file?,
-            () = self.signals.clone().stop() => return Err(self.failed(STOPPED)),
+            file = source::open(path, self.advanced.clone()) => file?,
+            () = self.signals.stop.cancelled() => return Err(self.failed(STOPPED)),
         };
         let (mut source, mut progress) = (self.source(&file)?, Progress::of("lines"));
         while let Some(batch) = self.next(&mut source, BATCH_LINES)? {
@@ -196,8 +189,8 @@ impl Import {
 
     /// Returns the next batch; `None` at end of file. Fails after a stop signal.
     fn next(&self, source: &mut Source<'_>, max: usize) -> Result<Option<Batch>, Failure> {
-        self.advanced.store(true, Ordering::Relaxed);
-        if self.signals.stop_asked() {
+        self.advanced.send_replace(());
+        if self.signals.stop.is_cancelled() {
             return Err(self.failed(STOPPED));
         }
         source.next(max).map_err(|reason| self.failed(reason))

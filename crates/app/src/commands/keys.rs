@@ -231,9 +231,8 @@ fn refused(name: &KeyName) -> impl Fn(KeyChangeError) -> Failure {
 
 /// Creates a secret. Fails if nobody can read stdout.
 fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret, Failure> {
-    out.has_reader().map_err(|error| {
-        Failure::runtime(format!("no key was created, because stdout would lose it: {error}"))
-    })?;
+    let lost = "no key was created, because stdout would lose it";
+    out.has_reader().map_err(Failure::context(lost))?;
     new_secret(rights)
 }
 
@@ -245,9 +244,8 @@ pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
 /// Returns `N` bytes of the system's random source.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        Failure::runtime(format!("the system's random source does not answer: {error}"))
-    })?;
+    let failed = Failure::context("the system's random source does not answer");
+    getrandom::fill(&mut bytes).map_err(failed)?;
     Ok(bytes)
 }
 

@@ -38,10 +38,8 @@ pub(crate) fn completions(definition: &clap::Command, shell: Shell) -> Result<()
 pub(crate) fn pages(definition: &clap::Command, folder: &Path) -> Result<(), Failure> {
     let mut definition = definition.clone().disable_help_subcommand(true);
     definition.build();
-    write_pages(&definition, folder).map_err(|error| {
-        let folder = quotable_path(folder);
-        Failure::runtime(format!("cannot write manual pages into {folder}: {error}"))
-    })
+    let cannot = format!("cannot write manual pages into {}", quotable_path(folder));
+    write_pages(&definition, folder).map_err(Failure::context(cannot))
 }
 
 /// Writes the page of `command` and the pages of its subcommands.

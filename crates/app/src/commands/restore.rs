@@ -63,7 +63,7 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     };
     let place = restoring.await.map_err(|failure| {
         let stopped = || Failure::runtime("stopped before the store was restored; run it again");
-        if signals.stop_asked() { stopped() } else { failure }
+        if signals.stop.is_cancelled() { stopped() } else { failure }
     })?;
     let is_older = !is_current && location.restore_path().is_some();
     let later = if is_older { "; 'petstore serve' upgrades its older schema" } else { "" };

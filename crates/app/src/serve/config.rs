@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs::File,
-    num::{NonZeroU32, NonZeroUsize},
+    num::{NonZeroI32, NonZeroU32, NonZeroUsize},
     path::PathBuf,
     time::Duration,
 };
@@ -37,8 +37,8 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: Vec<ListenAddress>,
 
     /// Maximum number of connections in the accept queue [default: the system's limit]
-    #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
-    pub(crate) listen_backlog: Option<NonZeroU32>,
+    #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroI32>)]
+    pub(crate) listen_backlog: Option<NonZeroI32>,
 
     /// Address for Prometheus: plain HTTP with /metrics, /livez and /readyz; with port 0, a free port, which is logged
     /// [default: none]
@@ -225,10 +225,12 @@ impl ServeArgs {
         }
     }
 
-    /// Returns a message about flags that contradict each other.
-    fn contradiction(&self) -> Option<String> {
+    /// Refuses flags that contradict each other.
+    fn refuse_contradictions(&self) -> Result<(), Failure> {
         let (store, next) = (&self.store.store, self.next_store.as_ref());
-        let why = if store.is_persistent && self.seed.is_some() {
+        let why = if self.max_buffered_bodies < self.max_body {
+            "--max-buffered-bodies must be at least --max-body"
+        } else if store.is_persistent && self.seed.is_some() {
             "--seed is for --store memory: only; use 'petstore import --create' for this store"
         } else if store.is_persistent && self.simulate.is_some() {
             "--simulate is for --store memory: only, so that no data of value depends on it"
@@ -237,7 +239,7 @@ impl ServeArgs {
         } else if next.is_some_and(|next| next.location.to_string() == store.location.to_string()) {
             "--next-store is --store; name two"
         } else if self.listen.len() > MAX_SOCKETS {
-            return Some(format!("--listen may be given {MAX_SOCKETS} times at most"));
+            &format!("--listen may be given {MAX_SOCKETS} times at most")
         } else {
             let addresses = self.listen.iter().map(ToString::to_string);
             let mut seen = BTreeSet::new();
@@ -245,9 +247,10 @@ impl ServeArgs {
             let twice = addresses
                 .chain(self.metrics_listen.clone())
                 .find(|address| !address.ends_with(":0") && !seen.insert(address.clone()));
-            return twice.map(|address| format!("{address} is given for two listeners"));
+            let Some(address) = twice else { return Ok(()) };
+            &format!("{address} is given for two listeners")
         };
-        Some(why.to_owned())
+        Err(Failure::usage(why))
     }
 }
 
@@ -282,23 +285,16 @@ pub(crate) struct Config {
     /// The file of `service_key`, if a file gives it.
     pub(super) key_file: Option<WatchedFiles>,
     pub(super) settings: Settings,
-    /// Flags whose values on the command line contain a password.
-    pub(crate) passwords: Vec<String>,
 }
 
 impl Config {
     /// Checks the flags, and reads the API key from the environment or from its file.
     pub(crate) fn read(args: ServeArgs) -> Result<Self, Failure> {
+        args.refuse_contradictions()?;
         let settings = args.settings();
-        if settings.limits.max_buffered_bodies < settings.limits.max_body {
-            return Err(Failure::usage("--max-buffered-bodies must be at least --max-body"));
-        }
-        if let Some(why) = args.contradiction() {
-            return Err(Failure::usage(why));
-        }
         let (service_key, key_file) =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
-        Ok(Self { service_key, key_file, settings, args, passwords: Vec::new() })
+        Ok(Self { args, service_key, key_file, settings })
     }
 
     /// Checks the TLS files, the seed file and the directory of the store.

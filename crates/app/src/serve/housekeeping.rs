@@ -39,11 +39,7 @@ pub(super) async fn run(
     catalogue: Arc<Catalogue>,
     count: RevokedKeyCounter,
 ) {
-    tokio::select! {
-        () = watch_keys(&keys, &count) => {}
-        () = purge_expired(&catalogue) => {}
-        () = warn_of_expiring(&*stored) => {}
-    }
+    tokio::join!(watch_keys(&keys, &count), purge_expired(&catalogue), warn_of_expiring(&*stored));
 }
 
 /// Writes the last key uses back after the drain.

@@ -4,7 +4,7 @@ use std::{
     fs::{self, Permissions},
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    num::NonZeroU32,
+    num::NonZeroI32,
     os::{
         fd::AsFd,
         unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _},
@@ -22,8 +22,6 @@ use crate::{
     system::{Failure, lock_folder_of},
 };
 
-/// The longest accept queue. The system reduces this to its own limit.
-const SYSTEM_LIMIT: i32 = i32::MAX;
 /// The permissions of a Unix socket: the owner and the group may connect.
 const MODE: u32 = 0o660;
 /// The largest number of sockets of one service.
@@ -66,16 +64,16 @@ type Socket = (Listener, BoundAddress);
 /// queue, by default the system's limit. `scheme` is the protocol over TCP, `http` or `https`.
 pub(super) async fn listen(
     addresses: &[ListenAddress],
-    backlog: Option<NonZeroU32>,
+    backlog: Option<NonZeroI32>,
     scheme: &'static str,
 ) -> Result<Vec<Socket>, Failure> {
-    let inherited = inherited(scheme)
-        .map_err(|error| Failure::runtime(format!("cannot use a socket of LISTEN_FDS: {error}")))?;
+    let inherited =
+        inherited(scheme).map_err(Failure::context("cannot use a socket of LISTEN_FDS"))?;
     if !inherited.is_empty() {
         return Ok(inherited);
     }
-    let backlog = backlog.and_then(|backlog| i32::try_from(backlog.get()).ok());
-    let backlog = backlog.unwrap_or(SYSTEM_LIMIT);
+    // The system reduces the length to its own limit.
+    let backlog = backlog.unwrap_or(NonZeroI32::MAX).get();
     let mut sockets = Vec::new();
     for address in addresses {
         let bound = match address {

@@ -15,7 +15,7 @@ use tokio::{
     signal::unix::Signal,
     sync::watch,
     task::spawn_blocking,
-    time::{Instant, sleep},
+    time::{Instant, timeout},
 };
 
 use crate::system::{Failure, quotable_path, read_secret};
@@ -37,8 +37,8 @@ const KEY_NAMES: [&str; 2] = ["the API key of --api-key-file", "api_key"];
 /// missing file.
 pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
 
-/// Counters of the reloads of watched files.
-#[derive(Debug)]
+/// Counters of the reloads of watched files. A clone shares them.
+#[derive(Clone, Debug)]
 pub(super) struct Reloads {
     /// The label in the metrics.
     pub(super) file: &'static str,
@@ -55,12 +55,10 @@ pub(super) struct WatchedFiles {
     stamp: Stamp,
     /// The state of the files at the last poll if it differs from `stamp`, and the time of the change.
     changing: Option<(Stamp, Instant)>,
-    reload: Arc<Reload>,
-    pub(super) reloads: Arc<Reloads>,
+    /// Reads the files and applies their content. If that fails, keeps the current content and returns the reason.
+    reload: Arc<dyn Fn() -> Result<(), Failure> + Send + Sync>,
+    pub(super) reloads: Reloads,
 }
-
-/// Reads the files and applies their content. If that fails, keeps the current content and returns the reason.
-type Reload = dyn Fn() -> Result<(), String> + Send + Sync;
 
 impl WatchedFiles {
     /// Watches `paths`, which the log calls `name` and the metrics `file`. `stamp` is the state of the files before they
@@ -69,11 +67,10 @@ impl WatchedFiles {
         [name, file]: [&'static str; 2],
         paths: Vec<PathBuf>,
         stamp: Stamp,
-        reload: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+        reload: impl Fn() -> Result<(), Failure> + Send + Sync + 'static,
     ) -> Self {
         let reloads = Reloads { file, counts: watch::Sender::default() };
-        let (reload, reloads) = (Arc::new(reload), Arc::new(reloads));
-        Self { name, paths, stamp, changing: None, reload, reloads }
+        Self { name, paths, stamp, changing: None, reload: Arc::new(reload), reloads }
     }
 
     /// Reloads the files if a reload `is_asked`, or if they have changed and then stayed the same for one interval.
@@ -85,7 +82,7 @@ impl WatchedFiles {
         if is_asked || before.is_some() {
             let reload = Arc::clone(&self.reload);
             let outcome = spawn_blocking(move || reload()).await;
-            let outcome = outcome.unwrap_or_else(|panic| Err(panic.to_string()));
+            let outcome = outcome.unwrap_or_else(|panic| Err(Failure::runtime(panic)));
             let may_be_half_written = before.filter(|(_, since)| since.elapsed() < FAILURE_GRACE);
             if let (Err(_), false, Some(before)) = (&outcome, is_asked, may_be_half_written) {
                 self.changing = Some(before);
@@ -99,7 +96,8 @@ impl WatchedFiles {
             });
             match outcome {
                 Ok(()) => tracing::info!("{} was read again", self.name),
-                Err(error) => {
+                Err(failure) => {
+                    let error = failure.to_string();
                     tracing::error!(error, "{} was not read again, and stays as it was", self.name);
                 }
             }
@@ -112,10 +110,7 @@ impl WatchedFiles {
 /// Polls the watched files, and reloads all of them at SIGHUP. Never ends.
 pub(super) async fn watch(mut watched: Vec<WatchedFiles>, mut hangup: Signal) {
     loop {
-        let is_asked = tokio::select! {
-            () = sleep(POLL_INTERVAL) => false,
-            _ = hangup.recv() => true,
-        };
+        let is_asked = timeout(POLL_INTERVAL, hangup.recv()).await.is_ok();
         if is_asked && watched.is_empty() {
             tracing::info!("SIGHUP was ignored: no certificate and no key file is configured");
         }
@@ -152,10 +147,7 @@ pub(super) fn service_key(
             let before = stamp(&paths);
             let (key, path) = (from_file(path)?, path.to_owned());
             let current = key.clone();
-            let reload = move || {
-                current.replace(&from_file(&path).map_err(|failure| failure.to_string())?);
-                Ok(())
-            };
+            let reload = move || from_file(&path).map(|new| current.replace(&new));
             Ok((Some(key), Some(WatchedFiles::new(KEY_NAMES, paths, before, reload))))
         }
     }

@@ -10,23 +10,17 @@ use rustix::{
     process::{Resource, getrlimit},
 };
 
-use super::{reload::Reloads, tls::Tls};
+use super::{reload::Reloads, served_store::Stores, tls::Tls};
 
-/// Returns a source of the samples of `store` and of the service.
-pub(super) fn with_own(
-    store: SampleSource,
-    tls: Option<Arc<Tls>>,
-    reloads: Vec<Arc<Reloads>>,
-) -> SampleSource {
+/// Returns a source of the samples of the store and of the service.
+pub(super) fn source(stores: Stores, tls: Option<Arc<Tls>>, reloads: Vec<Reloads>) -> SampleSource {
     Arc::new(move || {
-        let mut all = store();
-        all.extend(of_process());
-        all.extend(tls.iter().map(|tls| {
+        let expiry = tls.iter().map(|tls| {
             let help = "Expiry of the current TLS certificate, in seconds since 1970.";
             Sample::gauge("petstore_tls_certificate_expiry_timestamp_seconds", help, tls.expiry())
-        }));
-        all.extend(reloads.iter().flat_map(|reloads| of_reloads(reloads)));
-        all
+        });
+        let reloads = reloads.iter().flat_map(of_reloads);
+        stores.samples().into_iter().chain(of_process()).chain(expiry).chain(reloads).collect()
     })
 }
 

@@ -4,19 +4,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::{
-    convert::Infallible,
-    future,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{convert::Infallible, future, pin::Pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{KeyStore, PetRepository, StoreError};
-use petstore_http::{Sample, SampleSource};
+use petstore_http::Sample;
 use petstore_transfer::{CurrentStore, NextStoreOpener, Poller, StorePorts};
 use sd_notify::NotifyState;
 use tokio::{
@@ -59,24 +51,25 @@ pub(super) struct Opening {
     pub(super) on_started: Box<dyn Fn() + Send + Sync>,
 }
 
-/// The ports of the service.
+/// The stores of a running service.
 pub(super) struct ServedStore {
-    pub(super) pets: Arc<dyn PetRepository>,
-    pub(super) keys: Arc<dyn KeyStore>,
-    pub(super) samples: SampleSource,
     /// One task. Its result is the reason why the service cannot continue: the store is unusable, or one of the store's
     /// tasks has panicked.
     pub(super) watching: JoinSet<Failure>,
-    stores: Stores,
+    pub(super) stores: Stores,
 }
 
 /// The store of the service and the next store.
 #[derive(Clone, Default)]
-struct Stores {
+pub(super) struct Stores {
     current: Arc<CurrentStore>,
+    has_next: bool,
     /// Both stores, each once it is open.
     opened: Arc<[watch::Sender<Option<OpenStore>>; 2]>,
 }
+
+/// Polls the stores if there is a next store. Never ends.
+type Polls = Pin<Box<dyn Future<Output = Infallible> + Send>>;
 
 impl ServedStore {
     /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open. After that time, opening
@@ -86,7 +79,7 @@ impl ServedStore {
     /// The reason why the store is unusable, if it is known within [`BACKLOG_WAIT`].
     pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
         let has_next = opening.args.next_store.is_some();
-        let (stores, started) = (Stores::default(), Arc::new(Notify::new()));
+        let (stores, started) = (Stores { has_next, ..Stores::default() }, Arc::new(Notify::new()));
         let mut watching = JoinSet::new();
         watching.spawn(opening.run(stores.clone(), started.clone()));
         tokio::select! {
@@ -99,28 +92,56 @@ impl ServedStore {
                 tracing::info!("the store is being prepared; requests get 503 until it is open");
             }
         }
-        let mut pets: Arc<dyn PetRepository> = stores.current.clone();
-        let mut keys: Arc<dyn KeyStore> = stores.current.clone();
-        if let Some(store) = stores.opened[0].borrow().as_ref().filter(|_| !has_next) {
-            (pets, keys) = (store.pets.clone(), store.keys.clone());
+        Ok(Self { watching, stores })
+    }
+
+    /// Closes the open stores. Drop every port before.
+    pub(super) async fn close(mut self) {
+        // Dropping the task closes a store that it is opening.
+        self.watching.shutdown().await;
+        self.stores.close().await;
+    }
+}
+
+impl Stores {
+    /// Returns the ports of the service. Without a next store, they are the ports of the store if it is open.
+    pub(super) fn ports(&self) -> (Arc<dyn PetRepository>, Arc<dyn KeyStore>) {
+        match self.opened[0].borrow().as_ref() {
+            Some(store) if !self.has_next => (store.pets.clone(), store.keys.clone()),
+            _ => (self.current.clone(), self.current.clone()),
         }
-        let both = stores.clone();
-        let samples: SampleSource = Arc::new(move || samples(&both, has_next));
-        Ok(Self { pets, keys, samples, watching, stores })
     }
 
     /// Closes the open stores.
-    pub(super) async fn close(self) {
-        let Self { pets, keys, samples, mut watching, stores } = self;
-        // Dropping the task closes a store that it is opening.
-        watching.shutdown().await;
-        stores.current.clear();
-        drop((pets, keys, samples));
-        for slot in stores.opened.iter().rev() {
+    async fn close(&self) {
+        self.current.clear();
+        for slot in self.opened.iter().rev() {
             if let Some(store) = slot.send_replace(None) {
                 store.close().await;
             }
         }
+    }
+
+    /// Returns the samples of the current store; none before a store is open. With a next store, adds two samples:
+    /// whether the next store is reachable, and whether requests use it.
+    pub(super) fn samples(&self) -> Vec<Sample> {
+        let [first, next] = self.opened.each_ref().map(|store| store.borrow());
+        let Some(first) = first.as_ref() else { return Vec::new() };
+        let store = next.as_ref().filter(|_| self.current.is_next()).unwrap_or(first);
+        let mut samples = (store.samples)();
+        if self.has_next {
+            samples.push(Sample::gauge(
+                "petstore_next_store_reachable",
+                "Whether the last poll reached the store of --next-store.",
+                self.current.next_is_reachable().into(),
+            ));
+            samples.push(Sample::gauge(
+                "petstore_next_store_used",
+                "Whether requests use the store of --next-store.",
+                self.current.is_next().into(),
+            ));
+        }
+        samples
     }
 }
 
@@ -128,9 +149,9 @@ impl Opening {
     /// Opens the store, with retries, and then watches it. Returns why the service cannot continue.
     async fn run(self, stores: Stores, started: Arc<Notify>) -> Failure {
         let (mut is_late, store) = (false, self.args.store.store.location.to_string());
-        let poller = loop {
+        let polls = loop {
             match self.open(&stores).await {
-                Ok(poller) => break poller,
+                Ok(polls) => break polls,
                 Err(Failure::Unreachable(cause)) => {
                     notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
                     if !is_late {
@@ -156,16 +177,16 @@ impl Opening {
             started.notify_one();
         }
         tokio::select! {
-            never = polls(poller.as_ref()) => match never {},
+            never = polls => match never {},
             () = panicked(&stores.opened[0]) => {}
             () = panicked(&stores.opened[1]) => {}
         }
         Failure::of_bug()
     }
 
-    /// Opens the store and makes it the current store. Returns the poller of both stores if there is a next store.
-    async fn open(&self, stores: &Stores) -> Result<Option<Poller>, Failure> {
-        let ServeArgs { store, next_store, no_upgrade, seed, .. } = &self.args;
+    /// Opens the store and makes it the current store.
+    async fn open(&self, stores: &Stores) -> Result<Polls, Failure> {
+        let ServeArgs { store, no_upgrade, seed, .. } = &self.args;
         let location = &*store.store.location;
         let opening = async {
             if !no_upgrade {
@@ -173,48 +194,41 @@ impl Opening {
                 let upgrade = upgrade::before_serving(location);
                 extending(upgrade, || began.elapsed() < LONGEST_UPGRADE, extend_start).await?;
             }
-            let options = OpenOptions::new(OpenMode::Create);
-            let options = options.reads_while_sealed(next_store.is_some());
+            let options = OpenOptions::new(OpenMode::Create).reads_while_sealed(stores.has_next);
             location.open(options).await.map_err(not_open)
         };
         let store = opening.await.map_err(Failure::of_unusable_store)?;
         let completing = async {
             if let (Some(file), Some(archive)) = (seed, &store.archive) {
-                let advanced = Arc::<AtomicBool>::default();
+                let (advanced, mut progress) = watch::channel(());
                 let import = import::all_of(file, &**archive, &self.signals, &advanced);
-                let has_advanced = || advanced.swap(false, Ordering::Relaxed);
+                let has_advanced = || progress.borrow_and_update().has_changed();
                 let done = extending(import, has_advanced, extend_start).await?;
                 tracing::info!("--seed: {done}");
             }
             self.complete(&store, stores).await.map_err(Failure::of_unusable_store)
         };
-        match completing.await {
-            Ok(poller) => {
-                stores.opened[0].send_replace(Some(store));
-                Ok(poller)
-            }
-            Err(failure) => {
-                stores.current.clear();
-                stores.opened[1].send_replace(None);
-                store.close().await;
-                Err(failure)
-            }
+        let completed = completing.await;
+        if completed.is_ok() {
+            stores.opened[0].send_replace(Some(store));
+        } else {
+            stores.close().await;
+            store.close().await;
         }
+        completed
     }
 
     /// Makes `store` the current store, and starts to poll both stores if there is a next store. Without a next
     /// store, refuses a `store` that was handed over or is being filled. Creates the first API key.
-    async fn complete(
-        &self,
-        store: &OpenStore,
-        stores: &Stores,
-    ) -> Result<Option<Poller>, Failure> {
-        let (mut poller, location) = (None, &*self.args.store.store.location);
+    async fn complete(&self, store: &OpenStore, stores: &Stores) -> Result<Polls, Failure> {
+        let (mut polls, location): (Polls, _) =
+            (Box::pin(future::pending()), &*self.args.store.store.location);
         if let Some(StoreArg { location: next, .. }) = self.args.next_store.clone() {
             let first = store.ports(location).map_err(Failure::runtime)?;
             let next = Box::new(Opener { location: next, stores: stores.clone() });
-            let started = Poller::start(Arc::clone(&stores.current), first, next).await;
-            poller = Some(started.map_err(Failure::of_store)?);
+            let poller = Poller::start(Arc::clone(&stores.current), first, next).await;
+            let poller = poller.map_err(Failure::of_store)?;
+            polls = Box::pin(async move { poller.run().await });
         } else {
             store.require_open(location).await?;
             stores.current.set(store.pets.clone(), store.keys.clone());
@@ -224,21 +238,13 @@ impl Opening {
             // With a next store, loading the keys waits for a poll.
             tokio::select! {
                 ensured = first_key::ensure(&*stores.current, file, first_key, &mut console) => ensured?,
-                never = polls(poller.as_ref()) => match never {},
+                never = &mut polls => match never {},
             }
         }
         if let Some(store) = &store.created_at {
             tracing::info!(store, "made a new store");
         }
-        Ok(poller)
-    }
-}
-
-/// Polls the stores if there is a next store. Never ends.
-async fn polls(poller: Option<&Poller>) -> Infallible {
-    match poller {
-        Some(poller) => poller.run().await,
-        None => future::pending().await,
+        Ok(polls)
     }
 }
 
@@ -246,32 +252,8 @@ async fn polls(poller: Option<&Poller>) -> Infallible {
 async fn panicked(slot: &watch::Sender<Option<OpenStore>>) {
     let mut store = slot.subscribe();
     let store = store.wait_for(Option::is_some).await.ok();
-    match store.and_then(|store| Some(store.as_ref()?.panicked.clone())) {
-        Some(token) => token.cancelled_owned().await,
-        None => future::pending().await,
-    }
-}
-
-/// Returns the samples of the current store; none before a store is open. With a next store, adds two samples: whether
-/// the next store is reachable, and whether requests use it.
-fn samples(Stores { current, opened }: &Stores, has_next: bool) -> Vec<Sample> {
-    let [first, next] = opened.each_ref().map(|store| store.borrow());
-    let Some(first) = first.as_ref() else { return Vec::new() };
-    let store = next.as_ref().filter(|_| current.is_next()).unwrap_or(first);
-    let mut samples = (store.samples)();
-    if has_next {
-        samples.push(Sample::gauge(
-            "petstore_next_store_reachable",
-            "Whether the last poll reached the store of --next-store.",
-            current.next_is_reachable().into(),
-        ));
-        samples.push(Sample::gauge(
-            "petstore_next_store_used",
-            "Whether requests use the store of --next-store.",
-            current.is_next().into(),
-        ));
-    }
-    samples
+    let token = store.and_then(|store| Some(store.as_ref()?.panicked.clone()));
+    token.unwrap_or_default().cancelled_owned().await;
 }
 
 /// Opens the next store once it exists.
@@ -287,15 +269,12 @@ impl NextStoreOpener for Opener {
         let failed =
             |problem| StoreError::unavailable(not_open_but(problem, NEXT_MAKER).to_string());
         let opened = self.location.open(options).await.map_err(failed)?;
-        match opened.ports(&*self.location) {
-            Ok(ports) => {
-                self.stores.opened[1].send_replace(Some(opened));
-                Ok(ports)
-            }
-            Err(problem) => {
-                opened.close().await;
-                Err(StoreError::unavailable(problem))
-            }
+        let ports = opened.ports(&*self.location);
+        if ports.is_ok() {
+            self.stores.opened[1].send_replace(Some(opened));
+        } else {
+            opened.close().await;
         }
+        ports.map_err(StoreError::unavailable)
     }
 }

@@ -59,7 +59,7 @@ async fn stops_with_a_failure(broken: Broken) {
     let mut config = config("petstore serve --listen 127.0.0.1:0");
     config.args.store.store = StoreArg { location: Arc::new(broken), is_persistent: true };
     config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
-    let ended = time::timeout(Duration::from_mins(1), run(config)).await;
+    let ended = time::timeout(Duration::from_mins(1), run(config, Vec::new())).await;
     let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it continues: {ended:?}") };
     assert!(why.contains("a bug has ended a task of the service"), "{why}");
 }
@@ -75,7 +75,7 @@ pub(super) fn config(words: &str) -> Config {
 /// Returns the configuration of a command line as text. A new field of `Config` does not compile until this function
 /// shows it.
 fn configured(words: &str) -> String {
-    let Config { args, service_key, key_file, settings, passwords: _ } = config(words);
+    let Config { args, service_key, key_file, settings } = config(words);
     let next_store = args.next_store.map(|next| next.location.to_string());
     let sockets = (args.listen, args.listen_backlog, args.metrics_listen);
     let stores = (args.store.store.location.to_string(), next_store, args.no_upgrade);
@@ -171,7 +171,7 @@ async fn each_task_beside_the_requests_is_started() {
     ] {
         let (log, _guard) = Log::start();
         let words = format!("petstore serve --store memory: --listen 127.0.0.1:0 {flags}");
-        let serving = run(config(&words));
+        let serving = run(config(&words), Vec::new());
         let started = async {
             let names = ["reload", "key ring", "watchdog", "housekeeping"].into_iter().chain(more);
             let lines =

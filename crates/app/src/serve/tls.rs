@@ -45,11 +45,8 @@ const KEY_RULE: &str = "an unencrypted PEM block that begins with '-----BEGIN PR
 /// The rule for certificates, in messages.
 const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----' and still have their line \
      breaks; the first block is an X.509 version 3 certificate";
-/// The PEM labels of a certificate, and of a private key of any kind.
-const CERTIFICATE_LABEL: &[u8] = b"BEGIN CERTIFICATE";
-const KEY_LABEL: &[u8] = b"PRIVATE KEY";
-/// The text in the PEM of an encrypted key.
-const ENCRYPTED: &[u8] = b"ENCRYPTED";
+/// The reason for which a file that is not PEM is unusable.
+const ILL_FORMED: &str = "the file is not well-formed PEM";
 
 /// The TLS configuration of the service, with the current pair for new connections.
 #[derive(Debug)]
@@ -70,10 +67,9 @@ impl Tls {
     /// # Errors
     /// The reason why the pair is unusable.
     pub(super) fn new(files: PairFiles) -> Result<(Arc<Self>, WatchedFiles), Failure> {
-        let failed = |error| Failure::runtime(format!("TLS: {error}"));
         let paths = vec![files.certificate.clone(), files.key.clone()];
         let before = reload::stamp(&paths);
-        let pair = files.read().map_err(failed)?;
+        let pair = files.read().map_err(Failure::context("TLS"))?;
         let tls = Arc::new(Self { files, current: watch::Sender::new(pair) });
         tls.log_validity();
         let reloading = Arc::clone(&tls);
@@ -87,7 +83,7 @@ impl Tls {
     pub(super) fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Failure> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(|error| Failure::runtime(format!("TLS: {error}")))?
+            .map_err(Failure::context("TLS"))?
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(self) as Arc<dyn ResolvesServerCert>);
         // Old clients prefer weaker cipher suites.
@@ -97,8 +93,8 @@ impl Tls {
     }
 
     /// Reloads the pair. Keeps the current pair if the new pair is unusable.
-    fn reload(&self) -> Result<(), String> {
-        self.current.send_replace(self.files.read()?);
+    fn reload(&self) -> Result<(), Failure> {
+        self.current.send_replace(self.files.read().map_err(Failure::runtime)?);
         self.log_validity();
         Ok(())
     }
@@ -188,11 +184,10 @@ impl PairFiles {
 
     /// Returns the certificates in `text`. Returns a specific error if the two files are swapped. `key` is the content of
     /// the other file.
-    fn chain(&self, text: &[u8], key: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
-        let chain =
-            chain.map_err(|_| self.unusable_certificate("the file is not well-formed PEM"))?;
-        if chain.is_empty() && contains(text, KEY_LABEL) && contains(key, CERTIFICATE_LABEL) {
+    fn chain(&self, text: &str, key: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+        let chain = chain.map_err(|_| self.unusable_certificate(ILL_FORMED))?;
+        if chain.is_empty() && text.contains("PRIVATE KEY") && key.contains("BEGIN CERTIFICATE") {
             let [certificate, key] = [&self.certificate, &self.key].map(|path| path.display());
             return Err(format!(
                 "the two files are swapped: {certificate} holds a private key, and {key} a certificate"
@@ -201,19 +196,15 @@ impl PairFiles {
         Ok(chain)
     }
 
-    fn private_key(&self, text: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
+    fn private_key(&self, text: &str) -> Result<PrivateKeyDer<'static>, String> {
         // Matches both 'Proc-Type: 4,ENCRYPTED' and 'BEGIN ENCRYPTED PRIVATE KEY'.
-        if contains(text, ENCRYPTED) {
+        if text.contains("ENCRYPTED") {
             return Err(self.unusable_key("it is encrypted"));
         }
-        PrivateKeyDer::from_pem_slice(text).map_err(|error| {
+        PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| {
             let is_missing = matches!(error, pem::Error::NoItemsFound);
-            let ill_formed = "the file is not well-formed PEM";
-            self.unusable_key(if is_missing {
-                "the file contains no private key"
-            } else {
-                ill_formed
-            })
+            let missing = "the file contains no private key";
+            self.unusable_key(if is_missing { missing } else { ILL_FORMED })
         })
     }
 
@@ -228,10 +219,9 @@ impl PairFiles {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    read_bounded(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-}
-
-fn contains(text: &[u8], words: &[u8]) -> bool {
-    text.windows(words.len()).any(|window| window == words)
+/// Reads a PEM file. Replaces bytes that are not UTF-8, which no PEM block contains.
+fn read(path: &Path) -> Result<String, String> {
+    let bytes = read_bounded(path);
+    let bytes = bytes.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -23,12 +23,9 @@ impl Clock for SystemClock {
 /// 1970.
 pub(crate) fn rfc3339(at: Timestamp) -> String {
     const YEAR_10000: i64 = 253_402_300_800_000;
-    match at.since(Timestamp(0)) {
-        Some(since) if at.0 < YEAR_10000 => {
-            humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
-        }
-        _ => format!("{} ms", at.0),
-    }
+    let since = at.since(Timestamp(0)).filter(|_| at.0 < YEAR_10000);
+    let shown = since.map(|since| humantime::format_rfc3339_seconds(UNIX_EPOCH + since));
+    shown.map_or_else(|| format!("{} ms", at.0), |shown| shown.to_string())
 }
 
 #[cfg(test)]

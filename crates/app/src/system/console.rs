@@ -12,6 +12,9 @@ use crate::system::Failure;
 #[cfg(test)]
 pub(crate) mod tests;
 
+/// The beginning of the message about a failed write.
+const CANNOT_WRITE: &str = "cannot write to stdout";
+
 /// The output of a command.
 pub(crate) trait Output {
     /// Writes `text` to stdout.
@@ -19,14 +22,14 @@ pub(crate) trait Output {
 
     /// Writes `text` to stdout. Fails if stdout is closed.
     fn print(&mut self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
-        self.write(text.as_ref()).map_err(cannot_write)
+        self.write(text.as_ref()).map_err(Failure::context(CANNOT_WRITE))
     }
 
     /// Writes `text` to stdout. Succeeds if a reader such as head(1) has closed the pipe.
     fn show(&mut self, text: &str) -> Result<(), Failure> {
         match self.write(text.as_bytes()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(cannot_write),
+            written => written.map_err(Failure::context(CANNOT_WRITE)),
         }
     }
 
@@ -68,11 +71,6 @@ impl Output for Console {
         });
         if null { Err(io::Error::other("it is closed or /dev/null")) } else { Ok(()) }
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn cannot_write(error: io::Error) -> Failure {
-    Failure::runtime(format!("cannot write to stdout: {error}"))
 }
 
 /// Returns a line for each row. Each column is as wide as its widest cell.

@@ -10,18 +10,15 @@ const UNUSABLE: u8 = 78;
 /// The message and the kind of a failure, which decides the exit code. Displayed as one line, because a message may quote
 /// a line break.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", one_line_of(.0))]
 pub(crate) enum Failure {
     /// The command line or the environment is wrong: exit code 2.
-    #[error("{}", one_line_of(.0))]
     Usage(String),
     /// The command failed: exit code 1.
-    #[error("{}", one_line_of(.0))]
     Runtime(String),
     /// The store is unavailable, and a later attempt may succeed: exit code 1.
-    #[error("{}", one_line_of(.0))]
     Unreachable(String),
     /// The store cannot be served until somebody changes something: exit code 78.
-    #[error("{}", one_line_of(.0))]
     Unusable(String),
 }
 
@@ -42,6 +39,11 @@ impl Failure {
 
     pub(crate) fn runtime(line: impl fmt::Display) -> Self {
         Self::Runtime(line.to_string())
+    }
+
+    /// Returns a function that adds `context` in front of the cause of a failure.
+    pub(crate) fn context<E: fmt::Display>(context: impl fmt::Display) -> impl FnOnce(E) -> Self {
+        move |cause| Self::runtime(format!("{context}: {cause}"))
     }
 
     /// Turns a runtime failure into the failure that the store cannot be served.

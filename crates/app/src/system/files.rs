@@ -40,9 +40,8 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
 
 /// Reads a secret, the only line of a file. `what` describes the file in messages.
 pub(crate) fn read_secret(path: &Path, what: &str) -> Result<String, Failure> {
-    let text = read_text(path).map_err(|error| {
-        Failure::runtime(format!("cannot read {what}{}: {error}", quotable_path(path)))
-    })?;
+    let cannot = format!("cannot read {what}{}", quotable_path(path));
+    let text = read_text(path).map_err(Failure::context(cannot))?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
@@ -75,7 +74,7 @@ pub(crate) enum Access {
 impl PartialFile {
     /// Creates a file that [`finish`](Self::finish) will rename to `path`.
     pub(crate) fn begin(path: &Path, if_exists: IfExists, access: Access) -> Result<Self, Failure> {
-        if_exists.check(path)?;
+        let replaced = if_exists.check(path)?;
         // Replaces the target of a symbolic link, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().ok_or_else(|| {
@@ -85,17 +84,15 @@ impl PartialFile {
         let prefix = format!(".{}.", name.to_string_lossy());
         builder.prefix(&prefix).suffix(".partial");
         fs::metadata(folder_of(&path)).map_err(failed(&path))?;
-        let replaced = fs::metadata(&path).ok().map(|file| file.permissions().mode() & 0o777);
         let mode = replaced.unwrap_or(access as u32);
         builder.permissions(Permissions::from_mode(mode));
-        let begun = builder.tempfile_in(folder_of(&path)).and_then(|file| {
-            // The umask does not apply to the permissions of a replaced file.
-            let permissions = replaced.map(Permissions::from_mode);
-            permissions.map_or(Ok(()), |mode| file.as_file().set_permissions(mode))?;
-            Ok(file)
-        });
         // The whole error would show the temporary name.
-        let file = begun.map_err(|error| failed(&path)(error.kind().into()))?;
+        let file = builder.tempfile_in(folder_of(&path));
+        let file = file.map_err(|error| failed(&path)(error.kind().into()))?;
+        // The umask does not apply to the permissions of a replaced file.
+        if let Some(mode) = replaced {
+            file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(failed(&path))?;
+        }
         Ok(Self { file, path, if_exists })
     }
 
@@ -126,7 +123,8 @@ impl PartialFile {
 }
 
 impl IfExists {
-    fn check(self, path: &Path) -> Result<(), Failure> {
+    /// Returns the permissions of the file that is replaced; `None` if there is none.
+    fn check(self, path: &Path) -> Result<Option<u32>, Failure> {
         let shown = quotable_path(path);
         match (fs::metadata(path), self) {
             (Ok(metadata), _) if !metadata.is_file() => {
@@ -135,8 +133,8 @@ impl IfExists {
             (Ok(_), Self::Refuse(hint)) => {
                 Err(Failure::runtime(format!("{shown} exists already; {hint}")))
             }
-            (Ok(_), Self::Replace) => Ok(()),
-            (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            (Ok(metadata), Self::Replace) => Ok(Some(metadata.permissions().mode() & 0o777)),
+            (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             (Err(error), _) => Err(failed(path)(error)),
         }
     }

@@ -9,12 +9,10 @@ mod tests;
 
 use std::{
     env,
-    error::Error,
     io::{self, IsTerminal as _, Write},
     panic,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Weak,
         mpsc::{self, SyncSender},
     },
     thread,
@@ -60,12 +58,12 @@ pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Resul
     let terminal = io::stderr().is_terminal();
     let json = format.map_or(!terminal, |format| format == LogFormat::Json);
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let cannot = |error: &dyn Error| Failure::runtime(format!("cannot start the log: {error}"));
-    let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(|error| cannot(&error))?;
+    let cannot = "cannot start the log";
+    let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(Failure::context(cannot))?;
     tracing_subscriber::registry()
         .with(layer(lines, json, colours).with_filter(events))
         .try_init()
-        .map_err(|error| cannot(&error))?;
+        .map_err(Failure::context(cannot))?;
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, cause = panic.payload_as_str(), "a bug: a task has panicked");
@@ -81,15 +79,16 @@ fn layer(lines: Lines, json: bool, colours: bool) -> Box<dyn Layer<Registry> + S
 }
 
 /// The running log. Dropping the value waits until the queued lines are written, within [`LAST_LINES`].
+///
+/// Each line that is queued or being written has a clone of the `Arc`.
 #[derive(Debug)]
-pub(crate) struct Log(Lines);
+pub(crate) struct Log(Arc<()>);
 
 /// Queues lines. Drops a line if the queue is full.
 #[derive(Clone, Debug)]
 struct Lines {
-    queue: SyncSender<Vec<u8>>,
-    /// The number of lines that are queued or being written.
-    waiting: Arc<AtomicUsize>,
+    queue: SyncSender<(Vec<u8>, Option<Arc<()>>)>,
+    log: Weak<()>,
 }
 
 impl Log {
@@ -98,24 +97,23 @@ impl Log {
         mut writer: impl Write + Send + 'static,
         queued_lines: usize,
     ) -> io::Result<(Self, Lines)> {
-        let (queue, queued) = mpsc::sync_channel::<Vec<u8>>(queued_lines);
-        let lines = Lines { queue, waiting: Arc::default() };
-        let waiting = Arc::clone(&lines.waiting);
+        let (queue, queued) = mpsc::sync_channel(queued_lines);
+        let log = Arc::default();
+        let lines = Lines { queue, log: Arc::downgrade(&log) };
         thread::Builder::new().name("petstore-log".to_owned()).spawn(move || {
-            for line in queued {
+            for (line, _waits) in queued {
                 // A failure could only be reported on stderr.
                 let _ = writer.write_all(&line);
-                waiting.fetch_sub(1, Ordering::Release);
             }
         })?;
-        Ok((Self(lines.clone()), lines))
+        Ok((Self(log), lines))
     }
 }
 
 impl Drop for Log {
     fn drop(&mut self) {
         let (end, (longest, interval)) = (Instant::now(), LAST_LINES);
-        while self.0.waiting.load(Ordering::Acquire) > 0 && end.elapsed() < longest {
+        while Arc::strong_count(&self.0) > 1 && end.elapsed() < longest {
             thread::sleep(interval);
         }
     }
@@ -124,10 +122,7 @@ impl Drop for Log {
 impl Write for Lines {
     /// Reports the line as written, also if it is dropped, so that the caller does not retry.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        if self.queue.try_send(line.to_owned()).is_err() {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-        }
+        let _ = self.queue.try_send((line.to_owned(), self.log.upgrade()));
         Ok(line.len())
     }
 

@@ -2,14 +2,10 @@
 //! the process.
 
 use std::{
-    io,
     num::NonZeroUsize,
     ops::ControlFlow,
     process,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -35,9 +31,10 @@ const RESERVED_FILES: u64 = 48;
 /// SIGTERM and SIGINT. The first signal requests a stop; the second ends the process. The default receives no signal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
-    stop: CancellationToken,
-    /// `true` once a log line says how the process ends.
-    is_end_logged: Arc<AtomicBool>,
+    /// Canceled at the first signal.
+    pub(crate) stop: CancellationToken,
+    /// Set by the task that logs how the process ends.
+    pub(crate) end_logged: Arc<OnceLock<()>>,
 }
 
 impl Signals {
@@ -59,7 +56,7 @@ impl Signals {
             while second == first && began.elapsed() < ONE_SIGNAL {
                 second = next(&mut terminate, &mut interrupt).await;
             }
-            if ending.is_first_end() {
+            if ending.end_logged.set(()).is_ok() {
                 tracing::warn!(
                     signal = second,
                     "stopped at once: connections may have been cut off"
@@ -71,24 +68,9 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Returns `true` to the first caller, which logs how the process ends.
-    pub(crate) fn is_first_end(&self) -> bool {
-        !self.is_end_logged.swap(true, Ordering::Relaxed)
-    }
-
-    /// Returns whether the first signal has arrived.
-    pub(crate) fn stop_asked(&self) -> bool {
-        self.stop.is_cancelled()
-    }
-
     /// Breaks once the first signal has arrived.
     pub(crate) fn control_flow(&self) -> ControlFlow<()> {
-        if self.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    /// Resolves at the first signal, also if it has arrived before.
-    pub(crate) async fn stop(self) {
-        self.stop.cancelled().await;
+        if self.stop.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -109,8 +91,7 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
 }
 
 fn listen(kind: SignalKind) -> Result<Signal, Failure> {
-    let failed = |error: io::Error| Failure::runtime(format!("cannot listen to signals: {error}"));
-    signal(kind).map_err(failed)
+    signal(kind).map_err(Failure::context("cannot listen to signals"))
 }
 
 async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
@@ -137,12 +118,10 @@ pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroU
     let wanted = OWN_FILES.saturating_add(max_connections.get() as u64);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let possible = maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    let mut limit = current.unwrap_or(u64::MAX);
-    if limit < possible
-        && setrlimit(Resource::Nofile, Rlimit { current: Some(possible), maximum }).is_ok()
-    {
-        limit = possible;
-    }
+    let raised = Rlimit { current: current.map(|current| current.max(possible)), maximum };
+    // If the system refuses, the limit stays.
+    let _ = setrlimit(Resource::Nofile, raised);
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     if limit >= wanted {
         return Ok(max_connections);
     }

@@ -6,16 +6,12 @@ use std::{
     io::{self, BufRead as _, BufReader, Read, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     thread,
 };
 
 use flate2::read::MultiGzDecoder;
 use petstore_json::Record;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::{
     commands::{
@@ -25,8 +21,11 @@ use crate::{
     system::{Failure, quotable_path},
 };
 
-/// Returns the input as a file that can be read twice. Copies any other input, and sets `advanced` after each piece.
-pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Result<File, Failure> {
+/// Returns the input as a file that can be read twice. Copies any other input, and notifies `advanced` of each piece.
+pub(super) async fn open(
+    path: Option<&Path>,
+    advanced: watch::Sender<()>,
+) -> Result<File, Failure> {
     let opening = || {
         let file: File = match path {
             None => io::stdin().as_fd().try_clone_to_owned()?.into(),
@@ -36,10 +35,8 @@ pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Resu
         let is_directory = || io::Error::from(io::ErrorKind::IsADirectory);
         if metadata.is_dir() { Err(is_directory()) } else { Ok((file, metadata.is_file())) }
     };
-    let (file, is_plain) = opening().map_err(|error| {
-        let shown = path.map_or_else(|| "standard input".to_owned(), quotable_path);
-        Failure::runtime(format!("cannot read {shown}: {error}"))
-    })?;
+    let shown = path.map_or_else(|| "standard input".to_owned(), quotable_path);
+    let (file, is_plain) = opening().map_err(Failure::context(format!("cannot read {shown}")))?;
     let is_compressed = path.is_some_and(is_compressed);
     if path.is_some() && is_plain && !is_compressed {
         return Ok(file);
@@ -60,15 +57,13 @@ pub(super) async fn open(path: Option<&Path>, advanced: Arc<AtomicBool>) -> Resu
                 file.write_all(piece)?;
                 input.consume(length);
                 // A pipe may deliver one line at a time.
-                advanced.store(true, Ordering::Relaxed);
+                advanced.send_replace(());
             }
         }))
     });
     let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
-    copied.map_err(|error| {
-        let why = "nothing was stored: cannot read all of it into a temporary file";
-        Failure::runtime(format!("{why}: {error}"))
-    })
+    let cannot = "nothing was stored: cannot read all of it into a temporary file";
+    copied.map_err(Failure::context(cannot))
 }
 
 /// A batch of lines. Each fault has the number of its line, counted from 1.

@@ -65,7 +65,8 @@ async fn a_pair_fails_once_per_change_if_its_second_file_is_not_written() {
     let paths = vec![file.path().to_owned()];
     let is_whole = Arc::new(AtomicBool::new(true));
     let whole = Arc::clone(&is_whole);
-    let reload = move || whole.load(Ordering::Relaxed).then_some(()).ok_or("half".to_owned());
+    let reload =
+        move || whole.load(Ordering::Relaxed).then_some(()).ok_or(Failure::runtime("half"));
     let mut files = WatchedFiles::new(["it", "it"], paths.clone(), stamp(&paths), reload);
     let mut counts = Vec::new();
     for comes in [true, false] {
