@@ -167,6 +167,8 @@ impl Import {
     ) -> Result<String, Failure> {
         let max = BATCH_LINES.min(archive.max_batch());
         let (mut source, mut progress) = (self.source(file)?, Progress::of("lines"));
+        // The file may have been changed since it was checked.
+        source.with_ids = Some(self.highest.is_some());
         while let Some(batch) = self.next(&mut source, max)? {
             let line = batch.last_line;
             match preview {
@@ -219,36 +221,30 @@ impl Import {
         Ok(())
     }
 
-    /// Stores a batch. Records with an identifier keep their identifier. The other records get new identifiers, at most
-    /// once.
+    /// Stores a batch. The records of a file with identifiers keep their identifiers. The records of any other file get
+    /// new identifiers, at most once.
     async fn write(&mut self, batch: Batch, archive: &dyn Archive) -> Result<(), Failure> {
         if !batch.faults.is_empty() && !self.skip_bad {
             return Err(self.failed("the file was changed while it was read"));
         }
         let given = batch.records.len() as u64;
-        let request = IdempotencyRequest::of_batch(batch.digest, SystemClock.now());
-        let request = (!self.again && self.highest.is_none()).then_some(request);
-        let mut new = Vec::new();
-        let highest = HighestIds { pet: self.highest, key: None };
-        let mut rows = Rows { highest, ..Rows::default() };
-        for Record { id, pet } in batch.records {
-            match id {
-                Some(id) => rows.pets.push(pet.with_id(id)),
-                None => new.push(pet),
-            }
-        }
-        let storing = async {
-            let mut added = 0;
+        let records = batch.records.into_iter();
+        let added = match self.highest {
             // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
-            if !rows.pets.is_empty() || rows.highest.pet.is_some() {
-                added += archive.write_rows(WriterRole::Service, rows).await?;
+            Some(_) => {
+                let pets = records.filter_map(|Record { id, pet }| Some(pet.with_id(id?)));
+                let highest = HighestIds { pet: self.highest, key: None };
+                let rows = Rows { pets: pets.collect(), highest, ..Rows::default() };
+                archive.write_rows(WriterRole::Service, rows).await
             }
-            if !new.is_empty() {
-                added += archive.add_new(new, request).await?;
+            None if given == 0 => Ok(0),
+            None => {
+                let request = IdempotencyRequest::of_batch(batch.digest, SystemClock.now());
+                let request = Some(request).filter(|_| !self.again);
+                archive.add_new(records.map(|record| record.pet).collect(), request).await
             }
-            Ok(added)
         };
-        let added = storing.await.map_err(|error: ArchiveError| self.failed(error))?;
+        let added = added.map_err(|error| self.failed(error))?;
         self.added += added;
         self.passed += given - added;
         self.kept = batch.last_line;

@@ -85,8 +85,8 @@ pub(super) struct Batch {
 pub(super) struct Source<'f> {
     lines: Lines<BufReader<&'f File>>,
     records: RecordReader,
-    /// `Some(true)` if the records have identifiers; the first record decides.
-    with_ids: Option<bool>,
+    /// `Some(true)` if the records have identifiers. With `None`, the first record decides.
+    pub(super) with_ids: Option<bool>,
 }
 
 impl<'f> Source<'f> {
