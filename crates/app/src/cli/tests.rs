@@ -250,7 +250,7 @@ fn the_file_extension_gives_the_format_without_the_flag() {
     ] {
         let line = format!("petstore export{words}");
         let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!(args.format().ok(), format, "{line}");
+        assert_eq!(args.records.format(), format, "{line}");
         let line = format!("petstore import{words}");
         let Command::Import(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
         assert_eq!((args.records.format(), args.records.path()), (format, file), "{line}");
