@@ -1,5 +1,4 @@
 use std::{
-    collections::BTreeMap,
     ffi::{OsStr, OsString},
     fs,
     num::NonZeroU32,
@@ -25,9 +24,8 @@ fn definition() -> clap::Command {
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    let (words, path, places) = (args.to_vec(), Vec::new(), BTreeMap::new());
-    let passwords = Vec::new();
-    super::parse(&Sources { definition: definition(), words, path, places, passwords })
+    let words = args.to_vec();
+    super::parse(&Sources { definition: definition(), words, ..Sources::default() })
 }
 
 fn words(line: &str) -> Vec<OsString> {
