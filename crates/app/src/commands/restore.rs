@@ -61,10 +61,8 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
             None => restoring.fill_store(location).await,
         }
     };
-    let place = restoring.await.map_err(|failure| {
-        let stopped = || Failure::runtime("stopped before the store was restored; run it again");
-        if signals.stop_asked() { stopped() } else { failure }
-    })?;
+    let stopped = "stopped before the store was restored; run it again";
+    let place = restoring.await.map_err(|failure| signals.stopped_or(stopped, failure))?;
     let is_older = !is_current && location.restore_path().is_some();
     let later = if is_older { "; 'petstore serve' upgrades its older schema" } else { "" };
     Console.print(format!("restored {shown} to {place}, found sound{later}\n"))?;

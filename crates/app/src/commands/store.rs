@@ -8,15 +8,15 @@ use std::{
 use clap::{Args, Subcommand};
 use petstore_domain::{Clock as _, StoreCounts, StoreId};
 use petstore_transfer::{
-    CopyPorts, CopySummary, MoveOutcome, MovePreview, Mover, TransferError, TransferProgress,
-    TransferStep, release,
+    CopyPorts, CopySummary, MoveOutcome, MovePreview, Mover, TransferProgress, TransferStep,
+    release,
 };
 use tokio::task;
 
 use crate::{
     commands::keys::random,
     stores::{
-        OpenMode, OpenStore, StoreArg, StoreLocation, StoreNotFound, not_open, require_undamaged,
+        OpenMode, OpenStore, StoreArg, StoreLocation, StoreNotFound, require_undamaged,
         with_archive, with_store,
     },
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock},
@@ -82,10 +82,9 @@ impl BothStores {
     /// Returns both locations. Refuses the same store twice, also under two URLs.
     async fn locations(&self) -> Result<Pair<'_>, Failure> {
         let (from, to) = (&*self.from.location, &*self.to.location);
-        let mut same = from.to_string() == to.to_string();
-        if let (false, Some(identity)) = (same, from.identity().await) {
-            same = to.identity().await == Some(identity);
-        }
+        let identity = from.identity().await;
+        let same = from.to_string() == to.to_string()
+            || identity.is_some() && identity == to.identity().await;
         let message = "--from and --to name the same store; name two";
         if same { Err(Failure::usage(message)) } else { Ok((from, to)) }
     }
@@ -106,7 +105,7 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
 /// Copies one store to another if `is_copy`; otherwise compares both.
 async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Result<String, Failure> {
     let (from, to) = stores.locations().await?;
-    let (mode, canceled) = if is_copy {
+    let (mode, stopped) = if is_copy {
         (OpenMode::Create, "stopped; run the same command again to continue")
     } else {
         (OpenMode::ReadOnly, "stopped before everything was compared")
@@ -138,10 +137,7 @@ async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Resul
                 let equal = petstore_transfer::verify(source, target, now, &mut watch).await;
                 equal.map(|counts| format!("the stores are equal: {}\n", shown(counts)))
             };
-            done.map_err(|error| {
-                let is_canceled = matches!(error, TransferError::Canceled);
-                Failure::runtime(if is_canceled { canceled.to_owned() } else { error.to_string() })
-            })
+            done.map_err(|error| signals.stopped_or(stopped, Failure::runtime(error)))
         })
         .await
     })
@@ -212,8 +208,7 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
 }
 
 pub(crate) fn mover(stores: [(&OpenStore, &dyn StoreLocation); 2]) -> Result<Mover, Failure> {
-    let [source, target] =
-        stores.map(|(store, location)| store.ports(location).map_err(Failure::runtime));
+    let [source, target] = stores.map(|(store, location)| store.ports(location));
     Ok(Mover::new(source?, target?, SystemClock.now()))
 }
 
@@ -224,30 +219,26 @@ pub(crate) fn mover(stores: [(&OpenStore, &dyn StoreLocation); 2]) -> Result<Mov
 async fn preview((from, to): Pair<'_>, signals: &Signals) -> Result<String, Failure> {
     with_archive(from, OpenMode::ReadOnly, async |source, archive| {
         require_undamaged(from).await?;
-        let target = match to.open(OpenMode::ReadOnly.into()).await {
-            Ok(target) => target,
-            Err(problem) if problem.is::<StoreNotFound>() => {
-                source.ports(from).map_err(Failure::runtime)?;
-                source.require_open(from).await?;
-                let counts = async { archive.snapshot().await?.counts().await };
-                let counts = shown(counts.await.map_err(Failure::of_store)?);
-                return Ok(format!(
-                    "{from} holds {counts}; {to} does not exist yet, and will be created\n"
-                ));
-            }
-            Err(problem) => return Err(not_open(problem)),
-        };
-        let previewing = async {
+        let opened = to.open(OpenMode::ReadOnly.into()).await;
+        if opened.is_err_and(|problem| problem.is::<StoreNotFound>()) {
+            source.ports(from)?;
+            source.require_open(from).await?;
+            let counts = async { archive.snapshot().await?.counts().await };
+            let counts = shown(counts.await.map_err(Failure::of_store)?);
+            return Ok(format!(
+                "{from} holds {counts}; {to} does not exist yet, and will be created\n"
+            ));
+        }
+        with_store(to, OpenMode::ReadOnly, async |target| {
             require_undamaged(to).await?;
-            let mover = mover([(source, from), (&target, to)])?;
-            mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)
-        };
-        let preview = previewing.await;
-        target.close().await;
-        let MovePreview { source, target, is_handed_over } = preview?;
-        let (source, target) = (shown(source), shown(target));
-        let before = if is_handed_over { "; it was handed over before" } else { "" };
-        Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
+            let mover = mover([(source, from), (target, to)])?;
+            let preview = mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)?;
+            let MovePreview { source, target, is_handed_over } = preview;
+            let (source, target) = (shown(source), shown(target));
+            let before = if is_handed_over { "; it was handed over before" } else { "" };
+            Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
+        })
+        .await
     })
     .await
 }
@@ -280,7 +271,7 @@ pub(crate) async fn give_identity(
     store: &OpenStore,
     location: &dyn StoreLocation,
 ) -> Result<(), Failure> {
-    let ports = store.ports(location).map_err(Failure::runtime)?;
+    let ports = store.ports(location)?;
     let released = release(&*ports.handover, StoreId(random()?)).await.map_err(Failure::runtime)?;
     let why = "the state of the store was changed meanwhile; run it again";
     if released { Ok(()) } else { Err(Failure::runtime(why)) }

@@ -211,7 +211,7 @@ impl Opening {
     ) -> Result<Option<Poller>, Failure> {
         let (mut poller, location) = (None, &*self.args.store.store.location);
         if let Some(StoreArg { location: next, .. }) = self.args.next_store.clone() {
-            let first = store.ports(location).map_err(Failure::runtime)?;
+            let first = store.ports(location)?;
             let next = Box::new(Opener { location: next, stores: stores.clone() });
             let started = Poller::start(Arc::clone(&stores.current), first, next).await;
             poller = Some(started.map_err(Failure::of_store)?);

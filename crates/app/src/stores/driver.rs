@@ -217,10 +217,11 @@ impl OpenStore {
     ///
     /// # Errors
     /// One line if the store lacks an archive or the handover port.
-    pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, String> {
+    pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, Failure> {
         let (pets, keys, label) = (self.pets.clone(), self.keys.clone(), location.to_string());
         let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
-            return Err(format!("{label} cannot be handed over: copy it with 'store copy'"));
+            let why = format!("{label} cannot be handed over: copy it with 'store copy'");
+            return Err(Failure::Runtime(why));
         };
         Ok(StorePorts { pets, keys, archive, handover, label })
     }

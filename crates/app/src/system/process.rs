@@ -81,6 +81,11 @@ impl Signals {
         self.stop.is_cancelled()
     }
 
+    /// Returns why work has failed: `stopped` after the first signal, which may have ended the work; otherwise `failure`.
+    pub(crate) fn stopped_or(&self, stopped: &str, failure: Failure) -> Failure {
+        if self.stop_asked() { Failure::runtime(stopped) } else { failure }
+    }
+
     /// Breaks once the first signal has arrived.
     pub(crate) fn control_flow(&self) -> ControlFlow<()> {
         if self.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
