@@ -41,22 +41,20 @@ pub(crate) enum ConfigCommand {
 /// Adds an environment variable to each flag in `settings`, the flag `--config` to each command that has a setting, and a
 /// flag `--NAME-file` for each secret.
 pub(super) fn with_sources(command: Command, settings: &BTreeMap<String, bool>) -> Command {
-    let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
-    let of_secret = |name| {
-        (
-            format!("{name}-file"),
-            format!("File with the value of --{name}, which may contain a password"),
-        )
+    let file = |name: String, help: String| {
+        let arg = Arg::new(name.clone()).long(name).value_name("FILE").help(help);
+        arg.value_parser(value_parser!(PathBuf))
     };
+    let of_secret = |name| {
+        let help = format!("File with the value of --{name}, which may contain a password");
+        file(format!("{name}-file"), help)
+    };
+    let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
     let mut files: Vec<_> = secrets.filter_map(Arg::get_long).map(of_secret).collect();
     if command.get_arguments().filter_map(Arg::get_long).any(|flag| settings.contains_key(flag)) {
         let help = "TOML file of settings, whose keys are flags of serve; flags and variables take precedence";
-        files.push((CONFIG.to_owned(), help.to_owned()));
+        files.push(file(CONFIG.to_owned(), help.to_owned()));
     }
-    let files = files.into_iter().map(|(name, help)| {
-        let arg = Arg::new(name.clone()).long(name).value_name("FILE").help(help);
-        arg.value_parser(value_parser!(PathBuf))
-    });
     let command = command.args(files).mut_args(|arg| with_variable(arg, settings));
     command.mut_subcommands(|inner| with_sources(inner, settings))
 }

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::{
     commands::records::{self, RecordsArgs},
-    stores::{OpenMode, StoreArgs, require_undamaged, with_archive},
+    stores::{OpenMode, StoreArgs, require_undamaged, with_store},
     system::{
         Access, Console, Failure, IfExists, Output as _, PartialFile, Progress, Signals, count,
     },
@@ -36,7 +36,8 @@ pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let why = "the file extension is unknown; use .ndjson, .jsonl or .csv, or name the format with --format";
     let format = args.records.format().ok_or_else(|| Failure::usage(why))?;
     let location = &*args.store.store.location;
-    with_archive(location, OpenMode::ReadOnly, async |store, archive| {
+    with_store(location, OpenMode::ReadOnly, async |store| {
+        let archive = store.copy_ports(location)?.archive;
         store.require_open(location).await?;
         require_undamaged(location).await?;
         let mut file = args.records.path().map(|path| begin(path, args.force)).transpose()?;

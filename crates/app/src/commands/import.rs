@@ -24,7 +24,7 @@ use self::source::{Batch, Source};
 use crate::{
     cli::values,
     commands::records::{Format, RecordsArgs},
-    stores::{OpenMode, StoreArgs, with_archive},
+    stores::{OpenMode, StoreArgs, with_store},
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock, count, one_line_of},
 };
 
@@ -68,22 +68,21 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
     let path = records.path();
-    let format = records.format().or_else(|| path.and_then(Format::of_compressed));
-    let format = format.unwrap_or_default();
-    let mut import = Import { format, delimiter, skip_bad, again, signals, ..Import::default() };
-    let file = import.check(path).await?;
+    let mut import = Import { delimiter, skip_bad, again, signals, ..Import::default() };
+    let file = import.check(path, records.format()).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,
         (false, true) => OpenMode::ReadOnly,
         (false, false) => OpenMode::ReadWrite,
     };
     let location = &*store.store.location;
-    let done = with_archive(location, mode, async |store, archive| {
+    let done = with_store(location, mode, async |store| {
+        let archive = store.copy_ports(location)?.archive;
         store.require_open(location).await?;
         let preview = dry_run.then_some(&*store.pets);
         import.run(&file, archive, preview).await
     });
-    Console.print(&done.await?)
+    Console.print(done.await? + "\n")
 }
 
 /// Adds the animals of a file, whose extension gives the format. Sets `advanced` after each part of the file. Returns a
@@ -94,13 +93,10 @@ pub(crate) async fn all_of(
     signals: &Signals,
     advanced: &Arc<AtomicBool>,
 ) -> Result<String, Failure> {
-    let format = Format::of(file).or_else(|| Format::of_compressed(file));
-    let format = format.unwrap_or_default();
     let (signals, advanced) = (signals.clone(), Arc::clone(advanced));
-    let mut import = Import { format, delimiter: ',', signals, advanced, ..Import::default() };
-    let file = import.check(Some(file)).await?;
-    let done = import.run(&file, archive, None).await?;
-    Ok(done.trim_end().to_owned())
+    let mut import = Import { delimiter: ',', signals, advanced, ..Import::default() };
+    let file = import.check(Some(file), Format::of(file)).await?;
+    import.run(&file, archive, None).await
 }
 
 /// A running import.
@@ -126,7 +122,14 @@ struct Import {
 
 impl Import {
     /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
-    async fn check(&mut self, path: Option<&Path>) -> Result<File, Failure> {
+    /// Without a `format`, the file extension before `.gz` decides.
+    async fn check(
+        &mut self,
+        path: Option<&Path>,
+        format: Option<Format>,
+    ) -> Result<File, Failure> {
+        let of_compressed = || path.and_then(Format::of_compressed);
+        self.format = format.or_else(of_compressed).unwrap_or_default();
         let file = tokio::select! {
             file = source::open(path, Arc::clone(&self.advanced)) => file?,
             () = self.signals.clone().stop() => return Err(self.failed(STOPPED)),
@@ -181,15 +184,13 @@ impl Import {
         let [added, bad] = [count(self.added, "animal"), count(self.bad, "bad line")];
         if preview.is_none() {
             return Ok(format!(
-                "added {added}, passed over {passed} that were there, skipped {bad}\n"
+                "added {added}, passed over {passed} that were there, skipped {bad}"
             ));
         }
         let may_be_known = self.highest.is_none() && !self.again;
         let unless = "; none, if the file was imported within the last 24 hours";
         let unless = if may_be_known { unless } else { "" };
-        Ok(format!(
-            "would add {added}{unless}; {passed} already there, {bad}; nothing was changed\n"
-        ))
+        Ok(format!("would add {added}{unless}; {passed} already there, {bad}; nothing was changed"))
     }
 
     fn source<'f>(&self, file: &'f File) -> Result<Source<'f>, Failure> {

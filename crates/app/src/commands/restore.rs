@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use crate::{
     commands::{backup, check, store},
-    stores::{self, OpenMode, StoreArgs, StoreLocation, with_store},
+    stores::{self, StoreArgs, StoreLocation},
     system::{
         Access, Console, Failure, IfExists, Output as _, PartialFile, Signals, quotable_path,
     },
@@ -90,10 +90,7 @@ impl Restoring<'_> {
         }
         let copy = self.copy(partial.temporary()).await?;
         if self.is_current {
-            with_store(&*copy, OpenMode::ReadWrite, async |store| {
-                store::give_identity(store, &*copy).await
-            })
-            .await?;
+            store::give_identity(&*copy).await?;
         }
         match companion(partial.temporary()) {
             None => partial.finish(),
@@ -112,15 +109,8 @@ impl Restoring<'_> {
             copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
             examine(copy, self.signals).await?;
         }
-        with_store(copy, OpenMode::ReadWrite, async |source| {
-            with_store(target, OpenMode::Create, async |store| {
-                let mover = store::mover([(source, copy), (store, target)])?;
-                mover.run(&mut store::watch(self.signals)).await.map_err(Failure::runtime)?;
-                store::give_identity(store, target).await
-            })
-            .await
-        })
-        .await?;
+        store::run_mover((copy, target), false, self.signals).await?;
+        store::give_identity(target).await?;
         Ok(target.to_string())
     }
 

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
 use petstore_http::{Sample, SampleSource};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
-use petstore_transfer::StorePorts;
+use petstore_transfer::{CopyPorts, StorePorts};
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
@@ -224,6 +224,23 @@ impl OpenStore {
             return Err(Failure::Runtime(why));
         };
         Ok(StorePorts { pets, keys, archive, handover, label })
+    }
+
+    /// Returns the ports of the store for a copy.
+    ///
+    /// # Errors
+    /// One line if the store lacks an archive.
+    pub(crate) fn copy_ports(
+        &self,
+        location: &dyn StoreLocation,
+    ) -> Result<CopyPorts<'_>, Failure> {
+        let archive = self.archive.as_deref().ok_or_else(|| {
+            Failure::runtime(format!(
+                "{location} has no archive, so it cannot be copied, verified, exported or imported \
+                 into"
+            ))
+        })?;
+        Ok(CopyPorts { archive, handover: self.handover.as_deref() })
     }
 
     /// Refuses a store that is not open.
