@@ -116,12 +116,6 @@ pub(crate) struct StoreArg {
     pub(crate) is_persistent: bool,
 }
 
-impl fmt::Debug for StoreArg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StoreArg({})", self.location)
-    }
-}
-
 /// A placeholder for the parser, which clap requires. [`with_stores`] replaces the parser, because stores are
 /// registered at run time.
 impl FromStr for StoreArg {
@@ -133,7 +127,7 @@ impl FromStr for StoreArg {
 }
 
 /// The store that a command works on.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Args)]
 pub(crate) struct StoreArgs {
     /// Store of the catalogue
     #[arg(long)]

@@ -8,7 +8,7 @@ use crate::system::{Failure, quotable, quotable_path, read_text};
 
 /// The content of a settings file: the value of each setting, by the name of the setting. Several values are separated by
 /// commas, as on the command line.
-pub(super) type Values = BTreeMap<String, String>;
+type Values = BTreeMap<String, String>;
 
 /// Reads a TOML file whose keys are in `known`. A value is a scalar. A setting that takes several values also accepts a
 /// list.

@@ -14,7 +14,7 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand, parser::ValueSource, value_parser};
 
 use super::{
-    config_file::{self, Values},
+    config_file,
     values::{variable, variable_of},
 };
 use crate::{
@@ -29,7 +29,7 @@ const CONFIG: &str = "config";
 const MAX_UNKNOWN: usize = 10;
 
 /// Commands for the settings of `serve`.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Check the settings of serve, and the key and certificate files that they name
     ///
@@ -140,7 +140,7 @@ impl Sources {
     fn flags_of_files(&mut self, given: &ArgMatches) -> Result<Vec<OsString>, Failure> {
         let config = given.try_get_one::<PathBuf>(CONFIG).ok().flatten();
         let read_config = |path: &PathBuf| config_file::read(path, &settings(&self.definition));
-        let mut settings = config.map_or_else(|| Ok(Values::new()), read_config)?;
+        let mut settings = config.map(read_config).transpose()?.unwrap_or_default();
         // The variable of a flag takes precedence over its companion in the settings file.
         let is_set = |name: &str| variable(variable_of(name)).is_some();
         settings.retain(|name, _| !name.strip_suffix("-file").is_some_and(is_set));

@@ -22,7 +22,7 @@ use crate::{
 const METRIC: &str = "petstore_backup_last_success_timestamp_seconds";
 
 /// The flags of `backup`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct BackupArgs {
     /// File to create; an existing file is never replaced
     #[arg(long, value_name = "FILE")]

@@ -19,7 +19,7 @@ use crate::{
 const BATCH_PETS: u32 = 5_000;
 
 /// The flags of `export`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) records: RecordsArgs,

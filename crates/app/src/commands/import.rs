@@ -39,7 +39,7 @@ const MAX_REASON_CHARS: usize = 400;
 const STOPPED: &str = "it was stopped";
 
 /// The flags of `import`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ImportArgs {
     #[command(flatten)]

@@ -25,7 +25,7 @@ use crate::{
 const MAX_CORRUPT_NAMED: usize = 10;
 
 /// Commands for API keys. A running service applies a change within one second.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum KeysCommand {
     /// Create a key and print it, once, on stdout
     Create {

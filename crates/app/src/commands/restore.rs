@@ -28,7 +28,7 @@ const LOST: &str =
     "What was added since the backup is lost; revoke again the keys that were revoked since.";
 
 /// The flags of `restore`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct RestoreArgs {
     /// Backup by 'petstore backup'
     #[arg(value_name = "FILE")]

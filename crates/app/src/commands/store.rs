@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Commands for a whole store.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum StoreCommand {
     /// Copy a store into an empty one, or continue a copy that was interrupted
     ///
@@ -47,7 +47,7 @@ pub(crate) enum StoreCommand {
 }
 
 /// The flags of `store move`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct MoveArgs {
     #[command(flatten)]
     stores: BothStores,
@@ -63,7 +63,7 @@ pub(crate) struct MoveArgs {
 }
 
 /// The flags that name two stores.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct BothStores {
     /// Store to read, which must exist
     #[arg(long)]
