@@ -28,7 +28,7 @@ use crate::{
 const EXAMPLES: &str = include_str!("cli/examples.txt");
 
 /// The animal store service: lists, adds and fetches animals as JSON over HTTP.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "petstore", bin_name = "petstore", version)]
 pub(crate) enum Command {
     /// Run the service

@@ -24,7 +24,7 @@ pub use self::driver::{
     StoreNotFound,
 };
 pub(crate) use self::opening::{
-    not_open, not_open_but, require_folder, require_undamaged, with_archive, with_store,
+    not_open, not_open_but, require_folder, require_undamaged, with_store,
 };
 #[cfg(feature = "sqlite")]
 pub(crate) use self::sqlite::{in_file, with_suffix};
@@ -70,12 +70,10 @@ impl Registry {
 
     /// Parses the URL of a store. With `must_last`, refuses a store whose data ends with the process.
     pub(crate) fn parse(&self, url: &str, must_last: bool) -> Result<StoreArg, BoxError> {
-        let scheme = url.split_once(':').map(|(scheme, _)| scheme);
-        let has_scheme =
-            |driver: &&StoreDriver| scheme.is_some_and(|it| driver.schemes.contains(&it));
-        let driver = self.0.iter().find(has_scheme);
+        let (scheme, _) = url.split_once(':').unwrap_or_default();
+        let driver = self.0.iter().find(|driver| driver.schemes.contains(&scheme));
         let driver = driver.ok_or_else(|| {
-            let missing = OPTIONAL.iter().find(|(optional, _)| scheme == Some(optional));
+            let missing = OPTIONAL.iter().find(|(optional, _)| *optional == scheme);
             let why = missing.map(|(_, name)| format!("this program was built without {name}; "));
             format!("{}a store is {}", why.unwrap_or_default(), self.usages(false))
         })?;
@@ -118,12 +116,6 @@ pub(crate) struct StoreArg {
     pub(crate) is_persistent: bool,
 }
 
-impl fmt::Debug for StoreArg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StoreArg({})", self.location)
-    }
-}
-
 /// A placeholder for the parser, which clap requires. [`with_stores`] replaces the parser, because stores are
 /// registered at run time.
 impl FromStr for StoreArg {
@@ -135,7 +127,7 @@ impl FromStr for StoreArg {
 }
 
 /// The store that a command works on.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Args)]
 pub(crate) struct StoreArgs {
     /// Store of the catalogue
     #[arg(long)]

@@ -6,8 +6,9 @@ use toml::{Table, Value};
 
 use crate::system::{Failure, quotable, quotable_path, read_text};
 
-/// The content of a settings file: the values of each setting, by the name of the setting.
-pub(super) type Values = BTreeMap<String, Vec<String>>;
+/// The content of a settings file: the value of each setting, by the name of the setting. Several values are separated by
+/// commas, as on the command line.
+type Values = BTreeMap<String, String>;
 
 /// Reads a TOML file whose keys are in `known`. A value is a scalar. A setting that takes several values also accepts a
 /// list.
@@ -35,7 +36,7 @@ pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values
                 "{shown}: '{key}' must be text in quotes, a whole number, true or false{several}"
             ))
         })?;
-        Ok((key, values))
+        Ok((key, values.join(",")))
     });
     values.collect()
 }
@@ -57,7 +58,7 @@ mod tests {
     use super::read;
     use crate::system::Failure;
 
-    fn read_text(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
+    fn read_text(text: &str) -> Result<Vec<(String, String)>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
         let names = ["header-timeout", "listen", "max-connections", "no-docs"];
@@ -71,15 +72,14 @@ mod tests {
 
     #[test]
     fn a_value_is_a_scalar_or_a_list_if_the_setting_takes_several() {
-        for (text, key, values) in [
-            ("header-timeout = \"5s\"", "header-timeout", vec!["5s"]),
-            ("max-connections = 7", "max-connections", vec!["7"]),
-            ("no-docs = true # why", "no-docs", vec!["true"]),
-            ("listen = \"a:1\"", "listen", vec!["a:1"]),
-            ("listen = [\"a:1\", \"b:2\"]", "listen", vec!["a:1", "b:2"]),
+        for (text, key, value) in [
+            ("header-timeout = \"5s\"", "header-timeout", "5s"),
+            ("max-connections = 7", "max-connections", "7"),
+            ("no-docs = true # why", "no-docs", "true"),
+            ("listen = \"a:1\"", "listen", "a:1"),
+            ("listen = [\"a:1\", \"b:2\"]", "listen", "a:1,b:2"),
         ] {
-            let values = values.into_iter().map(str::to_owned).collect();
-            assert_eq!(read_text(text), Ok(vec![(key.to_owned(), values)]), "{text}");
+            assert_eq!(read_text(text), Ok(vec![(key.to_owned(), value.to_owned())]), "{text}");
         }
         assert_eq!(read_text(""), Ok(Vec::new()));
     }

@@ -1,7 +1,7 @@
 //! Errors of the command line, condensed into one line.
 
 use clap::{
-    Arg, Command, Error,
+    Arg, Error,
     error::{ContextKind, ContextValue},
 };
 
@@ -20,16 +20,11 @@ const HINTS: [(&str, &str); 5] = [
 /// Returns clap's message and its tips as one line, with a hint at the help. If the refused value comes from an
 /// environment variable or a file, the message names that source instead of the flag.
 pub(super) fn one_line(error: Error, sources: &Sources) -> String {
-    // Only after `build` does `Arg::to_string` return the form that clap shows in errors.
-    let mut root = sources.definition.clone();
-    root.build();
-    let path = &sources.path;
-    let command = path.iter().try_fold(&root, |command, name| command.find_subcommand(name));
+    let command = &sources.command;
     let invalid = string_of(&error, ContextKind::InvalidArg).unwrap_or_default().to_owned();
-    let mut args = command.into_iter().flat_map(Command::get_arguments);
-    let arg = args.find(|arg| arg.to_string() == invalid);
+    let arg = command.get_arguments().find(|arg| arg.to_string() == invalid);
     let place = arg.and_then(Arg::get_long).and_then(|name| sources.places.get(name));
-    let names = path.iter().fold("petstore".to_owned(), |names, name| format!("{names} {name}"));
+    let names = command.get_bin_name().unwrap_or_default();
     let word = string_of(&error, ContextKind::InvalidSubcommand).unwrap_or(&invalid);
     let word = format!("{names} {word}");
     let hint = HINTS.iter().find(|(guess, _)| *guess == word);

@@ -14,7 +14,7 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand, parser::ValueSource, value_parser};
 
 use super::{
-    config_file::{self, Values},
+    config_file,
     values::{variable, variable_of},
 };
 use crate::{
@@ -29,7 +29,7 @@ const CONFIG: &str = "config";
 const MAX_UNKNOWN: usize = 10;
 
 /// Commands for the settings of `serve`.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Check the settings of serve, and the key and certificate files that they name
     ///
@@ -41,22 +41,20 @@ pub(crate) enum ConfigCommand {
 /// Adds an environment variable to each flag in `settings`, the flag `--config` to each command that has a setting, and a
 /// flag `--NAME-file` for each secret.
 pub(super) fn with_sources(command: Command, settings: &BTreeMap<String, bool>) -> Command {
-    let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
-    let of_secret = |name| {
-        (
-            format!("{name}-file"),
-            format!("File with the value of --{name}, which may contain a password"),
-        )
+    let file = |name: String, help: String| {
+        let arg = Arg::new(name.clone()).long(name).value_name("FILE").help(help);
+        arg.value_parser(value_parser!(PathBuf))
     };
+    let of_secret = |name| {
+        let help = format!("File with the value of --{name}, which may contain a password");
+        file(format!("{name}-file"), help)
+    };
+    let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
     let mut files: Vec<_> = secrets.filter_map(Arg::get_long).map(of_secret).collect();
     if command.get_arguments().filter_map(Arg::get_long).any(|flag| settings.contains_key(flag)) {
         let help = "TOML file of settings, whose keys are flags of serve; flags and variables take precedence";
-        files.push((CONFIG.to_owned(), help.to_owned()));
+        files.push(file(CONFIG.to_owned(), help.to_owned()));
     }
-    let files = files.into_iter().map(|(name, help)| {
-        let arg = Arg::new(name.clone()).long(name).value_name("FILE").help(help);
-        arg.value_parser(value_parser!(PathBuf))
-    });
     let command = command.args(files).mut_args(|arg| with_variable(arg, settings));
     command.mut_subcommands(|inner| with_sources(inner, settings))
 }
@@ -109,8 +107,8 @@ pub(crate) struct Sources {
     pub(crate) definition: Command,
     /// The command line, with a flag for each setting that a file gives.
     pub(super) words: Vec<OsString>,
-    /// The names of the subcommands on the command line.
-    pub(super) path: Vec<String>,
+    /// The command that the command line names, as clap shows it in errors.
+    pub(super) command: Command,
     /// The place of each value that a variable or a file gives, by the name of the flag.
     pub(super) places: BTreeMap<String, String>,
     /// Flags whose values on the command line contain a password.
@@ -122,98 +120,78 @@ impl Sources {
     pub(crate) fn read(words: &[OsString], root: &Command) -> Result<Self, Failure> {
         let mut read = Self { definition: root.clone(), words: words.to_vec(), ..Self::default() };
         // The command line is parsed again with the values of files. Until then, only a request for help is an error.
-        let parsed = root.clone().ignore_errors(true).try_get_matches_from(&read.words);
+        read.command = root.clone().ignore_errors(true);
+        let parsed = read.command.try_get_matches_from_mut(words);
         let Ok(matches) = parsed else { return Ok(read) };
-        let (mut command, mut given) = (root, &matches);
+        let (mut given, mut at) = (&matches, 1);
         while let Some((name, inner)) = given.subcommand()
-            && let Some(subcommand) = command.find_subcommand(name)
+            && let Some(subcommand) = read.command.find_subcommand(name)
         {
-            read.path.push(name.to_owned());
-            (command, given) = (subcommand, inner);
+            read.command = subcommand.clone();
+            (given, at) = (inner, at + 1);
         }
+        let flags = read.flags_of_files(given)?;
+        let at = words.len().min(at);
+        read.words.splice(at..at, flags);
+        Ok(read)
+    }
+
+    /// Returns a flag for each value that a file gives. `given` are the flags and variables.
+    fn flags_of_files(&mut self, given: &ArgMatches) -> Result<Vec<OsString>, Failure> {
         let config = given.try_get_one::<PathBuf>(CONFIG).ok().flatten();
-        let read_config = |path: &PathBuf| config_file::read(path, &settings(root));
-        let settings = config.map_or_else(|| Ok(Values::new()), read_config)?;
-        let layers = Layers { given, settings, config: config.cloned().unwrap_or_default() };
+        let read_config = |path: &PathBuf| config_file::read(path, &settings(&self.definition));
+        let mut settings = config.map(read_config).transpose()?.unwrap_or_default();
+        // The variable of a flag takes precedence over its companion in the settings file.
+        let is_set = |name: &str| variable(variable_of(name)).is_some();
+        settings.retain(|name, _| !name.strip_suffix("-file").is_some_and(is_set));
+        // Returns the source that takes precedence for a flag. `DefaultValue` stands for the settings file.
+        let source_of = |id: &str, name: &str| {
+            let given = given.value_source(id).filter(|it| *it != ValueSource::DefaultValue);
+            given.or_else(|| settings.get(name).map(|_| ValueSource::DefaultValue))
+        };
         let mut flags = Vec::new();
-        for arg in command.get_arguments() {
+        for arg in self.command.get_arguments() {
             let Some(name) = arg.get_long() else { continue };
-            let source = layers.source(arg.get_id().as_str(), name);
+            let (source, file) = (source_of(arg.get_id().as_str(), name), format!("{name}-file"));
             let is_secret = arg.is_hide_env_values_set();
-            if is_secret && source == Some(ValueSource::CommandLine) && layers.has_password(name) {
-                read.passwords.push(name.to_owned());
+            let by_file = is_secret.then(|| source_of(&file, &file)).flatten();
+            if is_secret && source == Some(ValueSource::CommandLine) && has_password(given, name) {
+                self.passwords.push(name.to_owned());
             }
-            let Some((values, file)) = layers.in_file(name, source, is_secret)? else {
+            let (value, path) = if by_file > source {
+                let path = given.get_one(&file).cloned();
+                let path = path.or_else(|| settings.get(&file).map(PathBuf::from));
+                let path = path.unwrap_or_default();
+                (read_secret(&path, "")?, path)
+            } else if by_file.is_some() && by_file == source {
+                let why = format!("both --{name} and --{file} are given; give one of them");
+                return Err(Failure::usage(why));
+            } else if source == Some(ValueSource::DefaultValue) {
+                (settings[name].clone(), config.cloned().unwrap_or_default())
+            } else {
                 if source == Some(ValueSource::EnvVariable) {
-                    read.places.insert(name.to_owned(), variable_of(name));
+                    self.places.insert(name.to_owned(), variable_of(name));
                 }
                 continue;
             };
             let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
-            flags.extend(values.into_iter().filter_map(|value| match &*value {
-                "true" if is_switch => Some(format!("--{name}").into()),
-                "false" if is_switch => None,
-                value => Some(OsString::from(format!("--{name}={value}"))),
-            }));
-            read.places.insert(name.to_owned(), format!("'{name}' in {}", quotable_path(&file)));
+            match &*value {
+                "false" if is_switch => {}
+                "true" if is_switch => flags.push(format!("--{name}").into()),
+                value => flags.push(format!("--{name}={value}").into()),
+            }
+            self.places.insert(name.to_owned(), format!("'{name}' in {}", quotable_path(&path)));
         }
-        let at = read.words.len().min(1 + read.path.len());
-        read.words.splice(at..at, flags);
-        Ok(read)
+        Ok(flags)
     }
 }
 
-/// The sources of the settings of one command.
-struct Layers<'a> {
-    /// The flags and variables.
-    given: &'a ArgMatches,
-    settings: Values,
-    /// The path of the settings file.
-    config: PathBuf,
-}
-
-impl Layers<'_> {
-    /// Returns the source that takes precedence for a flag. `DefaultValue` stands for the settings file.
-    fn source(&self, id: &str, name: &str) -> Option<ValueSource> {
-        let given = self.given.value_source(id).filter(|it| *it != ValueSource::DefaultValue);
-        given.or_else(|| self.settings.get(name).map(|_| ValueSource::DefaultValue))
-    }
-
-    /// Returns the values of the flag `name` and their file, if a file gives the values. `source` is the source of the
-    /// flag itself; its companion `--NAME-file` does not count. Refuses a secret and its file from the same source.
-    fn in_file(
-        &self,
-        name: &str,
-        source: Option<ValueSource>,
-        is_secret: bool,
-    ) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
-        let file = format!("{name}-file");
-        let by_file = is_secret.then(|| self.source(&file, &file)).flatten();
-        if by_file > source {
-            let given = self.given.get_one(&file).cloned();
-            let in_settings = || self.settings.get(&file).map(|path| path.concat().into());
-            let path: PathBuf = given.or_else(in_settings).unwrap_or_default();
-            return Ok(Some((vec![read_secret(&path, "")?], path)));
-        }
-        if by_file.is_some() && by_file == source {
-            let why = format!("both --{name} and --{file} are given; give one of them");
-            return Err(Failure::usage(why));
-        }
-        let content = name.strip_suffix("-file");
-        let is_used = source == Some(ValueSource::DefaultValue)
-            && content.is_none_or(|content| variable(variable_of(content)).is_none());
-        let values = self.settings.get(name).filter(|_| is_used).cloned();
-        Ok(values.map(|values| (values, self.config.clone())))
-    }
-
-    /// Returns whether the store URL in the argument `id` contains a password.
-    fn has_password(&self, id: &str) -> bool {
-        let mut urls = self.given.get_raw(id).into_iter().flatten().map(OsStr::to_string_lossy);
-        urls.any(|url| {
-            let authority =
-                url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
-            let user = authority.and_then(|authority| authority.rsplit_once('@'));
-            user.is_some_and(|(user, _)| user.contains(':'))
-        })
-    }
+/// Returns whether the store URL in the argument `id` contains a password.
+fn has_password(given: &ArgMatches, id: &str) -> bool {
+    let mut urls = given.get_raw(id).into_iter().flatten().map(OsStr::to_string_lossy);
+    urls.any(|url| {
+        let authority = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
+        let user = authority.and_then(|authority| authority.rsplit_once('@'));
+        user.is_some_and(|(user, _)| user.contains(':'))
+    })
 }

@@ -1,5 +1,4 @@
 use std::{
-    collections::BTreeMap,
     ffi::{OsStr, OsString},
     fs,
     num::NonZeroU32,
@@ -25,9 +24,8 @@ fn definition() -> clap::Command {
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    let (words, path, places) = (args.to_vec(), Vec::new(), BTreeMap::new());
-    let passwords = Vec::new();
-    super::parse(&Sources { definition: definition(), words, path, places, passwords })
+    let words = args.to_vec();
+    super::parse(&Sources { definition: definition(), words, ..Sources::default() })
 }
 
 fn words(line: &str) -> Vec<OsString> {
@@ -47,7 +45,7 @@ fn keys(line: &str) -> KeysCommand {
 fn refusal(line: &str) -> String {
     let args = words(line);
     let sources = Sources::read(&args, &definition()).unwrap();
-    one_line(super::parse(&sources).unwrap_err(), &sources)
+    one_line(super::parse(&sources).map(drop).unwrap_err(), &sources)
 }
 
 /// Returns every command, including the root.
@@ -65,7 +63,7 @@ fn commands() -> Vec<clap::Command> {
 #[test]
 fn help_calls_the_program_petstore_under_any_file_name() {
     for line in ["/opt/zoo", "/opt/zoo serve --help"] {
-        let help = parse(&words(line)).unwrap_err().to_string();
+        let help = parse(&words(line)).map(drop).unwrap_err().to_string();
         assert!(help.contains("Usage: petstore") && !help.contains("Usage: zoo"), "{help}");
     }
 }
@@ -250,7 +248,7 @@ fn the_file_extension_gives_the_format_without_the_flag() {
     ] {
         let line = format!("petstore export{words}");
         let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!(args.format().ok(), format, "{line}");
+        assert_eq!(args.records.format(), format, "{line}");
         let line = format!("petstore import{words}");
         let Command::Import(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
         assert_eq!((args.records.format(), args.records.path()), (format, file), "{line}");
@@ -367,7 +365,7 @@ fn every_command_with_a_store_lists_the_kinds_of_store() {
         ("petstore restore --help", false),
         ("petstore check --help", false),
     ] {
-        let help = parse(&words(line)).unwrap_err().to_string();
+        let help = parse(&words(line)).map(drop).unwrap_err().to_string();
         for usage in ["- sqlite:PATH (", "- postgres://USER:PASSWORD@HOST[,HOST]/DATABASE ("] {
             assert!(help.contains(usage), "{help}");
         }
@@ -402,6 +400,6 @@ fn without_sqlite_the_store_must_be_named() {
     let none = super::definition(&Arc::new(Registry::default()));
     let words = words("petstore serve");
     let settings = Sources::read(&words, &none).unwrap();
-    let error = super::parse(&settings).unwrap_err().to_string();
+    let error = super::parse(&settings).map(drop).unwrap_err().to_string();
     assert!(error.contains("required") && error.contains("--store <URL>"), "{error}");
 }

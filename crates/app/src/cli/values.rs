@@ -8,7 +8,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fmt,
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::SocketAddr,
     num::NonZeroU32,
     ops::RangeInclusive,
     path::PathBuf,
@@ -22,12 +22,10 @@ const DAY: Duration = Duration::from_hours(24);
 const CENTURY: Duration = Duration::from_hours(24 * 36_525);
 
 /// Parses the delimiter of CSV: ASCII punctuation, a space, or `tab`.
-pub(crate) fn delimiter(text: &str) -> Result<char, String> {
+pub(crate) fn delimiter(text: &str) -> Result<char, &'static str> {
     let character = if text == "tab" { Some('\t') } else { text.parse::<char>().ok() };
     let fits = |it: &char| *it == '\t' || it.is_ascii_punctuation() && *it != '"' || *it == ' ';
-    character
-        .filter(fits)
-        .ok_or_else(|| "the delimiter must be one character, such as ';', or 'tab'".to_owned())
+    character.filter(fits).ok_or("the delimiter must be one character, such as ';', or 'tab'")
 }
 
 /// Parses a time limit: 1 ms to 24 h.
@@ -104,20 +102,16 @@ fn size(text: &str, allowed: RangeInclusive<u64>, allowed_shown: &str) -> Result
 }
 
 /// Parses a number: 1 to 1 000 000.
-pub(crate) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
-    text.parse()
-        .ok()
-        .filter(|number: &NonZeroU32| number.get() <= 1_000_000)
-        .and_then(|number| N::try_from(number).ok())
-        .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
+pub(crate) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, &'static str> {
+    let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= 1_000_000);
+    number.and_then(|number| number.try_into().ok()).ok_or("the number must be 1 to 1000000")
 }
 
 /// Parses the name of a deployment: 1 to 64 characters without control characters.
-pub(crate) fn environment(text: &str) -> Result<String, String> {
+pub(crate) fn environment(text: &str) -> Result<String, &'static str> {
     let fits = (1..=64).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    fits.then(|| text.to_owned()).ok_or_else(|| {
-        "the name must have 1 to 64 characters, none of them a control character".to_owned()
-    })
+    fits.then(|| text.to_owned())
+        .ok_or("the name must have 1 to 64 characters, none of them a control character")
 }
 
 /// Returns the value of an environment variable; `None` if it is empty or not set.
@@ -176,23 +170,22 @@ pub(crate) fn listen_address(text: &str) -> Result<String, &'static str> {
 
 /// Checks the URL of a deployment, such as `https://pets.example/v1`: http or https, no user, no query, and the version
 /// segment at the end (interface, section 9).
-pub(crate) fn service_url(text: &str) -> Result<String, String> {
+pub(crate) fn service_url(text: &str) -> Result<String, &'static str> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let url_char = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}?#@".contains(&byte);
     let fits = |rest: &str| {
         let has_host = host_and_port(rest.split('/').next().unwrap_or_default()).is_some();
         has_host && rest.ends_with("/v1") && rest.bytes().all(url_char)
     };
-    rest.filter(|rest| fits(rest)).map(|_| text.to_owned()).ok_or_else(|| {
+    rest.filter(|rest| fits(rest)).map(|_| text.to_owned()).ok_or(
         "the URL must be https:// or http://, a host, and a path that ends in /v1, in plain ASCII without a user, a \
-         query or a fragment, like https://pets.example/v1"
-            .to_owned()
-    })
+         query or a fragment, like https://pets.example/v1",
+    )
 }
 
 /// Checks an origin, or `*`. The origin must have the form that browsers send (RFC 6454, section 6.2), because origins are
 /// compared as text.
-pub(crate) fn origin(text: &str) -> Result<String, String> {
+pub(crate) fn origin(text: &str) -> Result<String, &'static str> {
     let fits = || {
         let (scheme, authority) = text.split_once("://")?;
         let (_, port) = host_and_port(authority)?;
@@ -205,8 +198,10 @@ pub(crate) fn origin(text: &str) -> Result<String, String> {
     if text == "*" || fits().is_some() {
         return Ok(text.to_owned());
     }
-    Err("an origin is a scheme and a host in lower case, without a path, and with a port only if it is not the usual \
-         one, like https://app.example or http://localhost:3000; or '*' for any".to_owned())
+    Err(
+        "an origin is a scheme and a host in lower case, without a path, and with a port only if it is not the usual \
+         one, like https://app.example or http://localhost:3000; or '*' for any",
+    )
 }
 
 /// Splits `HOST` or `HOST:PORT`. Returns `None` if the host is neither a name nor an address; IPv6 needs brackets.
@@ -216,16 +211,13 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
         _ => (authority, None),
     };
     let named = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-        // A host without letters is an address.
-        None if !host.bytes().any(|byte| byte.is_ascii_alphabetic()) => {
-            host.parse::<Ipv4Addr>().is_ok()
-        }
-        None => host.len() <= 253 && host.bytes().all(named),
-    };
+    // A host without letters is an address.
+    let is_named = host.len() <= 253
+        && host.bytes().all(named)
+        && host.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let is_address = !host.contains('%') && format!("{host}:0").parse::<SocketAddr>().is_ok();
     // `parse` accepts a sign.
     let is_number = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
     let port = port.map(str::parse).transpose().ok()?;
-    (is_host && is_number).then_some((host, port))
+    ((is_named || is_address) && is_number).then_some((host, port))
 }

@@ -22,7 +22,7 @@ use crate::{
 const METRIC: &str = "petstore_backup_last_success_timestamp_seconds";
 
 /// The flags of `backup`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct BackupArgs {
     /// File to create; an existing file is never replaced
     #[arg(long, value_name = "FILE")]
@@ -50,10 +50,7 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
     // A backup contains digests of API keys, so only its owner may read it, like the store.
     let file = PartialFile::begin(&to, if_exists, Access::OwnerOnly)?;
     let done = location.back_up(file.temporary(), progress_of("backing up", &signals)).await;
-    done.map_err(|problem| {
-        let stopped = || Failure::runtime("stopped; no backup was made");
-        if signals.stop.is_cancelled() { stopped() } else { not_open(problem) }
-    })?;
+    done.map_err(|why| signals.stopped_or("stopped; no backup was made", not_open(why)))?;
     let size = fs::metadata(file.temporary()).map_or(0, |metadata| metadata.len());
     let place = file.finish()?;
     if let Some(file) = metrics_file {

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::{collections::HashSet, mem};
 
 use petstore_domain::{
     Archive, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, StoreError, StoredKeys,
@@ -19,7 +19,7 @@ use crate::{
 
 /// The number of rows read at a time.
 const BATCH: u32 = 5_000;
-/// The number of times that an animal is looked up in the list of its status.
+/// The number of times that a missing animal is looked up again in the list of its status.
 const ATTEMPTS: usize = 3;
 
 /// Examines the store and prints the findings. Writes nothing to the store.
@@ -93,57 +93,37 @@ async fn read_archive(
     Ok(Finding::ok("animals", format!("{read}; each is valid, and in the list of its status")))
 }
 
-/// An animal that is missing in the list of its status.
-type Unlisted = Option<(PetId, PetStatus)>;
-
 /// Returns the first animal of `batch` that is missing in the list of its status. `after` is the last animal before
 /// `batch`.
 ///
 /// `batch` is from a snapshot, and the lists are live: a missing animal may have been changed or deleted since. So each
-/// missing animal is looked up again.
+/// missing animal is read again, and then looked up in the list of its present status, [`ATTEMPTS`] times.
 async fn find_unlisted(
     pets: &dyn PetRepository,
     after: Option<PetId>,
     batch: &[Pet],
-) -> Result<Unlisted, StoreError> {
-    for status in PetStatus::ALL {
-        let of_status = batch.iter().filter(|pet| pet.status == Some(status));
-        let mut missing: BTreeSet<_> = of_status.map(|pet| pet.id).collect();
-        let mut query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
-        let end = missing.last().copied();
-        while query.after < end {
-            let page = pets.list(query).await?.value;
-            for pet in &page.pets {
-                missing.remove(&pet.id);
-            }
-            query.after = page.pets.last().filter(|_| page.more).map_or(end, |pet| Some(pet.id));
-        }
-        for id in missing {
-            let unlisted = look_up(pets, id).await?;
-            if unlisted.is_some() {
-                return Ok(unlisted);
+) -> Result<Option<(PetId, PetStatus)>, StoreError> {
+    let statuses = batch.iter().filter_map(|pet| Some((pet.id, pet.status?)));
+    let mut missing: HashSet<_> = statuses.collect();
+    for _ in 0..=ATTEMPTS {
+        for status in PetStatus::ALL {
+            let end = missing.iter().filter(|(_, it)| *it == status).map(|(id, _)| *id).max();
+            let mut query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
+            while query.after < end {
+                let page = pets.list(query).await?.value;
+                for pet in &page.pets {
+                    missing.remove(&(pet.id, status));
+                }
+                query.after =
+                    page.pets.last().filter(|_| page.more).map_or(end, |pet| Some(pet.id));
             }
         }
-    }
-    Ok(None)
-}
-
-/// Returns the animal if it exists and is missing in the list of its status at each of [`ATTEMPTS`] lookups.
-async fn look_up(pets: &dyn PetRepository, id: PetId) -> Result<Unlisted, StoreError> {
-    let mut unlisted = None;
-    for _ in 0..ATTEMPTS {
-        let Some(status) = pets.find(id).await?.value.and_then(|pet| pet.status) else {
-            return Ok(None);
-        };
-        let after = (id.0 > 1).then(|| PetId(id.0 - 1));
-        let query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
-        let page = pets.list(query).await?.value;
-        if page.pets.first().is_some_and(|listed| listed.id == id) {
-            return Ok(None);
+        for (id, _) in mem::take(&mut missing) {
+            let pet = pets.find(id).await?.value;
+            missing.extend(pet.and_then(|pet| Some((id, pet.status?))));
         }
-        unlisted = Some((id, status));
     }
-    Ok(unlisted)
+    Ok(missing.into_iter().min_by_key(|(id, _)| *id))
 }
 
 fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {

@@ -6,11 +6,10 @@ mod tests;
 use std::path::Path;
 
 use clap::Args;
-use petstore_domain::StoreCounts;
 
 use crate::{
-    commands::records::{self, Format, RecordsArgs},
-    stores::{OpenMode, StoreArgs, require_undamaged, with_archive},
+    commands::records::{self, RecordsArgs},
+    stores::{OpenMode, StoreArgs, require_undamaged, with_store},
     system::{
         Access, Console, Failure, IfExists, Output as _, PartialFile, Progress, Signals, count,
     },
@@ -20,10 +19,10 @@ use crate::{
 const BATCH_PETS: u32 = 5_000;
 
 /// The flags of `export`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
-    records: RecordsArgs,
+    pub(crate) records: RecordsArgs,
     /// Replacement of an existing FILE
     #[arg(long)]
     force: bool,
@@ -31,30 +30,27 @@ pub(crate) struct ExportArgs {
     store: StoreArgs,
 }
 
-impl ExportArgs {
-    /// Returns the format. Refuses an unknown file extension without `--format`.
-    pub(crate) fn format(&self) -> Result<Format, Failure> {
-        let why = "the file extension is unknown; use .ndjson, .jsonl or .csv, or name the format with --format";
-        self.records.format().ok_or_else(|| Failure::usage(why))
-    }
-}
-
 /// Writes every animal of one snapshot of the store to a file or to standard output.
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let format = args.format()?;
+    let why = "the file extension is unknown; use .ndjson, .jsonl or .csv, or name the format with --format";
+    let format = args.records.format().ok_or_else(|| Failure::usage(why))?;
     let location = &*args.store.store.location;
-    with_archive(location, OpenMode::ReadOnly, async |store, archive| {
+    with_store(location, OpenMode::ReadOnly, async |store| {
+        let archive = store.copy_ports(location)?.archive;
         store.require_open(location).await?;
         require_undamaged(location).await?;
         let mut file = args.records.path().map(|path| begin(path, args.force)).transpose()?;
         let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
-        let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
+        let of = snapshot.counts().await.map_err(Failure::runtime)?.pets;
         let mut progress = Progress::of("animals");
         let (mut last, mut written) = (None, 0);
         let mut text = records::header(format).as_bytes().to_vec();
         loop {
-            write(&mut file, &text)?;
+            match &mut file {
+                Some(file) => file.write(&text)?,
+                None => Console.print(&text)?,
+            }
             progress.at("exporting", written, of);
             if signals.stop.is_cancelled() {
                 return Err(Failure::runtime("stopped; the export is not complete"));
@@ -79,9 +75,4 @@ pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
 fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
     let if_exists = if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
     PartialFile::begin(path, if_exists, Access::Everybody)
-}
-
-/// Writes `text` to `file`; to standard output if `file` is `None`.
-fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
-    file.as_mut().map_or_else(|| Console.print(text), |file| file.write(text))
 }

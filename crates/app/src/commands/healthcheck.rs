@@ -34,8 +34,7 @@ pub(crate) struct HealthcheckArgs {
 
 /// Succeeds if the service is ready. Asks the first of several addresses.
 pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
-    let none = || Failure::usage("--listen names no address".to_owned());
-    let address = args.listen.first().ok_or_else(none)?;
+    let [address, ..] = &*args.listen else { return Err(Failure::usage("--listen is empty")) };
     let why = match timeout(args.timeout, ask(address)).await {
         Ok(Ok(answer)) if answer.starts_with(READY) => return Ok(()),
         Ok(Ok(answer)) => {

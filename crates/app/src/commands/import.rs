@@ -17,7 +17,7 @@ use self::source::{Batch, Source};
 use crate::{
     cli::values,
     commands::records::{Format, RecordsArgs},
-    stores::{OpenMode, StoreArgs, with_archive},
+    stores::{OpenMode, StoreArgs, with_store},
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock, count, one_line_of},
 };
 
@@ -32,7 +32,7 @@ const MAX_REASON_CHARS: usize = 400;
 const STOPPED: &str = "it was stopped";
 
 /// The flags of `import`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ImportArgs {
     #[command(flatten)]
@@ -61,22 +61,21 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
     let path = records.path();
-    let format = records.format().or_else(|| path.and_then(Format::of_compressed));
-    let format = format.unwrap_or_default();
-    let mut import = Import { format, delimiter, skip_bad, again, signals, ..Import::default() };
-    let file = import.check(path).await?;
+    let mut import = Import { delimiter, skip_bad, again, signals, ..Import::default() };
+    let file = import.check(path, records.format()).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,
         (false, true) => OpenMode::ReadOnly,
         (false, false) => OpenMode::ReadWrite,
     };
     let location = &*store.store.location;
-    let done = with_archive(location, mode, async |store, archive| {
+    let done = with_store(location, mode, async |store| {
+        let archive = store.copy_ports(location)?.archive;
         store.require_open(location).await?;
         let preview = dry_run.then_some(&*store.pets);
         import.run(&file, archive, preview).await
     });
-    Console.print(&done.await?)
+    Console.print(done.await? + "\n")
 }
 
 /// Adds the animals of a file, whose extension gives the format. Notifies `advanced` of each part of the file. Returns a
@@ -87,13 +86,10 @@ pub(crate) async fn all_of(
     signals: &Signals,
     advanced: &watch::Sender<()>,
 ) -> Result<String, Failure> {
-    let format = Format::of(file).or_else(|| Format::of_compressed(file));
-    let format = format.unwrap_or_default();
     let (signals, advanced) = (signals.clone(), advanced.clone());
-    let mut import = Import { format, delimiter: ',', signals, advanced, ..Import::default() };
-    let file = import.check(Some(file)).await?;
-    let done = import.run(&file, archive, None).await?;
-    Ok(done.trim_end().to_owned())
+    let mut import = Import { delimiter: ',', signals, advanced, ..Import::default() };
+    let file = import.check(Some(file), Format::of(file)).await?;
+    import.run(&file, archive, None).await
 }
 
 /// A running import.
@@ -119,7 +115,14 @@ struct Import {
 
 impl Import {
     /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
-    async fn check(&mut self, path: Option<&Path>) -> Result<File, Failure> {
+    /// Without a `format`, the file extension before `.gz` decides.
+    async fn check(
+        &mut self,
+        path: Option<&Path>,
+        format: Option<Format>,
+    ) -> Result<File, Failure> {
+        let of_compressed = || path.and_then(Format::of_compressed);
+        self.format = format.or_else(of_compressed).unwrap_or_default();
         let file = tokio::select! {
             file = source::open(path, self.advanced.clone()) => file?,
             () = self.signals.stop.cancelled() => return Err(self.failed(STOPPED)),
@@ -160,6 +163,8 @@ impl Import {
     ) -> Result<String, Failure> {
         let max = BATCH_LINES.min(archive.max_batch());
         let (mut source, mut progress) = (self.source(file)?, Progress::of("lines"));
+        // The file may have been changed since it was checked.
+        source.with_ids = Some(self.highest.is_some());
         while let Some(batch) = self.next(&mut source, max)? {
             let line = batch.last_line;
             match preview {
@@ -172,15 +177,13 @@ impl Import {
         let [added, bad] = [count(self.added, "animal"), count(self.bad, "bad line")];
         if preview.is_none() {
             return Ok(format!(
-                "added {added}, passed over {passed} that were there, skipped {bad}\n"
+                "added {added}, passed over {passed} that were there, skipped {bad}"
             ));
         }
         let may_be_known = self.highest.is_none() && !self.again;
         let unless = "; none, if the file was imported within the last 24 hours";
         let unless = if may_be_known { unless } else { "" };
-        Ok(format!(
-            "would add {added}{unless}; {passed} already there, {bad}; nothing was changed\n"
-        ))
+        Ok(format!("would add {added}{unless}; {passed} already there, {bad}; nothing was changed"))
     }
 
     fn source<'f>(&self, file: &'f File) -> Result<Source<'f>, Failure> {
@@ -212,36 +215,30 @@ impl Import {
         Ok(())
     }
 
-    /// Stores a batch. Records with an identifier keep their identifier. The other records get new identifiers, at most
-    /// once.
+    /// Stores a batch. The records of a file with identifiers keep their identifiers. The records of any other file get
+    /// new identifiers, at most once.
     async fn write(&mut self, batch: Batch, archive: &dyn Archive) -> Result<(), Failure> {
         if !batch.faults.is_empty() && !self.skip_bad {
             return Err(self.failed("the file was changed while it was read"));
         }
         let given = batch.records.len() as u64;
-        let request = IdempotencyRequest::of_batch(batch.digest, SystemClock.now());
-        let request = (!self.again && self.highest.is_none()).then_some(request);
-        let mut new = Vec::new();
-        let highest = HighestIds { pet: self.highest, key: None };
-        let mut rows = Rows { highest, ..Rows::default() };
-        for Record { id, pet } in batch.records {
-            match id {
-                Some(id) => rows.pets.push(pet.with_id(id)),
-                None => new.push(pet),
-            }
-        }
-        let storing = async {
-            let mut added = 0;
+        let records = batch.records.into_iter();
+        let added = match self.highest {
             // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
-            if !rows.pets.is_empty() || rows.highest.pet.is_some() {
-                added += archive.write_rows(WriterRole::Service, rows).await?;
+            Some(_) => {
+                let pets = records.filter_map(|Record { id, pet }| Some(pet.with_id(id?)));
+                let highest = HighestIds { pet: self.highest, key: None };
+                let rows = Rows { pets: pets.collect(), highest, ..Rows::default() };
+                archive.write_rows(WriterRole::Service, rows).await
             }
-            if !new.is_empty() {
-                added += archive.add_new(new, request).await?;
+            None if given == 0 => Ok(0),
+            None => {
+                let request = IdempotencyRequest::of_batch(batch.digest, SystemClock.now());
+                let request = Some(request).filter(|_| !self.again);
+                archive.add_new(records.map(|record| record.pet).collect(), request).await
             }
-            Ok(added)
         };
-        let added = storing.await.map_err(|error: ArchiveError| self.failed(error))?;
+        let added = added.map_err(|error| self.failed(error))?;
         self.added += added;
         self.passed += given - added;
         self.kept = batch.last_line;

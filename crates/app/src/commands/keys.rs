@@ -25,7 +25,7 @@ use crate::{
 const MAX_CORRUPT_NAMED: usize = 10;
 
 /// Commands for API keys. A running service applies a change within one second.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum KeysCommand {
     /// Create a key and print it, once, on stdout
     Create {
@@ -141,8 +141,7 @@ impl<O: Output> Keys<'_, O> {
     async fn list(self, form: ListForm) -> Result<(), Failure> {
         let Self { store, now, out } = self;
         let stored = load_keys(store).await.map_err(Failure::runtime)?;
-        let soon: Vec<_> = stored.expiring_soon(now).map(|key| key.id).collect();
-        out.show(&listing::text(form, &stored.keys, &soon, now))?;
+        out.show(&listing::text(form, &stored, now))?;
         if stored.corrupt.is_empty() {
             return Ok(());
         }

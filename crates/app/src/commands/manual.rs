@@ -30,8 +30,7 @@ const FILES: &str = ".SH FILES\n.TP\n.I petstore.db\nThe default store, with\n.I
 pub(crate) fn completions(definition: &clap::Command, shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut definition.clone(), NAME, &mut script);
-    let script = String::from_utf8(script).map_err(Failure::runtime)?;
-    Console.show(&script)
+    Console.show(&String::from_utf8_lossy(&script))
 }
 
 /// Writes the manual pages into an existing folder.
@@ -54,7 +53,7 @@ fn write_pages(command: &clap::Command, folder: &Path) -> io::Result<()> {
     let page = page.date(DATE).source(SOURCE).manual(MANUAL);
     let mut text = Vec::new();
     page.render(&mut text)?;
-    let text = String::from_utf8(text).map_err(io::Error::other)?;
+    let text = String::from_utf8_lossy(&text);
     let name = command.get_display_name().unwrap_or(NAME);
     let mut others: Vec<_> = inner.iter().filter_map(|inner| inner.get_display_name()).collect();
     if let Some((parent, _)) = name.rsplit_once('-') {

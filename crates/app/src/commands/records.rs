@@ -165,30 +165,23 @@ fn cells(line: &[u8], delimiter: char) -> Result<Vec<Cow<'_, str>>, String> {
     if line.is_empty() {
         return Err("the line is empty".to_owned());
     }
-    let mut rest = str::from_utf8(line).map_err(|error| {
+    let text = str::from_utf8(line).map_err(|error| {
         format!("the line must be UTF-8, but byte {} is not", error.valid_up_to())
     })?;
-    let mut cells = Vec::new();
-    loop {
-        let (cell, end) = if let Some(quoted) = rest.strip_prefix('"') {
-            let mut end = quoted.find('"').ok_or(QUOTES)?;
-            while quoted[end + 1..].starts_with('"') {
-                end += 2 + quoted[end + 2..].find('"').ok_or(QUOTES)?;
-            }
-            (Cow::Owned(quoted[..end].replace("\"\"", "\"")), &quoted[end + 1..])
-        } else {
-            let (cell, end) = rest.split_at(rest.find(delimiter).unwrap_or(rest.len()));
-            if cell.contains('"') {
-                return Err(QUOTES.to_owned());
-            }
-            (Cow::Borrowed(cell), end)
-        };
-        cells.push(cell);
-        match end.strip_prefix(delimiter) {
-            Some(next) => rest = next,
-            None => return end.is_empty().then_some(cells).ok_or_else(|| QUOTES.to_owned()),
+    let mut is_quoted = false;
+    let cells = text.split(|character| {
+        is_quoted ^= character == '"';
+        character == delimiter && !is_quoted
+    });
+    let unquoted = |cell| {
+        if !str::contains(cell, '"') {
+            return Ok(Cow::Borrowed(cell));
         }
-    }
+        let inner = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
+        let inner = inner.filter(|inner| !inner.replace("\"\"", "").contains('"'));
+        Ok(Cow::Owned(inner.ok_or(QUOTES)?.replace("\"\"", "\"")))
+    };
+    cells.map(unquoted).collect()
 }
 
 #[cfg(test)]

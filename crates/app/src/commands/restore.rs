@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use crate::{
     commands::{backup, check, store},
-    stores::{self, OpenMode, StoreArgs, StoreLocation, with_store},
+    stores::{self, StoreArgs, StoreLocation},
     system::{
         Access, Console, Failure, IfExists, Output as _, PartialFile, Signals, quotable_path,
     },
@@ -28,7 +28,7 @@ const LOST: &str =
     "What was added since the backup is lost; revoke again the keys that were revoked since.";
 
 /// The flags of `restore`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct RestoreArgs {
     /// Backup by 'petstore backup'
     #[arg(value_name = "FILE")]
@@ -61,10 +61,8 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
             None => restoring.fill_store(location).await,
         }
     };
-    let place = restoring.await.map_err(|failure| {
-        let stopped = || Failure::runtime("stopped before the store was restored; run it again");
-        if signals.stop.is_cancelled() { stopped() } else { failure }
-    })?;
+    let stopped = "stopped before the store was restored; run it again";
+    let place = restoring.await.map_err(|failure| signals.stopped_or(stopped, failure))?;
     let is_older = !is_current && location.restore_path().is_some();
     let later = if is_older { "; 'petstore serve' upgrades its older schema" } else { "" };
     Console.print(format!("restored {shown} to {place}, found sound{later}\n"))?;
@@ -92,10 +90,7 @@ impl Restoring<'_> {
         }
         let copy = self.copy(partial.temporary()).await?;
         if self.is_current {
-            with_store(&*copy, OpenMode::ReadWrite, async |store| {
-                store::give_identity(store, &*copy).await
-            })
-            .await?;
+            store::give_identity(&*copy).await?;
         }
         match companion(partial.temporary()) {
             None => partial.finish(),
@@ -114,15 +109,8 @@ impl Restoring<'_> {
             copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
             examine(copy, self.signals).await?;
         }
-        with_store(copy, OpenMode::ReadWrite, async |source| {
-            with_store(target, OpenMode::Create, async |store| {
-                let mover = store::mover([(source, copy), (store, target)])?;
-                mover.run(&mut store::watch(self.signals)).await.map_err(Failure::runtime)?;
-                store::give_identity(store, target).await
-            })
-            .await
-        })
-        .await?;
+        store::run_mover((copy, target), false, self.signals).await?;
+        store::give_identity(target).await?;
         Ok(target.to_string())
     }
 

@@ -8,22 +8,20 @@ use std::{
 use clap::{Args, Subcommand};
 use petstore_domain::{Clock as _, StoreCounts, StoreId};
 use petstore_transfer::{
-    CopyPorts, CopySummary, MoveOutcome, MovePreview, Mover, TransferError, TransferProgress,
-    TransferStep, release,
+    CopySummary, MoveOutcome, MovePreview, Mover, TransferProgress, TransferStep, release,
 };
 use tokio::task;
 
 use crate::{
     commands::keys::random,
     stores::{
-        OpenMode, OpenStore, StoreArg, StoreLocation, StoreNotFound, not_open, require_undamaged,
-        with_archive, with_store,
+        OpenMode, OpenStore, StoreArg, StoreLocation, StoreNotFound, require_undamaged, with_store,
     },
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock},
 };
 
 /// Commands for a whole store.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum StoreCommand {
     /// Copy a store into an empty one, or continue a copy that was interrupted
     ///
@@ -49,7 +47,7 @@ pub(crate) enum StoreCommand {
 }
 
 /// The flags of `store move`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct MoveArgs {
     #[command(flatten)]
     stores: BothStores,
@@ -65,7 +63,7 @@ pub(crate) struct MoveArgs {
 }
 
 /// The flags that name two stores.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct BothStores {
     /// Store to read, which must exist
     #[arg(long)]
@@ -82,10 +80,9 @@ impl BothStores {
     /// Returns both locations. Refuses the same store twice, also under two URLs.
     async fn locations(&self) -> Result<Pair<'_>, Failure> {
         let (from, to) = (&*self.from.location, &*self.to.location);
-        let mut same = from.to_string() == to.to_string();
-        if let (false, Some(identity)) = (same, from.identity().await) {
-            same = to.identity().await == Some(identity);
-        }
+        let identity = from.identity().await;
+        let same = from.to_string() == to.to_string()
+            || identity.is_some() && identity == to.identity().await;
         let message = "--from and --to name the same store; name two";
         if same { Err(Failure::usage(message)) } else { Ok((from, to)) }
     }
@@ -106,16 +103,17 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
 /// Copies one store to another if `is_copy`; otherwise compares both.
 async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Result<String, Failure> {
     let (from, to) = stores.locations().await?;
-    let (mode, canceled) = if is_copy {
+    let (mode, stopped) = if is_copy {
         (OpenMode::Create, "stopped; run the same command again to continue")
     } else {
         (OpenMode::ReadOnly, "stopped before everything was compared")
     };
-    with_archive(from, OpenMode::ReadOnly, async |source, archive| {
+    with_store(from, OpenMode::ReadOnly, async |source| {
+        let source = source.copy_ports(from)?;
         require_undamaged(from).await?;
-        let source = CopyPorts { archive, handover: source.handover.as_deref() };
-        with_archive(to, mode, async |target, archive| {
-            if target.created_at.is_none() {
+        with_store(to, mode, async |store| {
+            let target = store.copy_ports(to)?;
+            if store.created_at.is_none() {
                 require_undamaged(to).await?;
             }
             if is_copy && target.handover.is_none() {
@@ -123,7 +121,6 @@ async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Resul
                     "nothing marks {to} while it is incomplete: start no service on it before the copy has ended"
                 ));
             }
-            let target = CopyPorts { archive, handover: target.handover.as_deref() };
             let (now, mut watch) = (SystemClock.now(), watch(signals));
             let done = if is_copy {
                 let copied = petstore_transfer::copy(source, target, now, &mut watch).await;
@@ -138,10 +135,7 @@ async fn transfer(stores: BothStores, is_copy: bool, signals: &Signals) -> Resul
                 let equal = petstore_transfer::verify(source, target, now, &mut watch).await;
                 equal.map(|counts| format!("the stores are equal: {}\n", shown(counts)))
             };
-            done.map_err(|error| {
-                let is_canceled = matches!(error, TransferError::Canceled);
-                Failure::runtime(if is_canceled { canceled.to_owned() } else { error.to_string() })
-            })
+            done.map_err(|error| signals.stopped_or(stopped, Failure::runtime(error)))
         })
         .await
     })
@@ -153,7 +147,7 @@ fn shown(StoreCounts { pets, keys, records }: StoreCounts) -> String {
 }
 
 /// Returns a callback that shows the progress, and cancels the work after a stop signal.
-pub(crate) fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
+fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
     let mut progress = Progress::of("animals");
     move |TransferProgress { step, done, total }| {
         match step {
@@ -183,37 +177,40 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
             return Err(Failure::runtime("nothing is handed over, and nothing was changed"));
         }
     }
+    let (before, waited) = match run_mover((from, to), cancel, signals).await? {
+        MoveOutcome::HandedOver { writes_waited } => ("", writes_waited.as_millis()),
+        MoveOutcome::AlreadyHandedOver => (" before", 0),
+        MoveOutcome::SealedAgain => (" before, but had forgotten its seal, which is back", 0),
+        MoveOutcome::Canceled => {
+            return Ok(format!("{from} is open, and nothing is handed over\n"));
+        }
+    };
+    Ok(format!(
+        "{from} was handed over to {to}{before}, and writes waited {waited} ms; restart services with --store {to}\n"
+    ))
+}
+
+/// Hands the first store over to the second, or cancels a handover.
+pub(crate) async fn run_mover(
+    (from, to): Pair<'_>,
+    cancel: bool,
+    signals: &Signals,
+) -> Result<MoveOutcome, Failure> {
     let target_mode = if cancel { OpenMode::ReadWrite } else { OpenMode::Create };
     with_store(from, OpenMode::ReadWrite, async |source| {
         with_store(to, target_mode, async |target| {
-            let mover = mover([(source, from), (target, to)])?;
-            let mut watch = watch(signals);
-            let done = if cancel {
-                mover.cancel(&mut watch).await
-            } else {
-                mover.run(&mut watch).await
-            };
-            let (before, waited) = match done.map_err(Failure::runtime)? {
-                MoveOutcome::HandedOver { writes_waited } => ("", writes_waited.as_millis()),
-                MoveOutcome::AlreadyHandedOver => (" before", 0),
-                MoveOutcome::SealedAgain => (" before, but had forgotten its seal, which is back", 0),
-                MoveOutcome::Canceled => {
-                    return Ok(format!("{from} is open, and nothing is handed over\n"));
-                }
-            };
-            Ok(format!(
-                "{from} was handed over to {to}{before}, and writes waited {waited} ms; restart services with \
-                 --store {to}\n"
-            ))
+            let (mover, mut watch) = (mover([(source, from), (target, to)])?, watch(signals));
+            let done =
+                if cancel { mover.cancel(&mut watch).await } else { mover.run(&mut watch).await };
+            done.map_err(Failure::runtime)
         })
         .await
     })
     .await
 }
 
-pub(crate) fn mover(stores: [(&OpenStore, &dyn StoreLocation); 2]) -> Result<Mover, Failure> {
-    let [source, target] =
-        stores.map(|(store, location)| store.ports(location).map_err(Failure::runtime));
+fn mover(stores: [(&OpenStore, &dyn StoreLocation); 2]) -> Result<Mover, Failure> {
+    let [source, target] = stores.map(|(store, location)| store.ports(location));
     Ok(Mover::new(source?, target?, SystemClock.now()))
 }
 
@@ -222,32 +219,29 @@ pub(crate) fn mover(stores: [(&OpenStore, &dyn StoreLocation); 2]) -> Result<Mov
 /// # Errors
 /// The reason why a handover is not possible.
 async fn preview((from, to): Pair<'_>, signals: &Signals) -> Result<String, Failure> {
-    with_archive(from, OpenMode::ReadOnly, async |source, archive| {
+    with_store(from, OpenMode::ReadOnly, async |source| {
+        let archive = source.copy_ports(from)?.archive;
         require_undamaged(from).await?;
-        let target = match to.open(OpenMode::ReadOnly.into()).await {
-            Ok(target) => target,
-            Err(problem) if problem.is::<StoreNotFound>() => {
-                source.ports(from).map_err(Failure::runtime)?;
-                source.require_open(from).await?;
-                let counts = async { archive.snapshot().await?.counts().await };
-                let counts = shown(counts.await.map_err(Failure::of_store)?);
-                return Ok(format!(
-                    "{from} holds {counts}; {to} does not exist yet, and will be created\n"
-                ));
-            }
-            Err(problem) => return Err(not_open(problem)),
-        };
-        let previewing = async {
+        let opened = to.open(OpenMode::ReadOnly.into()).await;
+        if opened.is_err_and(|problem| problem.is::<StoreNotFound>()) {
+            source.ports(from)?;
+            source.require_open(from).await?;
+            let counts = async { archive.snapshot().await?.counts().await };
+            let counts = shown(counts.await.map_err(Failure::of_store)?);
+            return Ok(format!(
+                "{from} holds {counts}; {to} does not exist yet, and will be created\n"
+            ));
+        }
+        with_store(to, OpenMode::ReadOnly, async |target| {
             require_undamaged(to).await?;
-            let mover = mover([(source, from), (&target, to)])?;
-            mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)
-        };
-        let preview = previewing.await;
-        target.close().await;
-        let MovePreview { source, target, is_handed_over } = preview?;
-        let (source, target) = (shown(source), shown(target));
-        let before = if is_handed_over { "; it was handed over before" } else { "" };
-        Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
+            let mover = mover([(source, from), (target, to)])?;
+            let preview = mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)?;
+            let MovePreview { source, target, is_handed_over } = preview;
+            let (source, target) = (shown(source), shown(target));
+            let before = if is_handed_over { "; it was handed over before" } else { "" };
+            Ok(format!("{from} holds {source}{before}; {to} holds {target}\n"))
+        })
+        .await
     })
     .await
 }
@@ -270,18 +264,17 @@ async fn make_independent(location: &dyn StoreLocation, force: bool) -> Result<S
             "{location} may hold less than the store that it was handed over to or copied from; --force releases it"
         )));
     }
-    with_store(location, OpenMode::ReadWrite, async |store| give_identity(store, location).await)
-        .await?;
+    give_identity(location).await?;
     Ok(format!("{location} is a store of its own now, and open\n"))
 }
 
 /// Opens a copied store under a new identity of its own.
-pub(crate) async fn give_identity(
-    store: &OpenStore,
-    location: &dyn StoreLocation,
-) -> Result<(), Failure> {
-    let ports = store.ports(location).map_err(Failure::runtime)?;
-    let released = release(&*ports.handover, StoreId(random()?)).await.map_err(Failure::runtime)?;
-    let why = "the state of the store was changed meanwhile; run it again";
-    if released { Ok(()) } else { Err(Failure::runtime(why)) }
+pub(crate) async fn give_identity(location: &dyn StoreLocation) -> Result<(), Failure> {
+    with_store(location, OpenMode::ReadWrite, async |store| {
+        let (ports, id) = (store.ports(location)?, StoreId(random()?));
+        let released = release(&*ports.handover, id).await.map_err(Failure::runtime)?;
+        let why = "the state of the store was changed meanwhile; run it again";
+        if released { Ok(()) } else { Err(Failure::runtime(why)) }
+    })
+    .await
 }

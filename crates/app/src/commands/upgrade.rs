@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The flags of `upgrade`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct UpgradeArgs {
     /// Preview of the upgrade; nothing is changed
     #[arg(long)]

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// The flags of `serve`.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Args)]
 pub(crate) struct ServeArgs {
     /// Address and port to listen on, or unix:PATH for a Unix socket; with port 0, a free port, which is printed; may be
     /// repeated, also with commas

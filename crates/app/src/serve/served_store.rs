@@ -224,7 +224,7 @@ impl Opening {
         let (mut polls, location): (Polls, _) =
             (Box::pin(future::pending()), &*self.args.store.store.location);
         if let Some(StoreArg { location: next, .. }) = self.args.next_store.clone() {
-            let first = store.ports(location).map_err(Failure::runtime)?;
+            let first = store.ports(location)?;
             let next = Box::new(Opener { location: next, stores: stores.clone() });
             let poller = Poller::start(Arc::clone(&stores.current), first, next).await;
             let poller = poller.map_err(Failure::of_store)?;

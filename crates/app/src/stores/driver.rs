@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
 use petstore_http::{Sample, SampleSource};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
-use petstore_transfer::StorePorts;
+use petstore_transfer::{CopyPorts, StorePorts};
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
@@ -217,12 +217,30 @@ impl OpenStore {
     ///
     /// # Errors
     /// One line if the store lacks an archive or the handover port.
-    pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, String> {
+    pub(crate) fn ports(&self, location: &dyn StoreLocation) -> Result<StorePorts, Failure> {
         let (pets, keys, label) = (self.pets.clone(), self.keys.clone(), location.to_string());
         let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
-            return Err(format!("{label} cannot be handed over: copy it with 'store copy'"));
+            let why = format!("{label} cannot be handed over: copy it with 'store copy'");
+            return Err(Failure::Runtime(why));
         };
         Ok(StorePorts { pets, keys, archive, handover, label })
+    }
+
+    /// Returns the ports of the store for a copy.
+    ///
+    /// # Errors
+    /// One line if the store lacks an archive.
+    pub(crate) fn copy_ports(
+        &self,
+        location: &dyn StoreLocation,
+    ) -> Result<CopyPorts<'_>, Failure> {
+        let archive = self.archive.as_deref().ok_or_else(|| {
+            Failure::runtime(format!(
+                "{location} has no archive, so it cannot be copied, verified, exported or imported \
+                 into"
+            ))
+        })?;
+        Ok(CopyPorts { archive, handover: self.handover.as_deref() })
     }
 
     /// Refuses a store that is not open.

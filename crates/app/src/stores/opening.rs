@@ -1,6 +1,5 @@
 //! Opens the store of a command, and closes the store after the work, also if the work fails.
 
-use petstore_domain::Archive;
 use petstore_storage::Severity;
 
 use crate::{
@@ -29,24 +28,6 @@ pub(crate) async fn with_store<T>(
     let done = work(&store).await;
     store.close().await;
     done
-}
-
-/// Runs `work` like [`with_store`]. Refuses a store without an archive.
-pub(crate) async fn with_archive<T>(
-    location: &dyn StoreLocation,
-    mode: OpenMode,
-    work: impl AsyncFnOnce(&OpenStore, &dyn Archive) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    with_store(location, mode, async |store| {
-        let archive = store.archive.as_deref().ok_or_else(|| {
-            Failure::runtime(format!(
-                "{location} has no archive, so it cannot be copied, verified, exported or imported \
-                 into"
-            ))
-        })?;
-        work(store, archive).await
-    })
-    .await
 }
 
 /// Refuses a store file in a missing directory, for example because a disk is not mounted yet.
@@ -95,7 +76,7 @@ mod tests {
     use async_trait::async_trait;
     use petstore_memory::MemoryStore;
 
-    use super::{with_archive, with_store};
+    use super::with_store;
     use crate::{
         stores::{BoxError, OpenMode, OpenOptions, OpenStore, StoreLocation},
         system::Failure,
@@ -136,7 +117,9 @@ mod tests {
     #[tokio::test]
     async fn a_store_without_an_archive_is_not_moved_and_is_closed() {
         let location = Noting::default();
-        let moved = with_archive(&location, OpenMode::Create, async |_, _| Ok(()));
+        let moved = with_store(&location, OpenMode::Create, async |store| {
+            store.copy_ports(&location).map(drop)
+        });
         let refusal = moved.await.unwrap_err().to_string();
         assert!(refusal.starts_with("noting: has no archive, so it cannot be copied"), "{refusal}");
         assert!(location.0.load(Ordering::Relaxed));

@@ -25,8 +25,7 @@ macro_rules! location {
         impl $location {
             async fn open_with(&self, settings: $settings) -> Result<$store, BoxError> {
                 $store::open(&self.0, settings).await.map_err(|error| {
-                    let is_missing = error.is_missing();
-                    if is_missing {
+                    if error.is_missing() {
                         StoreNotFound::new(error).into()
                     } else {
                         StoreError::from(error).into()

@@ -123,19 +123,16 @@ fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
         return Err("a store in memory is written memory: alone, and only serve takes it");
     }
     let path = match path.strip_prefix("//") {
-        None => path.to_owned(),
+        None if !path.is_empty() => path.to_owned(),
         // Two slashes at the start would look like a host when the URL is displayed.
         Some(path) if path.starts_with('/') => format!("/{}", path.trim_start_matches('/')),
-        Some("") => String::new(),
+        None | Some("") => return Err(NO_PATH),
         Some(_) => {
             return Err(
                 "a host cannot be given; for a relative path use sqlite:PATH, for an absolute one sqlite:/PATH",
             );
         }
     };
-    if path.is_empty() {
-        return Err(NO_PATH);
-    }
     let synchronous = match query {
         "synchronous=normal" => Synchronous::Normal,
         "synchronous=full" => Synchronous::Full,

@@ -68,6 +68,11 @@ impl Signals {
         Ok(signals)
     }
 
+    /// Returns why work has failed: `stopped` after the first signal, which may have ended the work; otherwise `failure`.
+    pub(crate) fn stopped_or(&self, stopped: &str, failure: Failure) -> Failure {
+        if self.stop.is_cancelled() { Failure::runtime(stopped) } else { failure }
+    }
+
     /// Breaks once the first signal has arrived.
     pub(crate) fn control_flow(&self) -> ControlFlow<()> {
         if self.stop.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -18,14 +18,12 @@ pub(crate) struct Lines<R> {
     line: Vec<u8>,
     /// The number of lines read.
     pub(crate) number: u64,
-    /// The number of bytes read.
-    pub(crate) bytes: u64,
     digest: Sha256,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input, line: Vec::new(), number: 0, bytes: 0, digest: Sha256::new() }
+        Self { input, line: Vec::new(), number: 0, digest: Sha256::new() }
     }
 
     /// Returns the SHA-256 digest of the bytes read.
@@ -36,7 +34,8 @@ impl<R: BufRead> Lines<R> {
     /// Returns the next line without its line ending, or why the line is refused; `None` at end of file.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();
-        if !self.read_line()? {
+        self.read_line()?;
+        if self.line.is_empty() {
             return Ok(None);
         }
         self.number += 1;
@@ -48,21 +47,18 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(if line.len() > MAX_LINE_BYTES { Err(too_long()) } else { Ok(line) }))
     }
 
-    /// Reads one line including its line ending; truncates a line over the limit. Returns `false` at end of file.
-    fn read_line(&mut self) -> io::Result<bool> {
-        let before = self.bytes;
+    /// Reads one line including its line ending; truncates a line over the limit. Reads nothing at end of file.
+    fn read_line(&mut self) -> io::Result<()> {
         loop {
             let buffer = self.input.fill_buf()?;
-            let end = buffer.iter().position(|byte| *byte == b'\n');
-            let read = &buffer[..end.map_or(buffer.len(), |end| end + 1)];
+            let read = buffer.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
             let room = MAX_READ - self.line.len();
             self.line.extend_from_slice(&read[..read.len().min(room)]);
             self.digest.update(read);
-            let count = read.len();
-            self.bytes += count as u64;
+            let (count, is_end) = (read.len(), read.is_empty() || read.ends_with(b"\n"));
             self.input.consume(count);
-            if end.is_some() || count == 0 {
-                return Ok(self.bytes > before);
+            if is_end {
+                return Ok(());
             }
         }
     }
@@ -84,7 +80,6 @@ mod tests {
             found.push(line.map(<[u8]>::to_vec));
         }
         assert_eq!(lines.number, found.len() as u64);
-        assert_eq!(lines.bytes, input.len() as u64);
         assert_eq!(lines.digest(), <[u8; 32]>::from(Sha256::digest(input)));
         found
     }

@@ -80,13 +80,14 @@ pub(super) struct Batch {
 pub(super) struct Source<'f> {
     lines: Lines<BufReader<&'f File>>,
     records: RecordReader,
-    /// `Some(true)` if the records have identifiers; the first record decides.
-    with_ids: Option<bool>,
+    /// `Some(true)` if the records have identifiers. With `None`, the first record decides.
+    pub(super) with_ids: Option<bool>,
 }
 
 impl<'f> Source<'f> {
     /// Rewinds the file, and reads the header of CSV.
     pub(super) fn new(mut file: &'f File, format: Format, delimiter: char) -> Result<Self, String> {
+        let unreadable = |error: io::Error| format!("cannot read on: {error}");
         file.rewind().map_err(unreadable)?;
         let mut lines = Lines::new(BufReader::new(file));
         let records = match format {
@@ -111,7 +112,8 @@ impl<'f> Source<'f> {
         let (mut records, mut faults) = (Vec::new(), Vec::new());
         let before = self.lines.number;
         for _ in 0..max {
-            let Some(line) = self.lines.next().map_err(unreadable)? else { break };
+            let line = self.lines.next().map_err(|error| format!("cannot read on: {error}"))?;
+            let Some(line) = line else { break };
             if is_blank(&line) {
                 continue;
             }
@@ -138,11 +140,6 @@ impl<'f> Source<'f> {
 
 fn is_blank(line: &Result<&[u8], String>) -> bool {
     line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty())
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn unreadable(error: io::Error) -> String {
-    format!("cannot read on: {error}")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::iter;
 
 use clap::ValueEnum;
-use petstore_domain::{ApiKey, KeyId, KeyState, Timestamp};
+use petstore_domain::{ApiKey, KeyState, StoredKeys, Timestamp};
 use serde_json::{Value, json};
 
 use crate::system::{columns, rfc3339};
@@ -29,9 +29,10 @@ const COLUMNS: [(&str, &str); 8] = [
     ("RIGHTS", "rights"),
 ];
 
-/// Returns the list. `soon` are the keys that expire soon.
-pub(super) fn text(form: ListForm, keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
-    let keys = keys.iter().map(|key| object(key, soon.contains(&key.id), now));
+/// Returns the list of the keys that are not corrupt.
+pub(super) fn text(form: ListForm, stored: &StoredKeys, now: Timestamp) -> String {
+    let soon: Vec<_> = stored.expiring_soon(now).map(|key| key.id).collect();
+    let keys = stored.keys.iter().map(|key| object(key, soon.contains(&key.id), now));
     match form {
         ListForm::Table => {
             let head = COLUMNS.map(|(heading, _)| heading.to_owned());
@@ -89,7 +90,7 @@ mod tests {
             Timestamp(0),
             Some(Timestamp(86_400_000)),
         );
-        let listed = text(ListForm::Json, &[key.with_id(KeyId(7))], &[KeyId(7)], Timestamp(5));
+        let listed = text(ListForm::Json, &vec![key.with_id(KeyId(7))].into(), Timestamp(5));
         let expected = serde_json::json!([{
             "id": 7,
             "name": "web",
@@ -103,7 +104,7 @@ mod tests {
             "lastUsedAt": null,
         }]);
         assert_eq!(serde_json::from_str::<Value>(&listed).unwrap(), expected);
-        assert_eq!(text(ListForm::Json, &[], &[], Timestamp(0)), "[]\n");
+        assert_eq!(text(ListForm::Json, &vec![].into(), Timestamp(0)), "[]\n");
     }
 
     #[test]
@@ -123,7 +124,7 @@ mod tests {
         keys[0].last_used_at = Some(Timestamp(5_000));
         keys[2].revoked_at = Some(Timestamp(1));
         assert_eq!(
-            text(ListForm::Table, &keys, &[KeyId(12)], Timestamp(86_400_000)),
+            text(ListForm::Table, &Vec::from(keys).into(), Timestamp(86_400_000)),
             "\
 ID  NAME       PREFIX     STATE    CREATED               EXPIRES                      LAST USED             RIGHTS
 9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                            1970-01-01T00:00:05Z  full
@@ -136,6 +137,6 @@ ID  NAME       PREFIX     STATE    CREATED               EXPIRES                
 
     #[test]
     fn a_list_without_keys_is_a_heading() {
-        assert_eq!(text(ListForm::Table, &[], &[], Timestamp(0)).lines().count(), 1);
+        assert_eq!(text(ListForm::Table, &vec![].into(), Timestamp(0)).lines().count(), 1);
     }
 }
