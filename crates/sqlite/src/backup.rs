@@ -22,7 +22,7 @@ use rusqlite::{
 
 use crate::{
     archive,
-    config::{BusyTimeout, SqliteConfig},
+    config::SqliteConfig,
     connection::{self, ReadAccess, SharedMemory},
     error::OpenError,
     inspection, open, schema,
@@ -76,8 +76,7 @@ impl SqliteStore {
         if known.map_err(|reason| OpenError { path: config.path.clone(), reason })?.is_none() {
             return Err(BackupError::Unsound("an empty database".to_owned()));
         }
-        let timeout = BusyTimeout::default().reader;
-        let source = connection::open_reader(&path, ReadAccess::ReadOnly, timeout)?;
+        let source = connection::open_reader(&path, ReadAccess::ReadOnly)?;
         // The snapshot begins with the first read, not with `BEGIN`.
         source.execute_batch("BEGIN")?;
         let counts = archive::counts(&source)?;

@@ -1,6 +1,6 @@
-//! Settings that an operator chooses, and timeouts that only tests change.
+//! Settings that an operator chooses.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 /// The store to open, and its durability.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,21 +34,5 @@ impl Synchronous {
             Self::Full => "FULL",
             Self::Extra => "EXTRA",
         }
-    }
-}
-
-/// The longest time that a connection waits for a lock. Tests shorten it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BusyTimeout {
-    /// The longest wait for a write of another process, also when a store is opened.
-    pub(crate) writer: Duration,
-    /// The longest wait of a read, which blocks its thread. A read waits only while another connection recovers the
-    /// write-ahead log.
-    pub(crate) reader: Duration,
-}
-
-impl Default for BusyTimeout {
-    fn default() -> Self {
-        Self { writer: Duration::from_secs(3), reader: Duration::from_millis(250) }
     }
 }

@@ -15,6 +15,13 @@ use rustix::fs::{Access, access};
 
 use crate::config::Synchronous;
 
+/// The longest wait for a write of another process, also when a store is opened. Tests shorten it.
+pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The longest wait of a read, which blocks its thread. A read waits only while another connection recovers the
+/// write-ahead log.
+const READ_TIMEOUT: Duration = Duration::from_millis(250);
+
 /// The interval at which a waiting connection tries to take the write lock.
 ///
 /// SQLite's own busy handler backs off to 100 ms, and would miss the short times in which a busy process releases the
@@ -104,16 +111,12 @@ pub(crate) fn open_checking_writer(
 }
 
 /// Opens a connection on which no statement can write.
-pub(crate) fn open_reader(
-    path: &Path,
-    access: ReadAccess,
-    busy_timeout: Duration,
-) -> rusqlite::Result<Connection> {
+pub(crate) fn open_reader(path: &Path, access: ReadAccess) -> rusqlite::Result<Connection> {
     let connection = match access {
         ReadAccess::Shared => open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?,
         ReadAccess::ReadOnly => open_read_only(path)?,
     };
-    connection.busy_timeout(busy_timeout)?;
+    connection.busy_timeout(READ_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE)?;
     Ok(connection)

@@ -16,8 +16,8 @@ use rustix::{fs::Access, io::Errno};
 use tokio::runtime::Handle;
 
 use crate::{
-    config::{BusyTimeout, SqliteConfig},
-    connection::{self, ReadAccess, SharedMemory},
+    config::SqliteConfig,
+    connection::{self, ReadAccess, SharedMemory, WRITE_TIMEOUT},
     error::{OpenError, Reason, is_busy},
     presence::Presence,
     readers::{Pool, Readers, queue},
@@ -50,24 +50,16 @@ impl SqliteStore {
     /// # Errors
     /// [`OpenError`], also if there is no store and `settings` are read-only.
     pub fn open_with(config: &SqliteConfig, settings: &SqliteSettings) -> Result<Self, OpenError> {
-        open(config, settings, BusyTimeout::default())
+        let opened = open(config, settings, WRITE_TIMEOUT);
+        opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
     }
 }
 
-/// Opens the store at `config.path`.
+/// Opens the store at `config.path`. Writes wait up to `busy_timeout` for other processes.
 pub(crate) fn open(
     config: &SqliteConfig,
     settings: &SqliteSettings,
-    busy_timeout: BusyTimeout,
-) -> Result<SqliteStore, OpenError> {
-    let opened = try_to_open(config, settings, busy_timeout);
-    opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
-}
-
-fn try_to_open(
-    config: &SqliteConfig,
-    settings: &SqliteSettings,
-    busy_timeout: BusyTimeout,
+    busy_timeout: Duration,
 ) -> Result<SqliteStore, Reason> {
     let shared_memory = SharedMemory::guard(&config.path);
     // An absolute path is never a special name of SQLite (`:memory:`, `file:…`), and stays valid if the process changes
@@ -77,7 +69,7 @@ fn try_to_open(
     if settings.read_only {
         access = ReadAccess::ReadOnly;
         require_store(&path, access)?;
-        connection = connection::open_reader(&path, access, busy_timeout.reader)?;
+        connection = connection::open_reader(&path, access)?;
         schema::require_current(&connection)?;
         was_created = false;
     } else {
@@ -85,9 +77,9 @@ fn try_to_open(
         create(&path)?;
         require_store(&path, access)?;
         require_companions(&path)?;
-        let mut writer = connection::open_writer(&path, synchronous, busy_timeout.writer)?;
+        let mut writer = connection::open_writer(&path, synchronous, busy_timeout)?;
         was_created = schema::create_or_check(&mut writer)?;
-        use_write_ahead_log(&writer, busy_timeout.writer)?;
+        use_write_ahead_log(&writer, busy_timeout)?;
         connection = writer;
     }
     let (versions, began) = (VersionCache::default(), Instant::now());
@@ -121,7 +113,7 @@ fn try_to_open(
 /// Returns the schema version of a store that this release knows; `None` if the database is empty. Changes no file.
 pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i64>, Reason> {
     require_store(path, access)?;
-    schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)
+    schema::version(&connection::open_reader(path, access)?)
 }
 
 /// Creates a missing file for its owner alone.

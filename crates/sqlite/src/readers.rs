@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::queue::Queue;
 use crate::{
-    config::{BusyTimeout, Synchronous},
+    config::Synchronous,
     connection::{self, ReadAccess, SharedMemory},
     error::Failure,
     presence::Presence,
@@ -155,7 +155,8 @@ impl Drop for Readers {
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
     pub(crate) access: ReadAccess,
-    pub(crate) busy_timeout: BusyTimeout,
+    /// The longest wait of the writer for another process.
+    pub(crate) busy_timeout: Duration,
     /// The durability of additions.
     pub(crate) synchronous: Synchronous,
     pub(crate) presence: Presence,
@@ -181,7 +182,7 @@ impl Pool {
 
     /// Opens a connection outside of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_reader(&self.path, self.access, self.busy_timeout.reader)
+        connection::open_reader(&self.path, self.access)
     }
 
     /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new connection is cheap

@@ -19,7 +19,7 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::{
     backup::{self, BackupError},
-    config::{BusyTimeout, SqliteConfig, Synchronous},
+    config::{SqliteConfig, Synchronous},
     connection::{self, ReadAccess, SharedMemory, beside},
     error::{OpenError, Reason, is_busy, is_full},
     open,
@@ -61,8 +61,7 @@ fn upgrade(path: &Path, mode: UpgradeMode, steps: &[Step]) -> Result<Option<Upgr
     if upgrade.steps.is_empty() {
         return Ok(Some(upgrade));
     }
-    let timeout = BusyTimeout::default().reader;
-    let reader = connection::open_reader(path, ReadAccess::ReadOnly, timeout)?;
+    let reader = connection::open_reader(path, ReadAccess::ReadOnly)?;
     schema::refuse_offending(&reader, &upgrade.steps)?;
     drop(reader);
     require_place(&copy)?;
@@ -143,7 +142,7 @@ fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
     let saved = (|| {
-        let reader = connection::open_reader(path, ReadAccess::Shared, Duration::from_secs(3))?;
+        let reader = connection::open_reader(path, ReadAccess::Shared)?;
         backup::copy(&reader, &partial, &mut |_, _, _| ControlFlow::Continue(()))?;
         File::open(&partial)?.sync_all()?;
         fs::rename(&partial, copy)?;

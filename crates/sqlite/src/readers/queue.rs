@@ -125,9 +125,8 @@ mod tests {
 
     use super::{MAX_THREADS, MIN_THREADS, Queue, TICK};
     use crate::{
-        config::{BusyTimeout, SqliteConfig, Synchronous},
-        open::open,
-        store::SqliteSettings,
+        config::{SqliteConfig, Synchronous},
+        store::SqliteStore,
     };
 
     #[tokio::test]
@@ -135,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("petstore.db");
         let config = SqliteConfig { path, synchronous: Synchronous::Normal };
-        let store = open(&config, &SqliteSettings::default(), BusyTimeout::default()).unwrap();
+        let store = SqliteStore::open(&config).unwrap();
         let shared = &store.readers.shared;
         shared.add_thread(&mut shared.queue()).unwrap();
         let began = Instant::now();

@@ -26,8 +26,7 @@ use crate::{
 /// Opens a new connection and reads on it, so that closing the old connection does not remove the write-ahead log.
 pub(super) fn reopen(pool: &Pool) -> Result<Connection, StoreError> {
     let open = || {
-        let timeout = pool.busy_timeout.writer;
-        let connection = connection::open_writer(&pool.path, pool.synchronous, timeout)?;
+        let connection = connection::open_writer(&pool.path, pool.synchronous, pool.busy_timeout)?;
         if connection.is_readonly(MAIN_DB)? {
             // SQLite falls back to read-only access if the file cannot be opened for writing.
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
