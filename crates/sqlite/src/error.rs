@@ -96,16 +96,6 @@ pub(crate) fn unreadable(row: &Row<'_>, kind: &str, error: &rusqlite::Error) -> 
     }
 }
 
-/// Returns a copy of the error for another caller.
-pub(crate) fn copy(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Unavailable(cause) => StoreError::unavailable(cause.to_string()),
-        StoreError::Sealed(reason) => StoreError::sealed(reason),
-        StoreError::Refused(reason) => StoreError::refused(reason),
-        StoreError::Corrupt(corruption) => corruption.clone().into(),
-    }
-}
-
 /// A store could not be opened or upgraded. The message is one line with the cause and its repair.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {}: {reason}", .path.display())]

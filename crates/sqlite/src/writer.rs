@@ -122,7 +122,7 @@ fn run(pool: &Pool, connection: Connection, mut groups: Groups, runtime: &Handle
                 let (adds, others) = group;
                 group::failed(adds, error).send_on(runtime);
                 for work in others {
-                    work(Err(error::copy(error)));
+                    work(Err(error.clone()));
                 }
                 groups.next()
             }

@@ -217,7 +217,7 @@ impl<'a> Session<'a> {
 pub(super) fn failed(group: Vec<Add>, error: &StoreError) -> Answers {
     let mut answers = Answers::default();
     for Add { reply, .. } in group {
-        answers.add(reply, Err(error::copy(error).into()));
+        answers.add(reply, Err(error.clone().into()));
     }
     answers
 }
