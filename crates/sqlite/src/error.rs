@@ -64,6 +64,11 @@ pub(crate) fn is_refusal(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
+/// Returns whether the statement met a damaged page.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
+}
+
 /// Returns whether the disk is full. SQLite also reports that if no identifier is left.
 pub(crate) fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)

@@ -3,6 +3,7 @@
 mod group;
 
 use std::{
+    collections::VecDeque,
     io,
     sync::Arc,
     thread::{self, JoinHandle},
@@ -71,9 +72,11 @@ impl Writer {
         // Callers need no timeout, because a transaction waits only for the busy timeout.
         let (queue, jobs) = queue::channel(MAX_GROUP, None);
         let guard = PanicGuard(on_panic.clone());
+        let alone = VecDeque::new();
+        let groups = Groups { jobs, alone, turn: Instant::now(), ended: Instant::now() };
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
             let _guard = guard;
-            run(&pool, connection, Groups::new(jobs), &runtime);
+            run(&pool, connection, groups, &runtime);
         })?;
         Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
     }
@@ -137,6 +140,8 @@ fn run(pool: &Pool, connection: Connection, mut groups: Groups, runtime: &Handle
 /// Forms groups of jobs, and pauses between turns.
 struct Groups {
     jobs: Jobs<Work>,
+    /// Additions that each become a group of their own.
+    alone: VecDeque<Add>,
     /// The start of the turn of this process.
     turn: Instant,
     /// The time at which the last group ended.
@@ -144,12 +149,11 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(jobs: Jobs<Work>) -> Self {
-        Self { jobs, turn: Instant::now(), ended: Instant::now() }
-    }
-
     /// Waits for additions and other writes. Returns `None` when the queue is closed and empty.
     fn next(&mut self) -> Option<Group> {
+        if let Some(add) = self.alone.pop_front() {
+            return Some((vec![add], Vec::new()));
+        }
         let mut group = self.jobs.blocking_next(0)?;
         let is_over = self.turn.elapsed() >= TURN;
         if is_over {
