@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     config::SqliteConfig,
-    connection::{self, ReadAccess, SharedMemory, WRITE_TIMEOUT},
+    connection::{self, SharedMemory, WRITE_TIMEOUT},
     error::{OpenError, Reason, is_busy},
     presence::Presence,
     readers::{Pool, Readers, queue},
@@ -50,8 +50,8 @@ impl SqliteStore {
     /// # Errors
     /// [`OpenError`], also if there is no store and `settings` are read-only.
     pub fn open_with(config: &SqliteConfig, settings: &SqliteSettings) -> Result<Self, OpenError> {
-        let opened = open(config, settings, WRITE_TIMEOUT);
-        opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
+        let at = |reason| OpenError { path: config.path.clone(), reason };
+        open(config, settings, WRITE_TIMEOUT).map_err(at)
     }
 }
 
@@ -65,23 +65,20 @@ pub(crate) fn open(
     // An absolute path is never a special name of SQLite (`:memory:`, `file:…`), and stays valid if the process changes
     // its directory.
     let (path, synchronous) = (path::absolute(&config.path)?, config.synchronous);
-    let (connection, access, was_created);
-    if settings.read_only {
-        access = ReadAccess::ReadOnly;
-        require_store(&path, access)?;
-        connection = connection::open_reader(&path, access)?;
-        schema::require_current(&connection)?;
-        was_created = false;
+    let read_only = settings.read_only;
+    let (connection, was_created) = if read_only {
+        let (version, reader) = open_known(&path, read_only)?;
+        schema::require_current(version)?;
+        (reader, false)
     } else {
-        access = ReadAccess::Shared;
         create(&path)?;
-        require_store(&path, access)?;
+        require_store(&path, read_only)?;
         require_companions(&path)?;
         let mut writer = connection::open_writer(&path, synchronous, busy_timeout)?;
-        was_created = schema::create_or_check(&mut writer)?;
+        let was_created = schema::create_or_check(&mut writer)?;
         use_write_ahead_log(&writer, busy_timeout)?;
-        connection = writer;
-    }
+        (writer, was_created)
+    };
     let (versions, began) = (VersionCache::default(), Instant::now());
     // This read opens the log. If the version cannot be read, requests report the error.
     if let Ok(stored) = version::current(&connection) {
@@ -89,9 +86,9 @@ pub(crate) fn open(
     }
     let runtime = Handle::try_current().map_err(io::Error::other)?;
     let pool = Arc::new(Pool {
-        presence: Presence::new(&path, access)?,
+        presence: Presence::new(&path, read_only)?,
         path,
-        access,
+        read_only,
         busy_timeout,
         synchronous,
         versions,
@@ -100,20 +97,25 @@ pub(crate) fn open(
         max_idle: runtime.metrics().num_workers() + queue::MIN_THREADS,
         idle: Mutex::default(),
         // A writer uses the `-shm`, and SQLite removes it.
-        _shared_memory: shared_memory.filter(|_| settings.read_only),
+        _shared_memory: shared_memory.filter(|_| read_only),
     });
     let on_panic = &settings.on_task_panic;
     let readers = Readers::start(Arc::clone(&pool), runtime.clone(), on_panic)?;
     let start_writer = || Writer::start(pool, connection, runtime, on_panic);
-    let writer = (!settings.read_only).then(start_writer).transpose()?;
+    let writer = (!read_only).then(start_writer).transpose()?;
     let reads_while_sealed = settings.reads_while_sealed;
     Ok(SqliteStore { readers, writer, was_created, reads_while_sealed })
 }
 
-/// Returns the schema version of a store that this release knows; `None` if the database is empty. Changes no file.
-pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i64>, Reason> {
-    require_store(path, access)?;
-    schema::version(&connection::open_reader(path, access)?)
+/// Opens a store that this release knows for reading. Returns its schema version with the connection; `None` if the
+/// database is empty. Unless `read_only`, closing the connection may move the log into the file.
+pub(crate) fn open_known(
+    path: &Path,
+    read_only: bool,
+) -> Result<(Option<i64>, Connection), Reason> {
+    require_store(path, read_only)?;
+    let reader = connection::open_reader(path, read_only)?;
+    Ok((schema::version(&reader)?, reader))
 }
 
 /// Creates a missing file for its owner alone.
@@ -129,12 +131,9 @@ fn create(path: &Path) -> Result<(), Reason> {
     }
 }
 
-/// Requires a store or an empty file that this user may open with `access`. Changes no file.
-fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
-    let needed = match access {
-        ReadAccess::Shared => Access::READ_OK | Access::WRITE_OK,
-        ReadAccess::ReadOnly => Access::READ_OK,
-    };
+/// Requires a store or an empty file that this user may read and, unless `read_only`, write. Changes no file.
+fn require_store(path: &Path, read_only: bool) -> Result<(), Reason> {
+    let needed = if read_only { Access::READ_OK } else { Access::READ_OK | Access::WRITE_OK };
     let found = fs::metadata(path).and_then(|file| {
         if file.is_dir() {
             Err(io::ErrorKind::IsADirectory.into())
@@ -152,8 +151,8 @@ fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
 /// Requires that this user may write `-wal` and `-shm`. Otherwise SQLite would open the store, and every transaction would
 /// fail.
 pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
-    let path = fs::canonicalize(path)?;
-    for companion in ["-wal", "-shm"].map(|suffix| connection::beside(&path, suffix)) {
+    for suffix in ["-wal", "-shm"] {
+        let companion = connection::companion(path, suffix)?;
         let access = rustix::fs::access(&companion, Access::READ_OK | Access::WRITE_OK);
         if matches!(access, Err(Errno::ACCESS | Errno::PERM)) {
             return Err(Reason::Lasting(format!(

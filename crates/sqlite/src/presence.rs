@@ -15,10 +15,7 @@ use std::{
 
 use petstore_domain::StoreError;
 
-use crate::{
-    connection::{ReadAccess, beside},
-    schema,
-};
+use crate::{connection::companion, schema};
 
 /// The device and inode of a file.
 type Identity = (u64, u64);
@@ -37,15 +34,12 @@ pub(crate) struct Presence {
 
 impl Presence {
     /// Notes the files of the store that was opened at `path`.
-    pub(crate) fn new(path: &Path, access: ReadAccess) -> io::Result<Self> {
+    pub(crate) fn new(path: &Path, read_only: bool) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         let database = (path.to_owned(), identity(&metadata));
-        // SQLite names the log after the target of a symbolic link.
-        let log = beside(&fs::canonicalize(path)?, "-wal");
-        let log = match access {
-            ReadAccess::Shared => Some((log.clone(), identity(&fs::metadata(&log)?))),
-            ReadAccess::ReadOnly => None,
-        };
+        let log = companion(path, "-wal")?;
+        let log =
+            if read_only { None } else { Some((log.clone(), identity(&fs::metadata(&log)?))) };
         Ok(Self { database, log, length: metadata.len().into(), lost: false.into() })
     }
 

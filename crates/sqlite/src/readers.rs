@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use self::queue::Queue;
 use crate::{
     config::Synchronous,
-    connection::{self, ReadAccess, SharedMemory},
+    connection::{self, SharedMemory},
     error::Failure,
     presence::Presence,
 };
@@ -154,7 +154,7 @@ impl Drop for Readers {
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
-    pub(crate) access: ReadAccess,
+    pub(crate) read_only: bool,
     /// The longest wait of the writer for another process.
     pub(crate) busy_timeout: Duration,
     /// The durability of additions.
@@ -182,7 +182,7 @@ impl Pool {
 
     /// Opens a connection outside of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_reader(&self.path, self.access)
+        connection::open_reader(&self.path, self.read_only)
     }
 
     /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new connection is cheap
