@@ -13,26 +13,15 @@ pub struct SqliteConfig {
 
 /// SQLite's setting `PRAGMA synchronous`: when a commit waits for the disk.
 ///
-/// With every setting, the store stays consistent, and acknowledged writes survive a crash of the process.
+/// The numbers are SQLite's. With every setting, the store stays consistent, and acknowledged writes survive a crash of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Synchronous {
     /// An addition does not wait for the disk: a power failure may undo the last acknowledged additions.
-    Normal,
+    Normal = 1,
     /// A commit waits for the disk: every acknowledged write survives a power failure.
     #[default]
-    Full,
+    Full = 2,
     /// Equal to `Full` for this store. SQLite treats it differently only for a rollback journal, and the store has a
     /// write-ahead log.
-    Extra,
-}
-
-impl Synchronous {
-    /// Returns the value of the pragma.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "NORMAL",
-            Self::Full => "FULL",
-            Self::Extra => "EXTRA",
-        }
-    }
+    Extra = 3,
 }

@@ -93,7 +93,7 @@ pub(crate) fn open_checking_writer(
         }
         wait
     }))?;
-    connection.pragma_update(None, "synchronous", synchronous.as_str())?;
+    connection.pragma_update(None, "synchronous", synchronous as u8)?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
     // A damaged page must not be changed. Readers skip this check, which would be the largest cost of a page. The
     // domain checks each row that they read.
@@ -149,7 +149,6 @@ pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Removes the `-shm` file when it is dropped. SQLite adds a `-shm` to a log that has none, and a read-only connection
 /// leaves the `-shm` behind.
-#[derive(Debug)]
 pub(crate) struct SharedMemory(PathBuf);
 
 impl SharedMemory {

@@ -51,8 +51,7 @@ fn inspect_durability(reader: &Connection, synchronous: Synchronous) -> rusqlite
             Finding::ok(subject, detail)
         });
     }
-    let name = synchronous.as_str().to_lowercase();
-    let settings = format!("journal_mode is wal, synchronous is {name}");
+    let settings = format!("journal_mode is wal, synchronous is {synchronous:?}").to_lowercase();
     Ok(if synchronous == Synchronous::Normal {
         let risk = "a power failure may undo the last acknowledged writes";
         Finding::warning(subject, format!("{settings}: {risk}"))

@@ -21,7 +21,6 @@ use crate::{connection::companion, schema};
 type Identity = (u64, u64);
 
 /// The database file and its write-ahead log as they were opened.
-#[derive(Debug)]
 pub(crate) struct Presence {
     database: (PathBuf, Identity),
     /// The log; `None` if the store is read-only.

@@ -151,7 +151,6 @@ impl Drop for Readers {
 
 /// The open store, which readers and the writer share, with connections that cannot write. The pool opens a connection
 /// when a read finds no idle connection.
-#[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
     pub(crate) read_only: bool,

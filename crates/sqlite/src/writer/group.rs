@@ -164,9 +164,7 @@ impl<'a> Session<'a> {
         work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure>,
     ) -> Result<T, ArchiveError> {
         let (connection, synchronous) = (self.statements.connection, self.pool.synchronous);
-        let set = |synchronous: Synchronous| {
-            connection.pragma_update(None, "synchronous", synchronous.as_str())
-        };
+        let set = |value: Synchronous| connection.pragma_update(None, "synchronous", value as u8);
         let done = set(synchronous.max(Synchronous::Full)).map_err(Failure::from);
         let done = done.and_then(|()| self.transaction(writer, work));
         if set(synchronous).is_err() {
