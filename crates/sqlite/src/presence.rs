@@ -46,9 +46,7 @@ impl Presence {
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let log = self.log.iter().try_for_each(|log| find(log).map(drop));
         let found = log.and_then(|()| self.require_whole(&find(&self.database)?));
-        if self.lost.load(Ordering::Relaxed) != found.is_err() {
-            self.lost.store(found.is_err(), Ordering::Relaxed);
-        }
+        self.lost.store(found.is_err(), Ordering::Relaxed);
         found
     }
 
@@ -58,9 +56,7 @@ impl Presence {
         if length < before && !schema::is_whole(path) {
             return Err(lost(path, "was truncated"));
         }
-        if length != before {
-            self.length.store(length, Ordering::Relaxed);
-        }
+        self.length.store(length, Ordering::Relaxed);
         Ok(())
     }
 
