@@ -78,7 +78,9 @@ impl Readers {
             closed: false.into(),
         });
         let mut readers = Self { shared, watches: Vec::new() };
-        readers.shared.start_threads()?;
+        for _ in 0..queue::MIN_THREADS {
+            readers.shared.add_thread(&mut readers.shared.queue())?;
+        }
         for (name, run) in
             [("sqlite-watch", Shared::watch as fn(&Arc<Shared>)), ("sqlite-tick", Shared::tick)]
         {
