@@ -57,7 +57,25 @@ impl KeyStore for SqliteStore {
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-        self.readers.read(move |connection| changes(connection, known)).await
+        let load = move |connection: &Connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let (revision, _) = head(&snapshot)?;
+            let position = known.map_or(i64::MIN, |known| known.position);
+            let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+            if known == Some(changes.mark) {
+                return Ok(changes);
+            }
+            let mut statement = snapshot.prepare_cached(SINCE)?;
+            let mut rows = statement.query([position])?;
+            while let Some(row) = rows.next()? {
+                changes.mark.position = row.get(9)?;
+                changes.rows.push((api_key(row), stamp(changes.mark.position)));
+            }
+            let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
+            changes.sum = sum.cast_unsigned();
+            Ok(changes)
+        };
+        self.readers.read(load).await
     }
 
     async fn save(
@@ -86,29 +104,6 @@ impl KeyStore for SqliteStore {
         };
         self.writer()?.write(note).await
     }
-}
-
-/// Returns the keys that have changed since `known`, in one snapshot.
-pub(crate) fn changes(
-    connection: &Connection,
-    known: Option<KeyMark>,
-) -> Result<KeyChanges, Failure> {
-    let snapshot = connection.unchecked_transaction()?;
-    let (revision, _) = head(&snapshot)?;
-    let position = known.map_or(i64::MIN, |known| known.position);
-    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
-    if known == Some(changes.mark) {
-        return Ok(changes);
-    }
-    let mut statement = snapshot.prepare_cached(SINCE)?;
-    let mut rows = statement.query([position])?;
-    while let Some(row) = rows.next()? {
-        changes.mark.position = row.get(9)?;
-        changes.rows.push((api_key(row), stamp(changes.mark.position)));
-    }
-    let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
-    changes.sum = sum.cast_unsigned();
-    Ok(changes)
 }
 
 /// Returns the lower 32 bits of a stored stamp, plus 1. The sum of such numbers does not overflow.
@@ -181,20 +176,17 @@ pub(crate) fn renew(connection: &Connection) -> rusqlite::Result<()> {
 /// Returns the key of a row.
 fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
     // `get_ref` takes fewer instructions than `get`.
-    let text = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_str()?) };
-    let number = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_i64()?) };
-    let optional = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_i64_or_null()?) };
     let stored = || -> rusqlite::Result<_> {
         Ok(StoredApiKey {
-            id: number(0)?,
-            name: text(1)?,
+            id: row.get_ref(0)?.as_i64()?,
+            name: row.get_ref(1)?.as_str()?,
             digest: row.get_ref(2)?.as_blob()?,
-            prefix: text(3)?,
-            rights: text(4)?,
-            created_at: number(5)?,
-            expires_at: optional(6)?,
-            revoked_at: optional(7)?,
-            last_used_at: optional(8)?,
+            prefix: row.get_ref(3)?.as_str()?,
+            rights: row.get_ref(4)?.as_str()?,
+            created_at: row.get_ref(5)?.as_i64()?,
+            expires_at: row.get_ref(6)?.as_i64_or_null()?,
+            revoked_at: row.get_ref(7)?.as_i64_or_null()?,
+            last_used_at: row.get_ref(8)?.as_i64_or_null()?,
         })
     };
     let unreadable = |error| CorruptKey {
