@@ -180,8 +180,8 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema), \
                       (SELECT application_id FROM pragma_application_id), \
                       (SELECT user_version FROM pragma_user_version)";
-    let (objects, application, oldest) = connection
-        .query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)))?;
+    let (objects, application, oldest): (i64, _, _) =
+        connection.query_row(sql, [], |row| row.try_into())?;
     if (objects, application, oldest) == (0, 0, 0) {
         return Ok(None);
     }

@@ -214,13 +214,8 @@ pub(crate) fn purge(
 
 /// Returns the record of a row.
 fn record(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
-    let read = || -> rusqlite::Result<_> {
-        Ok(IdempotencyRecord {
-            id: IdempotencyId(row.get(0)?),
-            fingerprint: Fingerprint(row.get(1)?),
-            pet: PetId(row.get(2)?),
-            at: Timestamp(row.get(3)?),
-        })
-    };
-    read().map_err(|rule| Corruption::new("an idempotency record", rule))
+    let broken = |rule: rusqlite::Error| Corruption::new("an idempotency record", rule);
+    let (id, fingerprint, pet, at) = row.try_into().map_err(broken)?;
+    let (id, fingerprint) = (IdempotencyId(id), Fingerprint(fingerprint));
+    Ok(IdempotencyRecord { id, fingerprint, pet: PetId(pet), at: Timestamp(at) })
 }
