@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, CorruptKey, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome,
-    StoreError, StoredApiKey, StoredKeys, Timestamp,
+    ApiKey, CorruptKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError,
+    StoredApiKey, StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, Params, Row, params};
 
@@ -26,7 +26,7 @@ macro_rules! select {
 pub(crate) const ALL: &str = select!("ORDER BY id");
 pub(crate) const BY_ID_OR_DIGEST: &str = select!("WHERE id = ?1 OR digest = ?2");
 pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
-/// Selects the sum of [`stamp`] over all keys.
+/// Selects the sum of a number for each key: the lower 32 bits of its stamp, plus 1. The sum does not overflow.
 pub(crate) const SUM: &str = "SELECT coalesce(sum(1 + (stamp & 0xffffffff)), 0) FROM api_key";
 /// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
@@ -69,7 +69,8 @@ impl KeyStore for SqliteStore {
             let mut rows = statement.query([position])?;
             while let Some(row) = rows.next()? {
                 changes.mark.position = row.get(9)?;
-                changes.rows.push((api_key(row), stamp(changes.mark.position)));
+                let stamp = 1 + (changes.mark.position.cast_unsigned() & 0xffff_ffff);
+                changes.rows.push((api_key(row), stamp));
             }
             let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
             changes.sum = sum.cast_unsigned();
@@ -106,11 +107,6 @@ impl KeyStore for SqliteStore {
     }
 }
 
-/// Returns the lower 32 bits of a stored stamp, plus 1. The sum of such numbers does not overflow.
-fn stamp(stored: i64) -> u64 {
-    1 + (stored.cast_unsigned() & 0xffff_ffff)
-}
-
 /// Returns the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) fn head(connection: &Connection) -> rusqlite::Result<(KeyRevision, i64)> {
     connection
@@ -125,13 +121,9 @@ pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure> {
     Ok(StoredKeys::new(revision, next_id, select(connection, ALL, [])?))
 }
 
-/// Returns the keys with this identifier or digest.
-pub(crate) fn find(
-    connection: &Connection,
-    id: KeyId,
-    digest: &KeyDigest,
-) -> Result<Vec<ApiKey>, Failure> {
-    let found = select(connection, BY_ID_OR_DIGEST, params![id.0, digest.0])?.into_iter();
+/// Returns the keys with the identifier or the digest of `key`.
+pub(crate) fn find(connection: &Connection, key: &ApiKey) -> Result<Vec<ApiKey>, Failure> {
+    let found = select(connection, BY_ID_OR_DIGEST, params![key.id.0, key.digest.0])?.into_iter();
     found.map(|key| Ok(key.map_err(|corrupt| corrupt.corruption)?)).collect()
 }
 

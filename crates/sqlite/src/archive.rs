@@ -101,7 +101,7 @@ impl Snapshot for ReadTransaction {
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        self.read(move |connection| pets::after(connection, after, limit)).await
+        self.read(move |connection| Ok(pets::page(connection, after, None, limit)?.pets)).await
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
@@ -139,7 +139,7 @@ fn write_rows(statements: &mut Statements<'_>, rows: &Rows) -> Result<Written, F
         }
     }
     for key in keys {
-        let found = keys::find(connection, key.id, &key.digest)?;
+        let found = keys::find(connection, key)?;
         let stored = found.iter().find(|stored| stored.id == key.id);
         let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
         let resolved = Resolution::of_key(stored, owner, key)?;
