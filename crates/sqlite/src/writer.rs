@@ -23,9 +23,11 @@ pub(crate) use self::group::Session;
 use crate::{
     connection::Statements,
     error::{self, Failure},
-    pets::addition::MAX_GROUP,
     readers::Pool,
 };
+
+/// The largest number of additions in one transaction.
+const MAX_GROUP: usize = 1024;
 
 /// The longest time that this process writes without releasing SQLite's write lock for [`FREE`]. The lock has no queue:
 /// processes that poll for it would starve beside a writer without pauses.
@@ -34,8 +36,8 @@ const TURN: Duration = Duration::from_millis(100);
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 const FREE: Duration = Duration::from_millis(2);
 
-/// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if the connection
-/// was lost, or if an earlier write of the group failed.
+/// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if an earlier write
+/// of the group failed.
 pub(crate) type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
@@ -119,19 +121,8 @@ fn run(pool: &Pool, connection: Connection, mut groups: Groups, runtime: &Handle
     let mut opened = Ok(connection);
     let mut next = groups.next();
     while let Some(group) = next {
-        next = match &opened {
-            Ok(connection) => Session::new(pool, connection).run(group, &mut groups, runtime),
-            Err(error) => {
-                let (adds, others) = group;
-                group::failed(adds, error).send_on(runtime);
-                for work in others {
-                    work(Err(error.clone()));
-                }
-                groups.next()
-            }
-        };
+        next = Session::new(pool, &opened).run(group, &mut groups, runtime);
         if next.is_some() {
-            // The connection is in doubt, or there is none.
             opened = group::reopen(pool);
         }
     }

@@ -9,9 +9,6 @@ use crate::{
     pets::rows,
 };
 
-/// The largest number of additions in one transaction.
-pub(crate) const MAX_GROUP: usize = 1024;
-
 /// The outcome of an addition before the commit.
 pub(crate) type Outcome = Result<Stored, AddError>;
 

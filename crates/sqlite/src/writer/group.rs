@@ -64,16 +64,18 @@ impl Health {
     }
 }
 
-/// Runs groups on one connection with held statements.
+/// Runs groups on one connection.
 pub(crate) struct Session<'a> {
     pool: &'a Pool,
-    statements: Statements<'a>,
+    /// The held statements, or the reason why there is no connection. Then every write fails.
+    statements: Result<Statements<'a>, StoreError>,
     health: Health,
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(pool: &'a Pool, connection: &'a Connection) -> Self {
-        Self { pool, statements: Statements::new(connection), health: Health::Sound }
+    pub(super) fn new(pool: &'a Pool, opened: &'a Result<Connection, StoreError>) -> Self {
+        let statements = opened.as_ref().map(Statements::new).map_err(StoreError::clone);
+        Self { pool, statements, health: Health::Sound }
     }
 
     /// Writes `first` and the groups after it. Returns the next group if it needs a new connection; `None` when the queue is
@@ -84,10 +86,8 @@ impl<'a> Session<'a> {
         groups: &mut Groups,
         runtime: &Handle,
     ) -> Option<Group> {
-        let mut next = Some(first);
-        while self.health != Health::InDoubt
-            && let Some((adds, others)) = next
-        {
+        let (mut adds, mut others) = first;
+        loop {
             self.health = Health::Sound;
             self.commit(adds, groups).send_on(runtime);
             for work in others {
@@ -97,9 +97,12 @@ impl<'a> Session<'a> {
                 work(if can_run { Ok(&mut *self) } else { Err(failed()) });
             }
             groups.ended = Instant::now();
-            next = groups.next();
+            let next = groups.next();
+            if self.health == Health::InDoubt || self.statements.is_err() {
+                return next;
+            }
+            (adds, others) = next?;
         }
-        next
     }
 
     /// Writes the additions, except abandoned ones, in one transaction. If the transaction fails, no addition has taken
@@ -126,7 +129,12 @@ impl<'a> Session<'a> {
             Err(Failure::Sqlite(error)) if error::is_damage(&error) && group.len() > 1 => {
                 groups.alone.extend(group);
             }
-            Err(failure) => return failed(group, &error::of_archive(explain(failure))),
+            Err(failure) => {
+                let error = error::of_archive(explain(failure));
+                for Add { reply, .. } in group {
+                    answers.add(reply, Err(error.clone().into()));
+                }
+            }
         }
         answers
     }
@@ -161,7 +169,8 @@ impl<'a> Session<'a> {
         writer: WriterRole,
         work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure>,
     ) -> Result<T, ArchiveError> {
-        let (connection, synchronous) = (self.statements.connection, self.pool.synchronous);
+        let connection = self.statements.as_ref().map_err(StoreError::clone)?.connection;
+        let synchronous = self.pool.synchronous;
         let set = |value: Synchronous| connection.pragma_update(None, "synchronous", value as u8);
         let done = set(synchronous.max(Synchronous::Full)).map_err(Failure::from);
         let done = done.and_then(|()| self.transaction(writer, work));
@@ -180,7 +189,8 @@ impl<'a> Session<'a> {
         writer: WriterRole,
         work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure>,
     ) -> Result<T, Failure> {
-        let (pool, statements) = (self.pool, &mut self.statements);
+        let pool = self.pool;
+        let statements = self.statements.as_mut().map_err(|error| error.clone())?;
         pool.presence.check()?;
         let done = (|| {
             statements.get("BEGIN IMMEDIATE")?.execute([])?;
@@ -211,15 +221,6 @@ impl<'a> Session<'a> {
         }
         done
     }
-}
-
-/// Returns the answers to additions whose transaction has failed.
-pub(super) fn failed(group: Vec<Add>, error: &StoreError) -> Answers {
-    let mut answers = Answers::default();
-    for Add { reply, .. } in group {
-        answers.add(reply, Err(error.clone().into()));
-    }
-    answers
 }
 
 /// Returns the error for all callers of a failed transaction.
