@@ -134,16 +134,16 @@ fn create(path: &Path) -> Result<(), Reason> {
 /// Requires a store or an empty file that this user may read and, unless `read_only`, write. Changes no file.
 fn require_store(path: &Path, read_only: bool) -> Result<(), Reason> {
     let needed = if read_only { Access::READ_OK } else { Access::READ_OK | Access::WRITE_OK };
-    let found = fs::metadata(path).and_then(|file| {
-        if file.is_dir() {
-            Err(io::ErrorKind::IsADirectory.into())
-        } else if file.is_file() {
-            Ok(rustix::fs::access(path, needed)?)
-        } else {
-            Err(io::Error::other("it is not a plain file"))
-        }
-    });
-    found.map_err(|error| explain(error, path))?;
+    let file = fs::metadata(path).map_err(|error| explain(error, path))?;
+    if file.is_dir() {
+        let file = path.join("petstore.db");
+        let message = format!("it is a directory; name a file in it, such as {}", file.display());
+        return Err(Reason::Lasting(message));
+    }
+    if !file.is_file() {
+        return Err(io::Error::other("it is not a plain file").into());
+    }
+    rustix::fs::access(path, needed).map_err(|error| explain(error.into(), path))?;
     schema::check_file(path)?;
     schema::check_log(path)
 }
@@ -189,17 +189,13 @@ fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(),
 }
 
 fn explain(error: io::Error, path: &Path) -> Reason {
-    use io::ErrorKind::{IsADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     let directory = path.parent().unwrap_or(path);
     let kind = error.kind();
     if kind == NotFound && !directory.exists() {
         let directory = directory.display();
         let message =
             format!("its directory {directory} does not exist; create it, or name another path");
-        Reason::Lasting(message)
-    } else if kind == IsADirectory {
-        let file = path.join("petstore.db");
-        let message = format!("it is a directory; name a file in it, such as {}", file.display());
         Reason::Lasting(message)
     } else if kind == PermissionDenied {
         Reason::denied()
