@@ -170,9 +170,7 @@ pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
 fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(), Reason> {
     let deadline = Instant::now() + timeout;
     loop {
-        let mode =
-            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-        match mode {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(_) => {
                 return Err(Reason::lasting(

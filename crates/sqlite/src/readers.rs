@@ -138,10 +138,9 @@ impl Drop for Readers {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
         self.watches.iter().for_each(Thread::unpark);
-        // Notified under the lock, so that no thread starts to wait meanwhile.
-        let queue = self.shared.queue();
+        // A thread that holds the lock may be about to wait.
+        drop(self.shared.queue());
         self.shared.changed.notify_all();
-        drop(queue);
         let began = Instant::now();
         // Each running thread holds a reference.
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {

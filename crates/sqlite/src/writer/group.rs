@@ -89,7 +89,9 @@ impl<'a> Session<'a> {
         let (mut adds, mut others) = first;
         loop {
             self.health = Health::Sound;
-            self.commit(adds, groups).send_on(runtime);
+            if !adds.is_empty() {
+                self.commit(adds, groups).send_on(runtime);
+            }
             for work in others {
                 // A group waits for the lock only once.
                 let can_run = self.health == Health::Sound;
@@ -108,9 +110,6 @@ impl<'a> Session<'a> {
     /// Writes the additions, except abandoned ones, in one transaction. If the transaction fails, no addition has taken
     /// effect. After a damaged page, each addition becomes a group of its own.
     fn commit(&mut self, mut group: Vec<Add>, groups: &mut Groups) -> Answers {
-        if group.is_empty() {
-            return Answers::default();
-        }
         let mut done = self.add_all(&mut group, false);
         if let Err(Failure::Sqlite(error)) = &done
             && (error::is_refusal(error) || error::is_damage(error) || error::is_full(error))
@@ -120,7 +119,9 @@ impl<'a> Session<'a> {
         let mut answers = Answers::default();
         match done {
             Ok(outcomes) => {
-                self.pool.note_commit(group.len());
+                if !group.is_empty() {
+                    self.pool.note_commit(group.len());
+                }
                 for (Add { pet, reply, .. }, outcome) in group.into_iter().zip(outcomes) {
                     answers.add(reply, outcome.map(|stored| stored.answer(pet)));
                 }
