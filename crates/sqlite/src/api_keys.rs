@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, CorruptKey, KeyChanges, KeyDigest, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome,
-    StoreError, StoredApiKey, StoredKeys, Timestamp,
+    ApiKey, CorruptKey, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore, SaveOutcome, StoreError,
+    StoredApiKey, StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, Params, Row, params};
 
@@ -26,7 +26,7 @@ macro_rules! select {
 pub(crate) const ALL: &str = select!("ORDER BY id");
 pub(crate) const BY_ID_OR_DIGEST: &str = select!("WHERE id = ?1 OR digest = ?2");
 pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
-/// Selects the sum of [`stamp`] over all keys.
+/// Selects the sum of a number for each key: the lower 32 bits of its stamp, plus 1. The sum does not overflow.
 pub(crate) const SUM: &str = "SELECT coalesce(sum(1 + (stamp & 0xffffffff)), 0) FROM api_key";
 /// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
@@ -57,7 +57,26 @@ impl KeyStore for SqliteStore {
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-        self.readers.read(move |connection| changes(connection, known)).await
+        let load = move |connection: &Connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let (revision, _) = head(&snapshot)?;
+            let position = known.map_or(i64::MIN, |known| known.position);
+            let mut changes = KeyChanges::none_since(KeyMark { revision, position });
+            if known == Some(changes.mark) {
+                return Ok(changes);
+            }
+            let mut statement = snapshot.prepare_cached(SINCE)?;
+            let mut rows = statement.query([position])?;
+            while let Some(row) = rows.next()? {
+                changes.mark.position = row.get(9)?;
+                let stamp = 1 + (changes.mark.position.cast_unsigned() & 0xffff_ffff);
+                changes.rows.push((api_key(row), stamp));
+            }
+            let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
+            changes.sum = sum.cast_unsigned();
+            Ok(changes)
+        };
+        self.readers.read(load).await
     }
 
     async fn save(
@@ -88,34 +107,6 @@ impl KeyStore for SqliteStore {
     }
 }
 
-/// Returns the keys that have changed since `known`, in one snapshot.
-pub(crate) fn changes(
-    connection: &Connection,
-    known: Option<KeyMark>,
-) -> Result<KeyChanges, Failure> {
-    let snapshot = connection.unchecked_transaction()?;
-    let (revision, _) = head(&snapshot)?;
-    let position = known.map_or(i64::MIN, |known| known.position);
-    let mut changes = KeyChanges::none_since(KeyMark { revision, position });
-    if known == Some(changes.mark) {
-        return Ok(changes);
-    }
-    let mut statement = snapshot.prepare_cached(SINCE)?;
-    let mut rows = statement.query([position])?;
-    while let Some(row) = rows.next()? {
-        changes.mark.position = row.get(9)?;
-        changes.rows.push((api_key(row), stamp(changes.mark.position)));
-    }
-    let sum: i64 = snapshot.prepare_cached(SUM)?.query_row([], |row| row.get(0))?;
-    changes.sum = sum.cast_unsigned();
-    Ok(changes)
-}
-
-/// Returns the lower 32 bits of a stored stamp, plus 1. The sum of such numbers does not overflow.
-fn stamp(stored: i64) -> u64 {
-    1 + (stored.cast_unsigned() & 0xffff_ffff)
-}
-
 /// Returns the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) fn head(connection: &Connection) -> rusqlite::Result<(KeyRevision, i64)> {
     connection
@@ -130,13 +121,9 @@ pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure> {
     Ok(StoredKeys::new(revision, next_id, select(connection, ALL, [])?))
 }
 
-/// Returns the keys with this identifier or digest.
-pub(crate) fn find(
-    connection: &Connection,
-    id: KeyId,
-    digest: &KeyDigest,
-) -> Result<Vec<ApiKey>, Failure> {
-    let found = select(connection, BY_ID_OR_DIGEST, params![id.0, digest.0])?.into_iter();
+/// Returns the keys with the identifier or the digest of `key`.
+pub(crate) fn find(connection: &Connection, key: &ApiKey) -> Result<Vec<ApiKey>, Failure> {
+    let found = select(connection, BY_ID_OR_DIGEST, params![key.id.0, key.digest.0])?.into_iter();
     found.map(|key| Ok(key.map_err(|corrupt| corrupt.corruption)?)).collect()
 }
 
@@ -181,20 +168,17 @@ pub(crate) fn renew(connection: &Connection) -> rusqlite::Result<()> {
 /// Returns the key of a row.
 fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
     // `get_ref` takes fewer instructions than `get`.
-    let text = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_str()?) };
-    let number = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_i64()?) };
-    let optional = |index| -> rusqlite::Result<_> { Ok(row.get_ref(index)?.as_i64_or_null()?) };
     let stored = || -> rusqlite::Result<_> {
         Ok(StoredApiKey {
-            id: number(0)?,
-            name: text(1)?,
+            id: row.get_ref(0)?.as_i64()?,
+            name: row.get_ref(1)?.as_str()?,
             digest: row.get_ref(2)?.as_blob()?,
-            prefix: text(3)?,
-            rights: text(4)?,
-            created_at: number(5)?,
-            expires_at: optional(6)?,
-            revoked_at: optional(7)?,
-            last_used_at: optional(8)?,
+            prefix: row.get_ref(3)?.as_str()?,
+            rights: row.get_ref(4)?.as_str()?,
+            created_at: row.get_ref(5)?.as_i64()?,
+            expires_at: row.get_ref(6)?.as_i64_or_null()?,
+            revoked_at: row.get_ref(7)?.as_i64_or_null()?,
+            last_used_at: row.get_ref(8)?.as_i64_or_null()?,
         })
     };
     let unreadable = |error| CorruptKey {

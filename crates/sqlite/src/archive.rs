@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -60,9 +60,8 @@ impl Archive for SqliteStore {
 /// An open read transaction. Reads run on blocking threads, so that a copy can read a batch while it writes the
 /// previous batch.
 struct ReadTransaction {
-    /// The connection, which a running read takes and puts back. A canceled read does not put it back. Dropping the
-    /// connection ends the transaction.
-    connection: Option<Connection>,
+    /// The connection, which a running read locks. Dropping the connection ends the transaction.
+    connection: Arc<Mutex<Connection>>,
     _pool: Arc<Pool>,
 }
 
@@ -73,20 +72,16 @@ impl ReadTransaction {
         // The snapshot begins with the first read, not with `BEGIN`.
         connection.execute_batch("BEGIN")?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        Ok(Self { connection: Some(connection), _pool: pool })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), _pool: pool })
     }
 
     async fn read<T: Send + 'static>(
         &mut self,
         read: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let connection = self.connection.take();
-        let connection =
-            connection.ok_or_else(|| StoreError::unavailable("an earlier read was canceled"))?;
-        let reading = task::spawn_blocking(move || (read(&connection), connection));
-        let (result, connection) = reading.await.map_err(StoreError::unavailable)?;
-        self.connection = Some(connection);
-        Ok(result?)
+        let connection = Arc::clone(&self.connection);
+        let read = move || read(&connection.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(task::spawn_blocking(read).await.map_err(StoreError::unavailable)??)
     }
 }
 
@@ -106,7 +101,7 @@ impl Snapshot for ReadTransaction {
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        self.read(move |connection| pets::after(connection, after, limit)).await
+        self.read(move |connection| Ok(pets::page(connection, after, None, limit)?.pets)).await
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
@@ -144,7 +139,7 @@ fn write_rows(statements: &mut Statements<'_>, rows: &Rows) -> Result<Written, F
         }
     }
     for key in keys {
-        let found = keys::find(connection, key.id, &key.digest)?;
+        let found = keys::find(connection, key)?;
         let stored = found.iter().find(|stored| stored.id == key.id);
         let owner = found.iter().find(|stored| stored.digest == key.digest).map(|owner| owner.id);
         let resolved = Resolution::of_key(stored, owner, key)?;
@@ -181,11 +176,10 @@ fn add_new_pets(
         }
     }
     pets::require_identifiers(statements.connection, pets.len())?;
-    for (index, pet) in pets.iter().enumerate() {
-        let id = pets::insert(statements, pet)?;
-        if let (0, Some(request)) = (index, request) {
-            pets::write_record(statements, stored.as_ref(), &request.into_record(id))?;
-        }
+    let ids = pets.iter().map(|pet| pets::insert(statements, pet));
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    if let (Some(id), Some(request)) = (ids.first(), request) {
+        pets::write_record(statements, stored.as_ref(), &request.into_record(*id))?;
     }
     Ok((pets.len() as u64, (!pets.is_empty()).then_some(0)))
 }

@@ -21,12 +21,8 @@ use rusqlite::{
 };
 
 use crate::{
-    archive,
-    config::{BusyTimeout, SqliteConfig},
-    connection::{self, ReadAccess, SharedMemory},
-    error::OpenError,
-    inspection, open, schema,
-    store::SqliteStore,
+    archive, config::SqliteConfig, connection::SharedMemory, error::OpenError, inspection, open,
+    schema, store::SqliteStore,
 };
 
 /// The number of pages of a step: 1 MiB in pages of 4 KiB.
@@ -72,12 +68,11 @@ impl SqliteStore {
     ) -> Result<(), BackupError> {
         let path = path::absolute(&config.path)?;
         let _shared_memory = SharedMemory::guard(&path);
-        let known = open::known_version(&path, ReadAccess::ReadOnly);
-        if known.map_err(|reason| OpenError { path: config.path.clone(), reason })?.is_none() {
+        let at = |reason| OpenError { path: config.path.clone(), reason };
+        let known = open::open_known(&path, true).map_err(at)?;
+        let (Some(_), source) = known else {
             return Err(BackupError::Unsound("an empty database".to_owned()));
-        }
-        let timeout = BusyTimeout::default().reader;
-        let source = connection::open_reader(&path, ReadAccess::ReadOnly, timeout)?;
+        };
         // The snapshot begins with the first read, not with `BEGIN`.
         source.execute_batch("BEGIN")?;
         let counts = archive::counts(&source)?;

@@ -1,6 +1,6 @@
-//! Settings that an operator chooses, and timeouts that only tests change.
+//! Settings that an operator chooses.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 /// The store to open, and its durability.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,42 +13,15 @@ pub struct SqliteConfig {
 
 /// SQLite's setting `PRAGMA synchronous`: when a commit waits for the disk.
 ///
-/// With every setting, the store stays consistent, and acknowledged writes survive a crash of the process.
+/// The numbers are SQLite's. With every setting, the store stays consistent, and acknowledged writes survive a crash of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Synchronous {
     /// An addition does not wait for the disk: a power failure may undo the last acknowledged additions.
-    Normal,
+    Normal = 1,
     /// A commit waits for the disk: every acknowledged write survives a power failure.
     #[default]
-    Full,
+    Full = 2,
     /// Equal to `Full` for this store. SQLite treats it differently only for a rollback journal, and the store has a
     /// write-ahead log.
-    Extra,
-}
-
-impl Synchronous {
-    /// Returns the value of the pragma.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "NORMAL",
-            Self::Full => "FULL",
-            Self::Extra => "EXTRA",
-        }
-    }
-}
-
-/// The longest time that a connection waits for a lock. Tests shorten it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BusyTimeout {
-    /// The longest wait for a write of another process, also when a store is opened.
-    pub(crate) writer: Duration,
-    /// The longest wait of a read, which blocks its thread. A read waits only while another connection recovers the
-    /// write-ahead log.
-    pub(crate) reader: Duration,
-}
-
-impl Default for BusyTimeout {
-    fn default() -> Self {
-        Self { writer: Duration::from_secs(3), reader: Duration::from_millis(250) }
-    }
+    Extra = 3,
 }

@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fmt::Write as _,
-    fs,
+    fs, io,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     thread,
@@ -14,6 +14,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, config::DbConfig, ff
 use rustix::fs::{Access, access};
 
 use crate::config::Synchronous;
+
+/// The longest wait for a write of another process, also when a store is opened. Tests shorten it.
+pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The longest wait of a read, which blocks its thread. A read waits only while another connection recovers the
+/// write-ahead log.
+const READ_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The interval at which a waiting connection tries to take the write lock.
 ///
@@ -26,15 +33,6 @@ const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
 
 /// The page cache of a reader in KiB: enough for the inner pages of ten million animals.
 const READER_CACHE: i64 = 4 * 1024;
-
-/// The access of a connection that only reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReadAccess {
-    /// This process may also write. The last connection that is closed moves the write-ahead log into the file.
-    Shared,
-    /// This process must not change the files.
-    ReadOnly,
-}
 
 /// Statements of a connection, which are prepared at their first use and held. `prepare_cached` takes some 1,700 more
 /// instructions for each use.
@@ -83,7 +81,7 @@ pub(crate) fn open_checking_writer(
     synchronous: Synchronous,
     busy_timeout: Duration,
 ) -> rusqlite::Result<Connection> {
-    let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mut connection = open_shared(path)?;
     let mut began = Instant::now();
     connection.busy_handler(Some(move |polls| {
         if polls == 0 {
@@ -95,7 +93,7 @@ pub(crate) fn open_checking_writer(
         }
         wait
     }))?;
-    connection.pragma_update(None, "synchronous", synchronous.as_str())?;
+    connection.pragma_update(None, "synchronous", synchronous as u8)?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
     // A damaged page must not be changed. Readers skip this check, which would be the largest cost of a page. The
     // domain checks each row that they read.
@@ -103,20 +101,19 @@ pub(crate) fn open_checking_writer(
     Ok(connection)
 }
 
-/// Opens a connection on which no statement can write.
-pub(crate) fn open_reader(
-    path: &Path,
-    access: ReadAccess,
-    busy_timeout: Duration,
-) -> rusqlite::Result<Connection> {
-    let connection = match access {
-        ReadAccess::Shared => open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?,
-        ReadAccess::ReadOnly => open_read_only(path)?,
-    };
-    connection.busy_timeout(busy_timeout)?;
+/// Opens a connection on which no statement can write. If `read_only`, this process must not change the files. Otherwise,
+/// the last connection that is closed moves the write-ahead log into the file.
+pub(crate) fn open_reader(path: &Path, read_only: bool) -> rusqlite::Result<Connection> {
+    let connection = if read_only { open_read_only(path)? } else { open_shared(path)? };
+    connection.busy_timeout(READ_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE)?;
     Ok(connection)
+}
+
+/// Opens a connection that may write.
+fn open_shared(path: &Path) -> rusqlite::Result<Connection> {
+    open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
 
 /// Opens a connection that leaves all files unchanged when it is closed:
@@ -124,12 +121,11 @@ pub(crate) fn open_reader(
 /// - Without a log, the connection may write, so that SQLite can remove the files that it adds.
 /// - A file that is read-only, or on a read-only disk, is opened as immutable, so SQLite adds no files.
 fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
-    if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path)? {
+    if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path) {
         return open_unchanging(path);
     }
     let has_log = log(path).is_some();
-    let connection =
-        if has_log { open_logged(path) } else { open(path, OpenFlags::SQLITE_OPEN_READ_WRITE) };
+    let connection = if has_log { open_logged(path) } else { open_shared(path) };
     let opened = connection.and_then(|connection| {
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
@@ -153,7 +149,6 @@ pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Removes the `-shm` file when it is dropped. SQLite adds a `-shm` to a log that has none, and a read-only connection
 /// leaves the `-shm` behind.
-#[derive(Debug)]
 pub(crate) struct SharedMemory(PathBuf);
 
 impl SharedMemory {
@@ -163,7 +158,7 @@ impl SharedMemory {
     }
 
     fn is_missing(path: &Path) -> bool {
-        log(path).is_some() && companion(path, "-shm").is_some_and(|file| !file.exists())
+        log(path).is_some() && companion(path, "-shm").is_ok_and(|file| !file.exists())
     }
 }
 
@@ -172,7 +167,7 @@ impl Drop for SharedMemory {
         // The exclusive lock proves that no other connection has the file open. A new connection opens `-shm` only after
         // it has a lock.
         let exclusive = || -> rusqlite::Result<Connection> {
-            let connection = open(&self.0, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            let connection = open_shared(&self.0)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -187,10 +182,10 @@ impl Drop for SharedMemory {
 
 /// Returns whether a process has the file open, or was killed while the file was open. SQLite's files beside it show
 /// both.
-fn is_open_elsewhere(path: &Path) -> rusqlite::Result<bool> {
-    // SQLite names these files after the target of a symbolic link.
-    let path = fs::canonicalize(path).map_err(|_| rusqlite::Error::InvalidPath(path.to_owned()))?;
-    Ok(["-wal", "-journal"].iter().any(|suffix| fs::exists(beside(&path, suffix)).unwrap_or(true)))
+fn is_open_elsewhere(path: &Path) -> bool {
+    ["-wal", "-journal"]
+        .iter()
+        .any(|suffix| companion(path, suffix).and_then(fs::exists).unwrap_or(true))
 }
 
 /// Opens a file as immutable: SQLite ignores its locks and its log, and adds no files.
@@ -206,12 +201,12 @@ pub(crate) fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Returns the write-ahead log of the file at `path`, unless it is empty.
 pub(crate) fn log(path: &Path) -> Option<PathBuf> {
-    companion(path, "-wal").filter(|log| fs::metadata(log).is_ok_and(|log| log.len() > 0))
+    companion(path, "-wal").ok().filter(|log| fs::metadata(log).is_ok_and(|log| log.len() > 0))
 }
 
 /// Returns the path of a file that SQLite keeps beside `path`. It is named after the target of a symbolic link.
-fn companion(path: &Path, suffix: &str) -> Option<PathBuf> {
-    Some(beside(&fs::canonicalize(path).ok()?, suffix))
+pub(crate) fn companion(path: &Path, suffix: &str) -> io::Result<PathBuf> {
+    Ok(beside(&fs::canonicalize(path)?, suffix))
 }
 
 /// Appends `suffix` to the file name of `path`.

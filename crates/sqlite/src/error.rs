@@ -64,6 +64,11 @@ pub(crate) fn is_refusal(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
+/// Returns whether the statement met a damaged page.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
+}
+
 /// Returns whether the disk is full. SQLite also reports that if no identifier is left.
 pub(crate) fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
@@ -93,16 +98,6 @@ pub(crate) fn unreadable(row: &Row<'_>, kind: &str, error: &rusqlite::Error) -> 
     match row.get::<_, i64>(0) {
         Ok(id) => Corruption::new(format_args!("{kind} {id}"), error),
         Err(_) => Corruption::new(kind, error),
-    }
-}
-
-/// Returns a copy of the error for another caller.
-pub(crate) fn copy(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Unavailable(cause) => StoreError::unavailable(cause.to_string()),
-        StoreError::Sealed(reason) => StoreError::sealed(reason),
-        StoreError::Refused(reason) => StoreError::refused(reason),
-        StoreError::Corrupt(corruption) => corruption.clone().into(),
     }
 }
 

@@ -14,8 +14,8 @@ use tokio::task;
 
 use self::rows::{state, write};
 use crate::{
-    config::{BusyTimeout, Synchronous},
-    connection,
+    config::Synchronous,
+    connection::{self, WRITE_TIMEOUT},
     error::Failure,
     store::SqliteStore,
 };
@@ -40,8 +40,7 @@ impl Handover for SqliteStore {
 /// Empties the log before the identity changes. So the file keeps the former identity and version until the next
 /// checkpoint. After a crash, `schema::check_log` compares these values with the log.
 fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure> {
-    let timeout = BusyTimeout::default().writer;
-    let connection = connection::open_writer(path, Synchronous::Full, timeout)?;
+    let connection = connection::open_writer(path, Synchronous::Full, WRITE_TIMEOUT)?;
     let is_renamed = state(&connection)?.id != new.id;
     if is_renamed {
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use petstore_storage::Finding;
-use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use rusqlite::{Connection, MAIN_DB};
 use rustix::fs::{Access, access};
 
-use crate::{config::Synchronous, open, schema, store::SqliteStore};
+use crate::{config::Synchronous, error::is_damage, open, schema, store::SqliteStore};
 
 impl SqliteStore {
     /// Checks the file: SQLite's integrity check, the schema, and the durability of commits. Reads the whole file, and
@@ -51,8 +51,7 @@ fn inspect_durability(reader: &Connection, synchronous: Synchronous) -> rusqlite
             Finding::ok(subject, detail)
         });
     }
-    let name = synchronous.as_str().to_lowercase();
-    let settings = format!("journal_mode is wal, synchronous is {name}");
+    let settings = format!("journal_mode is wal, synchronous is {synchronous:?}").to_lowercase();
     Ok(if synchronous == Synchronous::Normal {
         let risk = "a power failure may undo the last acknowledged writes";
         Finding::warning(subject, format!("{settings}: {risk}"))
@@ -104,9 +103,7 @@ pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<St
     connection.pragma_update(None, "ignore_check_constraints", true)?;
     let finding: String =
         match connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)) {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-                error.to_string()
-            }
+            Err(error) if is_damage(&error) => error.to_string(),
             found => found?,
         };
     Ok((finding != "ok").then(|| finding.lines().collect::<Vec<_>>().join(" ")))

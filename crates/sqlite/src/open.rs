@@ -16,8 +16,8 @@ use rustix::{fs::Access, io::Errno};
 use tokio::runtime::Handle;
 
 use crate::{
-    config::{BusyTimeout, SqliteConfig},
-    connection::{self, ReadAccess, SharedMemory},
+    config::SqliteConfig,
+    connection::{self, SharedMemory, WRITE_TIMEOUT},
     error::{OpenError, Reason, is_busy},
     presence::Presence,
     readers::{Pool, Readers, queue},
@@ -50,46 +50,35 @@ impl SqliteStore {
     /// # Errors
     /// [`OpenError`], also if there is no store and `settings` are read-only.
     pub fn open_with(config: &SqliteConfig, settings: &SqliteSettings) -> Result<Self, OpenError> {
-        open(config, settings, BusyTimeout::default())
+        let at = |reason| OpenError { path: config.path.clone(), reason };
+        open(config, settings, WRITE_TIMEOUT).map_err(at)
     }
 }
 
-/// Opens the store at `config.path`.
+/// Opens the store at `config.path`. Writes wait up to `busy_timeout` for other processes.
 pub(crate) fn open(
     config: &SqliteConfig,
     settings: &SqliteSettings,
-    busy_timeout: BusyTimeout,
-) -> Result<SqliteStore, OpenError> {
-    let opened = try_to_open(config, settings, busy_timeout);
-    opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
-}
-
-fn try_to_open(
-    config: &SqliteConfig,
-    settings: &SqliteSettings,
-    busy_timeout: BusyTimeout,
+    busy_timeout: Duration,
 ) -> Result<SqliteStore, Reason> {
     let shared_memory = SharedMemory::guard(&config.path);
     // An absolute path is never a special name of SQLite (`:memory:`, `file:…`), and stays valid if the process changes
     // its directory.
     let (path, synchronous) = (path::absolute(&config.path)?, config.synchronous);
-    let (connection, access, was_created);
-    if settings.read_only {
-        access = ReadAccess::ReadOnly;
-        require_store(&path, access)?;
-        connection = connection::open_reader(&path, access, busy_timeout.reader)?;
-        schema::require_current(&connection)?;
-        was_created = false;
+    let read_only = settings.read_only;
+    let (connection, was_created) = if read_only {
+        let (version, reader) = open_known(&path, read_only)?;
+        schema::require_current(version)?;
+        (reader, false)
     } else {
-        access = ReadAccess::Shared;
         create(&path)?;
-        require_store(&path, access)?;
+        require_store(&path, read_only)?;
         require_companions(&path)?;
-        let mut writer = connection::open_writer(&path, synchronous, busy_timeout.writer)?;
-        was_created = schema::create_or_check(&mut writer)?;
-        use_write_ahead_log(&writer, busy_timeout.writer)?;
-        connection = writer;
-    }
+        let mut writer = connection::open_writer(&path, synchronous, busy_timeout)?;
+        let was_created = schema::create_or_check(&mut writer)?;
+        use_write_ahead_log(&writer, busy_timeout)?;
+        (writer, was_created)
+    };
     let (versions, began) = (VersionCache::default(), Instant::now());
     // This read opens the log. If the version cannot be read, requests report the error.
     if let Ok(stored) = version::current(&connection) {
@@ -97,9 +86,9 @@ fn try_to_open(
     }
     let runtime = Handle::try_current().map_err(io::Error::other)?;
     let pool = Arc::new(Pool {
-        presence: Presence::new(&path, access)?,
+        presence: Presence::new(&path, read_only)?,
         path,
-        access,
+        read_only,
         busy_timeout,
         synchronous,
         versions,
@@ -108,20 +97,25 @@ fn try_to_open(
         max_idle: runtime.metrics().num_workers() + queue::MIN_THREADS,
         idle: Mutex::default(),
         // A writer uses the `-shm`, and SQLite removes it.
-        _shared_memory: shared_memory.filter(|_| settings.read_only),
+        _shared_memory: shared_memory.filter(|_| read_only),
     });
     let on_panic = &settings.on_task_panic;
     let readers = Readers::start(Arc::clone(&pool), runtime.clone(), on_panic)?;
     let start_writer = || Writer::start(pool, connection, runtime, on_panic);
-    let writer = (!settings.read_only).then(start_writer).transpose()?;
+    let writer = (!read_only).then(start_writer).transpose()?;
     let reads_while_sealed = settings.reads_while_sealed;
     Ok(SqliteStore { readers, writer, was_created, reads_while_sealed })
 }
 
-/// Returns the schema version of a store that this release knows; `None` if the database is empty. Changes no file.
-pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i64>, Reason> {
-    require_store(path, access)?;
-    schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)
+/// Opens a store that this release knows for reading. Returns its schema version with the connection; `None` if the
+/// database is empty. Unless `read_only`, closing the connection may move the log into the file.
+pub(crate) fn open_known(
+    path: &Path,
+    read_only: bool,
+) -> Result<(Option<i64>, Connection), Reason> {
+    require_store(path, read_only)?;
+    let reader = connection::open_reader(path, read_only)?;
+    Ok((schema::version(&reader)?, reader))
 }
 
 /// Creates a missing file for its owner alone.
@@ -137,22 +131,19 @@ fn create(path: &Path) -> Result<(), Reason> {
     }
 }
 
-/// Requires a store or an empty file that this user may open with `access`. Changes no file.
-fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
-    let needed = match access {
-        ReadAccess::Shared => Access::READ_OK | Access::WRITE_OK,
-        ReadAccess::ReadOnly => Access::READ_OK,
-    };
-    let found = fs::metadata(path).and_then(|file| {
-        if file.is_dir() {
-            Err(io::ErrorKind::IsADirectory.into())
-        } else if file.is_file() {
-            Ok(rustix::fs::access(path, needed)?)
-        } else {
-            Err(io::Error::other("it is not a plain file"))
-        }
-    });
-    found.map_err(|error| explain(error, path))?;
+/// Requires a store or an empty file that this user may read and, unless `read_only`, write. Changes no file.
+fn require_store(path: &Path, read_only: bool) -> Result<(), Reason> {
+    let needed = if read_only { Access::READ_OK } else { Access::READ_OK | Access::WRITE_OK };
+    let file = fs::metadata(path).map_err(|error| explain(error, path))?;
+    if file.is_dir() {
+        let file = path.join("petstore.db");
+        let message = format!("it is a directory; name a file in it, such as {}", file.display());
+        return Err(Reason::Lasting(message));
+    }
+    if !file.is_file() {
+        return Err(io::Error::other("it is not a plain file").into());
+    }
+    rustix::fs::access(path, needed).map_err(|error| explain(error.into(), path))?;
     schema::check_file(path)?;
     schema::check_log(path)
 }
@@ -160,8 +151,8 @@ fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
 /// Requires that this user may write `-wal` and `-shm`. Otherwise SQLite would open the store, and every transaction would
 /// fail.
 pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
-    let path = fs::canonicalize(path)?;
-    for companion in ["-wal", "-shm"].map(|suffix| connection::beside(&path, suffix)) {
+    for suffix in ["-wal", "-shm"] {
+        let companion = connection::companion(path, suffix)?;
         let access = rustix::fs::access(&companion, Access::READ_OK | Access::WRITE_OK);
         if matches!(access, Err(Errno::ACCESS | Errno::PERM)) {
             return Err(Reason::Lasting(format!(
@@ -179,9 +170,7 @@ pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
 fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(), Reason> {
     let deadline = Instant::now() + timeout;
     loop {
-        let mode =
-            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-        match mode {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(_) => {
                 return Err(Reason::lasting(
@@ -198,17 +187,13 @@ fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(),
 }
 
 fn explain(error: io::Error, path: &Path) -> Reason {
-    use io::ErrorKind::{IsADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     let directory = path.parent().unwrap_or(path);
     let kind = error.kind();
     if kind == NotFound && !directory.exists() {
         let directory = directory.display();
         let message =
             format!("its directory {directory} does not exist; create it, or name another path");
-        Reason::Lasting(message)
-    } else if kind == IsADirectory {
-        let file = path.join("petstore.db");
-        let message = format!("it is a directory; name a file in it, such as {}", file.display());
         Reason::Lasting(message)
     } else if kind == PermissionDenied {
         Reason::denied()

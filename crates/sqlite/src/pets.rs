@@ -35,7 +35,9 @@ impl PetRepository for SqliteStore {
         let list = move |connection: &Connection| {
             version::in_snapshot(connection, |version| {
                 permit_read(connection, version, while_sealed)?;
-                Ok(Versioned { value: rows::page(connection, &query)?, version })
+                let PetQuery { after, status, limit } = query;
+                let value = rows::page(connection, after, status, limit.get().into())?;
+                Ok(Versioned { value, version })
             })
         };
         self.readers.read(list).await

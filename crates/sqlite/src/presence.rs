@@ -15,16 +15,12 @@ use std::{
 
 use petstore_domain::StoreError;
 
-use crate::{
-    connection::{ReadAccess, beside},
-    schema,
-};
+use crate::{connection::companion, schema};
 
 /// The device and inode of a file.
 type Identity = (u64, u64);
 
 /// The database file and its write-ahead log as they were opened.
-#[derive(Debug)]
 pub(crate) struct Presence {
     database: (PathBuf, Identity),
     /// The log; `None` if the store is read-only.
@@ -37,15 +33,12 @@ pub(crate) struct Presence {
 
 impl Presence {
     /// Notes the files of the store that was opened at `path`.
-    pub(crate) fn new(path: &Path, access: ReadAccess) -> io::Result<Self> {
+    pub(crate) fn new(path: &Path, read_only: bool) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         let database = (path.to_owned(), identity(&metadata));
-        // SQLite names the log after the target of a symbolic link.
-        let log = beside(&fs::canonicalize(path)?, "-wal");
-        let log = match access {
-            ReadAccess::Shared => Some((log.clone(), identity(&fs::metadata(&log)?))),
-            ReadAccess::ReadOnly => None,
-        };
+        let log = companion(path, "-wal")?;
+        let log =
+            if read_only { None } else { Some((log.clone(), identity(&fs::metadata(&log)?))) };
         Ok(Self { database, log, length: metadata.len().into(), lost: false.into() })
     }
 
@@ -53,9 +46,7 @@ impl Presence {
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let log = self.log.iter().try_for_each(|log| find(log).map(drop));
         let found = log.and_then(|()| self.require_whole(&find(&self.database)?));
-        if self.lost.load(Ordering::Relaxed) != found.is_err() {
-            self.lost.store(found.is_err(), Ordering::Relaxed);
-        }
+        self.lost.store(found.is_err(), Ordering::Relaxed);
         found
     }
 
@@ -65,9 +56,7 @@ impl Presence {
         if length < before && !schema::is_whole(path) {
             return Err(lost(path, "was truncated"));
         }
-        if length != before {
-            self.length.store(length, Ordering::Relaxed);
-        }
+        self.length.store(length, Ordering::Relaxed);
         Ok(())
     }
 

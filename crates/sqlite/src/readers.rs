@@ -27,8 +27,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::queue::Queue;
 use crate::{
-    config::{BusyTimeout, Synchronous},
-    connection::{self, ReadAccess, SharedMemory},
+    config::Synchronous,
+    connection::{self, SharedMemory},
     error::Failure,
     presence::Presence,
 };
@@ -78,7 +78,9 @@ impl Readers {
             closed: false.into(),
         });
         let mut readers = Self { shared, watches: Vec::new() };
-        readers.shared.start_threads()?;
+        for _ in 0..queue::MIN_THREADS {
+            readers.shared.add_thread(&mut readers.shared.queue())?;
+        }
         for (name, run) in
             [("sqlite-watch", Shared::watch as fn(&Arc<Shared>)), ("sqlite-tick", Shared::tick)]
         {
@@ -136,10 +138,9 @@ impl Drop for Readers {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
         self.watches.iter().for_each(Thread::unpark);
-        // Notified under the lock, so that no thread starts to wait meanwhile.
-        let queue = self.shared.queue();
+        // A thread that holds the lock may be about to wait.
+        drop(self.shared.queue());
         self.shared.changed.notify_all();
-        drop(queue);
         let began = Instant::now();
         // Each running thread holds a reference.
         while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
@@ -151,11 +152,11 @@ impl Drop for Readers {
 
 /// The open store, which readers and the writer share, with connections that cannot write. The pool opens a connection
 /// when a read finds no idle connection.
-#[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
-    pub(crate) access: ReadAccess,
-    pub(crate) busy_timeout: BusyTimeout,
+    pub(crate) read_only: bool,
+    /// The longest wait of the writer for another process.
+    pub(crate) busy_timeout: Duration,
     /// The durability of additions.
     pub(crate) synchronous: Synchronous,
     pub(crate) presence: Presence,
@@ -181,7 +182,7 @@ impl Pool {
 
     /// Opens a connection outside of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_reader(&self.path, self.access, self.busy_timeout.reader)
+        connection::open_reader(&self.path, self.read_only)
     }
 
     /// Runs `read` on a connection. Closes the connection after an error of SQLite, because a new connection is cheap

@@ -146,22 +146,24 @@ pub(crate) fn is_whole(path: &Path) -> bool {
 ///
 /// After an error, `connection` must not be used again.
 pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Reason> {
-    if version(connection)?.is_none() {
+    let mut found = version(connection)?;
+    if found.is_none() {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Checked again under the write lock, because another process may have created the schema.
-        if version(&transaction)?.is_none() {
+        found = version(&transaction)?;
+        if found.is_none() {
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             STEPS.iter().try_for_each(|step| apply(step, &transaction))?;
             transaction.commit()?;
             return Ok(true);
         }
     }
-    require_current(connection).map(|()| false)
+    require_current(found).map(|()| false)
 }
 
-/// Requires a store with the schema version of this release or a newer schema version.
-pub(crate) fn require_current(connection: &Connection) -> Result<(), Reason> {
-    match version(connection)? {
+/// Requires the schema version of this release or a newer schema version. `found` is `None` for an empty database.
+pub(crate) fn require_current(found: Option<i64>) -> Result<(), Reason> {
+    match found {
         None => Err(Reason::Foreign("an empty database")),
         Some(actual) if actual < VERSION => {
             Err(SchemaError::Older { actual, known: VERSION }.into())
@@ -178,8 +180,8 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema), \
                       (SELECT application_id FROM pragma_application_id), \
                       (SELECT user_version FROM pragma_user_version)";
-    let (objects, application, oldest) = connection
-        .query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)))?;
+    let (objects, application, oldest): (i64, _, _) =
+        connection.query_row(sql, [], |row| row.try_into())?;
     if (objects, application, oldest) == (0, 0, 0) {
         return Ok(None);
     }

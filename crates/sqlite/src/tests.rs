@@ -26,7 +26,7 @@ use tokio::{
 };
 
 use crate::{
-    config::{BusyTimeout, SqliteConfig, Synchronous},
+    config::{SqliteConfig, Synchronous},
     open::open,
     readers::watch::INTERVAL,
     store::{SqliteSettings, SqliteStore},
@@ -35,7 +35,10 @@ use crate::{
 /// A time limit that the slowest machine keeps.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// A directory for the store of one test. Its writer and readers wait 50 ms for a lock.
+/// The longest wait of a writer for a lock.
+const SHORT: Duration = Duration::from_millis(50);
+
+/// A directory for the store of one test. Its writer waits [`SHORT`] for a lock.
 struct Place(TempDir);
 
 impl Place {
@@ -52,7 +55,7 @@ impl Place {
     }
 
     fn open(&self) -> SqliteStore {
-        open(&self.config(), &SqliteSettings::default(), short_timeout()).unwrap()
+        open(&self.config(), &SqliteSettings::default(), SHORT).unwrap()
     }
 
     /// Opens a connection as another process would.
@@ -64,10 +67,6 @@ impl Place {
     fn count(&self) -> i64 {
         self.raw().query_row("SELECT count(*) FROM pet", [], |row| row.get(0)).unwrap()
     }
-}
-
-fn short_timeout() -> BusyTimeout {
-    BusyTimeout { writer: Duration::from_millis(50), reader: Duration::from_millis(50) }
 }
 
 fn rex() -> NewPet {

@@ -19,8 +19,8 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::{
     backup::{self, BackupError},
-    config::{BusyTimeout, SqliteConfig, Synchronous},
-    connection::{self, ReadAccess, SharedMemory, beside},
+    config::{SqliteConfig, Synchronous},
+    connection::{self, SharedMemory, beside},
     error::{OpenError, Reason, is_busy, is_full},
     open,
     schema::{self, STEPS},
@@ -40,9 +40,8 @@ impl SqliteStore {
     /// # Errors
     /// [`OpenError`]. Its message is one line with the cause and its repair. Nothing has changed.
     pub fn upgrade(config: &SqliteConfig, mode: UpgradeMode) -> Result<Option<Upgrade>, OpenError> {
-        let path = &config.path;
-        let upgraded = upgrade(path, mode, &STEPS);
-        upgraded.map_err(|reason| OpenError { path: path.clone(), reason })
+        let at = |reason| OpenError { path: config.path.clone(), reason };
+        upgrade(&config.path, mode, &STEPS).map_err(at)
     }
 }
 
@@ -53,20 +52,17 @@ fn upgrade(path: &Path, mode: UpgradeMode, steps: &[Step]) -> Result<Option<Upgr
     }
     let _shared_memory = SharedMemory::guard(path);
     // After a crash during the creation, only a process that may write can read the file.
-    let access =
-        if mode == UpgradeMode::DryRun { ReadAccess::ReadOnly } else { ReadAccess::Shared };
-    let Some(from) = open::known_version(path, access)? else { return Ok(None) };
+    let read_only = mode == UpgradeMode::DryRun;
+    let (Some(from), reader) = open::open_known(path, read_only)? else { return Ok(None) };
     let copy = beside(path, ".before-upgrade");
     let mut upgrade = Upgrade::plan(from, steps);
     if upgrade.steps.is_empty() {
         return Ok(Some(upgrade));
     }
-    let timeout = BusyTimeout::default().reader;
-    let reader = connection::open_reader(path, ReadAccess::ReadOnly, timeout)?;
     schema::refuse_offending(&reader, &upgrade.steps)?;
     drop(reader);
     require_place(&copy)?;
-    if mode != UpgradeMode::DryRun {
+    if !read_only {
         let alone = upgrade.steps.iter().find(|step| !step.is_compatible());
         if let Some(step) = alone.filter(|_| mode == UpgradeMode::Run) {
             require_no_other(path, step)?;
@@ -143,7 +139,7 @@ fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
     let saved = (|| {
-        let reader = connection::open_reader(path, ReadAccess::Shared, Duration::from_secs(3))?;
+        let reader = connection::open_reader(path, false)?;
         backup::copy(&reader, &partial, &mut |_, _, _| ControlFlow::Continue(()))?;
         File::open(&partial)?.sync_all()?;
         fs::rename(&partial, copy)?;

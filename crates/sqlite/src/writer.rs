@@ -3,6 +3,7 @@
 mod group;
 
 use std::{
+    collections::VecDeque,
     io,
     sync::Arc,
     thread::{self, JoinHandle},
@@ -22,9 +23,11 @@ pub(crate) use self::group::Session;
 use crate::{
     connection::Statements,
     error::{self, Failure},
-    pets::addition::MAX_GROUP,
     readers::Pool,
 };
+
+/// The largest number of additions in one transaction.
+const MAX_GROUP: usize = 1024;
 
 /// The longest time that this process writes without releasing SQLite's write lock for [`FREE`]. The lock has no queue:
 /// processes that poll for it would starve beside a writer without pauses.
@@ -33,8 +36,8 @@ const TURN: Duration = Duration::from_millis(100);
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 const FREE: Duration = Duration::from_millis(2);
 
-/// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if the connection
-/// was lost, or if an earlier write of the group failed.
+/// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if an earlier write
+/// of the group failed.
 pub(crate) type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
@@ -71,9 +74,11 @@ impl Writer {
         // Callers need no timeout, because a transaction waits only for the busy timeout.
         let (queue, jobs) = queue::channel(MAX_GROUP, None);
         let guard = PanicGuard(on_panic.clone());
+        let alone = VecDeque::new();
+        let groups = Groups { jobs, alone, turn: Instant::now(), ended: Instant::now() };
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
             let _guard = guard;
-            run(&pool, connection, Groups::new(jobs), &runtime);
+            run(&pool, connection, groups, &runtime);
         })?;
         Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
     }
@@ -116,19 +121,8 @@ fn run(pool: &Pool, connection: Connection, mut groups: Groups, runtime: &Handle
     let mut opened = Ok(connection);
     let mut next = groups.next();
     while let Some(group) = next {
-        next = match &opened {
-            Ok(connection) => Session::new(pool, connection).run(group, &mut groups, runtime),
-            Err(error) => {
-                let (adds, others) = group;
-                group::failed(adds, error).send_on(runtime);
-                for work in others {
-                    work(Err(error::copy(error)));
-                }
-                groups.next()
-            }
-        };
+        next = Session::new(pool, &opened).run(group, &mut groups, runtime);
         if next.is_some() {
-            // The connection is in doubt, or there is none.
             opened = group::reopen(pool);
         }
     }
@@ -137,6 +131,8 @@ fn run(pool: &Pool, connection: Connection, mut groups: Groups, runtime: &Handle
 /// Forms groups of jobs, and pauses between turns.
 struct Groups {
     jobs: Jobs<Work>,
+    /// Additions that each become a group of their own.
+    alone: VecDeque<Add>,
     /// The start of the turn of this process.
     turn: Instant,
     /// The time at which the last group ended.
@@ -144,12 +140,11 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(jobs: Jobs<Work>) -> Self {
-        Self { jobs, turn: Instant::now(), ended: Instant::now() }
-    }
-
     /// Waits for additions and other writes. Returns `None` when the queue is closed and empty.
     fn next(&mut self) -> Option<Group> {
+        if let Some(add) = self.alone.pop_front() {
+            return Some((vec![add], Vec::new()));
+        }
         let mut group = self.jobs.blocking_next(0)?;
         let is_over = self.turn.elapsed() >= TURN;
         if is_over {

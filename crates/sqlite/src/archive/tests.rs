@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::{
-    config::{BusyTimeout, SqliteConfig, Synchronous},
+    config::{SqliteConfig, Synchronous},
     open::open,
     store::{SqliteSettings, SqliteStore},
     tests::known_version,
@@ -26,8 +26,7 @@ impl Place {
         let path = folder.path().join("petstore.db");
         let config = SqliteConfig { path, synchronous: Synchronous::Normal };
         let short = Duration::from_millis(50);
-        let timeout = BusyTimeout { writer: short, reader: short };
-        Self { store: open(&config, &SqliteSettings::default(), timeout).unwrap(), folder }
+        Self { store: open(&config, &SqliteSettings::default(), short).unwrap(), folder }
     }
 
     /// Writes animals. Returns the number of new animals.

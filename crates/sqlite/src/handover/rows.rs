@@ -1,9 +1,9 @@
 //! The row of `petstore_state`.
 
-use petstore_domain::{CatalogueVersion, Corruption, Phase, StoreId, StoreState, WriterRole};
+use petstore_domain::{CatalogueVersion, Corruption, Phase, StoreId, StoreState};
 use rusqlite::{Connection, Row, params};
 
-use crate::{connection::Statements, error::Failure};
+use crate::error::Failure;
 
 pub(crate) const STATE: &str =
     "SELECT identity, revision, rewrites, state, other, label FROM petstore_state WHERE only = 1";
@@ -15,31 +15,14 @@ const WRITE: &str = "UPDATE petstore_state SET revision = ?2, state = ?3, other 
 /// Selects one row if the store is open, otherwise none.
 pub(crate) const IS_OPEN: &str = "SELECT 1 FROM petstore_state WHERE only = 1 AND state = 'open'";
 
-/// Fails if the state of the store does not permit `writer` to write.
-pub(crate) fn permit_write(
-    statements: &mut Statements<'_>,
-    writer: WriterRole,
-) -> Result<(), Failure> {
-    if writer == WriterRole::Service && statements.get(IS_OPEN)?.exists([])? {
-        return Ok(());
-    }
-    Ok(state(statements.connection)?.permit_write(writer)?)
-}
-
 /// Returns the state.
 pub(crate) fn state(connection: &Connection) -> Result<StoreState, Failure> {
-    Ok(connection.prepare_cached(STATE)?.query_row([], |row| Ok(from_row(row)))??)
-}
-
-fn from_row(row: &Row<'_>) -> Result<StoreState, Corruption> {
-    let read = || -> rusqlite::Result<_> {
-        let (word, other): (String, Option<[u8; 16]>) = (row.get(3)?, row.get(4)?);
-        Ok((StoreId(row.get(0)?), row.get(1)?, row.get(2)?, word, other, row.get(5)?))
-    };
+    let read = |row: &Row<'_>| Ok(<([u8; 16], _, _, String, Option<[u8; 16]>, _)>::try_from(row));
+    let stored = connection.prepare_cached(STATE)?.query_row([], read)?;
     let broken = |error| Corruption::new("the state of the store", error);
-    let (id, revision, rewrites, word, other, label) = read().map_err(broken)?;
+    let (id, revision, rewrites, word, other, label) = stored.map_err(broken)?;
     let phase = Phase::from_parts(&word, other.map(StoreId), label)?;
-    Ok(StoreState { id, revision, rewrites, phase })
+    Ok(StoreState { id: StoreId(id), revision, rewrites, phase })
 }
 
 /// Replaces the state, except for the rewrites.

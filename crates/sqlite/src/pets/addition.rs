@@ -1,6 +1,6 @@
 //! An addition in a transaction of the writer.
 
-use petstore_domain::{AddError, Added, IdempotencyDecision, NewPet, PetId};
+use petstore_domain::{AddError, Added, IdempotencyDecision, IdempotencyRecord, NewPet, PetId};
 use petstore_storage::writer::Add;
 
 use crate::{
@@ -9,14 +9,10 @@ use crate::{
     pets::rows,
 };
 
-/// The largest number of additions in one transaction.
-pub(crate) const MAX_GROUP: usize = 1024;
-
 /// The outcome of an addition before the commit.
 pub(crate) type Outcome = Result<Stored, AddError>;
 
 /// An animal that an addition has stored, or has found stored.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
     pub(crate) id: PetId,
     /// `true` if this transaction has added the animal; `false` for a replay.
@@ -31,72 +27,50 @@ impl Stored {
     }
 }
 
-/// Adds the animal of a job. Fails if the whole transaction must be rolled back, in one of these cases:
-/// - The failure is not a refusal.
-/// - No savepoint can undo the changes of this addition.
-/// - The addition may be a repeat, whose record was not looked for.
-pub(crate) fn add(
-    statements: &mut Statements<'_>,
-    job: &Add,
-    with_savepoint: bool,
-) -> rusqlite::Result<Outcome> {
+/// Adds the animal of a job, unless the request is a repeat. A refused row fails this addition alone: a savepoint undoes
+/// its changes. Another failure means that the whole transaction must be rolled back.
+pub(crate) fn add_alone(statements: &mut Statements<'_>, job: &Add) -> Result<Outcome, Failure> {
     let connection = statements.connection;
-    let changes = connection.total_changes();
-    if with_savepoint {
-        connection.execute_batch("SAVEPOINT job")?;
-    }
-    let outcome = match insert(statements, job, with_savepoint) {
-        Ok(outcome) => outcome,
+    connection.execute_batch("SAVEPOINT job")?;
+    let outcome = match add_once(statements, job) {
         // Nothing was written yet.
         Err(Failure::Answer(error)) => Err(error::of_archive(error).into()),
-        Err(Failure::Sqlite(error) | Failure::Commit(error)) => {
-            let can_undo = if with_savepoint {
-                let has_identifiers = rows::require_identifiers(connection, MAX_GROUP).is_ok();
-                error::is_refusal(&error) || error::is_full(&error) && !has_identifiers
-            } else {
-                let has_changed = connection.total_changes() != changes;
-                !has_changed && job.request.is_none() && error::is_refusal(&error)
-            };
-            if !can_undo {
-                return Err(error);
-            }
-            if with_savepoint {
-                connection.execute_batch("ROLLBACK TO job")?;
-            }
+        Err(Failure::Sqlite(error)) if error::is_refusal(&error) => {
+            connection.execute_batch("ROLLBACK TO job")?;
             Err(error::of_write(connection, error).into())
         }
+        outcome => outcome?,
     };
-    if with_savepoint {
-        connection.execute_batch("RELEASE job")?;
-    }
+    connection.execute_batch("RELEASE job")?;
     Ok(outcome)
 }
 
-/// Inserts the animal of a job and its record.
+fn add_once(statements: &mut Statements<'_>, job: &Add) -> Result<Outcome, Failure> {
+    let mut stored = None;
+    if let Some(request) = &job.request {
+        stored = rows::find_record(statements, request.id)?;
+        match request.decide(stored.as_ref()) {
+            IdempotencyDecision::Create => {}
+            IdempotencyDecision::Replay(id) => return Ok(Ok(Stored { id, is_new: false })),
+            IdempotencyDecision::Reused => return Ok(Err(AddError::IdempotencyKeyReused)),
+        }
+    }
+    rows::require_identifiers(statements.connection, 1)?;
+    insert(statements, job, stored.as_ref())
+}
+
+/// Adds the animal of a job, and its record, which replaces `stored`.
 ///
-/// A job without a savepoint does not look for its record, which would take some 4,000 instructions. A repeat then fails,
-/// at the latest at the unique index of the records, and the caller runs the job again with a savepoint.
-fn insert(
+/// Without `stored`, a repeat fails at the latest at the unique index of the records. The caller then runs the job again
+/// with [`add_alone`]. Looking for the record first would take some 4,000 instructions.
+pub(crate) fn insert(
     statements: &mut Statements<'_>,
     Add { pet, request, .. }: &Add,
-    has_savepoint: bool,
+    stored: Option<&IdempotencyRecord>,
 ) -> Result<Outcome, Failure> {
-    let stored = match request {
-        Some(request) if has_savepoint => rows::find_record(statements, request.id)?,
-        Some(_) | None => None,
-    };
-    let decision = request.map(|request| request.decide(stored.as_ref()));
-    match decision.unwrap_or(IdempotencyDecision::Create) {
-        IdempotencyDecision::Create => {}
-        IdempotencyDecision::Replay(id) => return Ok(Ok(Stored { id, is_new: false })),
-        IdempotencyDecision::Reused => return Ok(Err(AddError::IdempotencyKeyReused)),
-    }
-    if has_savepoint {
-        rows::require_identifiers(statements.connection, 1)?;
-    }
     let id = rows::insert(statements, pet)?;
     if let Some(request) = request {
-        rows::write_record(statements, stored.as_ref(), &request.into_record(id))?;
+        rows::write_record(statements, stored, &request.into_record(id))?;
     }
     Ok(Ok(Stored { id, is_new: true }))
 }

@@ -2,9 +2,9 @@
 
 use petstore_domain::{
     CatalogueVersion, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, NewPet, Pet,
-    PetId, PetPage, PetQuery, PetStatus, RecordPosition, StoreError, Timestamp, Versioned,
+    PetId, PetPage, PetStatus, RecordPosition, StoreError, Timestamp, Versioned,
 };
-use rusqlite::{Connection, OptionalExtension as _, Params, Row, params, types::ValueRef};
+use rusqlite::{Connection, OptionalExtension as _, Row, params, types::ValueRef};
 
 use crate::{
     connection::Statements,
@@ -96,45 +96,24 @@ pub(crate) fn find(
     Ok(Versioned { value, version })
 }
 
-/// Returns up to `limit` animals above `after`, ascending by identifier.
-pub(crate) fn after(
+/// Returns up to `limit` animals above `after`, ascending by identifier, and whether another row follows.
+pub(crate) fn page(
     connection: &Connection,
     after: Option<PetId>,
+    status: Option<PetStatus>,
     limit: u32,
-) -> Result<Vec<Pet>, Failure> {
-    let Some(first) = first_after(after) else { return Ok(Vec::new()) };
-    Ok(select(connection, PAGE, params![first, limit], None, limit as usize)?.pets)
-}
-
-/// Returns a page.
-pub(crate) fn page(connection: &Connection, query: &PetQuery) -> Result<PetPage, Failure> {
-    let Some(first) = first_after(query.after) else { return Ok(PetPage::default()) };
-    let (sql, limit) = (query.status.map_or(PAGE, page_with), query.limit.get());
-    let values = params![first, i64::from(limit) + 1];
-    select(connection, sql, values, query.status, limit.into())
-}
-
-/// Returns the lowest identifier above `after`; `None` if `after` is the highest identifier.
-fn first_after(after: Option<PetId>) -> Option<i64> {
-    after.map_or(Some(i64::MIN), |id| id.0.checked_add(1))
-}
-
-/// Returns up to `limit` animals, and whether another row follows.
-fn select(
-    connection: &Connection,
-    sql: &str,
-    values: impl Params,
-    known_status: Option<PetStatus>,
-    limit: usize,
 ) -> Result<PetPage, Failure> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(values)?;
-    let mut pets = Vec::with_capacity(limit);
+    let Some(first) = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1)) else {
+        return Ok(PetPage::default());
+    };
+    let mut statement = connection.prepare_cached(status.map_or(PAGE, page_with))?;
+    let mut rows = statement.query([first, i64::from(limit) + 1])?;
+    let mut pets = Vec::with_capacity(limit as usize);
     while let Some(row) = rows.next()? {
-        if pets.len() == limit {
+        if pets.len() == limit as usize {
             return Ok(PetPage { pets, more: true });
         }
-        pets.push(pet(row, known_status)?);
+        pets.push(pet(row, status)?);
     }
     Ok(PetPage { pets, more: false })
 }
@@ -214,13 +193,8 @@ pub(crate) fn purge(
 
 /// Returns the record of a row.
 fn record(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
-    let read = || -> rusqlite::Result<_> {
-        Ok(IdempotencyRecord {
-            id: IdempotencyId(row.get(0)?),
-            fingerprint: Fingerprint(row.get(1)?),
-            pet: PetId(row.get(2)?),
-            at: Timestamp(row.get(3)?),
-        })
-    };
-    read().map_err(|rule| Corruption::new("an idempotency record", rule))
+    let broken = |rule: rusqlite::Error| Corruption::new("an idempotency record", rule);
+    let (id, fingerprint, pet, at) = row.try_into().map_err(broken)?;
+    let (id, fingerprint) = (IdempotencyId(id), Fingerprint(fingerprint));
+    Ok(IdempotencyRecord { id, fingerprint, pet: PetId(pet), at: Timestamp(at) })
 }

@@ -49,11 +49,6 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the permanent threads.
-    pub(crate) fn start_threads(self: &Arc<Self>) -> io::Result<()> {
-        (0..MIN_THREADS).try_for_each(|_| self.add_thread(&mut self.queue()))
-    }
-
     /// Queues `read` for a thread. The read does not run if the receiver is dropped first.
     pub(crate) fn push<T: Send + 'static>(
         &self,
@@ -87,7 +82,8 @@ impl Shared {
         }
     }
 
-    fn add_thread(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
+    /// Adds a thread that runs the queued reads.
+    pub(crate) fn add_thread(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
         let shared = Arc::clone(self);
         thread::Builder::new()
             .name("sqlite-reader".to_owned())
@@ -125,9 +121,8 @@ mod tests {
 
     use super::{MAX_THREADS, MIN_THREADS, Queue, TICK};
     use crate::{
-        config::{BusyTimeout, SqliteConfig, Synchronous},
-        open::open,
-        store::SqliteSettings,
+        config::{SqliteConfig, Synchronous},
+        store::SqliteStore,
     };
 
     #[tokio::test]
@@ -135,7 +130,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("petstore.db");
         let config = SqliteConfig { path, synchronous: Synchronous::Normal };
-        let store = open(&config, &SqliteSettings::default(), BusyTimeout::default()).unwrap();
+        let store = SqliteStore::open(&config).unwrap();
         let shared = &store.readers.shared;
         shared.add_thread(&mut shared.queue()).unwrap();
         let began = Instant::now();

@@ -10,7 +10,7 @@ use petstore_domain::{
 };
 use rusqlite::Connection;
 
-use super::{Place, add, found, known_version, rex, short_timeout};
+use super::{Place, SHORT, add, found, known_version, rex};
 use crate::{
     open::open,
     schema,
@@ -118,8 +118,7 @@ async fn opening_a_locked_store_fails_in_a_bounded_time() {
     let raw = place.raw();
     raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // The file has no schema yet.
     let began = Instant::now();
-    let refusal =
-        open(&place.config(), &SqliteSettings::default(), short_timeout()).unwrap_err().to_string();
+    let refusal = open(&place.config(), &SqliteSettings::default(), SHORT).unwrap_err().to_string();
     assert!(began.elapsed() < Duration::from_secs(2));
     assert!(
         refusal.ends_with(

@@ -3,7 +3,7 @@
 use petstore_domain::PetRepository as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{Place, add, in_time, known_version, short_timeout};
+use super::{Place, SHORT, add, in_time, known_version};
 use crate::{
     open::open,
     store::{SqliteSettings, SqliteStore},
@@ -12,7 +12,7 @@ use crate::{
 fn open_watched(place: &Place) -> (SqliteStore, CancellationToken) {
     let on_task_panic = CancellationToken::new();
     let settings = SqliteSettings { on_task_panic: on_task_panic.clone(), ..Default::default() };
-    (open(&place.config(), &settings, short_timeout()).unwrap(), on_task_panic)
+    (open(&place.config(), &settings, SHORT).unwrap(), on_task_panic)
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 //!
 //! The first run of a group makes no savepoints and looks for no idempotency records. After a refused row, a full disk or a
 //! damaged page, the group runs again. The second run makes savepoints, so that a refused addition fails alone. It also
-//! looks for records, because a repeat needs no new row. If the second run meets a damaged page, each addition runs in its
-//! own transaction.
+//! looks for records, because a repeat needs no new row. If the second run meets a damaged page, each addition becomes a
+//! group of its own.
 
 use std::time::Instant;
 
@@ -26,8 +26,7 @@ use crate::{
 /// Opens a new connection and reads on it, so that closing the old connection does not remove the write-ahead log.
 pub(super) fn reopen(pool: &Pool) -> Result<Connection, StoreError> {
     let open = || {
-        let timeout = pool.busy_timeout.writer;
-        let connection = connection::open_writer(&pool.path, pool.synchronous, timeout)?;
+        let connection = connection::open_writer(&pool.path, pool.synchronous, pool.busy_timeout)?;
         if connection.is_readonly(MAIN_DB)? {
             // SQLite falls back to read-only access if the file cannot be opened for writing.
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
@@ -49,9 +48,8 @@ enum Health {
     Sound,
     /// The connection is usable, but another process held the lock for too long.
     Locked,
-    /// The connection found a damaged page, and must be replaced.
-    Damaged,
-    /// The connection must be replaced: its cache may hold pages that never reached the disk.
+    /// The connection must be replaced: its cache may hold a damaged page, or pages that never reached the disk. Or the
+    /// rollback has failed.
     InDoubt,
 }
 
@@ -66,16 +64,18 @@ impl Health {
     }
 }
 
-/// Runs groups on one connection with held statements.
+/// Runs groups on one connection.
 pub(crate) struct Session<'a> {
     pool: &'a Pool,
-    statements: Statements<'a>,
+    /// The held statements, or the reason why there is no connection. Then every write fails.
+    statements: Result<Statements<'a>, StoreError>,
     health: Health,
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(pool: &'a Pool, connection: &'a Connection) -> Self {
-        Self { pool, statements: Statements::new(connection), health: Health::Sound }
+    pub(super) fn new(pool: &'a Pool, opened: &'a Result<Connection, StoreError>) -> Self {
+        let statements = opened.as_ref().map(Statements::new).map_err(StoreError::clone);
+        Self { pool, statements, health: Health::Sound }
     }
 
     /// Writes `first` and the groups after it. Returns the next group if it needs a new connection; `None` when the queue is
@@ -86,54 +86,81 @@ impl<'a> Session<'a> {
         groups: &mut Groups,
         runtime: &Handle,
     ) -> Option<Group> {
-        let mut next = Some(first);
-        while self.is_usable()
-            && let Some((adds, others)) = next
-        {
+        let (mut adds, mut others) = first;
+        loop {
             self.health = Health::Sound;
-            self.commit(adds).send_on(runtime);
+            if !adds.is_empty() {
+                self.commit(adds, groups).send_on(runtime);
+            }
             for work in others {
                 // A group waits for the lock only once.
-                let can_run = self.is_usable() && self.health != Health::Locked;
-                work(if can_run { Ok(&mut *self) } else { Err(failed_before()) });
+                let can_run = self.health == Health::Sound;
+                let failed = || StoreError::unavailable("an earlier write of the group failed");
+                work(if can_run { Ok(&mut *self) } else { Err(failed()) });
             }
             groups.ended = Instant::now();
-            next = groups.next();
+            let next = groups.next();
+            if self.health == Health::InDoubt || self.statements.is_err() {
+                return next;
+            }
+            (adds, others) = next?;
         }
-        next
-    }
-
-    fn is_usable(&self) -> bool {
-        let is_sound = matches!(self.health, Health::Sound | Health::Locked);
-        is_sound && self.statements.connection.is_autocommit()
     }
 
     /// Writes the additions, except abandoned ones, in one transaction. If the transaction fails, no addition has taken
-    /// effect. After a damaged page, each addition has its own transaction.
-    fn commit(&mut self, mut group: Vec<Add>) -> Answers {
-        let outcomes = match self.add_all(&mut group) {
-            Ok(outcomes) => outcomes,
-            Err(_) if self.health == Health::Damaged && group.len() > 1 => {
-                for add in group {
-                    if self.health == Health::InDoubt {
-                        failed(vec![add], &failed_before()).send();
-                    } else {
-                        self.commit(vec![add]).send();
-                    }
-                }
-                self.health = Health::InDoubt;
-                return Answers::default();
-            }
-            Err(error) => return failed(group, &error),
-        };
-        if !group.is_empty() {
-            self.pool.note_commit(group.len());
+    /// effect. After a damaged page, each addition becomes a group of its own.
+    fn commit(&mut self, mut group: Vec<Add>, groups: &mut Groups) -> Answers {
+        let mut done = self.add_all(&mut group, false);
+        if let Err(Failure::Sqlite(error)) = &done
+            && (error::is_refusal(error) || error::is_damage(error) || error::is_full(error))
+        {
+            done = self.add_all(&mut group, true);
         }
         let mut answers = Answers::default();
-        for (Add { pet, reply, .. }, outcome) in group.into_iter().zip(outcomes) {
-            answers.add(reply, outcome.map(|stored| stored.answer(pet)));
+        match done {
+            Ok(outcomes) => {
+                if !group.is_empty() {
+                    self.pool.note_commit(group.len());
+                }
+                for (Add { pet, reply, .. }, outcome) in group.into_iter().zip(outcomes) {
+                    answers.add(reply, outcome.map(|stored| stored.answer(pet)));
+                }
+            }
+            // SQLite cannot undo one addition alone after it has met a damaged page.
+            Err(Failure::Sqlite(error)) if error::is_damage(&error) && group.len() > 1 => {
+                groups.alone.extend(group);
+            }
+            Err(failure) => {
+                let error = error::of_archive(explain(failure));
+                for Add { reply, .. } in group {
+                    answers.add(reply, Err(error.clone().into()));
+                }
+            }
         }
         answers
+    }
+
+    /// Writes the additions in one transaction, and removes the abandoned ones from `group`. Savepoints cost a copy of
+    /// each changed page.
+    fn add_all(
+        &mut self,
+        group: &mut Vec<Add>,
+        with_savepoints: bool,
+    ) -> Result<Vec<Outcome>, Failure> {
+        self.transaction(WriterRole::Service, |statements| {
+            // Callers may have left while this process waited for the lock.
+            group.retain(|add| !add.reply.is_abandoned());
+            let mut outcomes = Vec::with_capacity(group.len());
+            for job in group.iter() {
+                outcomes.push(if with_savepoints {
+                    addition::add_alone(statements, job)?
+                } else {
+                    addition::insert(statements, job, None)?
+                });
+            }
+            let is_new = outcomes.iter().flatten().any(|stored| stored.is_new);
+            Ok((outcomes, is_new.then_some(0)))
+        })
     }
 
     /// Runs `work` in a transaction of its own. The commit waits for the disk even with [`Synchronous::Normal`], which
@@ -143,92 +170,58 @@ impl<'a> Session<'a> {
         writer: WriterRole,
         work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure>,
     ) -> Result<T, ArchiveError> {
-        self.pool.presence.check()?;
-        let (connection, synchronous) = (self.statements.connection, self.pool.synchronous);
-        let set = |synchronous: Synchronous| {
-            connection.pragma_update(None, "synchronous", synchronous.as_str())
-        };
+        let connection = self.statements.as_ref().map_err(StoreError::clone)?.connection;
+        let synchronous = self.pool.synchronous;
+        let set = |value: Synchronous| connection.pragma_update(None, "synchronous", value as u8);
         let done = set(synchronous.max(Synchronous::Full)).map_err(Failure::from);
-        let done = done.and_then(|()| {
-            let transaction = WriteTransaction::begin(&mut self.statements, writer)?;
-            let (done, rewrites) = work(transaction.0)?;
-            transaction.commit(rewrites, self.pool)?;
-            Ok(done)
-        });
-        let done = self.conclude(done);
+        let done = done.and_then(|()| self.transaction(writer, work));
         if set(synchronous).is_err() {
             self.health = Health::InDoubt;
         }
-        let done = done?;
+        let done = done.map_err(explain)?;
         self.pool.note_commit(1);
         Ok(done)
     }
 
-    /// Writes the additions. Afterwards `group` contains the committed additions. Returns their outcomes.
-    fn add_all(&mut self, group: &mut Vec<Add>) -> Result<Vec<Outcome>, StoreError> {
-        if group.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.pool.presence.check()?;
-        let mut done = self.transaction(group, false);
-        if let Err(Failure::Sqlite(error)) = &done
-            && (error::is_refusal(error) || is_damage(error) || error::is_full(error))
-        {
-            done = self.transaction(group, true);
-        }
-        self.conclude(done).map_err(error::of_archive)
-    }
-
-    /// Notes the state of the connection after a transaction. Returns the error for the callers.
-    fn conclude<T>(&mut self, done: Result<T, Failure>) -> Result<T, ArchiveError> {
+    /// Waits for the write lock, checks that the state of the store permits `writer` to write, runs `work` and commits. If
+    /// `work` has changed animals, the version is renewed and published.
+    fn transaction<T>(
+        &mut self,
+        writer: WriterRole,
+        work: impl FnOnce(&mut Statements<'_>) -> Result<(T, Option<i64>), Failure>,
+    ) -> Result<T, Failure> {
+        let pool = self.pool;
+        let statements = self.statements.as_mut().map_err(|error| error.clone())?;
+        pool.presence.check()?;
+        let done = (|| {
+            statements.get("BEGIN IMMEDIATE")?.execute([])?;
+            // For an open store, this takes fewer instructions than reading its state.
+            if writer != WriterRole::Service || !statements.get(rows::IS_OPEN)?.exists([])? {
+                rows::state(statements.connection)?.permit_write(writer)?;
+            }
+            let (done, rewrites) = work(statements)?;
+            let renewed = rewrites.map(|by| version::renew(statements, by)).transpose()?;
+            let began = Instant::now();
+            // After a failed commit, the writes may have taken effect, so they must not run again.
+            statements.get("COMMIT")?.execute([]).map_err(Failure::Commit)?;
+            if let Some(stored) = renewed {
+                pool.versions.observe(stored, began);
+            }
+            Ok(done)
+        })();
+        let connection = statements.connection;
+        let has_ended = connection.is_autocommit() || connection.execute_batch("ROLLBACK").is_ok();
         self.health = match &done {
+            _ if !has_ended => Health::InDoubt,
             Ok(_) | Err(Failure::Answer(_)) => Health::Sound,
-            // After a failed commit, the additions may have taken effect, so they must not run again.
-            Err(Failure::Sqlite(error)) if is_damage(error) => Health::Damaged,
             Err(Failure::Sqlite(error) | Failure::Commit(error)) => Health::after(error),
         };
-        let done = done.map_err(explain)?;
         // If the file was removed meanwhile, the transaction is lost.
-        self.pool.presence.check()?;
-        Ok(done)
-    }
-
-    /// Writes the additions in one transaction. Savepoints cost a copy of each changed page.
-    fn transaction(
-        &mut self,
-        group: &mut Vec<Add>,
-        with_savepoints: bool,
-    ) -> Result<Vec<Outcome>, Failure> {
-        let transaction = WriteTransaction::begin(&mut self.statements, WriterRole::Service)?;
-        // Callers may have left while this process waited for the lock.
-        group.retain(|add| !add.reply.is_abandoned());
-        let mut outcomes = Vec::with_capacity(group.len());
-        for job in group.iter() {
-            outcomes.push(addition::add(transaction.0, job, with_savepoints)?);
+        if done.is_ok() {
+            pool.presence.check()?;
         }
-        if !group.is_empty() {
-            let is_new = outcomes.iter().flatten().any(|stored| stored.is_new);
-            transaction.commit(is_new.then_some(0), self.pool)?;
-        }
-        Ok(outcomes)
+        done
     }
-}
-
-/// Returns the answers to additions whose transaction has failed.
-pub(super) fn failed(group: Vec<Add>, error: &StoreError) -> Answers {
-    let mut answers = Answers::default();
-    for Add { reply, .. } in group {
-        answers.add(reply, Err(error::copy(error).into()));
-    }
-    answers
-}
-
-fn failed_before() -> StoreError {
-    StoreError::unavailable("an earlier write of the group failed")
-}
-
-fn is_damage(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
 }
 
 /// Returns the error for all callers of a failed transaction.
@@ -246,41 +239,6 @@ fn explain(failure: Failure) -> ArchiveError {
         return StoreError::refused(error).into();
     }
     StoreError::unavailable(format!("{end}: {error}")).into()
-}
-
-/// A write transaction. Dropping it without a commit rolls it back.
-struct WriteTransaction<'a, 'c>(&'a mut Statements<'c>);
-
-impl<'a, 'c> WriteTransaction<'a, 'c> {
-    /// Waits for the write lock, and checks that the state of the store permits `writer` to write.
-    fn begin(statements: &'a mut Statements<'c>, writer: WriterRole) -> Result<Self, Failure> {
-        statements.get("BEGIN IMMEDIATE")?.execute([])?;
-        let transaction = Self(statements);
-        rows::permit_write(transaction.0, writer)?;
-        Ok(transaction)
-    }
-
-    /// Commits. `rewrites` is `None` if no animal has changed, 0 if animals were only added, otherwise 1. Unless it is
-    /// `None`, the version is renewed and published.
-    fn commit(self, rewrites: Option<i64>, pool: &Pool) -> Result<(), Failure> {
-        let renewed = rewrites.map(|rewrites| version::renew(self.0, rewrites)).transpose()?;
-        let began = Instant::now();
-        self.0.get("COMMIT")?.execute([]).map_err(Failure::Commit)?;
-        if let Some(stored) = renewed {
-            pool.versions.observe(stored, began);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for WriteTransaction<'_, '_> {
-    fn drop(&mut self) {
-        let connection = self.0.connection;
-        if !connection.is_autocommit() {
-            // If the rollback fails, the writer opens a new connection.
-            let _ = connection.execute_batch("ROLLBACK");
-        }
-    }
 }
 
 #[cfg(test)]
