@@ -185,11 +185,8 @@ impl<'m> Run<'m> {
     }
 
     async fn finish(mut self) -> Result<MoveOutcome, TransferError> {
-        let mut must_observe = true;
         loop {
-            if must_observe {
-                self.observe().await?;
-            }
+            self.observe().await?;
             let step = next_step(&self.seen);
             tracing::debug!(?step, "the mover's next step");
             let outcome = match &step {
@@ -198,12 +195,10 @@ impl<'m> Run<'m> {
                 Step::Work(work) => self.work(*work).await,
                 Step::Ask => Outcome::Unanswered,
             };
-            let was_sealed = self.sealed_at.is_some();
-            if matches!((&step, outcome), (Step::Change(Change::Reopen, _), Outcome::Done)) {
-                self.sealed_at = None;
-            }
-            must_observe = self.seen.note(&step, outcome);
-            let is_reopened = was_sealed && self.sealed_at.is_none();
+            let is_reopened =
+                matches!((&step, outcome), (Step::Change(Change::Reopen, _), Outcome::Done))
+                    && self.sealed_at.take().is_some();
+            self.seen.note(&step, outcome);
             if is_reopened || matches!(outcome, Outcome::Unanswered | Outcome::Failed) {
                 sleep(if self.sealed_at.is_some() { SEALED_PAUSE } else { RETRY_PAUSE }).await;
             }

@@ -69,18 +69,11 @@ impl Observed {
         self.ending.get_or_insert(End::Stopped);
     }
 
-    /// Notes the result of a step that `next_step` returned for these observations. Returns whether both states must be
-    /// read before the next step. After a seal, the states are not read again, because writes wait.
-    pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) -> bool {
+    /// Notes the result of a step that `next_step` returned for these observations.
+    pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) {
         match (step, outcome) {
-            (Step::Change(Change::Seal, sealed), Outcome::Done) => {
-                (self.seal, self.stage) = (Some(sealed.revision), Stage::Ready);
-                self.source = Some(sealed.clone());
-                return false;
-            }
             (Step::Change(change, new), Outcome::Done) => self.note_change(*change, new.revision),
             (Step::Work(work), Outcome::Done) => self.note_work(*work),
-            (_, Outcome::Late) => self.stage = Stage::Compared,
             (_, Outcome::Different) => _ = self.ending.get_or_insert(End::Different),
             (_, Outcome::Failed) => {
                 self.ending.get_or_insert(End::Failed);
@@ -89,7 +82,6 @@ impl Observed {
             (step, Outcome::Unanswered) => self.note_unanswered(step),
             (_, Outcome::Fenced) | (Step::Ask | Step::End(_), Outcome::Done) => {}
         }
-        true
     }
 
     /// Notes a lost answer. The work under a seal no longer counts, so the next step opens the source.
@@ -132,7 +124,8 @@ impl Observed {
                 }
             }
             Change::GiveBack => self.claim = None,
-            Change::Seal | Change::Open => self.opening = self.claim,
+            Change::Seal => (self.seal, self.stage) = (Some(revision), Stage::Ready),
+            Change::Open => self.opening = self.claim,
         }
     }
 

@@ -87,12 +87,10 @@ pub(crate) enum End {
 pub(crate) enum Outcome {
     /// The state was replaced, or the work is done.
     Done,
-    /// The store refused the step, because its state has changed.
+    /// The store refused the step, because its state has changed, or the time of the step is over.
     Fenced,
     /// The call failed or had no answer: it may still take effect at any time.
     Unanswered,
-    /// The work took longer than writes may wait.
-    Late,
     /// The rows differ.
     Different,
     /// The call failed without an effect, and will fail again.

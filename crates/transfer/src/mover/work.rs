@@ -36,7 +36,7 @@ impl Run<'_> {
                 let limit = SEAL_LIMIT.saturating_sub(sealed_for);
                 match timeout(limit, self.pass(false, u64::MAX)).await {
                     Ok(done) => done.map(drop),
-                    Err(_) => return Outcome::Late,
+                    Err(_) => return Outcome::Fenced,
                 }
             }
             Work::CompareBehind => self.compare_behind().await,

@@ -355,9 +355,7 @@ impl World {
 
     fn finish(&mut self, index: usize, step: &Step, outcome: Outcome) {
         let run = &mut self.runs[index];
-        if !run.seen.note(step, outcome) {
-            return run.decide();
-        }
+        run.seen.note(step, outcome);
         // A step uses up the states that the run has read.
         (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
         run.at = At::Reads { has_source: false };
