@@ -14,15 +14,13 @@ mod tests;
 
 use std::time::Duration;
 
-use petstore_domain::{
-    Handover, HighestIds, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp,
-};
+use petstore_domain::{Handover, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::{
     decide::next_step,
     observed::{Goal, Observed},
-    step::{Change, End, Outcome, Step, Work},
+    step::{Change, End, Outcome, Step},
 };
 use crate::{
     compare::{Pair, Position, cutoff},
@@ -106,19 +104,20 @@ impl Mover {
     pub async fn preview(&self, on_progress: OnProgress<'_>) -> Result<MovePreview, TransferError> {
         let mut run = Run::new(self, Goal::HandOver, on_progress);
         run.observe().await?;
-        let is_handed_over = match next_step(&run.seen) {
-            Step::Work(Work::CompareBehind) => true,
-            Step::End(end) => run.ended(end).map(|_| true)?,
+        let step = next_step(&run.seen);
+        match &step {
+            Step::End(end) => _ = run.ended(*end)?,
             Step::Ask => return Err(run.failure()),
-            Step::Change(..) | Step::Work(_) => {
+            Step::Change(..) => {
                 let is_open = run.seen.target.as_ref().is_some_and(|state| state.phase.is_open());
                 run.compare(is_open).await?;
-                false
             }
-        };
+            Step::Work(_) => {}
+        }
         let mut pair = run.pair().await?;
         let source = pair.source.counts().await.map_err(TransferError::Source)?;
         let target = pair.target.counts().await.map_err(TransferError::target)?;
+        let is_handed_over = !matches!(step, Step::Change(..));
         Ok(MovePreview { source, target, is_handed_over })
     }
 
@@ -150,9 +149,6 @@ struct Run<'m> {
     error: Option<TransferError>,
     copied: Copied,
     checked: Position,
-    /// The highest identifiers and the rewrites of a source that lost its seal. Read when the target held all rows of
-    /// the source.
-    behind: Option<(HighestIds, i64)>,
     /// The time at which the seal was sent. Writes may wait from then on.
     sealed_at: Option<Instant>,
     stop_at: Option<Instant>,
@@ -168,7 +164,6 @@ impl<'m> Run<'m> {
             error: None,
             copied: Copied::default(),
             checked: Position::default(),
-            behind: None,
             sealed_at: None,
             stop_at: None,
         }

@@ -26,7 +26,8 @@ pub(crate) struct Observed {
     pub(crate) is_late: bool,
     pub(super) goal: Goal,
     tries_left: u32,
-    /// The phase of the target before the first claim, while the target still holds only its own rows.
+    /// The phase of the target before the first claim, while the target still holds only its own rows. `None` if an
+    /// earlier run was filling the target.
     pub(super) found: Option<Phase>,
     /// The revision of the target under the mover's claim.
     pub(super) claim: Option<i64>,
@@ -38,7 +39,7 @@ pub(crate) struct Observed {
     /// The rewrites of the source before the last comparison.
     rewrites: i64,
     pub(super) stage: Stage,
-    /// `true` if the target has taken the source's place, but the source is open and the target holds all of its rows.
+    /// `true` if the target had already taken the source's place before the last comparison, but the source was open.
     pub(super) is_behind: bool,
     /// The end of the run once the source is open.
     pub(super) ending: Option<End>,
@@ -106,7 +107,8 @@ impl Observed {
         match change {
             Change::Claim => {
                 if self.claim.is_none() && self.found.is_none() {
-                    self.found = self.target.as_ref().map(|target| target.phase.clone());
+                    let found = self.target.as_ref().map(|target| target.phase.clone());
+                    self.found = found.filter(|found| !matches!(found, Phase::Filling { .. }));
                 }
                 (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
                 // No opening can follow a seal that is older than this claim, so this mover may end the seal.
@@ -134,6 +136,8 @@ impl Observed {
         match work {
             Work::Compare { .. } => {
                 self.rewrites = source.map_or(0, |source| source.rewrites);
+                // A seal without an answer can no longer arrive: the source has another revision.
+                (self.is_behind, self.seal) = (self.is_handed_over(), None);
                 self.found.take_if(|found| found.is_open());
                 if self.stage > Stage::Unknown {
                     self.use_up_try(End::Rewritten);
@@ -141,10 +145,7 @@ impl Observed {
                 self.stage = Stage::Compared;
             }
             Work::Follow => self.stage = Stage::Ready,
-            Work::CompareBehind if source.is_some_and(|source| source.phase.is_open()) => {
-                (self.is_behind, self.seal) = (true, None);
-            }
-            Work::Finish | Work::CompareBehind => self.stage = Stage::Complete,
+            Work::Finish => self.stage = Stage::Complete,
         }
     }
 
@@ -156,6 +157,14 @@ impl Observed {
             self.ending.get_or_insert(end);
             self.found = None;
         }
+    }
+
+    /// Returns whether the target has taken the source's place.
+    pub(crate) fn is_handed_over(&self) -> bool {
+        let target = self.target.as_ref();
+        target
+            .zip(self.source.as_ref())
+            .is_some_and(|(target, source)| target.is_successor_of(source))
     }
 
     /// Returns whether the source has a seal that this mover made or may end, or may still receive this mover's seal.

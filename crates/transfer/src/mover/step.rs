@@ -40,17 +40,17 @@ impl Change {
 /// Work on the rows of both stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Work {
-    /// Compares everything that the target holds with the source.
+    /// Compares everything that the target holds with the source. If the target has taken the source's place, compares
+    /// everything that the source holds with the target.
     Compare {
         /// The target must be empty.
         empty: bool,
     },
     /// Copies and compares in passes, until little is left.
     Follow,
-    /// Copies and compares the rest, while the source is sealed.
+    /// Copies and compares the rest, while the source is sealed. Copies nothing into a target that has taken the source's
+    /// place.
     Finish,
-    /// Compares every row of the source with the target, which has already replaced the source.
-    CompareBehind,
 }
 
 /// The end of a run.

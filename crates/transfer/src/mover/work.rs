@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use petstore_domain::{ArchiveError, StoreCounts, StoreError, WriterRole};
+use petstore_domain::{ArchiveError, RecordPosition, StoreCounts, StoreError, WriterRole};
 use tokio::time::{Instant, timeout};
 
 use crate::{
@@ -29,17 +29,25 @@ const MAX_PASSES: u32 = 100;
 impl Run<'_> {
     pub(super) async fn work(&mut self, work: Work) -> Outcome {
         let done = match work {
+            Work::Compare { .. } if self.seen.is_handed_over() => {
+                self.checked = Position::default();
+                self.compare_behind().await
+            }
             Work::Compare { empty } => self.compare(empty).await,
             Work::Follow => self.follow().await,
             Work::Finish => {
                 let sealed_for = self.sealed_at.map_or(Duration::ZERO, |at| at.elapsed());
                 let limit = SEAL_LIMIT.saturating_sub(sealed_for);
-                match timeout(limit, self.pass(false, u64::MAX)).await {
-                    Ok(done) => done.map(drop),
-                    Err(_) => return Outcome::Fenced,
-                }
+                let rest = async {
+                    if self.seen.is_behind {
+                        self.compare_behind().await
+                    } else {
+                        self.pass(false, u64::MAX).await.map(drop)
+                    }
+                };
+                let Ok(done) = timeout(limit, rest).await else { return Outcome::Fenced };
+                done
             }
-            Work::CompareBehind => self.compare_behind().await,
         };
         let Err(error) = done else { return Outcome::Done };
         let outcome = match &error {
@@ -123,33 +131,24 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Compares every row of the source with the target, which has already replaced the source. Under the seal, only
-    /// checks that nothing was added or changed since.
+    /// Compares the unchecked rows of the source with the target, which has already taken the place of the source.
     async fn compare_behind(&mut self) -> Result<(), TransferError> {
         let mut pair = self.pair().await?;
-        let highest = pair.source.highest_ids().await.map_err(TransferError::Source)?;
-        let rewrites = self.seen.source.as_ref().map_or(0, |source| source.rewrites);
-        let now = Some((highest, rewrites));
-        let more = if self.sealed_at.is_none() {
-            let start = Position::default();
-            match pair.compare(Expect::Whole, start, self.on_progress).await {
-                Ok(_) => {
-                    self.behind = now;
-                    return Ok(());
-                }
-                Err(TransferError::OtherData(difference)) => difference.to_string(),
-                Err(error) => return Err(error),
+        match pair.compare(Expect::Whole, self.checked, self.on_progress).await {
+            Ok(compared) => {
+                let record = compared.last.map(RecordPosition::end_of);
+                self.checked = Position { pet: compared.last, record };
+                Ok(())
             }
-        } else if self.behind == now {
-            return Ok(());
-        } else {
-            "rows that were added a moment ago".to_owned()
-        };
-        let [source, target] = [&self.mover.source.label, &self.mover.target.label];
-        Err(TransferError::Refused(format!(
-            "{target} has already taken the place of {source}, but {source} is open and holds more rows, so {source} \
-             is a copy that was used: {more}; to make the copy an independent store, run 'petstore store release \
-             {source} --force'"
-        )))
+            Err(TransferError::OtherData(difference)) => {
+                let [source, target] = [&self.mover.source.label, &self.mover.target.label];
+                Err(TransferError::Refused(format!(
+                    "{target} has already taken the place of {source}, but {source} is open and holds more rows, so \
+                     {source} is a copy that was used: {difference}; to make the copy an independent store, run \
+                     'petstore store release {source} --force'"
+                )))
+            }
+            Err(error) => Err(error),
+        }
     }
 }
