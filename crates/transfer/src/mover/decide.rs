@@ -151,11 +151,14 @@ fn claim(source: &StoreState, target: &StoreState) -> Step {
     Step::Change(Change::Claim, above(target, source.revision, phase))
 }
 
-/// Gives the target back. First raises the revision of an open source above the next revision of the target. Services
-/// that start with the target then use the source, even if the give-back arrives late.
+/// Gives the target back. If the target was handed over to the source, first raises the revision of an open source above
+/// the next revision of the target. Services that start with the target then use the source, even if the give-back
+/// arrives late, and even if the target had lost its seal.
 fn give_back(seen: &Observed, source: &StoreState, target: &StoreState, phase: Phase) -> Step {
-    let (seals, back) = (matches!(phase, Phase::Sealed { .. }), target.next(phase));
-    if seals && source.phase.is_open() && !source.is_successor_of(&back) {
+    let was_handed_over = matches!(phase, Phase::Sealed { .. })
+        || source.phase == Phase::Open { from: Some(target.id) };
+    let back = target.next(phase);
+    if was_handed_over && source.phase.is_open() && !source.is_successor_of(&back) {
         return reopen(seen, source, Some(target));
     }
     Step::Change(Change::GiveBack, back)
