@@ -15,7 +15,7 @@ mod tests;
 use std::time::Duration;
 
 use petstore_domain::{Handover, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use self::{
     decide::next_step,
@@ -27,7 +27,7 @@ use crate::{
     error::TransferError,
     progress::{OnProgress, TransferStep, report},
     rows::Copied,
-    store_ports::StorePorts,
+    store_ports::{StorePorts, within},
 };
 
 /// The time limit from sending the seal until the last row is copied: writes wait meanwhile.
@@ -314,14 +314,6 @@ impl<'m> Run<'m> {
     fn failure(&mut self) -> TransferError {
         self.error.take().unwrap_or_else(|| TransferError::failed(TOO_SLOW))
     }
-}
-
-/// Waits for the answer of a store up to `limit`.
-async fn within<T>(
-    limit: Duration,
-    call: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    timeout(limit, call).await.unwrap_or_else(|error| Err(StoreError::unavailable(error)))
 }
 
 /// Opens a store that is sealed or being filled, with the identity `id`. Returns `false` if its state changed meanwhile.
