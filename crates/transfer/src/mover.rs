@@ -14,7 +14,9 @@ mod tests;
 
 use std::time::Duration;
 
-use petstore_domain::{Handover, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp};
+use petstore_domain::{
+    ArchiveError, Handover, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp,
+};
 use tokio::time::{Instant, sleep};
 
 use self::{
@@ -104,21 +106,15 @@ impl Mover {
     pub async fn preview(&self, on_progress: OnProgress<'_>) -> Result<MovePreview, TransferError> {
         let mut run = Run::new(self, Goal::HandOver, on_progress);
         run.observe().await?;
-        let step = next_step(&run.seen);
-        match &step {
-            Step::End(end) => _ = run.ended(*end)?,
+        match next_step(&run.seen) {
+            Step::End(end) => _ = run.ended(end)?,
             Step::Ask => return Err(run.failure()),
-            Step::Change(..) => {
-                let is_open = run.seen.target.as_ref().is_some_and(|state| state.phase.is_open());
-                run.compare(is_open).await?;
-            }
-            Step::Work(_) => {}
+            Step::Change(..) | Step::Work(_) => run.compare().await?,
         }
         let mut pair = run.pair().await?;
         let source = pair.source.counts().await.map_err(TransferError::Source)?;
         let target = pair.target.counts().await.map_err(TransferError::target)?;
-        let is_handed_over = !matches!(step, Step::Change(..));
-        Ok(MovePreview { source, target, is_handed_over })
+        Ok(MovePreview { source, target, is_handed_over: run.seen.is_handed_over() })
     }
 
     /// Hands the store over, or continues an earlier run.
@@ -256,12 +252,41 @@ impl<'m> Run<'m> {
         match within(limit, ports.handover.change_state(expected, new)).await {
             Ok(true) => Outcome::Done,
             Ok(false) => Outcome::Fenced,
-            Err(error) => {
-                let may_pass = matches!(error, StoreError::Unavailable(_));
-                self.error = Some(failed(error));
-                if may_pass { Outcome::Unanswered } else { Outcome::Failed }
-            }
+            Err(error) => self.note_error(failed(error)),
         }
+    }
+
+    /// Notes the error of a step, and returns the outcome of the step.
+    fn note_error(&mut self, error: TransferError) -> Outcome {
+        let (outcome, difference) = match &error {
+            TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
+                let outcome = match error {
+                    StoreError::Unavailable(_) => Outcome::Unanswered,
+                    StoreError::Sealed(_) => Outcome::Fenced,
+                    StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
+                };
+                (outcome, None)
+            }
+            TransferError::Canceled => {
+                self.seen.stop();
+                (Outcome::Fenced, None)
+            }
+            TransferError::OtherData(difference) => {
+                (Outcome::Different, Some(difference.to_string()))
+            }
+            TransferError::Target(
+                error @ (ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }),
+            ) => (Outcome::Different, Some(error.to_string())),
+            TransferError::Refused(_) => (Outcome::Different, None),
+            TransferError::Different(_) | TransferError::Failed(_) => (Outcome::Failed, None),
+        };
+        self.error = Some(difference.map_or(error, |difference| {
+            TransferError::Refused(format!(
+                "the target holds other data: {difference}; the old store is open, and nothing is handed over: use an \
+                 empty NEW"
+            ))
+        }));
+        outcome
     }
 
     fn ended(&mut self, end: End) -> Result<MoveOutcome, TransferError> {
@@ -279,7 +304,7 @@ impl<'m> Run<'m> {
             End::SealedAgain => return Ok(MoveOutcome::SealedAgain),
             End::Canceled => return Ok(MoveOutcome::Canceled),
             End::Stopped => return Err(TransferError::Canceled),
-            End::Failed => return Err(self.failure()),
+            End::Failed | End::Different => return Err(self.failure()),
             End::Rewritten => return Err(TransferError::failed(REWRITTEN)),
             End::RefusedSource => refusal(source, &self.seen.source),
             End::RefusedTarget => refusal(target, &self.seen.target),
@@ -294,20 +319,6 @@ impl<'m> Run<'m> {
             End::Overtaken => format!(
                 "another command has changed the state of {target} meanwhile; run only one of the commands again"
             ),
-            End::Different => {
-                let error = self.failure();
-                let difference = if let TransferError::OtherData(difference) = &error {
-                    difference.to_string()
-                } else if let TransferError::Target(error) = &error {
-                    error.to_string()
-                } else {
-                    return Err(error);
-                };
-                format!(
-                    "the target holds other data: {difference}; the old store is open, and nothing is handed over: \
-                     use an empty NEW"
-                )
-            }
         }))
     }
 

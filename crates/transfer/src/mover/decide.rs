@@ -108,9 +108,7 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
             Step::Change(Change::Open, above(target, source.revision, phase))
         }
         _ if seals => Step::Work(Work::Finish),
-        stage if stage == Stage::Unknown || seen.is_rewritten(source) => {
-            Step::Work(Work::Compare { empty: seen.found.as_ref().is_some_and(Phase::is_open) })
-        }
+        stage if stage == Stage::Unknown || seen.is_rewritten(source) => Step::Work(Work::Compare),
         Stage::Unknown | Stage::Compared if !is_behind => Step::Work(Work::Follow),
         Stage::Unknown | Stage::Compared | Stage::Ready | Stage::Complete => {
             let phase = Phase::Sealed { to: target.id, label: String::new() };

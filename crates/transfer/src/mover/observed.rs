@@ -134,7 +134,7 @@ impl Observed {
     fn note_work(&mut self, work: Work) {
         let source = self.source.as_ref();
         match work {
-            Work::Compare { .. } => {
+            Work::Compare => {
                 self.rewrites = source.map_or(0, |source| source.rewrites);
                 // A seal without an answer can no longer arrive: the source has another revision.
                 (self.is_behind, self.seal) = (self.is_handed_over(), None);
@@ -165,6 +165,12 @@ impl Observed {
         target
             .zip(self.source.as_ref())
             .is_some_and(|(target, source)| target.is_successor_of(source))
+    }
+
+    /// Returns whether the target must be empty: it is or was a store of its own, not filled by a mover.
+    pub(crate) fn must_be_empty(&self) -> bool {
+        let phase = self.target.as_ref().map(|target| &target.phase);
+        self.found.as_ref().or(phase).is_some_and(Phase::is_open)
     }
 
     /// Returns whether the source has a seal that this mover made or may end, or may still receive this mover's seal.

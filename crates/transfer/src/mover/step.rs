@@ -42,10 +42,7 @@ impl Change {
 pub(crate) enum Work {
     /// Compares everything that the target holds with the source. If the target has taken the source's place, compares
     /// everything that the source holds with the target.
-    Compare {
-        /// The target must be empty.
-        empty: bool,
-    },
+    Compare,
     /// Copies and compares in passes, until little is left.
     Follow,
     /// Copies and compares the rest, while the source is sealed. Copies nothing into a target that has taken the source's

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use petstore_domain::{ArchiveError, RecordPosition, StoreCounts, StoreError, WriterRole};
+use petstore_domain::{RecordPosition, StoreCounts, WriterRole};
 use tokio::time::{Instant, timeout};
 
 use crate::{
@@ -29,11 +29,7 @@ const MAX_PASSES: u32 = 100;
 impl Run<'_> {
     pub(super) async fn work(&mut self, work: Work) -> Outcome {
         let done = match work {
-            Work::Compare { .. } if self.seen.is_handed_over() => {
-                self.checked = Position::default();
-                self.compare_behind().await
-            }
-            Work::Compare { empty } => self.compare(empty).await,
+            Work::Compare => self.compare().await,
             Work::Follow => self.follow().await,
             Work::Finish => {
                 let sealed_for = self.sealed_at.map_or(Duration::ZERO, |at| at.elapsed());
@@ -49,47 +45,34 @@ impl Run<'_> {
                 done
             }
         };
-        let Err(error) = done else { return Outcome::Done };
-        let outcome = match &error {
-            TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
-                match error {
-                    StoreError::Unavailable(_) => Outcome::Unanswered,
-                    StoreError::Sealed(_) => Outcome::Fenced,
-                    StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
-                }
-            }
-            TransferError::Canceled => {
-                self.seen.stop();
-                Outcome::Fenced
-            }
-            TransferError::OtherData(_)
-            | TransferError::Refused(_)
-            | TransferError::Target(ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
-                Outcome::Different
-            }
-            TransferError::Different(_) | TransferError::Failed(_) => Outcome::Failed,
-        };
-        self.error = Some(error);
-        outcome
+        match done {
+            Ok(()) => Outcome::Done,
+            Err(error) => self.note_error(error),
+        }
     }
 
-    /// Compares every row of the target with the source.
-    pub(super) async fn compare(&mut self, empty: bool) -> Result<(), TransferError> {
-        let mut pair = self.pair().await?;
-        let counts = if empty { pair.target.counts().await } else { Ok(StoreCounts::default()) };
-        let counts = counts.map_err(TransferError::target)?;
-        if counts != StoreCounts::default() {
-            let StoreCounts { pets, keys, records } = counts;
-            return Err(TransferError::Refused(format!(
-                "{} is not empty; name an empty store (it holds {pets} animals, {keys} API keys and {records} \
-                 idempotency records)",
-                self.mover.target.label
-            )));
+    /// Compares every row of the target with the source. If the target has taken the source's place, compares every row of
+    /// the source with the target.
+    pub(super) async fn compare(&mut self) -> Result<(), TransferError> {
+        self.checked = Position::default();
+        if self.seen.is_handed_over() {
+            return self.compare_behind().await;
         }
-        let start = Position::default();
-        let compared = pair.compare(Expect::Part, start, self.on_progress).await?;
+        let mut pair = self.pair().await?;
+        if self.seen.must_be_empty() {
+            let counts = pair.target.counts().await.map_err(TransferError::target)?;
+            if counts != StoreCounts::default() {
+                let (StoreCounts { pets, keys, records }, target) =
+                    (counts, &self.mover.target.label);
+                return Err(TransferError::Refused(format!(
+                    "{target} is not empty; name an empty store (it holds {pets} animals, {keys} API keys and {records} \
+                     idempotency records)"
+                )));
+            }
+        }
+        let compared = pair.compare(Expect::Part, self.checked, self.on_progress).await?;
         let last = Position { pet: compared.last, record: None };
-        (self.copied, self.checked) = (Copied { last, ..Copied::default() }, start);
+        self.copied = Copied { last, ..Copied::default() };
         Ok(())
     }
 

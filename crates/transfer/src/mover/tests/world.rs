@@ -332,11 +332,12 @@ impl World {
                 let changed = self.stores[store].change(expected, &state);
                 if changed { Outcome::Done } else { Outcome::Fenced }
             }
-            (Step::Work(Work::Compare { .. }), _) if run.seen.is_handed_over() => {
+            (Step::Work(Work::Compare), _) if run.seen.is_handed_over() => {
                 self.runs[index].checked = source_rows.len();
                 equal(target_rows.starts_with(&source_rows))
             }
-            (Step::Work(Work::Compare { empty }), _) => {
+            (Step::Work(Work::Compare), _) => {
+                let empty = run.seen.must_be_empty();
                 (self.runs[index].copied, self.runs[index].checked) = (target_rows.len(), 0);
                 equal(source_rows.starts_with(&target_rows) && (target_rows.is_empty() || !empty))
             }
