@@ -37,8 +37,6 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     {
         // A service that starts with the target would not find the source.
         reopen(seen, source, Some(target))
-    } else if seen.goal == Goal::Cancel {
-        cancel(seen, source, target)
     } else if seen.opening == Some(target.revision) {
         claim(source, target)
     } else {
@@ -53,19 +51,24 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
     let has_claim = is_filling && seen.claim == Some(target.revision);
     let holds = has_claim || target.is_successor_of(source);
     let is_sealed = is_sealed_to(source, target);
+    let cancels = seen.goal == Goal::Cancel;
     // A seal without an answer may have arrived after the filling was canceled, or after another mover had ended.
-    let may_seal = is_sealed && seen.seal.is_some();
+    let may_seal = is_sealed && (seen.seal.is_some() || cancels);
     let must_reopen = if seen.seals(source) {
         let may_end = seen.ending.is_some() || seen.is_late || seen.is_rewritten(source);
-        !is_sealed || !holds || may_end || seen.stage < Stage::Ready
+        !is_sealed || !holds || may_end || cancels || seen.stage < Stage::Ready
     } else {
-        is_sealed && holds || may_seal && !matches!(target.phase, Phase::Filling { .. })
+        is_sealed && holds || may_seal && !is_filling
     };
     if must_reopen {
         reopen(seen, source, Some(target))
+    } else if cancels && is_filling && source.phase.is_open() && seen.ending.is_none() {
+        // The source is open under a claim that fences the opening of another mover. So services use the source, even if
+        // the give-back arrives late.
+        give_back(seen, source, target, Phase::Sealed { to: source.id, label: String::new() })
     } else if holds {
         fill(seen, source, target)
-    } else if seen.claim.is_some() && !may_seal {
+    } else if seen.claim.is_some() && !may_seal && !cancels {
         // Another mover fills the target, and caused the difference.
         let ending = seen.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
@@ -77,9 +80,10 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
 /// Returns the step of a mover that has no claim of the target.
 fn begin(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let is_sealed = is_sealed_to(source, target);
+    let canceled = (seen.goal == Goal::Cancel).then_some(End::Canceled);
     match (&source.phase, &target.phase) {
-        _ if !is_sealed && let Some(end) = seen.ending => Step::End(end),
         (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),
+        _ if !is_sealed && let Some(end) = seen.ending.or(canceled) => Step::End(end),
         (_, Phase::Filling { from: other } | Phase::Sealed { to: other, .. })
             if *other != source.id =>
         {
@@ -114,28 +118,6 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
             let phase = Phase::Sealed { to: target.id, label: String::new() };
             Step::Change(Change::Seal, source.next(phase))
         }
-    }
-}
-
-/// Ends the filling of the target. First opens the source, under a new claim that fences the opening of another mover.
-/// So services use the source, even if the give-back arrives late.
-fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
-    let is_filling = target.phase == Phase::Filling { from: source.id };
-    match &source.phase {
-        Phase::Open { .. } if is_filling => {
-            let phase = Phase::Sealed { to: source.id, label: String::new() };
-            let step = give_back(seen, source, target, phase);
-            seen.ending.map_or(step, Step::End)
-        }
-        Phase::Open { .. } => Step::End(End::Canceled),
-        Phase::Sealed { to, .. } if *to == target.id => {
-            if is_filling && seen.claim != Some(target.revision) && !seen.seals(source) {
-                claim(source, target)
-            } else {
-                reopen(seen, source, Some(target))
-            }
-        }
-        Phase::Filling { .. } | Phase::Sealed { .. } => Step::End(End::RefusedSource),
     }
 }
 
